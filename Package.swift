@@ -1,0 +1,34 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every target of the house is held to.
+let house: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+/// The core is also held to strict memory safety: every unsafe construct in it carries its proof.
+let core = house + [.strictMemorySafety()]
+
+let package = Package(
+  name: "vicinity",
+  products: [
+    .library(name: "Wire", targets: ["Wire"]),
+    .library(name: "Engine", targets: ["Engine"]),
+    .library(name: "Simulator", targets: ["Simulator"]),
+    .executable(name: "simulate", targets: ["simulate"]),
+  ],
+  targets: [
+    .target(name: "Wire", swiftSettings: core),
+    .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
+    .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
+    .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
+    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: house),
+    .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
+    .testTarget(name: "SimulatorTests", dependencies: ["Simulator"], swiftSettings: house),
+    .testTarget(name: "TidyTests", swiftSettings: house),
+  ],
+  swiftLanguageModes: [.v6]
+)
