@@ -1,0 +1,41 @@
+public import Wire
+
+/// The cryptography that the engine is given: OpenSSL in a real host, a fast toy in the simulator.
+///
+/// Private keys stay on the other side: the engine names a key by its public half.
+public protocol Crypto: AnyObject {
+  func hash(_ bytes: [UInt8]) -> Digest
+  /// Signs with the private half of `key`, which the host or one of its peers owns.
+  func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature
+  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool
+  /// Signs with the private key of a security identity; nil where the host has none by this number.
+  func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]?
+  /// Whether the leaf certificate's key made this signature; says nothing of trust in the chain.
+  func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool
+}
+
+/// A security identity (certificate chain and private key) that the host holds.
+public struct IdentityID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Randomness as a value: a secret seed in, an endless stream of unguessable words out.
+struct Entropy {
+  private var seed: Digest
+  private var counter: UInt64 = 0
+
+  init(seed: Digest) { self.seed = seed }
+
+  mutating func digest(_ crypto: any Crypto) -> Digest {
+    counter += 1
+    var bytes = Array("vicinity entropy v1".utf8) + [0] + seed.bytes
+    for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: counter >> shift)) }
+    return crypto.hash(bytes)
+  }
+
+  mutating func id(_ crypto: any Crypto) -> ID128 { PeerID(digest: digest(crypto)).raw }
+
+  /// Never 0.
+  mutating func word(_ crypto: any Crypto) -> UInt64 { max(1, id(crypto).low) }
+}

@@ -1,0 +1,171 @@
+public import Wire
+
+/// A link as the host numbers it: never the same number twice in one run.
+public struct LinkID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// An attempt of the engine to reach a host.
+public struct DialID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// A record that a medium sees of a peer that advertises.
+public struct SightingID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+public struct InvitationID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+public struct MessageID: Hashable, Comparable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+public struct DecisionID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+public struct ComparisonID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What a medium tells of a peer that advertises. Claims, all of it: a link proves them later.
+public struct Sighting: Hashable, Sendable {
+  public var peer: PeerID
+  public var host: HostID
+  public var type: ServiceType
+  public var name: DisplayName
+  public var info: DiscoveryInfo
+  public var addresses: [Address]
+
+  public init(
+    peer: PeerID, host: HostID, type: ServiceType, name: DisplayName, info: DiscoveryInfo, addresses: [Address]
+  ) {
+    self.peer = peer
+    self.host = host
+    self.type = type
+    self.name = name
+    self.info = info
+    self.addresses = addresses
+  }
+}
+
+/// Where a remote member stands with a local endpoint.
+public enum PairState: Hashable, Sendable {
+  case connecting
+  case connected
+  case notConnected(Reason)
+}
+
+public enum Mode: UInt8, Hashable, Sendable { case reliable, unreliable }
+
+/// Who of a session a message is for.
+public enum Recipients: Hashable, Sendable {
+  /// Everyone who is connected with the sender now.
+  case all
+  case only([EndpointID])
+}
+
+/// What became of a message for some of its recipients.
+public enum Fate: UInt8, Hashable, Sendable {
+  /// Their host has taken responsibility for it.
+  case delivered
+  /// It never left this host, or they had gone before it came.
+  case undelivered
+  /// It left this host and nobody said what became of it.
+  case unknown
+}
+
+/// The local endpoints that an output is for. Shared storage: a copy costs nothing.
+public enum Locals: Hashable, Sendable {
+  case one(EndpointID)
+  case many([EndpointID])
+
+  public var all: [EndpointID] {
+    switch self {
+    case .one(let endpoint): [endpoint]
+    case .many(let endpoints): endpoints
+    }
+  }
+}
+
+/// A remote member as local endpoints see it.
+public struct MemberView: Hashable, Sendable {
+  public var endpoint: EndpointID
+  public var peer: PeerID
+  public var host: HostID
+  public var name: DisplayName
+}
+
+/// What the engine wants done or told, in order.
+public enum Output: Sendable {
+  // For the media.
+
+  /// Advertise, or advertise anew with changed information.
+  case publish(peer: PeerID, type: ServiceType, name: DisplayName, info: DiscoveryInfo)
+  case withdraw(peer: PeerID, type: ServiceType)
+  case look(for: ServiceType)
+  case lookNoMore(for: ServiceType)
+  case probe(SightingID)
+  /// Open a link; answered by `linkOpened` or `dialFailed`.
+  case dial(DialID, host: HostID, address: Address)
+  /// The link has bytes to send: `fill` it when it can take some.
+  case wantsToSend(LinkID)
+  /// One datagram for the link's host: `payload(bytes)`.
+  case datagram(LinkID, bytes: Range<Int>)
+  /// The link has no more use: send what `fill` still gives, then close it.
+  case close(LinkID, Reason)
+
+  // For the store.
+
+  /// Store these; answered by `persisted`. Batches are to be stored in order and each as a whole.
+  case persist(batch: UInt64, facts: [Fact])
+
+  // For the peers' own programs.
+
+  case found(by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo)
+  case updated(by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo)
+  case lost(by: PeerID, type: ServiceType, peer: PeerID)
+  /// Somebody invites a local peer: `accept` or `decline` it.
+  case invitation(
+    InvitationID, from: PeerID, name: DisplayName, to: PeerID, type: ServiceType, context: [UInt8], expires: Instant)
+  /// An invitation, made or received, came to its end. None: it was accepted and the sessions have joined.
+  case invitationEnded(InvitationID, Reason)
+  case member(MemberView, PairState, of: Locals)
+  /// A member's link went (true) or is back (false) while the pair stays connected.
+  case suspended(MemberView, Bool, of: Locals)
+  /// `payload(bytes)` until the next call that changes the engine.
+  case message(from: EndpointID, to: Locals, Mode, bytes: Range<Int>)
+  case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
+  /// A send that was refused as unavailable may be tried again.
+  case writable(EndpointID)
+  /// Whether this member may in: `decide`. The chain is empty where it shows no security identity.
+  case decision(DecisionID, MemberView, chain: [[UInt8]], of: EndpointID, expires: Instant)
+  case decisionEnded(DecisionID)
+  /// Another peer wants to compare codes, or an own comparison has come so far: show the code.
+  case comparison(ComparisonID, local: PeerID, remote: PeerID, code: String)
+  case comparisonEnded(ComparisonID, Reason)
+  /// This host's key is in use on another host, which came up later.
+  case conflict(HostID)
+}
+
+/// A row of the host's durable state: the latest value of a key counts; nil removes it.
+public struct Fact: Hashable, Sendable {
+  public var key: [UInt8]
+  public var value: [UInt8]?
+
+  public init(key: [UInt8], value: [UInt8]?) {
+    self.key = key
+    self.value = value
+  }
+}

@@ -1,0 +1,48 @@
+/// Deliberate faults, one rule of the engine switched off each, to prove that the simulator would notice.
+///
+/// Only this package can set them, and only the simulator's canary does.
+package struct Sabotage: OptionSet, Sendable {
+  package let rawValue: UInt32
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// After a link loss all records that are still held are sent and taken again.
+  package static let repeatsRecords = Sabotage(rawValue: 1 << 0)
+  /// After a link loss one record that the other side lacks is skipped.
+  package static let losesRecord = Sabotage(rawValue: 1 << 1)
+  /// What could not be delivered is not told.
+  package static let forgetsUndelivered = Sabotage(rawValue: 1 << 2)
+  /// A message for some members is handed to all.
+  package static let tellsEveryone = Sabotage(rawValue: 1 << 3)
+  /// Encryption preferences are not compared.
+  package static let ignoresEncryption = Sabotage(rawValue: 1 << 4)
+  /// A carrier statement's signature is not checked.
+  package static let believesCarriers = Sabotage(rawValue: 1 << 5)
+  /// An introduction's signature and its introducer's membership are not checked.
+  package static let believesIntroductions = Sabotage(rawValue: 1 << 6)
+  /// A host that fell silent is not noticed.
+  package static let neverSilent = Sabotage(rawValue: 1 << 7)
+  /// An invitation from a peer that is already connected starts anew and ends what stands.
+  package static let mutualInvitationFault = Sabotage(rawValue: 1 << 8)
+  /// Invitations do not time out.
+  package static let waitsForever = Sabotage(rawValue: 1 << 9)
+  /// A removed member comes back by the next introduction.
+  package static let readmitsRemoved = Sabotage(rawValue: 1 << 10)
+  /// Records are acknowledged before they are stored.
+  package static let acknowledgesUnstored = Sabotage(rawValue: 1 << 11)
+  /// Membership is told only to the inviter: nobody is introduced.
+  package static let introducesNobody = Sabotage(rawValue: 1 << 12)
+  /// A pair is told connected once it is admitted here, whatever the other side says.
+  package static let connectsOneSided = Sabotage(rawValue: 1 << 13)
+  /// A leave is not told to the others.
+  package static let leavesInSilence = Sabotage(rawValue: 1 << 14)
+  /// The limit on members is not checked.
+  package static let overfills = Sabotage(rawValue: 1 << 15)
+  /// An endpoint that left may be introduced again.
+  package static let raisesTheDead = Sabotage(rawValue: 1 << 16)
+  /// The backlog for a slow host has no limit.
+  package static let hoards = Sabotage(rawValue: 1 << 17)
+  /// A restored backup's old positions are believed.
+  package static let believesBackups = Sabotage(rawValue: 1 << 18)
+  /// Found peers that vanish are not told lost.
+  package static let keepsGhosts = Sabotage(rawValue: 1 << 19)
+}

@@ -1,0 +1,70 @@
+public import Wire
+
+/// What a host runs with; the defaults are what a LAN wants.
+public struct Settings: Sendable {
+  /// How other hosts can reach this one; told to them in `hello` and in introductions.
+  public var addresses: [Address] = []
+  /// Whether the host stores what the engine asks it to (`Output.persist`) and answers with `persisted`.
+  public var isDurable = false
+
+  /// A link that is silent for a beat is asked for a sign of life.
+  public var beat: Duration = .seconds(1)
+  /// Three missed beats: a lost one and a late one do not end a link.
+  public var silenceMax: Duration = .seconds(3)
+  /// How long a pair stays connected without a link, counted from the last sign of life.
+  public var suspensionMax: Duration = .seconds(5)
+  /// How long a pair whose members know of each other may take to connect before it is told unreachable.
+  public var connectingMax: Duration = .seconds(30)
+  /// A link that has not said hello by then is closed.
+  public var greetingMax: Duration = .seconds(5)
+  /// A link that nobody needs is closed after this long.
+  public var idleMax: Duration = .seconds(60)
+  /// What an acknowledgement may wait for company.
+  public var acknowledgementDelay: Duration = .milliseconds(20)
+  /// How often a found host is asked for a sign of life; three misses are a loss.
+  public var probeInterval: Duration = .seconds(3)
+  /// How often hosts of a group compare rosters.
+  public var rosterInterval: Duration = .seconds(5)
+  /// How long the higher peer ID leaves the first word to the lower in ad hoc mode.
+  public var adhocPatience: Duration = .seconds(2)
+
+  /// Records that wait for one host's acknowledgement in one group.
+  public var backlogBytesMax = 4 << 20
+  public var backlogCountMax = 16_384
+  /// A host that acknowledges nothing for this long while its link is up is cut as slow.
+  public var backlogAgeMax: Duration = .seconds(15)
+
+  public init() {}
+}
+
+/// How one peer takes part in one session.
+public struct SessionSettings: Hashable, Sendable {
+  public var encryption: Encryption = .required
+  /// Members with this one; the compatible module's default is 8.
+  public var peersMax: UInt32 = 256
+  public var trust: Trust = .any
+  /// The security identity that members are shown.
+  public var identity: SecurityIdentity?
+  /// How long the hosts look for each other again after a pair was lost.
+  public var rejoinMax: Duration = .seconds(600)
+
+  public init() {}
+}
+
+public enum Trust: Hashable, Sendable {
+  /// Whoever was invited or introduced may in.
+  case any
+  /// Each member waits for a decision (`Output.decision`); none in time is a no.
+  case ask(timeout: Duration)
+}
+
+public struct SecurityIdentity: Hashable, Sendable {
+  public var id: IdentityID
+  /// Leaf first.
+  public var chain: [[UInt8]]
+
+  public init(id: IdentityID, chain: [[UInt8]]) {
+    self.id = id
+    self.chain = chain
+  }
+}
