@@ -1,0 +1,49 @@
+/// An endpoint as others know it.
+public struct Entry: Part {
+  public var endpoint: EndpointID
+  public var incarnation: EndpointIncarnation
+  public var peer: PublicKey
+  public var host: HostID
+  public var name: DisplayName
+  public var terms: Terms
+  public var rank: UInt32
+  /// At most `Limits.entryAddressesMax`.
+  public var addresses: [Address]
+
+  @inlinable
+  public init(
+    endpoint: EndpointID, incarnation: EndpointIncarnation, peer: PublicKey, host: HostID, name: DisplayName,
+    terms: Terms, rank: UInt32, addresses: [Address]
+  ) {
+    self.endpoint = endpoint
+    self.incarnation = incarnation
+    self.peer = peer
+    self.host = host
+    self.name = name
+    self.terms = terms
+    self.rank = rank
+    self.addresses = addresses
+  }
+
+  public init(from reader: inout Reader) throws(WireError) {
+    endpoint = try EndpointID(from: &reader)
+    incarnation = try EndpointIncarnation(from: &reader)
+    peer = try PublicKey(from: &reader)
+    host = try HostID(from: &reader)
+    name = try DisplayName(from: &reader)
+    terms = try Terms(from: &reader)
+    rank = try reader.varint32("rank")
+    addresses = try reader.list("entry addresses", max: Limits.entryAddressesMax)
+  }
+
+  public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    endpoint.encode(into: &sink)
+    incarnation.encode(into: &sink)
+    peer.encode(into: &sink)
+    host.encode(into: &sink)
+    name.encode(into: &sink)
+    terms.encode(into: &sink)
+    sink.put(varint: rank)
+    sink.put(list: addresses, max: Limits.entryAddressesMax)
+  }
+}

@@ -1,0 +1,142 @@
+/// One frame of docs/protocol.md. Its body has one description, which decoding mirrors.
+public protocol Frame: Hashable, Sendable {
+  static var type: FrameType { get }
+  init(body: inout Reader) throws(WireError)
+  func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S)
+}
+
+extension Frame {
+  /// From a whole body, with nothing left over.
+  public init(decoding body: RawSpan) throws(WireError) {
+    var reader = Reader(body)
+    try self.init(body: &reader)
+    try reader.finish()
+  }
+
+  private var length: Int {
+    var sink = MeasuringSink()
+    sink.put(u8: Self.type.rawValue)
+    encodeBody(into: &sink)
+    return sink.byteCount
+  }
+
+  /// Bytes of the whole frame, its length with it.
+  public var encodedSize: Int {
+    let length = length
+    return MeasuringSink.size(varint: UInt64(length)) + length
+  }
+
+  private func put<S: Sink & ~Copyable & ~Escapable>(length: Int, into sink: inout S) {
+    sink.put(count: length, max: Limits.frameLengthMax)
+    sink.put(u8: Self.type.rawValue)
+    encodeBody(into: &sink)
+  }
+
+  /// Writes the whole frame; `out` must have room for `encodedSize`.
+  public func write(into out: inout OutputRawSpan) { put(length: length, into: &out) }
+
+  /// The whole frame as an array, where an allocation does not matter.
+  public func encoded() -> [UInt8] {
+    let length = length
+    var sink = ArraySink()
+    sink.bytes.reserveCapacity(MeasuringSink.size(varint: UInt64(length)) + length)
+    put(length: length, into: &sink)
+    return sink.bytes
+  }
+}
+
+public enum FrameType: UInt8, CaseIterable, Sendable {
+  case hello = 0x01
+  case attach = 0x02
+  case ping = 0x03
+  case pong = 0x04
+  case bye = 0x05
+  case ack = 0x06
+  case browse = 0x10
+  case browseEnd = 0x11
+  case advertised = 0x12
+  case withdrawn = 0x13
+  case invite = 0x20
+  case answer = 0x21
+  case confirm = 0x22
+  case cancel = 0x23
+  case join = 0x30
+  case leave = 0x31
+  case verdict = 0x32
+  case introduce = 0x33
+  case message = 0x34
+  case moved = 0x35
+  case digest = 0x36
+  case datagram = 0x40
+  case compareCommit = 0x50
+  case compareReveal = 0x51
+  case compareEnd = 0x52
+  case identity = 0x53
+
+  /// Whether it may come before a peer of its sender is accepted.
+  public var isEarly: Bool {
+    switch self {
+    case .hello, .attach, .ping, .pong, .bye, .browse, .browseEnd, .advertised, .withdrawn, .invite, .answer,
+      .confirm, .cancel, .join, .compareCommit, .compareReveal, .compareEnd, .identity:
+      true
+    case .ack, .leave, .verdict, .introduce, .message, .moved, .digest, .datagram:
+      false
+    }
+  }
+}
+
+/// Where a frame's body lies in a buffer.
+public struct FrameHead: Hashable, Sendable {
+  public let type: FrameType
+  public let body: Range<Int>
+  /// Where the next frame begins.
+  public let end: Int
+
+  @inlinable
+  init(type: FrameType, body: Range<Int>) {
+    self.type = type
+    self.body = body
+    end = body.upperBound
+  }
+
+  /// The frame at the start of `bytes`, or nil while more bytes are needed.
+  ///
+  /// A length over `lengthMax` and an unknown type are refused as soon as their own bytes are there.
+  @inlinable
+  public static func next(
+    in bytes: RawSpan, lengthMax: Int = Limits.frameLengthMax
+  ) throws(WireError) -> FrameHead? {
+    var length: UInt64 = 0
+    var shift: UInt64 = 0
+    var offset = 0
+    while true {
+      guard offset < bytes.byteCount else { return nil }
+      // In bounds by the check above.
+      let byte = unsafe bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+      offset &+= 1
+      length |= UInt64(byte & 0x7f) &<< shift
+      shift &+= 7
+      if byte < 0x80 {
+        if byte == 0, offset > 1 { throw WireError(.varintNotMinimal) }
+        break
+      }
+      // More is to come, so the number has at least one bit past those that were read.
+      let atLeast = length | 1 &<< shift
+      if atLeast > UInt64(lengthMax) { throw overLimit(atLeast, lengthMax) }
+    }
+    guard length >= 1 else { throw WireError(.lengthUnderLimit(field: "frame", value: 0, min: 1)) }
+    guard length <= UInt64(lengthMax) else { throw overLimit(length, lengthMax) }
+    guard offset < bytes.byteCount else { return nil }
+    // In bounds by the check above.
+    let code = unsafe bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+    guard let type = FrameType(rawValue: code) else { throw WireError(.unknownType(code)) }
+    let end = offset &+ Int(length)
+    guard end <= bytes.byteCount else { return nil }
+    return FrameHead(type: type, body: (offset &+ 1)..<end)
+  }
+
+  @usableFromInline
+  static func overLimit(_ length: UInt64, _ max: Int) -> WireError {
+    WireError(.lengthOverLimit(field: "frame", value: length, max: max))
+  }
+}

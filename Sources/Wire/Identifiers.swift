@@ -1,0 +1,120 @@
+/// 128 bits in big endian order, which is also their order.
+public struct ID128: Hashable, Comparable, Sendable {
+  public var high: UInt64
+  public var low: UInt64
+
+  @inlinable
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  @inlinable
+  public static func < (a: ID128, b: ID128) -> Bool { (a.high, a.low) < (b.high, b.low) }
+}
+
+extension ID128 {
+  /// 128 bits in groups of five.
+  public static let textLength = 26
+  private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+
+  private var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
+
+  /// Lower-case base32 of RFC 4648 without padding.
+  public var text: String {
+    var characters: [UInt8] = []
+    characters.reserveCapacity(Self.textLength)
+    for shift in stride(from: 123, through: 3, by: -5) {
+      characters.append(Self.alphabet[Int(truncatingIfNeeded: bits >> UInt128(shift)) & 31])
+    }
+    // The last character holds three bits, and two that stay 0.
+    characters.append(Self.alphabet[(Int(truncatingIfNeeded: bits) & 7) << 2])
+    return String(decoding: characters, as: UTF8.self)
+  }
+
+  /// Takes only the one text that `text` gives, so that equal identifiers have equal texts.
+  public init(text: String) throws(WireError) {
+    let characters = text.utf8
+    guard characters.count == Self.textLength else { throw WireError(.identifierNotBase32(text)) }
+    var bits: UInt128 = 0
+    for (place, character) in characters.enumerated() {
+      let value: UInt8
+      switch character {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a")
+      case UInt8(ascii: "2")...UInt8(ascii: "7"): value = character - UInt8(ascii: "2") + 26
+      default: throw WireError(.identifierNotBase32(text))
+      }
+      if place < Self.textLength - 1 {
+        bits = bits << 5 | UInt128(value)
+      } else {
+        guard value & 3 == 0 else { throw WireError(.identifierNotBase32(text)) }
+        bits = bits << 3 | UInt128(value >> 2)
+      }
+    }
+    self.init(high: UInt64(truncatingIfNeeded: bits >> 64), low: UInt64(truncatingIfNeeded: bits))
+  }
+}
+
+/// What an identifier names is its type; how it looks is the same for all.
+public protocol Identifier: Part, Comparable, CustomStringConvertible {
+  var raw: ID128 { get }
+  init(_ raw: ID128)
+}
+
+extension Identifier {
+  public init(text: String) throws(WireError) { self.init(try ID128(text: text)) }
+  public var text: String { raw.text }
+  public var description: String { raw.text }
+
+  @inlinable
+  public static func < (a: Self, b: Self) -> Bool { a.raw < b.raw }
+
+  public init(from reader: inout Reader) throws(WireError) {
+    let high = try reader.u64()
+    self.init(ID128(high: high, low: try reader.u64()))
+  }
+
+  public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(u64: raw.high)
+    sink.put(u64: raw.low)
+  }
+}
+
+/// A participant: bound to its key, so nobody else can take it.
+public struct PeerID: Identifier {
+  public let raw: ID128
+  @inlinable public init(_ raw: ID128) { self.raw = raw }
+
+  /// From the digest of `preimage(of:)`.
+  public init(digest: Digest) { raw = digest.leading }
+
+  public static func preimage(of key: PublicKey) -> [UInt8] { labelled("vicinity peer v1", key.bytes) }
+}
+
+/// A running engine: bound to its key.
+public struct HostID: Identifier {
+  public let raw: ID128
+  @inlinable public init(_ raw: ID128) { self.raw = raw }
+
+  /// From the digest of `preimage(of:)`.
+  public init(digest: Digest) { raw = digest.leading }
+
+  public static func preimage(of key: PublicKey) -> [UInt8] { labelled("vicinity host v1", key.bytes) }
+}
+
+/// A peer's own end of a session; it never changes.
+public struct EndpointID: Identifier {
+  public let raw: ID128
+  @inlinable public init(_ raw: ID128) { self.raw = raw }
+}
+
+/// A label for endpoints that are joined.
+public struct GroupID: Identifier {
+  public let raw: ID128
+  @inlinable public init(_ raw: ID128) { self.raw = raw }
+}
+
+/// What is hashed or signed starts with a label and a 0, so that no two uses of a key can be mistaken.
+func labelled(_ label: StaticString, _ bytes: [UInt8] = []) -> [UInt8] {
+  Array("\(label)".utf8) + [0] + bytes
+}

@@ -1,0 +1,59 @@
+/// Every maximum of docs/protocol.md, each with its reason. Lengths are in bytes, counts in items.
+public enum Limits {
+  /// Room for the longest message with the longest audience, and for nothing larger.
+  public static let frameLengthMax = 1_114_112
+  /// A stranger may make us hold no more than this before a peer of its host is accepted.
+  public static let earlyFrameLengthMax = 16_384
+  /// An unsigned 64-bit number takes ten groups of seven bits.
+  public static let varintBytesMax = 10
+
+  /// The framework's rule, and what RFC 6335 allows a service name.
+  public static let serviceTypeBytesMax = 15
+  /// The framework's rule, and what one DNS label can hold.
+  public static let displayNameBytesMax = 63
+  /// Far more pairs than the bytes below leave room for in practice.
+  public static let discoveryPairsMax = 64
+  /// One string of a DNS TXT record has one byte of length (RFC 6763 §6.1).
+  public static let discoveryPairBytesMax = 255
+  /// A TXT record with our own keys beside these must still fit one multicast DNS packet.
+  public static let discoveryInfoBytesMax = 1_024
+  /// Beyond this a TXT record no longer fits a packet with the other records of an answer (RFC 6763 §6.2).
+  public static let discoveryInfoBytesAdvised = 400
+
+  /// An IPv6 address with zone and port, or a short name, fits.
+  public static let addressBytesMax = 64
+  /// One for each medium a host is likely to have at once, IPv4 and IPv6 apart.
+  public static let entryAddressesMax = 4
+  /// A host may have more ways in than it tells for each endpoint.
+  public static let helloAddressesMax = 8
+  /// Room to grow for many versions, and still a small first frame.
+  public static let helloExtensionsMax = 16
+  /// An extension that needs more sends a frame of its own.
+  public static let extensionBytesMax = 256
+  /// A pair of hosts shares no more groups than this.
+  public static let strandsMax = 4_096
+  /// A sentence for a person to read.
+  public static let detailBytesMax = 255
+
+  /// The fewest members that make a session.
+  public static let peersMin: UInt32 = 2
+  /// Peers of one host in one group, which is also the longest list of them.
+  public static let audienceIndexesMax = 8_192
+  /// An invitation stays small: it reaches code before its sender is trusted.
+  public static let contextBytesMax = 8_192
+  /// Entries in one introduction; a larger group is introduced in several.
+  public static let introductionEntriesMax = 64
+  /// Introductions that may vouch for one join.
+  public static let ticketsMax = 8
+  /// What is larger is a resource, which can be resumed and never delays a message.
+  public static let messagePayloadBytesMax = 1_048_576
+  /// What one UDP packet can carry after headers and seal.
+  public static let datagramPayloadBytesMax = 65_000
+
+  /// No real certificate chain is longer.
+  public static let chainCertificatesMax = 8
+  /// Certificates with long lists of names are about half of this.
+  public static let certificateBytesMax = 4_096
+  /// An RSA signature with an 8 192-bit key.
+  public static let identitySignatureBytesMax = 1_024
+}

@@ -1,0 +1,241 @@
+/// The first frame each way on a link.
+public struct Hello: Frame {
+  public static let type = FrameType.hello
+  public static let version: UInt8 = 1
+
+  public var incarnation: Incarnation
+  /// Not 0.
+  public var bond: UInt64
+  public var expects: UInt64
+  public var ordinal: UInt32
+  public var features: UInt64
+  public var addresses: [Address]
+  public var extensions: [Extension]
+
+  /// Something that a later version says; unknown ones are skipped.
+  public struct Extension: Part {
+    public var id: UInt32
+    public var value: [UInt8]
+
+    @inlinable
+    public init(id: UInt32, value: [UInt8]) {
+      self.id = id
+      self.value = value
+    }
+
+    public init(from reader: inout Reader) throws(WireError) {
+      id = try reader.varint32("extension id")
+      value = try reader.bytes("extension value", max: Limits.extensionBytesMax)
+    }
+
+    public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      sink.put(varint: id)
+      sink.put(bytes: value, max: Limits.extensionBytesMax)
+    }
+  }
+
+  @inlinable
+  public init(
+    incarnation: Incarnation, bond: UInt64, expects: UInt64, ordinal: UInt32, features: UInt64 = 0,
+    addresses: [Address] = [], extensions: [Extension] = []
+  ) {
+    self.incarnation = incarnation
+    self.bond = bond
+    self.expects = expects
+    self.ordinal = ordinal
+    self.features = features
+    self.addresses = addresses
+    self.extensions = extensions
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    let version = try body.u8()
+    guard version == Self.version else { throw WireError(.unsupportedVersion(version)) }
+    incarnation = try Incarnation(from: &body)
+    bond = try body.u64()
+    guard bond != 0 else { throw WireError(.numberUnderLimit(field: "bond", value: 0, min: 1)) }
+    expects = try body.u64()
+    ordinal = try body.varint32("ordinal")
+    features = try body.varint()
+    addresses = try body.list("hello addresses", max: Limits.helloAddressesMax)
+    extensions = try body.list("extensions", max: Limits.helloExtensionsMax)
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    precondition(bond != 0, "a bond is never 0")
+    sink.put(u8: Self.version)
+    incarnation.encode(into: &sink)
+    sink.put(u64: bond)
+    sink.put(u64: expects)
+    sink.put(varint: ordinal)
+    sink.put(varint: features)
+    sink.put(list: addresses, max: Limits.helloAddressesMax)
+    sink.put(list: extensions, max: Limits.helloExtensionsMax)
+  }
+}
+
+/// Where each strand stands, so that a new link goes on where an old one was cut.
+public struct Attach: Frame {
+  public static let type = FrameType.attach
+
+  public var mine: [Mine]
+  public var yours: [Yours]
+
+  /// A strand that the sender of this frame sends on: what it still holds is `first ..< next`.
+  public struct Mine: Part {
+    public var strand: UInt32
+    public var first: UInt64
+    public var next: UInt64
+
+    @inlinable
+    public init(strand: UInt32, first: UInt64, next: UInt64) {
+      self.strand = strand
+      self.first = first
+      self.next = next
+    }
+
+    public init(from reader: inout Reader) throws(WireError) {
+      strand = try reader.varint32("strand")
+      first = try reader.varint()
+      next = try reader.varint()
+    }
+
+    public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      sink.put(varint: strand)
+      sink.put(varint: first)
+      sink.put(varint: next)
+    }
+  }
+
+  /// A strand that the sender of this frame receives on.
+  public struct Yours: Part {
+    public var strand: UInt32
+    public var received: UInt64
+
+    @inlinable
+    public init(strand: UInt32, received: UInt64) {
+      self.strand = strand
+      self.received = received
+    }
+
+    public init(from reader: inout Reader) throws(WireError) {
+      strand = try reader.varint32("strand")
+      received = try reader.varint()
+    }
+
+    public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      sink.put(varint: strand)
+      sink.put(varint: received)
+    }
+  }
+
+  @inlinable
+  public init(mine: [Mine], yours: [Yours]) {
+    self.mine = mine
+    self.yours = yours
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    mine = try body.list("attach mine", max: Limits.strandsMax)
+    yours = try body.list("attach yours", max: Limits.strandsMax)
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(list: mine, max: Limits.strandsMax)
+    sink.put(list: yours, max: Limits.strandsMax)
+  }
+}
+
+/// Asks whether the other host is there.
+public struct Ping: Frame {
+  public static let type = FrameType.ping
+  public var token: UInt64
+
+  @inlinable public init(token: UInt64) { self.token = token }
+  public init(body: inout Reader) throws(WireError) { token = try body.u64() }
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { sink.put(u64: token) }
+}
+
+/// Answers a ping with its token.
+public struct Pong: Frame {
+  public static let type = FrameType.pong
+  public var token: UInt64
+
+  @inlinable public init(token: UInt64) { self.token = token }
+  public init(body: inout Reader) throws(WireError) { token = try body.u64() }
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { sink.put(u64: token) }
+}
+
+/// The last frame of a host that closes a link, and why.
+public struct Bye: Frame {
+  public static let type = FrameType.bye
+  public var reason: Reason
+  /// A sentence for people, at most `Limits.detailBytesMax`.
+  public var detail: String
+
+  @inlinable
+  public init(reason: Reason, detail: String = "") {
+    self.reason = reason
+    self.detail = detail
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    reason = try Reason(from: &body)
+    detail = try body.text("detail", max: Limits.detailBytesMax)
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    reason.encode(into: &sink)
+    sink.put(text: detail, max: Limits.detailBytesMax)
+  }
+}
+
+/// The receiving host has taken responsibility for all records up to this one.
+public struct Ack: Frame {
+  public static let type = FrameType.ack
+  public var strand: UInt32
+  public var received: UInt64
+
+  @inlinable
+  public init(strand: UInt32, received: UInt64) {
+    self.strand = strand
+    self.received = received
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    strand = try body.varint32("strand")
+    received = try body.varint()
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(varint: strand)
+    sink.put(varint: received)
+  }
+}
+
+/// What a strand's receiver should have seen, in short.
+public struct DigestFrame: Frame {
+  public static let type = FrameType.digest
+  public var strand: UInt32
+  public var count: UInt32
+  public var sum: UInt64
+
+  @inlinable
+  public init(strand: UInt32, count: UInt32, sum: UInt64) {
+    self.strand = strand
+    self.count = count
+    self.sum = sum
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    strand = try body.varint32("strand")
+    count = try body.varint32("digest count")
+    sum = try body.u64()
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(varint: strand)
+    sink.put(varint: count)
+    sink.put(u64: sum)
+  }
+}
