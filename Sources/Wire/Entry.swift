@@ -6,14 +6,17 @@ public struct Entry: Part {
   public var host: HostID
   public var name: DisplayName
   public var terms: Terms
+  /// How many were there before it, as its inviter counted.
   public var rank: UInt32
+  /// The endpoint that invited it; its own where nobody did.
+  public var inviter: EndpointID
   /// At most `Limits.entryAddressesMax`.
   public var addresses: [Address]
 
   @inlinable
   public init(
     endpoint: EndpointID, incarnation: EndpointIncarnation, peer: PublicKey, host: HostID, name: DisplayName,
-    terms: Terms, rank: UInt32, addresses: [Address]
+    terms: Terms, rank: UInt32, inviter: EndpointID, addresses: [Address]
   ) {
     self.endpoint = endpoint
     self.incarnation = incarnation
@@ -22,6 +25,7 @@ public struct Entry: Part {
     self.name = name
     self.terms = terms
     self.rank = rank
+    self.inviter = inviter
     self.addresses = addresses
   }
 
@@ -33,6 +37,7 @@ public struct Entry: Part {
     name = try DisplayName(from: &reader)
     terms = try Terms(from: &reader)
     rank = try reader.varint32("rank")
+    inviter = try EndpointID(from: &reader)
     addresses = try reader.list("entry addresses", max: Limits.entryAddressesMax)
   }
 
@@ -44,6 +49,7 @@ public struct Entry: Part {
     name.encode(into: &sink)
     terms.encode(into: &sink)
     sink.put(varint: rank)
+    inviter.encode(into: &sink)
     sink.put(list: addresses, max: Limits.entryAddressesMax)
   }
 }

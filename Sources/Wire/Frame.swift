@@ -65,7 +65,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case verdict = 0x32
   case introduce = 0x33
   case message = 0x34
-  case moved = 0x35
+  case gone = 0x35
   case digest = 0x36
   case datagram = 0x40
   case compareCommit = 0x50
@@ -79,7 +79,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
     case .hello, .attach, .ping, .pong, .bye, .browse, .browseEnd, .advertised, .withdrawn, .invite, .answer,
       .confirm, .cancel, .join, .compareCommit, .compareReveal, .compareEnd, .identity:
       true
-    case .ack, .leave, .verdict, .introduce, .message, .moved, .digest, .datagram:
+    case .ack, .leave, .verdict, .introduce, .message, .gone, .digest, .datagram:
       false
     }
   }

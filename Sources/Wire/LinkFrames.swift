@@ -74,75 +74,32 @@ public struct Hello: Frame {
   }
 }
 
-/// Where each strand stands, so that a new link goes on where an old one was cut.
+/// How far each side has read, so that a new link goes on where an old one was cut.
 public struct Attach: Frame {
   public static let type = FrameType.attach
-
-  public var mine: [Mine]
-  public var yours: [Yours]
-
-  /// A strand that the sender of this frame sends on: what it still holds is `first ..< next`.
-  public struct Mine: Part {
-    public var strand: UInt32
-    public var first: UInt64
-    public var next: UInt64
-
-    @inlinable
-    public init(strand: UInt32, first: UInt64, next: UInt64) {
-      self.strand = strand
-      self.first = first
-      self.next = next
-    }
-
-    public init(from reader: inout Reader) throws(WireError) {
-      strand = try reader.varint32("strand")
-      first = try reader.varint()
-      next = try reader.varint()
-    }
-
-    public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
-      sink.put(varint: strand)
-      sink.put(varint: first)
-      sink.put(varint: next)
-    }
-  }
-
-  /// A strand that the sender of this frame receives on.
-  public struct Yours: Part {
-    public var strand: UInt32
-    public var received: UInt64
-
-    @inlinable
-    public init(strand: UInt32, received: UInt64) {
-      self.strand = strand
-      self.received = received
-    }
-
-    public init(from reader: inout Reader) throws(WireError) {
-      strand = try reader.varint32("strand")
-      received = try reader.varint()
-    }
-
-    public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
-      sink.put(varint: strand)
-      sink.put(varint: received)
-    }
-  }
+  /// How many of the other side's records its sender has.
+  public var received: UInt64
+  /// Of its own it still holds `first ..< next`.
+  public var first: UInt64
+  public var next: UInt64
 
   @inlinable
-  public init(mine: [Mine], yours: [Yours]) {
-    self.mine = mine
-    self.yours = yours
+  public init(received: UInt64, first: UInt64, next: UInt64) {
+    self.received = received
+    self.first = first
+    self.next = next
   }
 
   public init(body: inout Reader) throws(WireError) {
-    mine = try body.list("attach mine", max: Limits.strandsMax)
-    yours = try body.list("attach yours", max: Limits.strandsMax)
+    received = try body.varint()
+    first = try body.varint()
+    next = try body.varint()
   }
 
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
-    sink.put(list: mine, max: Limits.strandsMax)
-    sink.put(list: yours, max: Limits.strandsMax)
+    sink.put(varint: received)
+    sink.put(varint: first)
+    sink.put(varint: next)
   }
 }
 
@@ -214,7 +171,7 @@ public struct Ack: Frame {
 }
 
 /// What a strand's receiver should have seen, in short.
-public struct DigestFrame: Frame {
+public struct RosterDigest: Frame {
   public static let type = FrameType.digest
   public var strand: UInt32
   public var count: UInt32

@@ -170,25 +170,25 @@ public struct Introduce: Frame {
   }
 }
 
-/// An endpoint of the sender has moved to another host.
-public struct Moved: Frame {
-  public static let type = FrameType.moved
+/// The sender has no such endpoint (any more).
+public struct Gone: Frame {
+  public static let type = FrameType.gone
   public var record: RecordHead
-  public var index: UInt32
+  public var endpoint: EndpointID
 
   @inlinable
-  public init(record: RecordHead, index: UInt32) {
+  public init(record: RecordHead, endpoint: EndpointID) {
     self.record = record
-    self.index = index
+    self.endpoint = endpoint
   }
 
   public init(body: inout Reader) throws(WireError) {
     record = try RecordHead(from: &body)
-    index = try body.varint32("index")
+    endpoint = try EndpointID(from: &body)
   }
 
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     record.encode(into: &sink)
-    sink.put(varint: index)
+    endpoint.encode(into: &sink)
   }
 }
