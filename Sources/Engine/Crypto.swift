@@ -20,6 +20,13 @@ public struct IdentityID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
+/// What is hashed or signed: a label that no other use shares, a zero, and the parts in their wire form.
+func transcript(_ label: String, _ parts: any Part...) -> [UInt8] {
+  var sink = ArraySink(Array(label.utf8) + [0])
+  for part in parts { part.encode(into: &sink) }
+  return sink.bytes
+}
+
 /// Randomness as a value: a secret seed in, an endless stream of unguessable words out.
 struct Entropy {
   private var seed: Digest
@@ -29,9 +36,7 @@ struct Entropy {
 
   mutating func digest(_ crypto: any Crypto) -> Digest {
     counter += 1
-    var bytes = Array("vicinity entropy v1".utf8) + [0] + seed.bytes
-    for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: counter >> shift)) }
-    return crypto.hash(bytes)
+    return crypto.hash(transcript("vicinity entropy v1", seed, Incarnation(counter)))
   }
 
   mutating func id(_ crypto: any Crypto) -> ID128 { PeerID(digest: digest(crypto)).raw }

@@ -1,0 +1,178 @@
+public import Wire
+
+/// Everything that a host decides: who is nearby, who is invited, who is in which session, what is delivered.
+///
+/// Law: it has no clock, no chance and no socket. Each call is one mutation at a given moment; after it, drain
+/// `nextOutput()` until nil and look at `nextDeadline`. The same calls give the same outputs, in every process.
+public final class Engine {
+  public let hostID: HostID
+  public let incarnation: Incarnation
+  public let settings: Settings
+  package var sabotage: Sabotage = []
+
+  let hostKey: PublicKey
+  let crypto: any Crypto
+  var entropy: Entropy
+  var now: Instant
+
+  // What is drained.
+  private var outputs: [Output] = []
+  private var drained = 0
+  private let arena = ByteQueue()
+  var timers = Timers()
+
+  // What is known. Tables where they are walked, dictionaries where they are only asked.
+  var hosts = Table<HostID, RemoteHost>()
+  var links = Table<LinkID, Link>()
+  var dials: [DialID: HostID] = [:]
+  var peers = Table<PeerID, LocalPeer>()
+  var endpoints = Table<EndpointID, LocalEndpoint>()
+  var endpointsByIndex: [UInt32: LocalEndpoint] = [:]
+  var groups = Table<Int, Group>()
+  var discovery = Discovery()
+  var outgoing = Table<InvitationID, OutgoingInvitation>()
+  var incoming = Table<InvitationID, IncomingInvitation>()
+  var decisions = Table<DecisionID, Decision>()
+  var comparisons = Table<ComparisonID, Comparison>()
+  var store = Store()
+
+  private var lastNumber: UInt64 = 0
+  private var lastIndex: UInt32 = 0
+  private var linksToTell: [LinkID] = []
+  /// What the loopback link has sent and not yet received.
+  private let looping = ByteQueue()
+
+  /// `seed` is secret and random; the engine draws all its ids and nonces from it. `facts` is what an earlier run of
+  /// this host had stored, if it is to go on from there; the host then adds its peers again before anything else.
+  public init(
+    host: PublicKey, incarnation: Incarnation, settings: Settings, crypto: any Crypto, seed: Digest,
+    restoring facts: [Fact] = [], at now: Instant
+  ) {
+    hostKey = host
+    hostID = HostID(digest: crypto.hash(HostID.preimage(of: host)))
+    self.incarnation = incarnation
+    self.settings = settings
+    self.crypto = crypto
+    self.now = now
+    entropy = Entropy(seed: seed)
+    store.restored = facts
+  }
+
+  // MARK: Draining
+
+  public func nextOutput() -> Output? {
+    guard drained < outputs.count else { return nil }
+    let output = outputs[drained]
+    drained += 1
+    if drained == outputs.count {
+      outputs.removeAll(keepingCapacity: true)
+      drained = 0
+    }
+    return output
+  }
+
+  /// When to call `advance` at the latest, if nothing else happens before.
+  public var nextDeadline: Instant? { timers.nextDeadline }
+
+  /// Does what has fallen due.
+  public func advance(to now: Instant) {
+    enter(now)
+    while let timer = timers.popDue(at: now) { fire(timer) }
+    settle()
+  }
+
+  /// The bytes that an output names; they last until the next call that changes the engine.
+  public func withPayload<R>(_ bytes: Range<Int>, _ body: (RawSpan) -> R) -> R {
+    arena.withBytes { body($0.extracting(bytes)) }
+  }
+
+  public func payload(_ bytes: Range<Int>) -> [UInt8] {
+    withPayload(bytes) { span in
+      var sink = ArraySink()
+      sink.put(raw: span)
+      return sink.bytes
+    }
+  }
+
+  // MARK: For the extensions
+
+  func emit(_ output: Output) { outputs.append(output) }
+
+  /// Keeps bytes for an output.
+  func compose(_ size: Int, _ write: (inout OutputRawSpan) -> Void) -> Range<Int> {
+    let start = arena.count
+    arena.append(size, write)
+    return start..<arena.count
+  }
+
+  func keep(_ bytes: RawSpan) -> Range<Int> {
+    let start = arena.count
+    arena.append(bytes)
+    return start..<arena.count
+  }
+
+  func enter(_ now: Instant) {
+    self.now = max(self.now, now)
+    if outputs.isEmpty { arena.removeAll() }
+  }
+
+  /// Hands what local peers have for each other to the engine itself.
+  private func pumpLoopback() {
+    guard let link = hosts[hostID]?.links.first else { return }
+    while link.wantsToSend {
+      link.wantsToSend = false
+      while looping.append(upTo: Self.loopbackPiece, { fill(&$0, for: link) }) > 0 {}
+      let consumed = looping.withBytes { receive($0, on: link) }
+      looping.removeFirst(consumed)
+      precondition(!link.isClosing, "this host offends itself")
+    }
+  }
+
+  private static let loopbackPiece = 64 << 10
+
+  /// Ends a mutation: passes on what local peers have for each other, and says what is to be sent and stored.
+  func settle() {
+    pumpLoopback()
+    flushStore()
+    for id in linksToTell {
+      guard let link = links[id] else { continue }
+      link.wantsToSend = false
+      emit(.wantsToSend(id))
+    }
+    linksToTell.removeAll(keepingCapacity: true)
+  }
+
+  /// Notes that a link has bytes to send.
+  func wake(_ link: Link) {
+    if link.wantsToSend { return }
+    link.wantsToSend = true
+    if !link.isLoopback { linksToTell.append(link.id) }
+  }
+
+  func number() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  func index() -> UInt32 {
+    lastIndex += 1
+    return lastIndex
+  }
+
+  func skipIndexes(through index: UInt32) { lastIndex = max(lastIndex, index) }
+
+  func peerID(of key: PublicKey) -> PeerID { PeerID(digest: crypto.hash(PeerID.preimage(of: key))) }
+
+  private func fire(_ timer: Timer) {
+    switch timer {
+    case .link(let id): if let link = links[id] { linkDue(link) }
+    case .bond(let id): if let bond = hosts[id]?.bond { bondDue(bond) }
+    case .host(let id): if let host = hosts[id] { hostDue(host) }
+    case .invitation(let id): invitationDue(id)
+    case .decision(let id): decisionDue(id)
+    case .comparison(let id): comparisonDue(id)
+    case .group(let serial): if let group = groups[serial] { groupDue(group) }
+    case .adhoc(let id): if let endpoint = endpoints[id] { adhocDue(endpoint) }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Wire
+
+/// Bytes in, bytes out, in one piece of memory that is reused: what lies between stays contiguous.
+///
+/// Law: `0 ≤ start ≤ end ≤ capacity`, and the bytes from `start` to `end` are initialised. All unsafe code here
+/// rests on it.
+@safe
+final class ByteQueue {
+  private var memory: UnsafeMutableRawBufferPointer
+  private var start = 0
+  private var end = 0
+
+  init() { unsafe memory = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+
+  deinit { unsafe memory.deallocate() }
+
+  var count: Int { end - start }
+
+  /// The bytes in the queue, from `offset` on.
+  func withBytes<R>(from offset: Int = 0, _ body: (RawSpan) -> R) -> R {
+    precondition(offset >= 0 && offset <= count)
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[start + offset..<end])
+    return unsafe body(RawSpan(_unsafeBytes: bytes))
+  }
+
+  /// Room for exactly `size` bytes, which `body` must fill.
+  func append(_ size: Int, _ body: (inout OutputRawSpan) -> Void) {
+    let written = append(upTo: size, body)
+    precondition(written == size, "\(written) bytes written where \(size) were announced")
+  }
+
+  /// Room for `size` bytes at most; says how many were written.
+  @discardableResult
+  func append(upTo size: Int, _ body: (inout OutputRawSpan) -> Void) -> Int {
+    makeRoom(for: size)
+    let room = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + size])
+    var span = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+    body(&span)
+    let written = unsafe span.finalize(for: room)
+    end += written
+    return written
+  }
+
+  func append(_ bytes: RawSpan) {
+    append(bytes.byteCount) { out in out.put(raw: bytes) }
+  }
+
+  /// Appends to `out` what fits of the bytes from `offset` up to `limit`, and says how many.
+  func copy(from offset: Int, to limit: Int, into out: inout OutputRawSpan) -> Int {
+    precondition(offset >= 0 && offset <= limit && limit <= count)
+    let size = min(limit - offset, out.freeCapacity)
+    guard size > 0 else { return 0 }
+    unsafe out.withUnsafeMutableBytes { bytes, initialized in
+      unsafe (bytes.baseAddress! + initialized).copyMemory(
+        from: UnsafeRawPointer(memory.baseAddress! + start + offset), byteCount: size)
+      initialized += size
+    }
+    return size
+  }
+
+  func removeFirst(_ size: Int) {
+    precondition(size >= 0 && size <= count)
+    start += size
+    if start == end {
+      start = 0
+      end = 0
+      if unsafe memory.count > Self.keptBytesMax { shrink() }
+    }
+  }
+
+  func removeAll() { removeFirst(count) }
+
+  /// What an empty queue may keep, so that one burst does not hold memory for ever.
+  private static let keptBytesMax = 64 << 10
+
+  private func makeRoom(for size: Int) {
+    let capacity = unsafe memory.count
+    if end + size <= capacity { return }
+    let kept = count
+    if kept + size <= capacity / 2 {
+      // Moving costs less than has been written since the last move.
+      unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
+    } else {
+      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(512, (kept + size) * 2), alignment: 16)
+      if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
+      unsafe memory.deallocate()
+      unsafe memory = larger
+    }
+    start = 0
+    end = kept
+  }
+
+  private func shrink() {
+    unsafe memory.deallocate()
+    unsafe memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  }
+}

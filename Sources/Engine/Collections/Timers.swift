@@ -1,0 +1,67 @@
+import Wire
+
+/// What may fall due. A timer that fires looks at its owner's own deadline: one that came too early is set again,
+/// one whose owner is gone is dropped, so that moving a deadline costs nothing.
+enum Timer: Hashable {
+  case link(LinkID)
+  case bond(HostID)
+  case host(HostID)
+  case invitation(InvitationID)
+  case decision(DecisionID)
+  case comparison(ComparisonID)
+  case group(Int)
+  case adhoc(EndpointID)
+}
+
+/// The earliest first; at most one entry for each timer.
+struct Timers {
+  private var heap: [(due: Instant, timer: Timer)] = []
+  private var earliest: [Timer: Instant] = [:]
+
+  var nextDeadline: Instant? { heap.first?.due }
+  var count: Int { heap.count }
+
+  /// Has `timer` fire at `due` or before.
+  mutating func set(_ timer: Timer, _ due: Instant) {
+    if let set = earliest[timer], set <= due { return }
+    earliest[timer] = due
+    heap.append((due, timer))
+    siftUp()
+  }
+
+  mutating func popDue(at now: Instant) -> Timer? {
+    while let first = heap.first, first.due <= now {
+      removeFirst()
+      if earliest[first.timer] == first.due {
+        earliest[first.timer] = nil
+        return first.timer
+      }
+    }
+    return nil
+  }
+
+  private mutating func siftUp() {
+    var child = heap.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard heap[child].due < heap[parent].due else { return }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  private mutating func removeFirst() {
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child].due < heap[least].due {
+        least = child
+      }
+      guard least != parent else { return }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+}

@@ -1,0 +1,91 @@
+public import Wire
+
+/// Ad hoc mode: everybody nearby of one service type connects, with nobody's help.
+///
+/// Of two peers the lower ID invites at once; the higher waits a little, in case only it sees the other, and then
+/// invites too. Invitations that cross become one, so that both may.
+extension Engine {
+  public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
+    throws(EngineError)
+  {
+    enter(now)
+    defer { settle() }
+    let local = try local(endpoint)
+    if local.adhoc?.type == type { return advertise(local.peer, type, info) }
+    stopAdhoc(local)
+    local.adhoc = Adhoc(type: type)
+    advertise(local.peer, type, info)
+    browse(local.peer, type)
+    discovery.visible.forEach { spot, _ in
+      if spot.type == type { adhocFound(spot.peer, by: local) }
+    }
+  }
+
+  public func stopAdhoc(_ endpoint: EndpointID, at now: Instant) {
+    enter(now)
+    if let local = endpoints[endpoint] { stopAdhoc(local) }
+    settle()
+  }
+
+  func stopAdhoc(_ local: LocalEndpoint) {
+    guard let adhoc = local.adhoc else { return }
+    local.adhoc = nil
+    withdraw(local.peer, adhoc.type)
+    stopBrowsing(local.peer, adhoc.type)
+  }
+
+  func adhocFound(_ spot: Discovery.Spot) {
+    for local in endpoints.values where local.adhoc?.type == spot.type { adhocFound(spot.peer, by: local) }
+  }
+
+  private func adhocFound(_ peer: PeerID, by local: LocalEndpoint) {
+    guard peer != local.peer.id else { return }
+    let patience = local.peer.id < peer ? Duration.zero : settings.adhocPatience
+    local.adhoc?.invitations[peer] = now + patience
+    timers.set(.adhoc(local.id), now + patience)
+  }
+
+  /// What did not work is tried again, unless there is no sense in it.
+  func adhocEnded(_ invitation: OutgoingInvitation, _ reason: Reason) {
+    guard let type = invitation.local.adhoc?.type, type == invitation.type else { return }
+    switch reason {
+    case .encryption, .blocked, .removed, .untrusted, .left: return
+    default: break
+    }
+    let again = now + settings.adhocPatience
+    invitation.local.adhoc?.invitations[invitation.to] = again
+    timers.set(.adhoc(invitation.local.id), again)
+  }
+
+  func adhocDue(_ local: LocalEndpoint) {
+    guard let adhoc = local.adhoc else { return }
+    var next = Instant.distantFuture
+    for peer in adhoc.invitations.keys {
+      guard let due = adhoc.invitations[peer] else { continue }
+      let spot = Discovery.Spot(type: adhoc.type, peer: peer)
+      guard discovery.visible[spot] != nil else {
+        local.adhoc?.invitations[peer] = nil
+        continue
+      }
+      if due > now {
+        next = min(next, due)
+        continue
+      }
+      // Looked at again later: a pair that was refused or lost may be free again.
+      let again = now + settings.adhocPatience * 2
+      local.adhoc?.invitations[peer] = again
+      next = min(next, again)
+      invite(peer, in: adhoc.type, by: local)
+    }
+    if next < .distantFuture { timers.set(.adhoc(local.id), next) }
+  }
+
+  private func invite(_ peer: PeerID, in type: ServiceType, by local: LocalEndpoint) {
+    guard !isFellow(peer, of: local), !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
+      !outgoing.contains(where: { $0.isPending && $0.local === local && $0.to == peer }),
+      !local.group.members.contains(where: { $0.peer == peer && $0.refused.contains(local.slot) }),
+      let host = whereabouts(of: peer, type)
+    else { return }
+    invite(peer, at: host, as: type, to: local, context: [], timeout: .seconds(10), isAdhoc: true)
+  }
+}

@@ -1,0 +1,374 @@
+import Wire
+
+/// Bonds: how two hosts agree which link they use, how far each has read, and when it is over.
+extension Engine {
+  // MARK: Greeting
+
+  func makeBond(with host: RemoteHost) -> Bond {
+    let bond = Bond(host: host, nonce: entropy.word(crypto), at: now)
+    host.bond = bond
+    return bond
+  }
+
+  func greet(_ link: Link, _ bond: Bond) {
+    say(
+      Hello(
+        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal, features: 0,
+        addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: []),
+      on: link)
+  }
+
+  func take(_ hello: Hello, from link: Link) throws(Violation) {
+    let host = link.host
+    if let known = host.incarnation, hello.incarnation < known {
+      throw Violation(.conflict, "a newer host has this key")
+    }
+    if let known = host.incarnation, hello.incarnation > known { host.proved.removeAll() }
+    host.incarnation = hello.incarnation
+    host.learn(hello.addresses)
+    link.hasGreeted = true
+    if !link.isDialed { link.ordinal = hello.ordinal }
+
+    var bond = host.bond ?? makeBond(with: host)
+    if bond.theirs != 0, hello.bond != bond.theirs {
+      bond = replace(bond, keeping: link)
+    }
+    if bond.theirs == 0 {
+      // Who expects another bond has not read our newest hello; when it has, it says hello again.
+      guard hello.expects == 0 || hello.expects == bond.nonce else { return }
+      bond.theirs = hello.bond
+    } else if hello.expects != 0, hello.expects != bond.nonce {
+      throw Violation(.protocolViolation, "hello expects a bond that never was")
+    }
+    prefer(link, for: bond)
+  }
+
+  /// Ends a bond that the other side has given up or never had, and offers a new one.
+  private func replace(_ bond: Bond, keeping link: Link) -> Bond {
+    let host = bond.host
+    if bond.link === link {
+      bond.link = nil
+      bond.isOpen = false
+    }
+    lose(bond, .lost)
+    let fresh = makeBond(with: host)
+    for other in host.links where !other.isClosing { greet(other, fresh) }
+    return fresh
+  }
+
+  /// Both sides choose the same link: the one dialled later in the life of the bond, or where both dialled at once, the
+  /// one of the lower host.
+  private func prefer(_ link: Link, for bond: Bond) {
+    bond.linkOrdinal = max(bond.linkOrdinal, link.ordinal)
+    if let current = bond.link {
+      if current === link { return attach(link, to: bond) }
+      let isLowerDial = link.isDialed == (hostID < bond.host.id)
+      guard link.ordinal > current.ordinal || (link.ordinal == current.ordinal && isLowerDial) else {
+        return close(link, .duplicate)
+      }
+      bond.link = link
+      bond.isOpen = false
+      close(current, .duplicate)
+    }
+    attach(link, to: bond)
+  }
+
+  private func attach(_ link: Link, to bond: Bond) {
+    bond.link = link
+    bond.isOpen = false
+    say(Attach(received: bond.stored, first: bond.journal.first, next: bond.journal.next), on: link)
+  }
+
+  func take(_ attach: Attach, from link: Link) throws(Violation) {
+    guard let bond = link.host.bond, bond.link === link else { return }
+    guard !bond.isOpen else { throw Violation(.protocolViolation, "attach again") }
+    let journal = bond.journal
+    let isConsistent =
+      attach.received + 1 >= journal.first && attach.received < journal.next && attach.received <= store.fence(of: bond)
+      && attach.first <= bond.received + 1 && attach.next > bond.received
+    guard isConsistent || (sabotage.contains(.believesBackups) && attach.received + 1 >= journal.first) else {
+      // One of us has lost what the other relies on, as from an old backup: begin anew.
+      let fresh = replace(bond, keeping: link)
+      _ = fresh
+      return
+    }
+    var received = attach.received
+    if sabotage.contains(.repeatsRecords) { received = journal.first - 1 }
+    if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
+    bond.journal.resume(after: received)
+    bond.isOpen = true
+    link.used = now
+    opened(bond)
+    if bond.journal.hasUnsent { wake(link) }
+  }
+
+  private func opened(_ bond: Bond) {
+    let isFirst = !bond.hasBeenOpen
+    bond.hasBeenOpen = true
+    if !isFirst { tellSuspended(bond, false) }
+    bond.comparesRostersAt = now + settings.rosterInterval
+    scheduleBond(bond)
+    for presence in bond.host.presences.values { announce(presence) }
+    resumeInvitations(with: bond.host)
+    resumeIdentities(with: bond)
+  }
+
+  // MARK: Ending
+
+  func suspend(_ bond: Bond) {
+    tellSuspended(bond, true)
+    timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
+  }
+
+  private func tellSuspended(_ bond: Bond, _ isSuspended: Bool) {
+    for presence in bond.host.presences.values {
+      for member in presence.members.values {
+        if let locals = presence.group.locals(in: member.connected) {
+          emit(.suspended(member.view, isSuspended, of: locals))
+        }
+      }
+    }
+  }
+
+  /// The bond is over: whoever is connected by it is not any more, and what was not acknowledged is told.
+  func lose(_ bond: Bond, _ reason: Reason) {
+    let host = bond.host
+    guard host.bond === bond else { return }
+    host.bond = nil
+    if let link = bond.link {
+      bond.link = nil
+      close(link, reason)
+    }
+    for presence in host.presences.values {
+      presence.strand = nil
+      presence.forgetAnnouncements()
+      presence.theirDigest = nil
+      presence.rosterSentFor = nil
+      for member in presence.members.values { lost(member, reason) }
+    }
+    let everSent = bond.journal.everSent
+    if !sabotage.contains(.forgetsUndelivered) {
+      bond.journal.forEach { ordinal, entry in
+        if let message = entry.message {
+          emit(.fate(message.id, from: message.from, to: message.to, ordinal <= everSent ? .unknown : .undelivered))
+        }
+      }
+    }
+    store.forget(bond)
+    reach(host)
+  }
+
+  func scheduleBond(_ bond: Bond) {
+    if let due = bond.comparesRostersAt { timers.set(.bond(bond.host.id), due) }
+  }
+
+  func bondDue(_ bond: Bond) {
+    if !bond.isOpen {
+      guard bond.hasBeenOpen, !bond.host.isSelf else { return }
+      let end = bond.heard + settings.suspensionMax
+      if now >= end { lose(bond, .lost) } else { timers.set(.bond(bond.host.id), end) }
+      return
+    }
+    if isTooFarBehind(bond) {
+      lose(bond, .slow)
+      return
+    }
+    if let due = bond.acknowledgesAt {
+      if due <= now { acknowledge(bond) } else { timers.set(.bond(bond.host.id), due) }
+    }
+    if let due = bond.comparesRostersAt {
+      if due <= now {
+        bond.comparesRostersAt = now + settings.rosterInterval
+        compareRosters(over: bond)
+      }
+      scheduleBond(bond)
+    }
+  }
+
+  private func isTooFarBehind(_ bond: Bond) -> Bool {
+    bond.host.presences.values.contains { presence in
+      guard let strand = presence.strand, strand.count > 0 else { return false }
+      return now - strand.progress >= settings.backlogAgeMax
+    }
+  }
+
+  // MARK: Records out
+
+  /// Appends a record for the members at a host in a group, and returns its ordinal.
+  @discardableResult
+  func record<F: Frame>(_ presence: Presence, _ make: (RecordHead) -> F) -> UInt64? {
+    guard let bond = presence.host.bond, bond.hasBeenOpen else { return nil }
+    return record(strand(of: presence, bond), over: bond, make)
+  }
+
+  @discardableResult
+  func record<F: Frame>(_ strand: Strand, over bond: Bond, _ make: (RecordHead) -> F) -> UInt64 {
+    let frame = make(RecordHead(strand: strand.id, sequence: strand.last + 1))
+    let ordinal = bond.journal.append(
+      frame.encodedSize, of: strand, message: nil, at: now, held: settings.isDurable
+    ) { frame.write(into: &$0) }
+    if let link = bond.link, bond.isOpen { wake(link) }
+    store.appended(bond)
+    return ordinal
+  }
+
+  func strand(of presence: Presence, _ bond: Bond) -> Strand {
+    if let strand = presence.strand { return strand }
+    let strand = bond.makeStrand()
+    presence.strand = strand
+    return strand
+  }
+
+  // MARK: Records in
+
+  /// Counts a record that came, and refuses one that is not the next.
+  func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(Violation) -> IncomingStrand {
+    guard bond.isOpen else { throw Violation(.protocolViolation, "a record before attach") }
+    let strand: IncomingStrand
+    if let known = bond.incoming[record.strand] {
+      strand = known
+    } else {
+      guard bond.incoming.count < Limits.strandsMax else {
+        throw Violation(.busy, "more than \(Limits.strandsMax) strands")
+      }
+      strand = IncomingStrand(id: record.strand)
+      bond.incoming[record.strand] = strand
+    }
+    if sabotage.contains(.repeatsRecords) || sabotage.contains(.losesRecord), record.sequence != strand.received + 1 {
+      strand.received = record.sequence - 1
+    }
+    guard record.sequence == strand.received + 1 else {
+      throw Violation(
+        .protocolViolation, "record \(record.sequence) of strand \(record.strand) where \(strand.received + 1) is next")
+    }
+    strand.received += 1
+    bond.received += 1
+    strand.unacknowledgedBytes += bytes
+    store.received(bond, strand)
+    if strand.unacknowledgedBytes >= Self.acknowledgedBytesMax {
+      acknowledge(bond)
+    } else if bond.acknowledgesAt == nil {
+      bond.acknowledgesAt = now + settings.acknowledgementDelay
+      timers.set(.bond(bond.host.id), now + settings.acknowledgementDelay)
+    }
+    return strand
+  }
+
+  /// A sender has far more room than this, so it never waits for an acknowledgement alone.
+  private static let acknowledgedBytesMax = 64 << 10
+
+  func acknowledge(_ bond: Bond) {
+    bond.acknowledgesAt = nil
+    var isPending = false
+    bond.incoming.forEach { _, strand in
+      let ready = settings.isDurable && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
+      guard ready > strand.acknowledged, strand.pending == nil else { return }
+      // What this host said before it took the record, it must also be heard to say before: a leave, above all.
+      strand.pending = (ready, bond.journal.next - 1)
+      strand.unacknowledgedBytes = 0
+      isPending = true
+    }
+    if isPending, let link = bond.link {
+      bond.hasPendingAcknowledgement = true
+      wake(link)
+    }
+  }
+
+  func fillAcknowledgements(_ out: inout OutputRawSpan, for bond: Bond) {
+    guard bond.hasPendingAcknowledgement, !bond.journal.isWithinRecord else { return }
+    var isPending = false
+    for strand in bond.incoming.values {
+      guard let pending = strand.pending else { continue }
+      let frame = Ack(strand: strand.id, received: pending.received)
+      guard bond.journal.unsent > pending.after, out.freeCapacity >= frame.encodedSize else {
+        isPending = true
+        continue
+      }
+      frame.write(into: &out)
+      strand.acknowledged = pending.received
+      strand.pending = nil
+      if strand.received > strand.acknowledged, bond.acknowledgesAt == nil {
+        bond.acknowledgesAt = now + settings.acknowledgementDelay
+        timers.set(.bond(bond.host.id), now + settings.acknowledgementDelay)
+      }
+    }
+    bond.hasPendingAcknowledgement = isPending
+  }
+
+  func take(_ ack: Ack, from bond: Bond) throws(Violation) {
+    guard let strand = bond.strand(ack.strand) else {
+      throw Violation(.protocolViolation, "an acknowledgement of strand \(ack.strand), which is not there")
+    }
+    guard strand.acknowledge(ack.received, at: now) else {
+      throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
+    }
+    bond.journal.dropAcknowledged { entry in
+      if let message = entry.message, message.wantsReceipt {
+        emit(.fate(message.id, from: message.from, to: message.to, .delivered))
+      }
+    }
+    store.dropped(bond)
+    tellWritable(strand)
+    bond.dropIfDrained(strand)
+  }
+
+  // MARK: Reaching
+
+  /// Whether anything here needs a link to the host.
+  func isWanted(_ host: RemoteHost) -> Bool {
+    !host.presences.isEmpty || outgoing.contains { $0.host === host && $0.isPending }
+      || incoming.contains { $0.host === host && $0.isPending }
+      || comparisons.contains { $0.host === host }
+  }
+
+  /// Sees to it that there is a link to the host, if one is wanted.
+  func reach(_ host: RemoteHost) {
+    if host.isSelf {
+      if host.links.isEmpty {
+        open(LinkID(rawValue: .max), to: host, exporter: Digest(.init(0, 0, 0, 0)), isDialed: true, datagramBytesMax: 0)
+      }
+      return
+    }
+    guard host.dial == nil, !host.links.contains(where: { !$0.isClosing }), isWanted(host) else { return }
+    if let again = host.dialsAgain, again > now {
+      timers.set(.host(host.id), again)
+      return
+    }
+    let addresses = host.addresses
+    guard !addresses.isEmpty else { return }
+    let dial = DialID(rawValue: number())
+    host.dial = dial
+    dials[dial] = host.id
+    emit(.dial(dial, host: host.id, address: addresses[host.dialFailures % addresses.count]))
+  }
+
+  func dialFailed(_ host: RemoteHost) {
+    host.dialFailures += 1
+    let pause = min(Self.dialPauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
+    host.dialsAgain = now + pause
+    timers.set(.host(host.id), now + pause)
+  }
+
+  /// A host that comes back is found within this.
+  private static let dialPauseMax: Duration = .seconds(5)
+
+  func hostDue(_ host: RemoteHost) {
+    if let again = host.dialsAgain {
+      if again <= now {
+        host.dialsAgain = nil
+        reach(host)
+      } else {
+        timers.set(.host(host.id), again)
+      }
+    }
+    probeDue(host)
+  }
+
+  /// Forgets a host of which nothing is known that another contact would not tell.
+  func forgetIfUnknown(_ host: RemoteHost) {
+    guard host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dial == nil, !host.isSelf, !isWanted(host),
+      !discovery.knows(host.id)
+    else { return }
+    hosts[host.id] = nil
+  }
+}

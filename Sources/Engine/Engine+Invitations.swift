@@ -1,0 +1,361 @@
+public import Wire
+
+/// Invitations: every one ends once, joined or with a reason, inside its timeout.
+extension Engine {
+  /// Invites a peer that is nearby. Zero or a negative timeout means 30 seconds.
+  public func invite(
+    _ peer: PeerID, as type: ServiceType, to endpoint: EndpointID, context: [UInt8], timeout: Duration, at now: Instant
+  ) throws(EngineError) -> InvitationID {
+    enter(now)
+    defer { settle() }
+    let local = try local(endpoint)
+    guard peer != local.peer.id else { throw EngineError(.invalidParameter, "a peer cannot invite itself") }
+    guard context.count <= Limits.contextBytesMax else {
+      throw EngineError(
+        .invalidParameter, "the context has \(context.count) bytes; at most \(Limits.contextBytesMax) are carried")
+    }
+    guard let host = whereabouts(of: peer, type) else {
+      throw EngineError(.unavailable, "peer \(peer) is not nearby as \(type); browse until it is found")
+    }
+    guard !local.banned.contains(peer), !local.blocked.contains(peer) else {
+      throw EngineError(.invalidParameter, "peer \(peer) is banned or blocked here; lift that first")
+    }
+    return invite(peer, at: host, as: type, to: local, context: context, timeout: timeout, isAdhoc: false)
+  }
+
+  @discardableResult
+  func invite(
+    _ peer: PeerID, at host: RemoteHost, as type: ServiceType, to local: LocalEndpoint, context: [UInt8],
+    timeout: Duration, isAdhoc: Bool
+  ) -> InvitationID {
+    let id = InvitationID(rawValue: number())
+    let span = timeout > .zero ? min(timeout, Self.timeoutMax) : .seconds(30)
+    let invitation = OutgoingInvitation(
+      id: id, local: local, to: peer, host: host, type: type, context: context, isAdhoc: isAdhoc, deadline: now + span)
+    outgoing[id] = invitation
+    if isConnected(local, with: peer) {
+      end(invitation, .already)
+      return id
+    }
+    if let crossing = incoming.first(where: { crosses($0, invitation) }) {
+      // They asked first, and this is the answer.
+      crossing.replaces = invitation
+      invitation.state = .ended
+      accept(crossing, with: local)
+      return id
+    }
+    if !sabotage.contains(.waitsForever) { timers.set(.invitation(id), invitation.deadline) }
+    reach(host)
+    send(invitation)
+    return id
+  }
+
+  /// Longer than anybody waits, and short enough to be forgotten.
+  private static let timeoutMax: Duration = .seconds(3_600)
+
+  public func cancel(_ id: InvitationID, at now: Instant) {
+    enter(now)
+    if let invitation = outgoing[id], invitation.isPending {
+      sayIfOpen(Cancel(id: id.rawValue, reason: .cancelled), to: invitation.host)
+      end(invitation, .cancelled)
+    }
+    settle()
+  }
+
+  public func accept(_ id: InvitationID, with endpoint: EndpointID, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    let invitation = try pending(id)
+    let local = try local(endpoint)
+    guard local.peer === invitation.peer else {
+      throw EngineError(.invalidParameter, "the session is of another peer than the one that was invited")
+    }
+    accept(invitation, with: local)
+  }
+
+  public func decline(_ id: InvitationID, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    decline(try pending(id), .declined)
+  }
+
+  private func pending(_ id: InvitationID) throws(EngineError) -> IncomingInvitation {
+    guard let invitation = incoming[id], case .asked = invitation.state else {
+      throw EngineError(.unavailable, "the invitation has ended or was answered")
+    }
+    return invitation
+  }
+
+  func local(_ id: EndpointID) throws(EngineError) -> LocalEndpoint {
+    guard let local = endpoints[id] else {
+      throw EngineError(.invalidParameter, "there is no session \(id) on this host")
+    }
+    return local
+  }
+
+  // MARK: The inviter
+
+  private func send(_ invitation: OutgoingInvitation) {
+    guard let link = openLink(to: invitation.host) else { return }
+    let local = invitation.local
+    invitation.state = .sent
+    let left = max(1, (invitation.deadline - now).nanoseconds / 1_000_000)
+    say(
+      Invite(
+        id: invitation.id.rawValue, type: invitation.type, to: invitation.to, adhoc: invitation.isAdhoc,
+        group: local.group.label, entry: entry(of: local), carrier: local.peer.carrier,
+        standing: local.group.standing, millisecondsLeft: UInt32(left), context: invitation.context),
+      on: link)
+  }
+
+  /// The link is there (again): says what may have been lost with the one before.
+  func resumeInvitations(with host: RemoteHost) {
+    for invitation in outgoing.values where invitation.host === host && invitation.isPending { send(invitation) }
+    for invitation in incoming.values where invitation.host === host {
+      if case .accepted = invitation.state, let answer = invitation.answer { sayIfOpen(answer, to: host) }
+    }
+  }
+
+  func openLink(to host: RemoteHost) -> Link? {
+    host.bond.flatMap { $0.isOpen ? $0.link : nil }
+  }
+
+  private func sayIfOpen(_ frame: some Frame, to host: RemoteHost) {
+    if let link = openLink(to: host) { say(frame, on: link) }
+  }
+
+  func take(_ answer: Answer, from link: Link) throws(Violation) {
+    guard let invitation = outgoing[InvitationID(rawValue: answer.id)], invitation.host === link.host else {
+      sayIfOpen(Confirm(id: answer.id, reason: .gone, rank: 0), to: link.host)
+      return
+    }
+    switch answer.outcome {
+    case .declined(let reason):
+      // Their own invitation crossed this one and stands.
+      guard reason != .duplicate else { return }
+      if invitation.isPending { end(invitation, reason) }
+    case .accepted(let acceptance):
+      if let said = invitation.confirmation { return sayIfOpen(said, to: link.host) }
+      guard invitation.isPending else {
+        return sayIfOpen(Confirm(id: answer.id, reason: .cancelled, rank: 0), to: link.host)
+      }
+      try prove(acceptance.carrier, of: link.host)
+      let entry = acceptance.entry
+      guard entry.peer == acceptance.carrier.peer, entry.host == link.host.id, peerID(of: entry.peer) == invitation.to
+      else { throw Violation(.protocolViolation, "an invitation accepted by another peer than was invited") }
+      conclude(invitation, acceptance)
+    }
+  }
+
+  private func conclude(_ invitation: OutgoingInvitation, _ acceptance: Acceptance) {
+    let local = invitation.local
+    let group = local.group
+    var entry = acceptance.entry
+    let isFellow = endpoints[entry.endpoint]?.group === group || group.members[entry.endpoint] != nil
+    let reason: Reason =
+      if !invitation.isCurrent { .left }
+      else if local.isLocked { .locked }
+      else if local.banned.contains(invitation.to) || local.blocked.contains(invitation.to) { .removed }
+      else if isFellow { .none }
+      else { obstacle(group.standing, acceptance.standing) ?? .none }
+    if reason == .none, !isFellow {
+      entry.rank = group.rankMax + 1
+      entry.inviter = local.id
+    }
+    let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
+    invitation.confirmation = confirmation
+    sayIfOpen(confirmation, to: invitation.host)
+    end(invitation, reason)
+    if reason == .none { join(local, entry, isInviter: true, until: invitation.deadline) }
+  }
+
+  /// What stands against everybody of two groups being connected with everybody.
+  private func obstacle(_ ours: Standing, _ theirs: Standing) -> Reason? {
+    if !sabotage.contains(.ignoresEncryption), !ours.needs.agrees(with: theirs.needs) { return .encryption }
+    let size = UInt64(ours.size) + UInt64(theirs.size)
+    if !sabotage.contains(.overfills), size > UInt64(min(ours.peersMax, theirs.peersMax)) { return .full }
+    return nil
+  }
+
+  func end(_ invitation: OutgoingInvitation, _ reason: Reason) {
+    guard invitation.isPending else { return }
+    invitation.state = .ended
+    invitation.forgottenAt = now + Self.rememberedMax
+    timers.set(.invitation(invitation.id), invitation.forgottenAt)
+    emit(.invitationEnded(invitation.id, reason))
+    if invitation.isAdhoc { adhocEnded(invitation, reason) }
+  }
+
+  /// How long an answer may be late because its link was lost.
+  private static let rememberedMax: Duration = .seconds(60)
+
+  // MARK: The invitee
+
+  func take(_ invite: Invite, from link: Link) throws(Violation) {
+    let host = link.host
+    try prove(invite.carrier, of: host)
+    guard invite.entry.peer == invite.carrier.peer, invite.entry.host == host.id else {
+      throw Violation(.protocolViolation, "an invitation in the name of another peer or host")
+    }
+    let inviter = peerID(of: invite.entry.peer)
+    if let known = incoming.first(where: { $0.host === host && $0.invite.id == invite.id }) {
+      if let answer = known.answer { say(answer, on: link) }
+      return
+    }
+    func decline(_ reason: Reason) { say(Answer(id: invite.id, outcome: .declined(reason)), on: link) }
+    guard let peer = peers[invite.to] else { return decline(.gone) }
+    let ends = endpoints.values.filter { $0.peer === peer }
+    if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
+    if let standing = ends.first(where: { isConnected($0, with: invite.entry.endpoint) }) {
+      guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
+      if let member = standing.group.members[invite.entry.endpoint] { lost(member, .lost) }
+    }
+    let isHeld = incoming.values.reduce(into: 0) { count, held in
+      if held.host === host, held.isPending { count += 1 }
+    } >= Self.heldMax
+    if isHeld { return decline(.busy) }
+
+    let span = Duration.milliseconds(Int64(min(invite.millisecondsLeft, 3_600_000)))
+    let invitation = IncomingInvitation(
+      id: InvitationID(rawValue: number()), invite: invite, inviter: inviter, host: host, peer: peer,
+      deadline: now + span)
+    if let own = outgoing.first(where: { $0.isPending && crosses(invitation, $0) }) {
+      // Both ask for the same: the lower peer's invitation counts.
+      if peer.id < inviter { return decline(.duplicate) }
+      own.state = .ended
+      invitation.replaces = own
+      incoming[invitation.id] = invitation
+      timers.set(.invitation(invitation.id), invitation.deadline)
+      return accept(invitation, with: own.local)
+    }
+    if let eager = ends.first(where: { $0.adhoc?.type == invite.type }) {
+      incoming[invitation.id] = invitation
+      timers.set(.invitation(invitation.id), invitation.deadline)
+      return accept(invitation, with: eager)
+    }
+    guard peer.advertised.contains(invite.type) else { return decline(.gone) }
+    incoming[invitation.id] = invitation
+    if !sabotage.contains(.waitsForever) { timers.set(.invitation(invitation.id), invitation.deadline) }
+    emit(
+      .invitation(
+        invitation.id, from: inviter, name: invite.entry.name, to: peer.id, type: invite.type,
+        context: invite.context, expires: invitation.deadline))
+  }
+
+  /// A person who looks at more than this from one host has been flooded.
+  private static let heldMax = 64
+
+  private func crosses(_ theirs: IncomingInvitation, _ ours: OutgoingInvitation) -> Bool {
+    guard case .asked = theirs.state else { return false }
+    return theirs.inviter == ours.to && theirs.peer === ours.local.peer && theirs.invite.type == ours.type
+      && theirs.host === ours.host && ours.isCurrent
+  }
+
+  private func accept(_ invitation: IncomingInvitation, with local: LocalEndpoint) {
+    let group = local.group
+    let theirs = invitation.invite.entry
+    if isConnected(local, with: theirs.endpoint) { return decline(invitation, .already) }
+    if local.isLocked { return decline(invitation, .locked) }
+    if local.banned.contains(invitation.inviter) || local.blocked.contains(invitation.inviter) {
+      return decline(invitation, .removed)
+    }
+    let isFellow = group.members[theirs.endpoint] != nil || endpoints[theirs.endpoint]?.group === group
+    if !isFellow, let reason = obstacle(group.standing, invitation.invite.standing) {
+      return decline(invitation, reason)
+    }
+    let answer = Answer(
+      id: invitation.invite.id,
+      outcome: .accepted(
+        Acceptance(
+          group: group.label, entry: entry(of: local), carrier: local.peer.carrier, standing: group.standing)))
+    invitation.answer = answer
+    invitation.state = .accepted(local, local.incarnation)
+    sayIfOpen(answer, to: invitation.host)
+    timers.set(.invitation(invitation.id), invitation.deadline)
+  }
+
+  private func decline(_ invitation: IncomingInvitation, _ reason: Reason) {
+    let answer = Answer(id: invitation.invite.id, outcome: .declined(reason))
+    invitation.answer = answer
+    sayIfOpen(answer, to: invitation.host)
+    end(invitation, reason)
+  }
+
+  func take(_ confirm: Confirm, from link: Link) throws(Violation) {
+    guard
+      let invitation = incoming.first(where: { $0.host === link.host && $0.invite.id == confirm.id }),
+      case .accepted(let local, let incarnation) = invitation.state
+    else {
+      if confirm.reason == .none { say(Cancel(id: confirm.id, reason: .timedOut), on: link) }
+      return
+    }
+    let isCurrent = local.incarnation == incarnation && endpoints[local.id] === local
+    end(invitation, isCurrent ? confirm.reason : .left)
+    guard confirm.reason == .none else { return }
+    guard isCurrent else { return say(Cancel(id: confirm.id, reason: .left), on: link) }
+    if confirm.rank > local.rank {
+      local.rank = confirm.rank
+      local.inviter = invitation.invite.entry.endpoint
+    }
+    join(local, invitation.invite.entry, isInviter: false, until: invitation.deadline)
+  }
+
+  /// Either side takes it back.
+  func take(_ cancel: Cancel, from link: Link) {
+    if let invitation = incoming.first(where: { $0.host === link.host && $0.invite.id == cancel.id && $0.isPending }) {
+      return end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
+    }
+    guard let invitation = outgoing[InvitationID(rawValue: cancel.id)], invitation.host === link.host,
+      invitation.confirmation?.reason == Reason.none, invitation.isCurrent
+    else { return }
+    for member in invitation.local.group.members.values
+    where member.peer == invitation.to && member.host === link.host && member.index == nil {
+      depart(member, cancel.reason, readThrough: nil)
+    }
+  }
+
+  private func end(_ invitation: IncomingInvitation, _ reason: Reason) {
+    guard invitation.isPending else { return }
+    invitation.state = .ended
+    timers.set(.invitation(invitation.id), now + Self.rememberedMax)
+    emit(.invitationEnded(invitation.id, reason))
+    if let replaced = invitation.replaces {
+      emit(.invitationEnded(replaced.id, reason))
+      if replaced.isAdhoc { adhocEnded(replaced, reason) }
+      replaced.forgottenAt = now + Self.rememberedMax
+      timers.set(.invitation(replaced.id), replaced.forgottenAt)
+    }
+  }
+
+  func invitationDue(_ id: InvitationID) {
+    if let invitation = outgoing[id] {
+      if invitation.isPending, now >= invitation.deadline {
+        sayIfOpen(Cancel(id: id.rawValue, reason: .timedOut), to: invitation.host)
+        end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
+      } else if !invitation.isPending, now >= invitation.forgottenAt {
+        outgoing[id] = nil
+      }
+      return
+    }
+    guard let invitation = incoming[id] else { return }
+    if invitation.isPending {
+      if now >= invitation.deadline { end(invitation, .timedOut) } else { timers.set(.invitation(id), invitation.deadline) }
+    } else {
+      incoming[id] = nil
+    }
+  }
+
+  // MARK: Already
+
+  private func isConnected(_ local: LocalEndpoint, with endpoint: EndpointID) -> Bool {
+    guard let member = local.group.members[endpoint] else { return false }
+    return member.connected.contains(local.slot)
+      || (member.connecting.contains(local.slot) && !member.refused.contains(local.slot))
+  }
+
+  private func isConnected(_ local: LocalEndpoint, with peer: PeerID) -> Bool {
+    local.group.members.contains { $0.peer == peer && isConnected(local, with: $0.id) }
+  }
+
+  func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool { isConnected(local, with: peer) }
+}

@@ -1,0 +1,289 @@
+public import Wire
+
+/// Links: opening, greeting, liveness, and the bytes in and out.
+extension Engine {
+  /// A link is there and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers.
+  public func linkOpened(
+    _ id: LinkID, to key: PublicKey, exporter: Digest, dial: DialID?, datagramBytesMax: Int, at now: Instant
+  ) {
+    enter(now)
+    defer { settle() }
+    let remote = HostID(digest: crypto.hash(HostID.preimage(of: key)))
+    let expected = dial.flatMap { dials.removeValue(forKey: $0) }
+    if let expected, let host = hosts[expected], host.dial == dial {
+      host.dial = nil
+      if expected != remote { dialFailed(host) }
+    }
+    guard remote != hostID else {
+      emit(.close(id, .conflict))
+      emit(.conflict(remote))
+      return
+    }
+    let host = host(remote)
+    host.key = key
+    host.dialFailures = 0
+    open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
+  }
+
+  public func linkClosed(_ id: LinkID, at now: Instant) {
+    enter(now)
+    if let link = links[id] { dropped(link) }
+    settle()
+  }
+
+  public func dialFailed(_ id: DialID, at now: Instant) {
+    enter(now)
+    if let host = dials.removeValue(forKey: id).flatMap({ hosts[$0] }), host.dial == id {
+      host.dial = nil
+      dialFailed(host)
+    }
+    settle()
+  }
+
+  /// Takes whole frames from the start of `bytes`, and says how many bytes they were: present the rest again with what
+  /// comes after it.
+  public func received(_ bytes: RawSpan, on id: LinkID, at now: Instant) -> Int {
+    enter(now)
+    defer { settle() }
+    guard let link = links[id] else { return bytes.byteCount }
+    return receive(bytes, on: link)
+  }
+
+  public func receivedDatagram(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard let link = links[id], let bond = link.host.bond, bond.link === link, link.gate.isOpen else { return }
+    heard(link)
+    // A datagram may come before the records that explain it, or be forged where the medium lets it: no offence.
+    guard let head = try? FrameHead.next(in: bytes), head.type == .datagram, head.end == bytes.byteCount,
+      let view = try? DatagramView(decoding: bytes.extracting(head.body))
+    else { return }
+    deliver(view, over: bond)
+  }
+
+  /// Appends what the link may send now, up to the room there is. When it appends nothing, wait for `wantsToSend`.
+  public func fill(_ out: inout OutputRawSpan, for id: LinkID, at now: Instant) {
+    guard let link = links[id] else { return }
+    self.now = max(self.now, now)
+    fill(&out, for: link)
+  }
+
+  // MARK: Opening and closing
+
+  func host(_ id: HostID) -> RemoteHost {
+    if let host = hosts[id] { return host }
+    let host = RemoteHost(id: id, isSelf: id == hostID)
+    if host.isSelf { host.key = hostKey }
+    hosts[id] = host
+    return host
+  }
+
+  func open(_ id: LinkID, to host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int) {
+    let bond = host.bond ?? makeBond(with: host)
+    let link = Link(
+      id: id, host: host, exporter: exporter, isDialed: isDialed, datagramBytesMax: datagramBytesMax,
+      ordinal: bond.linkOrdinal &+ 1, at: now)
+    links[id] = link
+    host.links.append(link)
+    greet(link, bond)
+    if !link.isLoopback { timers.set(.link(id), now + settings.beat) }
+  }
+
+  /// Says goodbye, and has the link closed once that is sent.
+  func close(_ link: Link, _ reason: Reason, _ detail: String = "") {
+    guard !link.isClosing else { return }
+    say(Bye(reason: reason, detail: String(detail.prefix(60))), on: link)
+    link.isClosing = true
+    detach(link, reason)
+    emit(.close(link.id, reason))
+  }
+
+  /// The link is gone, without a word.
+  func dropped(_ link: Link) {
+    links[link.id] = nil
+    link.host.links.removeAll { $0 === link }
+    if !link.isClosing {
+      link.isClosing = true
+      detach(link, .lost)
+    }
+    forgetIfUnknown(link.host)
+  }
+
+  private func detach(_ link: Link, _ reason: Reason) {
+    comparisonsLost(with: link)
+    let host = link.host
+    if let bond = host.bond, bond.link === link {
+      bond.link = nil
+      bond.isOpen = false
+      if bond.hasBeenOpen {
+        suspend(bond)
+      }
+    }
+    if reason != .idle, reason != .conflict { reach(host) }
+  }
+
+  // MARK: Liveness
+
+  func heard(_ link: Link) {
+    link.heard = now
+    link.host.bond?.heard = now
+    link.host.probesMissed = 0
+  }
+
+  func linkDue(_ link: Link) {
+    if link.isClosing { return }
+    let silence = now - link.heard
+    if silence >= settings.silenceMax, !sabotage.contains(.neverSilent) {
+      emit(.close(link.id, .lost))
+      dropped(link)
+      return
+    }
+    if link.host.bond?.link !== link, now - link.opened >= settings.greetingMax {
+      close(link, .timedOut, "no greeting came")
+      return
+    }
+    if !isWanted(link.host), now - link.used >= settings.idleMax {
+      close(link, .idle)
+      return
+    }
+    if silence >= settings.beat, now - link.said >= settings.beat {
+      link.said = now
+      say(Ping(token: UInt64(bitPattern: now.nanoseconds)), on: link)
+    }
+    timers.set(.link(link.id), max(now + .milliseconds(1), min(link.heard, link.said) + settings.beat))
+  }
+
+  // MARK: Bytes in
+
+  func receive(_ bytes: RawSpan, on link: Link) -> Int {
+    var consumed = 0
+    do throws(Violation) {
+      while !link.isClosing {
+        let rest = bytes.extracting(droppingFirst: consumed)
+        guard let head = try next(in: rest, on: link) else { break }
+        heard(link)
+        try link.gate.admit(head.type, bytes: head.end, at: now)
+        try take(head.type, rest.extracting(head.body), from: link)
+        consumed += head.end
+      }
+    } catch {
+      close(link, error.reason, error.detail)
+    }
+    return link.isClosing ? bytes.byteCount : consumed
+  }
+
+  private func next(in bytes: RawSpan, on link: Link) throws(Violation) -> FrameHead? {
+    do throws(WireError) {
+      return try FrameHead.next(
+        in: bytes, lengthMax: link.gate.isOpen ? Limits.frameLengthMax : Limits.earlyFrameLengthMax)
+    } catch {
+      throw Violation(.protocolViolation, error.description)
+    }
+  }
+
+  private func take(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
+    guard link.hasGreeted || type == .hello || type == .bye else {
+      throw Violation(.protocolViolation, "\(type) before hello")
+    }
+    switch type {
+    case .message: try take(message: body, from: link)
+    case .ack: try take(try decode(Ack.self, body), from: try bond(of: link))
+    case .ping: say(Pong(token: try decode(Ping.self, body).token), on: link)
+    case .pong: _ = try decode(Pong.self, body)
+    case .hello: try take(try decode(Hello.self, body), from: link)
+    case .attach: try take(try decode(Attach.self, body), from: link)
+    case .bye: take(try decode(Bye.self, body), from: link)
+    case .browse: try take(try decode(Browse.self, body), from: link)
+    case .browseEnd: take(try decode(BrowseEnd.self, body), from: link)
+    case .advertised: try take(try decode(Advertised.self, body), from: link)
+    case .withdrawn: take(try decode(Withdrawn.self, body), from: link)
+    case .invite: try take(try decode(Invite.self, body), from: link)
+    case .answer: try take(try decode(Answer.self, body), from: link)
+    case .confirm: try take(try decode(Confirm.self, body), from: link)
+    case .cancel: take(try decode(Cancel.self, body), from: link)
+    case .join: try take(try decode(Join.self, body), from: link)
+    case .leave: try take(try decode(Leave.self, body), from: link)
+    case .verdict: try take(try decode(Verdict.self, body), from: link)
+    case .introduce: try take(try decode(Introduce.self, body), from: link)
+    case .gone: try take(try decode(Gone.self, body), from: link)
+    case .digest: try take(try decode(RosterDigest.self, body), from: link)
+    case .datagram: try take(datagram: body, from: link)
+    case .compareCommit: try take(try decode(CompareCommit.self, body), from: link)
+    case .compareReveal: try take(try decode(CompareReveal.self, body), from: link)
+    case .compareEnd: take(try decode(CompareEnd.self, body), from: link)
+    case .identity: try take(try decode(IdentityFrame.self, body), from: link)
+    }
+    if type != .ping && type != .pong { link.used = now }
+  }
+
+  private func decode<F: Frame>(_: F.Type, _ body: RawSpan) throws(Violation) -> F {
+    do throws(WireError) { return try F(decoding: body) } catch {
+      throw Violation(.protocolViolation, "\(F.type): \(error)")
+    }
+  }
+
+  /// The bond that the link's records belong to: none before the link was chosen for it.
+  func bond(of link: Link) throws(Violation) -> Bond {
+    guard let bond = link.host.bond, bond.link === link else {
+      throw Violation(.protocolViolation, "a record on a link that is not attached")
+    }
+    return bond
+  }
+
+  private func take(_ bye: Bye, from link: Link) {
+    emit(.close(link.id, bye.reason))
+    link.isClosing = true
+    if bye.reason == .conflict { emit(.conflict(hostID)) }
+    detach(link, bye.reason)
+  }
+
+  // MARK: Bytes out
+
+  func say(_ frame: some Frame, on link: Link) {
+    guard !link.isClosing else { return }
+    guard link.control.count < Self.controlBytesMax else {
+      // It asks and does not listen to the answers.
+      emit(.close(link.id, .slow))
+      dropped(link)
+      return
+    }
+    link.control.append(frame.encodedSize) { frame.write(into: &$0) }
+    wake(link)
+  }
+
+  /// Frames that wait for a link beside its records; a host that lets more pile up does not read.
+  private static let controlBytesMax = 2 << 20
+
+  func fill(_ out: inout OutputRawSpan, for link: Link) {
+    let before = out.byteCount
+    defer { if out.byteCount > before { link.said = now } }
+    let bond = link.host.bond.flatMap { $0.link === link && $0.isOpen && !link.isClosing ? $0 : nil }
+    if let bond, bond.journal.isWithinRecord { bond.journal.fill(&out, oneRecord: true) }
+    if bond?.journal.isWithinRecord == true { return }
+    fillLossy(&out, for: link, onlyBegun: true)
+    guard link.lossySent == 0 else { return }
+    let sent = link.control.copy(from: 0, to: link.control.count, into: &out)
+    link.control.removeFirst(sent)
+    guard let bond, link.control.count == 0 else { return }
+    fillAcknowledgements(&out, for: bond)
+    fillLossy(&out, for: link, onlyBegun: false)
+    guard link.lossySent == 0 else { return }
+    while out.freeCapacity > 0, bond.journal.hasUnsent {
+      bond.journal.fill(&out, oneRecord: bond.hasPendingAcknowledgement)
+      if bond.journal.isWithinRecord { return }
+      fillAcknowledgements(&out, for: bond)
+    }
+  }
+
+  private func fillLossy(_ out: inout OutputRawSpan, for link: Link, onlyBegun: Bool) {
+    while let size = link.lossySizes.first, !onlyBegun || link.lossySent > 0, out.freeCapacity > 0 {
+      let sent = link.lossy.copy(from: 0, to: size - link.lossySent, into: &out)
+      link.lossy.removeFirst(sent)
+      link.lossySent += sent
+      if link.lossySent == size {
+        link.lossySizes.removeFirst()
+        link.lossySent = 0
+      }
+    }
+  }
+}

@@ -1,0 +1,294 @@
+import Wire
+
+/// Membership: who belongs to a group, and how its hosts come to know of each other.
+///
+/// Law: a member enters a group by an accepted invitation or by the introduction of a member, and by nothing else.
+extension Engine {
+  // MARK: Learning of members
+
+  /// How a member came to be known.
+  enum Voucher {
+    /// A local endpoint invited it, or was invited by it: it may come back even if it had been sent away.
+    case invitation(local: LocalEndpoint, until: Instant)
+    case introduction
+  }
+
+  @discardableResult
+  func learn(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
+    if entry.host == hostID { return learnLocal(entry, in: group, by: voucher) }
+    if let departed = group.departed[entry.endpoint], entry.incarnation <= departed,
+      !sabotage.contains(.raisesTheDead)
+    {
+      return nil
+    }
+    if let member = group.members[entry.endpoint] {
+      if entry.incarnation > member.entry.incarnation {
+        depart(member, .left, readThrough: nil)
+      } else {
+        if (entry.rank, entry.inviter) > (member.entry.rank, member.entry.inviter) {
+          member.entry.rank = entry.rank
+          member.entry.inviter = entry.inviter
+        }
+        member.host.learn(entry.addresses)
+        if case .invitation(let local, let until) = voucher { reconcile(member, with: local, until: until) }
+        return member
+      }
+    }
+    guard group.members.count < Self.membersMax else { return nil }
+    let host = host(entry.host)
+    host.learn(entry.addresses)
+    let member = enter(entry, host, group)
+    if case .invitation(let local, let until) = voucher {
+      local.removed.remove(member.id)
+      member.connectingUntil = until
+    }
+    meet(member, group.localSlots)
+    settleOverflow(in: group)
+    reach(host)
+    if let presence = group.presences[host.id] { announce(presence) }
+    return member
+  }
+
+  /// Far past what a group is measured with, and still a bound on what others can make this host hold.
+  private static let membersMax = 65_536
+
+  /// An endpoint of this host's own in another of its groups: the two are one.
+  private func learnLocal(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
+    guard let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation else { return nil }
+    if local.group !== group {
+      if local.isLocked, case .introduction = voucher { return nil }
+      absorb(local.group, into: group)
+    }
+    if case .invitation(let inviter, let until) = voucher, let mirror = group.members[local.id] {
+      reconcile(mirror, with: inviter, until: until)
+    }
+    return group.members[local.id]
+  }
+
+  private func enter(_ entry: Entry, _ host: RemoteHost, _ group: Group) -> Member {
+    let presence = group.presences[host.id] ?? Presence(host: host, group: group)
+    group.presences[host.id] = presence
+    host.presences[group.serial] = presence
+    let member = Member(entry: entry, peer: peerID(of: entry.peer), host: host, presence: presence)
+    group.members[member.id] = member
+    presence.members[member.id] = member
+    presence.pairsChanged()
+    return member
+  }
+
+  /// Local endpoints of one group see each other as members of this host.
+  func mirror(_ local: LocalEndpoint) {
+    let group = local.group
+    guard group.localCount > 1 else { return }
+    for other in group.allLocals where group.members[other.id] == nil {
+      let member = enter(entry(of: other), host(hostID), group)
+      var slots = group.localSlots
+      slots.remove(other.slot)
+      meet(member, slots)
+    }
+    for member in group.members.values where member.id != local.id { meet(member, SlotSet(local.slot)) }
+    reach(host(hostID))
+    if let presence = group.presences[hostID] { announce(presence) }
+  }
+
+  func entry(of local: LocalEndpoint) -> Entry {
+    Entry(
+      endpoint: local.id, incarnation: local.incarnation, peer: local.peer.key, host: hostID, name: local.peer.name,
+      terms: local.terms, rank: local.rank, inviter: local.inviter,
+      addresses: Array(settings.addresses.prefix(Limits.entryAddressesMax)))
+  }
+
+  // MARK: Joining groups
+
+  /// An invitation was accepted: the invitee's endpoint is a member of the local endpoint's group now.
+  ///
+  /// The inviter's side gives the rank; each side introduces its own people to the other's.
+  func join(_ local: LocalEndpoint, _ entry: Entry, isInviter: Bool, until: Instant) {
+    let group = local.group
+    let before = group.presences.values.filter { $0.host.id != entry.host }
+    let roster = roster(of: group, but: [entry.endpoint, local.id], host: entry.host)
+    guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
+    guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
+    let isAlone = roster.isEmpty && before.isEmpty
+    guard isInviter || !isAlone else { return }
+    // The newcomer, to those who were here; and to itself, to show to who has not heard of it.
+    introduce([member.entry], by: local, to: before + [member.presence], spread: false)
+    introduce(roster, by: local, to: [member.presence], spread: true)
+  }
+
+  private func roster(of group: Group, but excluded: Set<EndpointID>, host: HostID) -> [Entry] {
+    var entries: [Entry] = []
+    for local in group.allLocals where !excluded.contains(local.id) { entries.append(entry(of: local)) }
+    for member in group.members.values
+    where !excluded.contains(member.id) && !member.host.isSelf && member.host.id != host {
+      entries.append(member.entry)
+    }
+    return entries
+  }
+
+  private func introduce(_ entries: [Entry], by local: LocalEndpoint, to presences: [Presence], spread: Bool) {
+    let group = local.group
+    var rest = entries[...]
+    while !rest.isEmpty {
+      let batch = Array(rest.prefix(Limits.introductionEntriesMax))
+      rest = rest.dropFirst(batch.count)
+      let signed = Introduction.signedBytes(
+        group: group.label, introducer: local.id, introducerIncarnation: local.incarnation, entries: batch)
+      let introduction = Introduction(
+        group: group.label, introducer: local.id, introducerIncarnation: local.incarnation, entries: batch,
+        signature: crypto.sign(signed, with: local.peer.key))
+      for presence in presences { tell(introduction, to: presence, spread: spread) }
+    }
+  }
+
+  private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
+    guard !presence.host.isSelf else { return }
+    announce(presence)
+    record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
+  }
+
+  func take(_ introduce: Introduce, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    let strand = try count(introduce.record, bytes: 0, over: bond)
+    guard let group = strand.group else { return }
+    let introduction = introduce.introduction
+    guard try believe(introduction, in: group) else { return }
+    guard introduce.spread else { return }
+    let named = Set(introduction.entries.map(\.host))
+    for presence in group.presences.values where presence.host !== link.host && !named.contains(presence.host.id) {
+      tell(introduction, to: presence, spread: false)
+    }
+  }
+
+  /// Whether a member made the introduction. Those whom it names and who are not known become members.
+  @discardableResult
+  func believe(_ introduction: Introduction, in group: Group) throws(Violation) -> Bool {
+    let key: PublicKey
+    if let introducer = group.members[introduction.introducer],
+      introducer.entry.incarnation == introduction.introducerIncarnation
+    {
+      key = introducer.entry.peer
+    } else if let local = endpoints[introduction.introducer], local.group === group {
+      key = local.peer.key
+    } else {
+      guard sabotage.contains(.believesIntroductions), let anyone = introduction.entries.first else { return false }
+      key = anyone.peer
+    }
+    guard
+      sabotage.contains(.believesIntroductions)
+        || crypto.verify(introduction.signature, of: introduction.signedBytes, by: key)
+    else {
+      throw Violation(.protocolViolation, "an introduction that its introducer did not sign")
+    }
+    for entry in introduction.entries {
+      if entry.host == hostID, let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation {
+        local.rank = max(local.rank, entry.rank)
+        keepTicket(introduction, in: group)
+      }
+      learn(entry, in: group, by: .introduction)
+    }
+    return true
+  }
+
+  private func keepTicket(_ introduction: Introduction, in group: Group) {
+    if group.tickets.contains(introduction) { return }
+    if group.tickets.count == Limits.ticketsMax { group.tickets.removeFirst() }
+    group.tickets.append(introduction)
+  }
+
+  // MARK: Rosters
+
+  func compareRosters(over bond: Bond) {
+    guard !sabotage.contains(.introducesNobody), !bond.host.isSelf else { return }
+    for presence in bond.host.presences.values {
+      guard let strand = presence.strand, let link = bond.link else { continue }
+      let mine = presence.group.digest
+      say(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
+      guard let theirs = presence.theirDigest, theirs != mine else { continue }
+      if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { continue }
+      presence.rosterSentFor = (mine.sum, theirs.sum)
+      let group = presence.group
+      guard
+        let local = group.allLocals.first(where: { local in
+          presence.members.contains { $0.connected.contains(local.slot) }
+        })
+      else { continue }
+      introduce(
+        roster(of: group, but: [local.id], host: presence.host.id), by: local, to: [presence], spread: false)
+    }
+  }
+
+  func take(_ digest: RosterDigest, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    guard let group = bond.incoming[digest.strand]?.group else { return }
+    group.presences[bond.host.id]?.theirDigest = (digest.count, digest.sum)
+  }
+
+  // MARK: One group from two
+
+  func absorb(_ other: Group, into group: Group) {
+    let offset = group.locals.count
+    let newcomers = other.allLocals
+    for local in newcomers { group.place(local, at: offset + local.slot) }
+    group.departed.merge(other.departed) { max($0, $1) }
+    for ticket in other.tickets { keepTicket(ticket, in: group) }
+    for presence in other.presences.values { move(presence, to: group, offset: offset) }
+    for host in hosts.values { host.bond?.regroup(other, as: group) }
+    groups[other.serial] = nil
+
+    // Pairs across the two, and word of it to everybody.
+    for member in group.members.values {
+      var strangers = group.localSlots.subtracting(member.met)
+      if let own = endpoints[member.id], own.group === group { strangers.remove(own.slot) }
+      meet(member, strangers)
+    }
+    for local in newcomers { mirror(local) }
+    settleOverflow(in: group)
+    for presence in group.presences.values { announceAnew(presence) }
+  }
+
+  private func move(_ presence: Presence, to group: Group, offset: Int) {
+    let host = presence.host
+    host.presences[presence.group.serial] = nil
+    let target = group.presences[host.id] ?? Presence(host: host, group: group)
+    group.presences[host.id] = target
+    host.presences[group.serial] = target
+    if let strand = presence.strand {
+      if target.strand == nil { target.strand = strand } else { strand.isLeft = true }
+    }
+    for old in presence.members.values {
+      if let known = group.members[old.id] {
+        known.absorb(old, offset: offset)
+        host.bond?.replace(old, by: known)
+      } else {
+        let member = Member(entry: old.entry, peer: old.peer, host: host, presence: target)
+        member.absorb(old, offset: offset)
+        group.members[member.id] = member
+        target.members[member.id] = member
+        host.bond?.replace(old, by: member)
+      }
+    }
+    target.absorbAnnouncements(of: presence, offset: offset)
+    target.pairsChanged()
+  }
+
+  // MARK: Too many
+
+  /// Where more are in than somebody's limit allows, those who came last go: by rank, then by their inviter, then by
+  /// their own id, so that every host names the same.
+  func settleOverflow(in group: Group) {
+    if sabotage.contains(.overfills) { return }
+    while group.size > Int(group.peersMax) {
+      let locals = group.allLocals.map { ($0.rank, $0.inviter, $0.id) }
+      let others = group.members.values.filter { !$0.host.isSelf }.map { ($0.entry.rank, $0.entry.inviter, $0.id) }
+      guard let last = (locals + others).max(by: <) else { return }
+      if let local = endpoints[last.2] {
+        leaveGroup(local, .full)
+        return
+      }
+      guard let member = group.members[last.2] else { return }
+      refuseEverywhere(member, .full)
+      depart(member, .full, readThrough: nil)
+    }
+  }
+}

@@ -1,0 +1,214 @@
+public import Wire
+
+/// Messages: one frame for each host, exactly once and in order where reliable, at once or not at all where not.
+extension Engine {
+  /// Sends to members that are connected: to all of the named, or to nobody.
+  ///
+  /// `unavailable` means that a host is behind; `Output.writable` follows when it has caught up.
+  @discardableResult
+  public func send(
+    _ payload: RawSpan, from endpoint: EndpointID, to recipients: Recipients, _ mode: Mode, receipt: Bool,
+    at now: Instant
+  ) throws(EngineError) -> MessageID {
+    enter(now)
+    defer { settle() }
+    let local = try local(endpoint)
+    let shares = try shares(of: recipients, local)
+    let id = MessageID(rawValue: number())
+    switch mode {
+    case .reliable:
+      try checkRoom(for: payload.byteCount, shares, local)
+      for share in shares { post(payload, share, id, from: local, receipt: receipt) }
+    case .unreliable:
+      guard payload.byteCount <= Limits.datagramPayloadBytesMax else {
+        throw EngineError(
+          .invalidParameter,
+          "\(payload.byteCount) bytes are too many for an unreliable message; at most \(Limits.datagramPayloadBytesMax)")
+      }
+      for share in shares { fling(payload, share, from: local) }
+    }
+    return id
+  }
+
+  /// A host's part of a message.
+  private struct Share {
+    var presence: Presence
+    var addressing: Presence.Addressing
+  }
+
+  private func shares(of recipients: Recipients, _ local: LocalEndpoint) throws(EngineError) -> [Share] {
+    var shares: [Share] = []
+    switch recipients {
+    case .all:
+      local.group.presences.forEach { _, presence in
+        let addressing = presence.addressing(for: local.slot)
+        if !addressing.recipients.isEmpty { shares.append(Share(presence: presence, addressing: addressing)) }
+      }
+      if shares.isEmpty { throw EngineError(.notConnected, "nobody is connected in this session") }
+    case .only(let endpoints):
+      guard !endpoints.isEmpty else { throw EngineError(.invalidParameter, "a message to nobody") }
+      shares = try sharesByHost(of: endpoints, local)
+    }
+    return shares
+  }
+
+  private func sharesByHost(of endpoints: [EndpointID], _ local: LocalEndpoint) throws(EngineError) -> [Share] {
+    var named = Table<HostID, [Member]>()
+    var missing: [EndpointID] = []
+    var seen: Set<EndpointID> = []
+    for endpoint in endpoints where seen.insert(endpoint).inserted {
+      if let member = local.group.members[endpoint], member.connected.contains(local.slot) {
+        named[member.host.id, default: []].append(member)
+      } else {
+        missing.append(endpoint)
+      }
+    }
+    guard missing.isEmpty else {
+      throw EngineError(
+        .notConnected, "\(missing.count) of the recipients are not connected; nothing was sent", endpoints: missing)
+    }
+    return named.values.map { members in
+      let presence = members[0].presence
+      let whole = presence.addressing(for: local.slot)
+      // Nothing is left out, so the shorter form says the same.
+      let isAll = members.count == whole.recipients.count || sabotage.contains(.tellsEveryone)
+      return Share(
+        presence: presence,
+        addressing: isAll
+          ? whole : .init(audience: .only(members.compactMap(\.index).sorted()), recipients: members.map(\.id)))
+    }
+  }
+
+  // MARK: Reliable
+
+  private func checkRoom(for size: Int, _ shares: [Share], _ local: LocalEndpoint) throws(EngineError) {
+    guard size <= Limits.messagePayloadBytesMax else {
+      throw EngineError(
+        .invalidParameter,
+        "\(size) bytes are too many for a message; at most \(Limits.messagePayloadBytesMax): send a resource")
+    }
+    var isFull = false
+    for share in shares {
+      guard let strand = share.presence.strand else { continue }
+      let fits =
+        strand.byteCount == 0
+        || (strand.byteCount + size <= settings.backlogBytesMax && strand.count < settings.backlogCountMax)
+      guard !fits, !sabotage.contains(.hoards) else { continue }
+      isFull = true
+      if !strand.waiting.contains(local.id) { strand.waiting.append(local.id) }
+    }
+    if isFull { throw EngineError(.unavailable, "the queue is full: a host is behind; go on when the session is writable") }
+  }
+
+  private func post(_ payload: RawSpan, _ share: Share, _ id: MessageID, from local: LocalEndpoint, receipt: Bool) {
+    let presence = share.presence
+    guard let bond = presence.host.bond else { return }
+    let strand = strand(of: presence, bond)
+    let head = RecordHead(strand: strand.id, sequence: strand.last + 1)
+    let audience = share.addressing.audience
+    let size = MessageView.encodedSize(
+      record: head, from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
+    let message = Journal.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
+    _ = bond.journal.append(size, of: strand, message: message, at: now, held: settings.isDurable) { out in
+      MessageView.write(
+        record: head, from: local.index, seen: bond.received, to: audience, payload: payload, into: &out)
+    }
+    store.appended(bond)
+    if let link = bond.link, bond.isOpen { wake(link) }
+    timers.set(.bond(presence.host.id), now + settings.backlogAgeMax)
+  }
+
+  func take(message body: RawSpan, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    let view: MessageView
+    do throws(WireError) { view = try MessageView(decoding: body) } catch {
+      throw Violation(.protocolViolation, "message: \(error)")
+    }
+    _ = try count(view.record, bytes: body.byteCount, over: bond)
+    guard let senders = bond.members[view.from] else {
+      // The sender left while this was under way to a pair of groups that were becoming one, or it lies.
+      return
+    }
+    for sender in senders {
+      guard let locals = recipients(view.audience, of: sender, seen: view.seen) else { continue }
+      emit(.message(from: sender.id, to: locals, .reliable, bytes: keep(view.payload)))
+    }
+  }
+
+  private func recipients(_ audience: borrowing AudienceView, of sender: Member, seen: UInt64) -> Locals? {
+    if audience.isAll { return sender.connected(asSeenAt: seen) }
+    let group = sender.presence.group
+    if audience.kind == .only {
+      var named = SlotSet()
+      var indexes = audience.indexes
+      while let index = indexes.next() {
+        if let local = endpointsByIndex[index], local.group === group, sender.connected.contains(local.slot) {
+          if audience.count == 1 { return .one(local.id) }
+          named.insert(local.slot)
+        }
+      }
+      return group.locals(in: named)
+    }
+    var slots = sender.connected
+    var indexes = audience.indexes
+    while let index = indexes.next() {
+      if let local = endpointsByIndex[index], local.group === group { slots.remove(local.slot) }
+    }
+    return group.locals(in: slots)
+  }
+
+  /// What a member's host had not read of this host's records when it was over between them was not delivered to it.
+  func undeliver(to members: [Member], from local: LocalEndpoint?, after seen: UInt64) {
+    guard !sabotage.contains(.forgetsUndelivered), let bond = members.first?.host.bond else { return }
+    let ids = Set(members.map(\.id))
+    bond.journal.forEach { ordinal, entry in
+      guard ordinal > seen, let message = entry.message, local == nil || local?.id == message.from else { return }
+      let missed = message.to.filter(ids.contains)
+      guard !missed.isEmpty else { return }
+      emit(.fate(message.id, from: message.from, to: missed, .undelivered))
+    }
+    bond.journal.forget(ids, of: local?.id, after: seen)
+  }
+
+  func tellWritable(_ strand: Strand) {
+    guard !strand.waiting.isEmpty, strand.byteCount <= settings.backlogBytesMax / 2,
+      strand.count <= settings.backlogCountMax / 2
+    else { return }
+    for endpoint in strand.waiting where endpoints.contains(endpoint) { emit(.writable(endpoint)) }
+    strand.waiting = []
+  }
+
+  // MARK: Unreliable
+
+  private func fling(_ payload: RawSpan, _ share: Share, from local: LocalEndpoint) {
+    guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }
+    let audience = share.addressing.audience
+    let size = DatagramView.encodedSize(from: local.index, to: audience, payloadBytes: payload.byteCount)
+    if size <= link.datagramBytesMax {
+      emit(.datagram(link.id, bytes: compose(size) { DatagramView.write(from: local.index, to: audience, payload: payload, into: &$0) }))
+    } else if link.lossySizes.count <= Self.lossyMax {
+      link.lossy.append(size) { DatagramView.write(from: local.index, to: audience, payload: payload, into: &$0) }
+      link.lossySizes.append(size)
+      wake(link)
+    }
+  }
+
+  /// Where the medium has no datagrams, what is sent while this many wait is dropped: late is worse than never.
+  private static let lossyMax = 1
+
+  func take(datagram body: RawSpan, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    do throws(WireError) {
+      deliver(try DatagramView(decoding: body), over: bond)
+    } catch {
+      throw Violation(.protocolViolation, "datagram: \(error)")
+    }
+  }
+
+  func deliver(_ view: borrowing DatagramView, over bond: Bond) {
+    for sender in bond.members[view.from] ?? [] {
+      guard let locals = recipients(view.audience, of: sender, seen: bond.journal.next) else { continue }
+      emit(.message(from: sender.id, to: locals, .unreliable, bytes: keep(view.payload)))
+    }
+  }
+}

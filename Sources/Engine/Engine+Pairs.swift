@@ -1,0 +1,472 @@
+import Wire
+
+/// Pairs: how a local endpoint and a remote member become connected, and stop being so.
+///
+/// Law: a pair is connected while the member has joined on the present bond, the local endpoint admits it and has said
+/// so, and its host has said that it admits the local endpoint. Each change is told once.
+extension Engine {
+  enum Admission: Hashable {
+    case yes
+    case no(Reason)
+    /// Waits for a decision.
+    case pending
+  }
+
+  // MARK: Meeting
+
+  /// A member and local slots know of each other for the first time.
+  func meet(_ member: Member, _ slots: SlotSet) {
+    member.met.formUnion(slots)
+    var connecting = SlotSet()
+    slots.forEach { slot in
+      guard let local = member.presence.group.local(at: slot), local.id != member.id else { return }
+      switch rule(local, member) {
+      case nil: connecting.insert(slot)
+      case .encryption?:
+        connecting.insert(slot)
+        tellConnecting(member, SlotSet(slot))
+        refuse(member, SlotSet(slot), .encryption)
+      case .some: member.refused.insert(slot)
+      }
+    }
+    tellConnecting(member, connecting.subtracting(member.refused))
+  }
+
+  /// An invitation overrules what stood between the two.
+  func reconcile(_ member: Member, with local: LocalEndpoint, until: Instant) {
+    local.removed.remove(member.id)
+    guard !member.connected.contains(local.slot) else { return }
+    let slot = SlotSet(local.slot)
+    member.refused.subtract(slot)
+    member.admits.subtract(slot)
+    member.admitted.subtract(slot)
+    member.connectingUntil = until
+    meet(member, slot)
+    announceAnew(member.presence)
+  }
+
+  private func tellConnecting(_ member: Member, _ slots: SlotSet) {
+    let news = slots.subtracting(member.connecting).subtracting(member.connected)
+    guard let locals = member.presence.group.locals(in: news) else { return }
+    member.connecting.formUnion(news)
+    emit(.member(member.view, .connecting, of: locals))
+    if member.connectingUntil.map({ $0 <= now }) ?? true { member.connectingUntil = now + settings.connectingMax }
+    if let until = member.connectingUntil { timers.set(.group(member.presence.group.serial), until) }
+  }
+
+  private func tellNotConnected(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
+    let news = slots.intersection(member.connecting.union(member.connected))
+    member.connecting.subtract(slots)
+    member.setConnected(member.connected.subtracting(slots))
+    guard let locals = member.presence.group.locals(in: news) else { return }
+    emit(.member(member.view, .notConnected(reason), of: locals))
+  }
+
+  // MARK: Announcing
+
+  /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
+  func announce(_ presence: Presence) {
+    guard let bond = presence.host.bond, bond.hasBeenOpen else { return }
+    for local in presence.group.allLocals where !presence.isAnnounced(local.slot) { announce(local, to: presence, bond) }
+  }
+
+  /// Says it all again: the answers tell where both sides stand.
+  func announceAnew(_ presence: Presence) {
+    presence.forgetAnnouncements()
+    announce(presence)
+  }
+
+  private func announce(_ local: LocalEndpoint, to presence: Presence, _ bond: Bond) {
+    let others = presence.members.values.filter { $0.id != local.id }
+    guard let target = others.first else { return }
+    for member in others where !member.refused.contains(local.slot) { tellConnecting(member, SlotSet(local.slot)) }
+    let joined = presence.members.values.filter { $0.index != nil && $0.id != local.id }
+    let admitted = joined.filter { admit($0, local) == .yes }
+    let indexes = admitted.compactMap(\.index).sorted()
+    let announced = record(presence) {
+      Join(
+        record: $0, index: local.index, target: target.id, seen: bond.received,
+        admits: admitted.count == joined.count && joined.count > 0 ? .all : .only(indexes), entry: entry(of: local),
+        carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
+    }
+    guard let announced else { return }
+    presence.setAnnounced(local.slot, announced)
+    for member in admitted {
+      member.settle(SlotSet(local.slot), at: announced)
+      update(member)
+    }
+  }
+
+  private func tickets(of group: Group, for local: LocalEndpoint) -> [Introduction] {
+    group.tickets.filter { ticket in ticket.entries.contains { $0.endpoint == local.id } }.suffix(2).map { $0 }
+  }
+
+  // MARK: Joining
+
+  func take(_ join: Join, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    let host = link.host
+    let strand = try count(join.record, bytes: 0, over: bond)
+    try prove(join.carrier, of: host)
+    guard join.entry.peer == join.carrier.peer, join.entry.host == host.id else {
+      throw Violation(.protocolViolation, "an endpoint in the name of another peer or host")
+    }
+    guard let target = endpoints[join.target] else {
+      answerStray(bond) { Gone(record: $0, endpoint: join.target) }
+      return
+    }
+    let group = target.group
+    for ticket in join.tickets where group.members[join.entry.endpoint] == nil { try believe(ticket, in: group) }
+    guard let member = group.members[join.entry.endpoint], member.entry.incarnation == join.entry.incarnation,
+      member.host === host
+    else {
+      let isOver = group.departed[join.entry.endpoint].map { join.entry.incarnation <= $0 } ?? false
+      answerStray(bond) {
+        Verdict(
+          record: $0, about: join.index, by: .all, reason: isOver ? .gone : .notIntroduced, seen: bond.received)
+      }
+      return
+    }
+    guard member.entry.peer == join.entry.peer else {
+      throw Violation(.protocolViolation, "an endpoint that changes its peer")
+    }
+    link.gate.open()
+    strand.group = group
+    let (rank, inviter) = (member.entry.rank, member.entry.inviter)
+    member.entry = join.entry
+    if (rank, inviter) > (join.entry.rank, join.entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }
+    host.learn(join.entry.addresses)
+    member.forgottenAt = nil
+    if member.index != join.index {
+      member.index = join.index
+      bond.members[join.index, default: []].append(member)
+      member.presence.pairsChanged()
+    }
+    member.admitted = slots(admittedBy: join.admits, seen: join.seen, member)
+    // Those who have not been told to this host yet say what they think of the member as they are.
+    let told = group.localSlots.subtracting(unannounced(in: member.presence))
+    announce(member.presence)
+    try takeEarlyIdentities(of: member, from: link)
+    showIdentities(to: member)
+    judge(member, told)
+    update(member)
+  }
+
+  private func unannounced(in presence: Presence) -> SlotSet {
+    var slots = SlotSet()
+    for local in presence.group.allLocals where !presence.isAnnounced(local.slot) { slots.insert(local.slot) }
+    return slots
+  }
+
+  /// An answer to a host that has no place in the group it asks for.
+  private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
+    record(bond.strays, over: bond, make)
+  }
+
+  /// Which local slots a host's own endpoint was admitted to, or admits.
+  private func slots(admittedBy audience: Audience, seen: UInt64, _ member: Member) -> SlotSet {
+    let presence = member.presence
+    func isTold(_ local: LocalEndpoint) -> Bool {
+      presence.announcement(of: local.slot).map { $0 <= seen } ?? false
+    }
+    var slots = SlotSet()
+    switch audience {
+    case .all:
+      for local in presence.group.allLocals where isTold(local) { slots.insert(local.slot) }
+    case .only(let indexes):
+      for index in indexes {
+        if let local = endpointsByIndex[index], local.group === presence.group { slots.insert(local.slot) }
+      }
+    case .allBut(let indexes):
+      for local in presence.group.allLocals where isTold(local) && !indexes.contains(local.index) {
+        slots.insert(local.slot)
+      }
+    }
+    return slots
+  }
+
+  /// Checks a peer's statement that the host carries it.
+  func prove(_ carrier: Carrier, of host: RemoteHost) throws(Violation) {
+    let peer = peerID(of: carrier.peer)
+    if host.proved[peer] == carrier.incarnation { return }
+    guard let key = host.key, carrier.incarnation == host.incarnation,
+      sabotage.contains(.believesCarriers)
+        || crypto.verify(
+          carrier.signature,
+          of: Carrier.signedBytes(peer: carrier.peer, host: key, incarnation: carrier.incarnation), by: carrier.peer)
+    else {
+      throw Violation(.protocolViolation, "a carrier statement that its peer did not sign")
+    }
+    if host.proved.count < Self.provedMax { host.proved[peer] = carrier.incarnation }
+  }
+
+  /// What is past it is proved again each time.
+  private static let provedMax = 16_384
+
+  // MARK: Judging
+
+  /// What stands against a pair by rule, whatever the session's owner may decide.
+  private func rule(_ local: LocalEndpoint, _ member: Member) -> Reason? {
+    if local.removed.contains(member.id), !sabotage.contains(.readmitsRemoved) { return .removed }
+    if local.banned.contains(member.peer) { return .removed }
+    if local.blocked.contains(member.peer) { return .blocked }
+    if local.isLocked, !member.met.contains(local.slot) { return .locked }
+    if !sabotage.contains(.ignoresEncryption), !local.needs.agrees(with: Needs(member.entry.terms.encryption)) {
+      return .encryption
+    }
+    return nil
+  }
+
+  private func admit(_ member: Member, _ local: LocalEndpoint) -> Admission {
+    if member.refused.contains(local.slot) { return .no(rule(local, member) ?? .declined) }
+    if let reason = rule(local, member) {
+      refuse(member, SlotSet(local.slot), reason)
+      return .no(reason)
+    }
+    if member.admits.contains(local.slot) { return .yes }
+    guard isTrusted(member, by: local) else { return .pending }
+    member.admits.insert(local.slot)
+    return .yes
+  }
+
+  /// Says what local slots think of a member that has joined.
+  func judge(_ member: Member, _ slots: SlotSet) {
+    guard let index = member.index else { return }
+    var verdicts = Table<Reason, SlotSet>()
+    slots.forEach { slot in
+      guard let local = member.presence.group.local(at: slot), local.id != member.id else { return }
+      switch admit(member, local) {
+      case .yes: verdicts[.none, default: SlotSet()].insert(slot)
+      case .no(let reason): verdicts[reason, default: SlotSet()].insert(slot)
+      case .pending: break
+      }
+    }
+    verdicts.forEach { reason, slots in say(reason, of: slots, about: member, index) }
+  }
+
+  private func say(_ reason: Reason, of slots: SlotSet, about member: Member, _ index: UInt32) {
+    let presence = member.presence
+    var isAll = presence.group.localCount > 1 && slots == presence.group.localSlots
+    if isAll { presence.group.localSlots.forEach { slot in if !presence.isAnnounced(slot) { isAll = false } } }
+    if isAll {
+      let ordinal = record(presence) {
+        Verdict(record: $0, about: index, by: .all, reason: reason, seen: presence.host.bond?.received ?? 0)
+      }
+      if let ordinal, reason == .none { member.settle(slots, at: ordinal) }
+      return
+    }
+    let indexes = slots.slots.compactMap { presence.group.local(at: $0)?.index }.sorted()
+    var rest = indexes[...]
+    while !rest.isEmpty {
+      let some = Array(rest.prefix(Limits.audienceIndexesMax))
+      rest = rest.dropFirst(some.count)
+      let ordinal = record(presence) {
+        Verdict(
+          record: $0, about: index, by: .only(some), reason: reason, seen: presence.host.bond?.received ?? 0)
+      }
+      if let ordinal, reason == .none { member.settle(slots, at: ordinal) }
+    }
+  }
+
+  /// A local decision against a member.
+  func refuse(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
+    member.refused.formUnion(slots)
+    member.admits.subtract(slots)
+    tellNotConnected(member, slots, reason)
+    if let index = member.index { say(reason, of: slots, about: member, index) }
+  }
+
+  func refuseEverywhere(_ member: Member, _ reason: Reason) { refuse(member, member.presence.group.localSlots, reason) }
+
+  func take(_ verdict: Verdict, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(verdict.record, bytes: 0, over: bond)
+    guard verdict.seen < bond.journal.next else {
+      throw Violation(.protocolViolation, "a verdict that has seen record \(verdict.seen), which was not made")
+    }
+    guard let local = endpointsByIndex[verdict.about] else { return }
+    let group = local.group
+    guard let presence = group.presences[bond.host.id] else { return }
+    if verdict.reason == .notIntroduced || verdict.reason == .gone { return answered(verdict.reason, local, presence) }
+    for member in members(verdict.by, of: presence, over: bond) where member.id != local.id {
+      let slot = SlotSet(local.slot)
+      if verdict.reason == .none {
+        member.admitted.formUnion(slot)
+        update(member)
+      } else {
+        undeliver(to: [member], from: local, after: verdict.seen)
+        member.admitted.subtract(slot)
+        member.admits.subtract(slot)
+        member.refused.formUnion(slot)
+        tellNotConnected(member, slot, verdict.reason)
+      }
+    }
+  }
+
+  /// A host would not let a local endpoint in at all: not yet, or never again.
+  private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
+    if reason == .notIntroduced {
+      presence.announcesAgain = now + Self.introductionPause
+      timers.set(.group(presence.group.serial), now + Self.introductionPause)
+    } else {
+      for member in presence.members.values {
+        member.refused.insert(local.slot)
+        tellNotConnected(member, SlotSet(local.slot), reason)
+      }
+    }
+  }
+
+  /// What an introduction on its way may take.
+  private static let introductionPause: Duration = .seconds(2)
+
+  private func members(_ audience: Audience, of presence: Presence, over bond: Bond) -> [Member] {
+    switch audience {
+    case .all: presence.members.values.filter { $0.index != nil }
+    case .only(let indexes): indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }
+    case .allBut(let indexes):
+      presence.members.values.filter { member in member.index.map { !indexes.contains($0) } ?? false }
+    }
+  }
+
+  /// Tells the pairs that have become connected.
+  func update(_ member: Member) {
+    guard member.index != nil else { return }
+    let agreed = sabotage.contains(.connectsOneSided) ? member.admits : member.admits.intersection(member.admitted)
+    let news = agreed.subtracting(member.refused).subtracting(member.connected)
+    guard let locals = member.presence.group.locals(in: news) else { return }
+    tellConnecting(member, news)
+    member.connecting.subtract(news)
+    member.setConnected(member.connected.union(news))
+    member.forgottenAt = nil
+    emit(.member(member.view, .connected, of: locals))
+  }
+
+  // MARK: Parting
+
+  /// A member leaves the group, as far as this host is concerned.
+  func depart(_ member: Member, _ reason: Reason, readThrough seen: UInt64?) {
+    let group = member.presence.group
+    let presence = member.presence
+    if let seen { undeliver(to: [member], from: nil, after: seen) }
+    tellNotConnected(member, member.connecting.union(member.connected), reason)
+    endDecisions(about: member)
+    if !member.host.isSelf { group.departed[member.id] = max(group.departed[member.id] ?? member.entry.incarnation, member.entry.incarnation) }
+    group.members[member.id] = nil
+    presence.members[member.id] = nil
+    presence.pairsChanged()
+    if let index = member.index { member.host.bond?.remove(member, index) }
+    guard presence.members.isEmpty else { return }
+    presence.strand?.isLeft = true
+    group.presences[member.host.id] = nil
+    member.host.presences[group.serial] = nil
+  }
+
+  /// The bond to a member's host is over; the hosts look for each other for a while.
+  func lost(_ member: Member, _ reason: Reason) {
+    member.index = nil
+    member.admits = SlotSet()
+    member.admitted = SlotSet()
+    member.clearUnsettled()
+    endDecisions(about: member)
+    member.shownChains = [:]
+    tellNotConnected(member, member.connecting.union(member.connected), reason)
+    let end = member.forgottenAt ?? now + rejoinMax(of: member.presence.group)
+    member.forgottenAt = end
+    timers.set(.group(member.presence.group.serial), end)
+  }
+
+  private func rejoinMax(of group: Group) -> Duration { group.allLocals.map(\.settings.rejoinMax).max() ?? .zero }
+
+  func take(_ leave: Leave, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(leave.record, bytes: 0, over: bond)
+    guard leave.seen < bond.journal.next else {
+      throw Violation(.protocolViolation, "a leave that has seen record \(leave.seen), which was not made")
+    }
+    for member in bond.members[leave.index] ?? [] { depart(member, leave.reason, readThrough: leave.seen) }
+  }
+
+  func take(_ gone: Gone, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(gone.record, bytes: 0, over: bond)
+    for presence in bond.host.presences.values {
+      if let member = presence.members[gone.endpoint] { depart(member, .gone, readThrough: nil) }
+    }
+  }
+
+  /// A local endpoint leaves its group and is alone again.
+  func leaveGroup(_ local: LocalEndpoint, _ reason: Reason) {
+    let group = local.group
+    let slot = SlotSet(local.slot)
+    for presence in group.presences.values where presence.isAnnounced(local.slot) {
+      guard !sabotage.contains(.leavesInSilence) else { continue }
+      record(presence) {
+        Leave(record: $0, index: local.index, reason: reason, seen: presence.host.bond?.received ?? 0)
+      }
+    }
+    for member in group.members.values { tellNotConnected(member, slot, reason) }
+    endDecisions(of: local)
+    group.remove(local)
+    endpointsByIndex[local.index] = nil
+    if let mirror = group.members[local.id] { depart(mirror, reason, readThrough: nil) }
+    if group.localCount == 1, let last = group.allLocals.first, let mirror = group.members[last.id] {
+      depart(mirror, .left, readThrough: nil)
+    }
+    if group.localCount == 0 { dissolve(group) }
+
+    local.incarnation.count += 1
+    local.index = index()
+    local.rank = 0
+    local.inviter = local.id
+    local.removed = []
+    let alone = makeGroup()
+    alone.add(local)
+    endpointsByIndex[local.index] = local
+  }
+
+  private func dissolve(_ group: Group) {
+    for member in group.members.values { depart(member, .left, readThrough: nil) }
+    groups[group.serial] = nil
+  }
+
+  func makeGroup() -> Group {
+    let group = Group(serial: Int(number()), label: GroupID(entropy.id(crypto)))
+    groups[group.serial] = group
+    return group
+  }
+
+  // MARK: Deadlines
+
+  func scheduleGroup(_ group: Group) {
+    var due = Instant.distantFuture
+    group.members.forEach { _, member in
+      if !member.connecting.isEmpty, let until = member.connectingUntil { due = min(due, until) }
+      if let until = member.forgottenAt { due = min(due, until) }
+    }
+    group.presences.forEach { _, presence in if let again = presence.announcesAgain { due = min(due, again) } }
+    if due < .distantFuture { timers.set(.group(group.serial), due) }
+  }
+
+  func groupDue(_ group: Group) {
+    for presence in group.presences.values {
+      if let again = presence.announcesAgain, again <= now {
+        presence.announcesAgain = nil
+        announceAnew(presence)
+      }
+    }
+    for member in group.members.values {
+      if !member.connecting.isEmpty, let until = member.connectingUntil, until <= now {
+        let reason: Reason = member.index == nil ? .unreachable : .timedOut
+        tellNotConnected(member, member.connecting, reason)
+        if member.forgottenAt == nil, member.connected.isEmpty {
+          member.forgottenAt = now + rejoinMax(of: group)
+        }
+      }
+      if let end = member.forgottenAt, end <= now, member.connected.isEmpty {
+        depart(member, .lost, readThrough: nil)
+        group.departed[member.id] = nil
+      }
+    }
+    scheduleGroup(group)
+  }
+}

@@ -1,0 +1,108 @@
+public import Wire
+
+/// Sessions: opening, leaving, and what their owners decide about members.
+extension Engine {
+  public func openSession(_ peer: PeerID, _ settings: SessionSettings, at now: Instant) throws(EngineError)
+    -> EndpointID
+  {
+    enter(now)
+    defer { settle() }
+    let peer = try local(peer: peer)
+    guard settings.peersMax >= Limits.peersMin else {
+      throw EngineError(.invalidParameter, "a session has room for \(Limits.peersMin) peers at least")
+    }
+    let group = makeGroup()
+    let local = LocalEndpoint(
+      id: EndpointID(entropy.id(crypto)), peer: peer, settings: settings,
+      incarnation: EndpointIncarnation(host: incarnation, count: 0), index: index(), group: group, slot: 0)
+    group.add(local)
+    endpoints[local.id] = local
+    endpointsByIndex[local.index] = local
+    return local.id
+  }
+
+  /// Leaves the others; the session can be used again.
+  public func leave(_ endpoint: EndpointID, at now: Instant) {
+    enter(now)
+    if let local = endpoints[endpoint] { leave(local) }
+    settle()
+  }
+
+  public func closeSession(_ endpoint: EndpointID, at now: Instant) {
+    enter(now)
+    if let local = endpoints[endpoint] { closeSession(local) }
+    settle()
+  }
+
+  private func leave(_ local: LocalEndpoint) {
+    for invitation in outgoing.values where invitation.local === local && invitation.isPending {
+      if let link = openLink(to: invitation.host) { say(Cancel(id: invitation.id.rawValue, reason: .left), on: link) }
+      end(invitation, .left)
+    }
+    leaveGroup(local, .left)
+  }
+
+  func closeSession(_ local: LocalEndpoint) {
+    stopAdhoc(local)
+    leave(local)
+    groups[local.group.serial] = nil
+    endpointsByIndex[local.index] = nil
+    endpoints[local.id] = nil
+  }
+
+  // MARK: Members
+
+  public func members(of endpoint: EndpointID) -> [(MemberView, PairState)] {
+    guard let local = endpoints[endpoint] else { return [] }
+    return local.group.members.values.compactMap { member in
+      if member.connected.contains(local.slot) { return (member.view, .connected) }
+      if member.connecting.contains(local.slot) { return (member.view, .connecting) }
+      return nil
+    }
+  }
+
+  public func connectedMembers(of endpoint: EndpointID) -> [EndpointID] {
+    guard let local = endpoints[endpoint] else { return [] }
+    return local.group.members.values.filter { $0.connected.contains(local.slot) }.map(\.id)
+  }
+
+  /// Sends a member away: no introduction brings it back to this endpoint, only an invitation; banned, not that either.
+  public func remove(_ member: EndpointID, from endpoint: EndpointID, ban: Bool, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    let local = try local(endpoint)
+    guard let member = local.group.members[member] else {
+      throw EngineError(.notConnected, "\(member) is no member of this session", endpoints: [member])
+    }
+    local.removed.insert(member.id)
+    if ban { local.banned.insert(member.peer) }
+    let slot = SlotSet(local.slot)
+    refuse(member, slot, .removed)
+    guard ban else { return }
+    for other in local.group.members.values where other.peer == member.peer && other !== member {
+      refuse(other, slot, .removed)
+    }
+  }
+
+  /// Locked, a session lets in nobody whom it does not know.
+  public func lock(_ endpoint: EndpointID, _ locked: Bool, at now: Instant) {
+    enter(now)
+    endpoints[endpoint]?.isLocked = locked
+    settle()
+  }
+
+  /// A blocked peer's invitations are declined unseen, and this session does not let it in.
+  public func block(_ peer: PeerID, from endpoint: EndpointID, _ blocked: Bool, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard let local = endpoints[endpoint] else { return }
+    guard blocked else {
+      local.blocked.remove(peer)
+      return
+    }
+    local.blocked.insert(peer)
+    for member in local.group.members.values where member.peer == peer {
+      refuse(member, SlotSet(local.slot), .blocked)
+    }
+  }
+}

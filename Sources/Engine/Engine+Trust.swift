@@ -1,0 +1,284 @@
+public import Wire
+
+/// A member that waits for a yes or no.
+struct Decision {
+  var id: DecisionID
+  var local: LocalEndpoint
+  var member: Member
+  var expires: Instant
+}
+
+/// Two peers that compare a code: nonces are committed before either is shown, so that nobody can search for one that
+/// makes two codes alike.
+final class Comparison {
+  let id: ComparisonID
+  /// The number that the one who began gave it.
+  let wireID: UInt64
+  let isOurs: Bool
+  let local: PeerID
+  let remote: PeerID
+  let host: RemoteHost
+  let nonce: Digest
+  let expires: Instant
+  var theirs: Digest?
+  var isShown = false
+
+  init(
+    id: ComparisonID, wireID: UInt64, isOurs: Bool, local: PeerID, remote: PeerID, host: RemoteHost, nonce: Digest,
+    expires: Instant
+  ) {
+    self.id = id
+    self.wireID = wireID
+    self.isOurs = isOurs
+    self.local = local
+    self.remote = remote
+    self.host = host
+    self.nonce = nonce
+    self.expires = expires
+  }
+}
+
+/// Trust: decisions about members, security identities, comparison codes.
+extension Engine {
+  // MARK: Decisions
+
+  /// Whether a session's own policy lets a member in now; if not, somebody has been asked.
+  func isTrusted(_ member: Member, by local: LocalEndpoint) -> Bool {
+    guard case .ask(let timeout) = local.settings.trust else { return true }
+    if member.trusted.contains(local.slot) { return true }
+    if member.entry.terms.showsIdentity, member.shownChains[local.slot] == nil { return false }
+    guard !decisions.contains(where: { $0.local === local && $0.member === member }) else { return false }
+    let decision = Decision(
+      id: DecisionID(rawValue: number()), local: local, member: member, expires: now + timeout)
+    decisions[decision.id] = decision
+    member.connectingUntil = max(member.connectingUntil ?? now, decision.expires + .seconds(1))
+    timers.set(.decision(decision.id), decision.expires)
+    emit(
+      .decision(
+        decision.id, member.view, chain: member.shownChains[local.slot] ?? [], of: local.id,
+        expires: decision.expires))
+    return false
+  }
+
+  public func decide(_ id: DecisionID, _ admit: Bool, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    guard let decision = decisions[id] else {
+      throw EngineError(.unavailable, "the decision was made, or nobody waits for it any more")
+    }
+    conclude(decision, admit)
+  }
+
+  private func conclude(_ decision: Decision, _ admit: Bool) {
+    decisions[decision.id] = nil
+    let slot = SlotSet(decision.local.slot)
+    guard admit else { return refuse(decision.member, slot, .untrusted) }
+    decision.member.trusted.formUnion(slot)
+    judge(decision.member, slot)
+    update(decision.member)
+  }
+
+  func decisionDue(_ id: DecisionID) {
+    guard let decision = decisions[id] else { return }
+    guard decision.expires <= now else { return timers.set(.decision(id), decision.expires) }
+    emit(.decisionEnded(id))
+    conclude(decision, false)
+  }
+
+  func endDecisions(about member: Member) { endDecisions { $0.member === member } }
+
+  func endDecisions(of local: LocalEndpoint) { endDecisions { $0.local === local } }
+
+  private func endDecisions(where isOver: (Decision) -> Bool) {
+    for decision in decisions.values where isOver(decision) {
+      decisions[decision.id] = nil
+      emit(.decisionEnded(decision.id))
+    }
+  }
+
+  // MARK: Security identities
+
+  private func identityBytes(
+    _ exporter: Digest, from: (EndpointID, PeerID), to: (EndpointID, PeerID)
+  ) -> [UInt8] {
+    transcript("vicinity identity v1", exporter, from.0, to.0, from.1, to.1)
+  }
+
+  /// Shows a member that has joined the identities of the local endpoints that have one.
+  func showIdentities(to member: Member) {
+    guard let link = openLink(to: member.host), let index = member.index else { return }
+    for local in member.presence.group.allLocals where local.id != member.id {
+      guard let identity = local.settings.identity, !member.admitted.contains(local.slot),
+        let signature = crypto.sign(
+          identityBytes(link.exporter, from: (local.id, local.peer.id), to: (member.id, member.peer)),
+          with: identity.id)
+      else { continue }
+      say(IdentityFrame(from: local.index, to: index, chain: identity.chain, signature: signature), on: link)
+    }
+  }
+
+  /// What was said over the last link is bound to it, and so is said again.
+  func resumeIdentities(with bond: Bond) {
+    for presence in bond.host.presences.values {
+      for member in presence.members.values where member.index != nil { showIdentities(to: member) }
+    }
+  }
+
+  func take(_ identity: IdentityFrame, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    guard let members = bond.members[identity.from] else {
+      if bond.earlyIdentities.count < Self.earlyMax { bond.earlyIdentities.append(identity) }
+      return
+    }
+    try take(identity, of: members, link)
+  }
+
+  /// The records that explain an identity are under way behind it.
+  private static let earlyMax = 16
+
+  func takeEarlyIdentities(of member: Member, from link: Link) throws(Violation) {
+    guard let bond = link.host.bond, !bond.earlyIdentities.isEmpty else { return }
+    let shown = bond.earlyIdentities.filter { $0.from == member.index }
+    bond.earlyIdentities.removeAll { $0.from == member.index }
+    for identity in shown { try take(identity, of: [member], link) }
+  }
+
+  private func take(_ identity: IdentityFrame, of members: [Member], _ link: Link) throws(Violation) {
+    guard let local = endpointsByIndex[identity.to] else { return }
+    for member in members where member.presence.group === local.group {
+      let signed = identityBytes(link.exporter, from: (member.id, member.peer), to: (local.id, local.peer.id))
+      guard !identity.chain.isEmpty, crypto.verify(identity.signature, of: signed, byLeafOf: identity.chain) else {
+        throw Violation(.protocolViolation, "a security identity that its key did not sign")
+      }
+      member.shownChains[local.slot] = identity.chain
+      judge(member, SlotSet(local.slot))
+      update(member)
+    }
+  }
+
+  // MARK: Comparison codes
+
+  /// Begins a comparison with a peer that is a member of a session with the local one.
+  public func compare(_ local: PeerID, with remote: PeerID, at now: Instant) throws(EngineError) -> ComparisonID {
+    enter(now)
+    defer { settle() }
+    let peer = try self.local(peer: local)
+    let ends = endpoints.values.filter { $0.peer === peer }
+    let member = ends.lazy.compactMap { end in
+      end.group.members.first { $0.peer == remote && $0.connected.contains(end.slot) }
+    }.first
+    guard let member, let link = openLink(to: member.host) else {
+      throw EngineError(.notConnected, "codes are compared with a peer that is connected in a session")
+    }
+    let comparison = begin(wireID: nil, local: local, remote: remote, host: member.host)
+    say(commitment(of: comparison), on: link)
+    return comparison.id
+  }
+
+  private func begin(wireID: UInt64?, local: PeerID, remote: PeerID, host: RemoteHost) -> Comparison {
+    let id = number()
+    let comparison = Comparison(
+      id: ComparisonID(rawValue: id), wireID: wireID ?? id, isOurs: wireID == nil, local: local, remote: remote,
+      host: host, nonce: entropy.digest(crypto), expires: now + Self.comparisonMax)
+    comparisons[comparison.id] = comparison
+    timers.set(.comparison(comparison.id), comparison.expires)
+    return comparison
+  }
+
+  /// Time enough for two people to find each other in a room.
+  private static let comparisonMax: Duration = .seconds(120)
+  private static let comparisonsMax = 16
+
+  private func commit(to nonce: Digest) -> Digest { crypto.hash(transcript("vicinity nonce v1", nonce)) }
+
+  private func commitment(of comparison: Comparison) -> CompareCommit {
+    CompareCommit(
+      id: comparison.wireID, from: comparison.local, to: comparison.remote, commitment: commit(to: comparison.nonce))
+  }
+
+  private func comparison(_ wireID: UInt64, of host: RemoteHost) -> Comparison? {
+    comparisons.first { $0.wireID == wireID && $0.host === host }
+  }
+
+  func take(_ commit: CompareCommit, from link: Link) throws(Violation) {
+    let host = link.host
+    if let comparison = comparison(commit.id, of: host), comparison.isOurs, comparison.remote == commit.from {
+      guard comparison.theirs == nil else { throw Violation(.protocolViolation, "a second commitment") }
+      comparison.theirs = commit.commitment
+      return say(CompareReveal(id: commit.id, nonce: comparison.nonce), on: link)
+    }
+    guard peers.contains(commit.to), host.proved[commit.from] != nil,
+      comparisons.values.count(where: { $0.host === host }) < Self.comparisonsMax
+    else { return say(CompareEnd(id: commit.id, reason: .declined), on: link) }
+    if let own = comparisons.first(where: { $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil }) {
+      // Both began: the lower peer's counts.
+      if own.local < own.remote { return say(CompareEnd(id: commit.id, reason: .duplicate), on: link) }
+      finish(own, .duplicate)
+    }
+    let comparison = begin(wireID: commit.id, local: commit.to, remote: commit.from, host: host)
+    comparison.theirs = commit.commitment
+    say(commitment(of: comparison), on: link)
+  }
+
+  func take(_ reveal: CompareReveal, from link: Link) throws(Violation) {
+    guard let comparison = comparison(reveal.id, of: link.host), let theirs = comparison.theirs, !comparison.isShown
+    else { return }
+    guard commit(to: reveal.nonce) == theirs else {
+      throw Violation(.protocolViolation, "a nonce that is not the one committed to")
+    }
+    comparison.isShown = true
+    if !comparison.isOurs { say(CompareReveal(id: reveal.id, nonce: comparison.nonce), on: link) }
+    emit(
+      .comparison(
+        comparison.id, local: comparison.local, remote: comparison.remote,
+        code: code(comparison, theirs: reveal.nonce, link.exporter)))
+  }
+
+  private func code(_ comparison: Comparison, theirs: Digest, _ exporter: Digest) -> String {
+    let isLower = comparison.local < comparison.remote
+    let (lower, higher) =
+      isLower ? (comparison.local, comparison.remote) : (comparison.remote, comparison.local)
+    let (first, second) = isLower ? (comparison.nonce, theirs) : (theirs, comparison.nonce)
+    let digest = crypto.hash(transcript("vicinity code v1", exporter, lower, higher, first, second))
+    let digits = String(digest.raw.a % 1_000_000)
+    let padded = String(repeating: "0", count: 6 - digits.count) + digits
+    return padded.prefix(3) + " " + padded.suffix(3)
+  }
+
+  /// The codes have been compared by their owners.
+  public func conclude(_ id: ComparisonID, matches: Bool, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    guard let comparison = comparisons[id], comparison.isShown else {
+      throw EngineError(.unavailable, "the comparison has ended, or has no code yet")
+    }
+    if !matches, let link = openLink(to: comparison.host) {
+      say(CompareEnd(id: comparison.wireID, reason: .mismatch), on: link)
+    }
+    finish(comparison, matches ? .none : .mismatch)
+  }
+
+  func take(_ end: CompareEnd, from link: Link) {
+    if let comparison = comparison(end.id, of: link.host), end.reason != .duplicate || comparison.isOurs {
+      finish(comparison, end.reason == .none ? .cancelled : end.reason)
+    }
+  }
+
+  private func finish(_ comparison: Comparison, _ reason: Reason) {
+    comparisons[comparison.id] = nil
+    emit(.comparisonEnded(comparison.id, reason))
+  }
+
+  /// A code is bound to the link that it was made over.
+  func comparisonsLost(with link: Link) {
+    guard link.host.bond?.link === link else { return }
+    for comparison in comparisons.values where comparison.host === link.host { finish(comparison, .lost) }
+  }
+
+  func comparisonDue(_ id: ComparisonID) {
+    guard let comparison = comparisons[id] else { return }
+    guard comparison.expires <= now else { return timers.set(.comparison(id), comparison.expires) }
+    if let link = openLink(to: comparison.host) { say(CompareEnd(id: comparison.wireID, reason: .timedOut), on: link) }
+    finish(comparison, .timedOut)
+  }
+}

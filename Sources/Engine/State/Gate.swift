@@ -1,0 +1,45 @@
+import Wire
+
+/// What a link may bring before a peer of its host has been accepted: few small frames of the kinds that lead there.
+struct Gate {
+  private(set) var isOpen = false
+  private var allowance = Gate.burst
+  private var counted: Instant
+
+  /// One invitation, its answer and a browse for every type fit many times over.
+  private static let burst = 256
+  private static let perSecond = 64
+
+  init(at now: Instant) { counted = now }
+
+  mutating func open() { isOpen = true }
+
+  mutating func admit(_ type: FrameType, bytes: Int, at now: Instant) throws(Violation) {
+    if isOpen { return }
+    guard type.isEarly else {
+      throw Violation(.protocolViolation, "\(type) before any peer of this host was accepted")
+    }
+    guard bytes <= Limits.earlyFrameLengthMax else {
+      throw Violation(.protocolViolation, "\(bytes) bytes of \(type) before any peer of this host was accepted")
+    }
+    let elapsed = (now - counted).nanoseconds
+    let earned = min(Int64(Self.burst), elapsed / (1_000_000_000 / Int64(Self.perSecond)))
+    if earned > 0 {
+      allowance = min(Self.burst, allowance + Int(earned))
+      counted = now
+    }
+    guard allowance > 0 else { throw Violation(.busy, "more than \(Self.perSecond) frames a second before any peer was accepted") }
+    allowance -= 1
+  }
+}
+
+/// What the other side of a link did that no correct host does, or that this one does not put up with.
+struct Violation: Error {
+  var reason: Reason
+  var detail: String
+
+  init(_ reason: Reason, _ detail: String) {
+    self.reason = reason
+    self.detail = detail
+  }
+}

@@ -1,0 +1,256 @@
+import Wire
+
+/// What this host knows of endpoints that are joined: its own, in slots, and everybody else's.
+final class Group {
+  /// This host's own number for it.
+  let serial: Int
+  var label: GroupID
+  private(set) var locals: [LocalEndpoint?] = []
+  private(set) var localSlots = SlotSet()
+  private(set) var localCount = 0
+  var members = Table<EndpointID, Member>()
+  var presences = Table<HostID, Presence>()
+  /// Endpoints that left, with the incarnation that did.
+  var departed: [EndpointID: EndpointIncarnation] = [:]
+  /// Introductions that name local endpoints, newest last: to be shown to who has not heard of them.
+  var tickets: [Introduction] = []
+
+  init(serial: Int, label: GroupID) {
+    self.serial = serial
+    self.label = label
+  }
+
+  var allLocals: [LocalEndpoint] { locals.compactMap { $0 } }
+
+  func local(at slot: Int) -> LocalEndpoint? { slot < locals.count ? locals[slot] : nil }
+
+  func add(_ local: LocalEndpoint) {
+    let free = localCount == locals.count ? nil : locals.firstIndex { $0 == nil }
+    place(local, at: free ?? locals.count)
+  }
+
+  func place(_ local: LocalEndpoint, at slot: Int) {
+    while locals.count <= slot { locals.append(nil) }
+    locals[slot] = local
+    local.slot = slot
+    local.group = self
+    localSlots.insert(slot)
+    localCount += 1
+  }
+
+  func remove(_ local: LocalEndpoint) {
+    locals[local.slot] = nil
+    localSlots.remove(local.slot)
+    localCount -= 1
+    members.forEach { _, member in member.forget(slot: local.slot) }
+    presences.forEach { _, presence in presence.forget(slot: local.slot) }
+  }
+
+  /// Everybody: local endpoints, and members of other hosts.
+  var size: Int { localCount + members.values.reduce(0) { $0 + ($1.host.isSelf ? 0 : 1) } }
+
+  var peersMax: UInt32 {
+    let own = allLocals.map(\.settings.peersMax).min() ?? .max
+    return members.values.reduce(own) { min($0, $1.entry.terms.peersMax) }
+  }
+
+  var needs: Needs {
+    let own = allLocals.reduce(into: Needs()) { $0.formUnion($1.needs) }
+    return members.values.reduce(into: own) { $0.formUnion(Needs($1.entry.terms.encryption)) }
+  }
+
+  var standing: Standing { Standing(size: UInt32(size), peersMax: peersMax, needs: needs) }
+
+  var rankMax: UInt32 {
+    let own = allLocals.map(\.rank).max() ?? 0
+    return members.values.reduce(own) { max($0, $1.entry.rank) }
+  }
+
+  /// The same for everybody who knows the same members.
+  var digest: (count: UInt32, sum: UInt64) {
+    var count: UInt32 = 0
+    var sum: UInt64 = 0
+    func add(_ endpoint: EndpointID) {
+      count += 1
+      sum ^= (endpoint.raw.high &* 0x9E37_79B9_7F4A_7C15) ^ endpoint.raw.low
+    }
+    for local in allLocals { add(local.id) }
+    members.forEach { _, member in if !member.host.isSelf { add(member.id) } }
+    return (count, sum)
+  }
+}
+
+/// Another host as part of a group.
+final class Presence {
+  let host: RemoteHost
+  unowned(safe) let group: Group
+  var members = Table<EndpointID, Member>()
+  /// On the present bond; nil until something was sent.
+  var strand: Strand?
+  /// The ordinal of the record that announced each local slot on the present bond.
+  private var announced: [UInt64] = []
+  /// When those who were not known there are announced again.
+  var announcesAgain: Instant?
+  /// What was last heard of, and told about, the roster.
+  var theirDigest: (count: UInt32, sum: UInt64)?
+  var rosterSentFor: (mine: UInt64, theirs: UInt64)?
+  private var addressings: [Addressing?] = []
+
+  /// Who of the members here is connected with a local slot.
+  struct Addressing {
+    var audience: Audience
+    var recipients: [EndpointID]
+  }
+
+  init(host: RemoteHost, group: Group) {
+    self.host = host
+    self.group = group
+  }
+
+  func isAnnounced(_ slot: Int) -> Bool { announcement(of: slot) != nil }
+
+  func announcement(of slot: Int) -> UInt64? {
+    slot < announced.count && announced[slot] != 0 ? announced[slot] : nil
+  }
+
+  func setAnnounced(_ slot: Int, _ ordinal: UInt64?) {
+    while announced.count <= slot { announced.append(0) }
+    announced[slot] = ordinal ?? 0
+  }
+
+  func forgetAnnouncements() { announced = [] }
+
+  func absorbAnnouncements(of other: Presence, offset: Int) {
+    for (slot, ordinal) in other.announced.enumerated() where ordinal != 0 { setAnnounced(slot + offset, ordinal) }
+  }
+
+  func forget(slot: Int) {
+    if slot < announced.count { announced[slot] = 0 }
+    if slot < addressings.count { addressings[slot] = nil }
+  }
+
+  func pairsChanged() { addressings = [] }
+
+  func addressing(for slot: Int) -> Addressing {
+    if slot < addressings.count, let known = addressings[slot] { return known }
+    var indexes: [UInt32] = []
+    var recipients: [EndpointID] = []
+    var isAll = true
+    members.forEach { _, member in
+      guard let index = member.index else { return }
+      if member.connected.contains(slot) {
+        indexes.append(index)
+        recipients.append(member.id)
+      } else {
+        isAll = false
+      }
+    }
+    let made = Addressing(audience: isAll ? .all : .only(indexes.sorted()), recipients: recipients)
+    while addressings.count <= slot { addressings.append(nil) }
+    addressings[slot] = made
+    return made
+  }
+}
+
+/// A remote endpoint in a group, and where each local slot stands with it.
+final class Member {
+  let id: EndpointID
+  let peer: PeerID
+  var entry: Entry
+  let host: RemoteHost
+  unowned(safe) let presence: Presence
+  /// Its number on the present bond; nil until it has joined there.
+  var index: UInt32?
+
+  /// Local slots that admit it, that it admits, and pairs that either has refused.
+  /// Local slots that know of it; of these, those that trust it by decision.
+  var met = SlotSet()
+  var trusted = SlotSet()
+  var admits = SlotSet()
+  var admitted = SlotSet()
+  var refused = SlotSet()
+  /// What was last told, where it was not `notConnected`.
+  var connecting = SlotSet()
+  private(set) var connected = SlotSet()
+  /// Local slots whose admission has been told, with the ordinal of the record: until the other side is known to have
+  /// read that far, it cannot mean them by "all".
+  private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
+  private var cachedLocals: Locals?
+
+  /// When pairs that are connecting are told to be unreachable.
+  var connectingUntil: Instant?
+  /// When a member that was lost is forgotten.
+  var forgottenAt: Instant?
+  /// The security identity it has shown to each local slot.
+  var shownChains: [Int: [[UInt8]]] = [:]
+
+  init(entry: Entry, peer: PeerID, host: RemoteHost, presence: Presence) {
+    id = entry.endpoint
+    self.peer = peer
+    self.entry = entry
+    self.host = host
+    self.presence = presence
+  }
+
+  var view: MemberView { MemberView(endpoint: id, peer: peer, host: host.id, name: entry.name) }
+
+  func setConnected(_ slots: SlotSet) {
+    guard slots != connected else { return }
+    connected = slots
+    cachedLocals = nil
+    presence.pairsChanged()
+  }
+
+  func settle(_ slots: SlotSet, at ordinal: UInt64) { unsettled.append((ordinal, slots)) }
+
+  func clearUnsettled() { unsettled = [] }
+
+  /// The connected locals as the other side saw them when it had read through `seen`.
+  func connected(asSeenAt seen: UInt64) -> Locals? {
+    unsettled.removeAll { $0.ordinal <= seen }
+    if unsettled.isEmpty {
+      if let cachedLocals { return cachedLocals }
+      cachedLocals = presence.group.locals(in: connected)
+      return cachedLocals
+    }
+    return presence.group.locals(in: unsettled.reduce(connected) { $0.subtracting($1.slots) })
+  }
+
+  /// Takes over what was known of the same endpoint in a group that has become part of this one.
+  func absorb(_ other: Member, offset: Int) {
+    index = index ?? other.index
+    if (other.entry.rank, other.entry.inviter) > (entry.rank, entry.inviter) { entry = other.entry }
+    met.formUnion(other.met.shifted(by: offset))
+    trusted.formUnion(other.trusted.shifted(by: offset))
+    admits.formUnion(other.admits.shifted(by: offset))
+    admitted.formUnion(other.admitted.shifted(by: offset))
+    refused.formUnion(other.refused.shifted(by: offset))
+    connecting.formUnion(other.connecting.shifted(by: offset))
+    setConnected(connected.union(other.connected.shifted(by: offset)))
+    for (ordinal, slots) in other.unsettled { settle(slots.shifted(by: offset), at: ordinal) }
+    for slot in other.shownChains.keys.sorted() { shownChains[slot + offset] = other.shownChains[slot] }
+    connectingUntil = [connectingUntil, other.connectingUntil].compactMap { $0 }.max()
+    if connected.isEmpty { forgottenAt = forgottenAt ?? other.forgottenAt } else { forgottenAt = nil }
+  }
+
+  func forget(slot: Int) {
+    let only = SlotSet(slot)
+    met.subtract(only)
+    trusted.subtract(only)
+    admits.subtract(only)
+    admitted.subtract(only)
+    refused.subtract(only)
+    connecting.subtract(only)
+    setConnected(connected.subtracting(only))
+    shownChains[slot] = nil
+    for position in unsettled.indices { unsettled[position].slots.subtract(only) }
+  }
+}
+
+extension Group {
+  func locals(in slots: SlotSet) -> Locals? {
+    var ids: [EndpointID] = []
+    slots.forEach { slot in if let local = local(at: slot) { ids.append(local.id) } }
+    return ids.isEmpty ? nil : ids.count == 1 ? .one(ids[0]) : .many(ids)
+  }
+}

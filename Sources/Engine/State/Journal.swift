@@ -1,0 +1,176 @@
+import Wire
+
+/// The records of one host to another that the other has not taken responsibility for, in the order they were made.
+///
+/// Each has an ordinal, counted from 1 over the life of the bond. Law: `first ≤ unsent ≤ next` and
+/// `everSent < next`; `bytes` holds exactly the frames of the records from `first` on.
+struct Journal {
+  struct Entry {
+    var size: Int
+    var strand: Strand
+    var sequence: UInt64
+    var appended: Instant
+    var message: Message?
+  }
+
+  /// What has to be told of a message's fate.
+  struct Message {
+    var id: MessageID
+    var from: EndpointID
+    var to: [EndpointID]
+    var wantsReceipt: Bool
+  }
+
+  private let bytes = ByteQueue()
+  private(set) var entries = Deque<Entry>()
+  private(set) var first: UInt64 = 1
+  /// The record that is sent next on the present link, and how much of the queue is before it.
+  private(set) var unsent: UInt64 = 1
+  private var unsentOffset = 0
+  /// How much of the record `unsent` the link has already.
+  private var sentOfUnsent = 0
+  /// The last record of which any link had a byte.
+  private(set) var everSent: UInt64 = 0
+  /// The last record that may be sent: what comes after waits for the store.
+  private(set) var releasable: UInt64 = 0
+  private var releasableOffset = 0
+
+  var next: UInt64 { first + UInt64(entries.count) }
+  var byteCount: Int { bytes.count }
+  var hasUnsent: Bool { unsentOffset + sentOfUnsent < releasableOffset }
+  /// Whether the link is within a record, which must be finished before anything else.
+  var isWithinRecord: Bool { sentOfUnsent > 0 }
+
+  /// Takes a record's frame of `size` bytes from `write`, and returns its ordinal.
+  mutating func append(
+    _ size: Int, of strand: Strand, message: Message?, at now: Instant, held: Bool, _ write: (inout OutputRawSpan) -> Void
+  ) -> UInt64 {
+    bytes.append(size, write)
+    strand.queued(size, at: now)
+    entries.append(Entry(size: size, strand: strand, sequence: strand.last, appended: now, message: message))
+    let ordinal = next - 1
+    if !held { release(through: ordinal) }
+    return ordinal
+  }
+
+  /// Lets the link have the records up to this one.
+  mutating func release(through ordinal: UInt64) {
+    while releasable < ordinal, releasable + 1 < next {
+      releasable += 1
+      releasableOffset += entries[Int(releasable - first)].size
+    }
+  }
+
+  /// Moves what fits of the unsent bytes into `out`; up to the end of one record where `oneRecord` says so.
+  mutating func fill(_ out: inout OutputRawSpan, oneRecord: Bool = false) {
+    let start = unsentOffset + sentOfUnsent
+    let limit = oneRecord && unsent <= releasable ? unsentOffset + entries[Int(unsent - first)].size : releasableOffset
+    guard start < limit else { return }
+    var left = bytes.copy(from: start, to: limit, into: &out)
+    guard left > 0 else { return }
+    left += sentOfUnsent
+    while true {
+      let entry = entries[Int(unsent - first)]
+      if left > 0 {
+        everSent = max(everSent, unsent)
+        entry.strand.sent(entry.sequence)
+      }
+      let size = entry.size
+      if left < size { break }
+      left -= size
+      unsentOffset += size
+      unsent += 1
+      if left == 0 { break }
+    }
+    sentOfUnsent = left
+  }
+
+  /// A new link begins after the records that the other side has: those through `received`.
+  mutating func resume(after received: UInt64) {
+    unsent = max(first, received + 1)
+    sentOfUnsent = 0
+    unsentOffset = 0
+    for position in 0..<Int(unsent - first) { unsentOffset += entries[position].size }
+  }
+
+  /// Drops the records at the front that their strands have acknowledged.
+  mutating func dropAcknowledged(_ dropped: (Entry) -> Void) {
+    var freed = 0
+    while let entry = entries.first, entry.sequence <= entry.strand.acknowledged {
+      // A record that this link has not sent whole can be acknowledged only because an earlier link had.
+      if first == unsent {
+        guard sentOfUnsent == 0 else { break }
+        unsent += 1
+        unsentOffset += entry.size
+      }
+      entries.popFirst()
+      first += 1
+      freed += entry.size
+      entry.strand.drained(entry.size)
+      dropped(entry)
+    }
+    bytes.removeFirst(freed)
+    unsentOffset -= freed
+    releasableOffset -= freed
+  }
+
+  /// What became of messages for these members is told: it is not told again.
+  mutating func forget(_ members: Set<EndpointID>, of sender: EndpointID?, after seen: UInt64) {
+    for position in 0..<entries.count where first + UInt64(position) > seen {
+      var entry = entries[position]
+      guard let message = entry.message, sender == nil || sender == message.from else { continue }
+      entry.message?.to.removeAll(where: members.contains)
+      if entry.message?.to.isEmpty == true { entry.message = nil }
+      entries.replace(at: position, by: entry)
+    }
+  }
+
+  /// From the oldest on, with their ordinals.
+  func forEach(_ body: (UInt64, Entry) -> Void) {
+    for position in 0..<entries.count { body(first + UInt64(position), entries[position]) }
+  }
+}
+
+/// The sequence of records that this host sends to another for one of its groups.
+final class Strand {
+  let id: UInt32
+  /// The sequence number of the newest record; 0 before the first.
+  private(set) var last: UInt64 = 0
+  private(set) var acknowledged: UInt64 = 0
+  /// The newest of which any link had a byte.
+  private(set) var sent: UInt64 = 0
+  private(set) var byteCount = 0
+  private(set) var count = 0
+  /// When the last acknowledgement came, or the first of the waiting records was made after there were none.
+  private(set) var progress = Instant(nanoseconds: 0)
+  /// Its group has gone or joined another: nothing more is appended.
+  var isLeft = false
+  /// Endpoints that were told that their messages do not fit.
+  var waiting: [EndpointID] = []
+
+  init(id: UInt32) { self.id = id }
+
+  func queued(_ size: Int, at now: Instant) {
+    if count == 0 { progress = now }
+    last += 1
+    byteCount += size
+    count += 1
+  }
+
+  func sent(_ sequence: UInt64) { sent = max(sent, sequence) }
+
+  func drained(_ size: Int) {
+    byteCount -= size
+    count -= 1
+  }
+
+  /// False where the number is a lie: nobody can have read what no link ever had.
+  func acknowledge(_ sequence: UInt64, at now: Instant) -> Bool {
+    guard sequence <= sent else { return false }
+    if sequence > acknowledged {
+      acknowledged = sequence
+      progress = now
+    }
+    return true
+  }
+}

@@ -1,0 +1,83 @@
+import Wire
+
+/// A peer that this host carries.
+final class LocalPeer {
+  let id: PeerID
+  let key: PublicKey
+  var name: DisplayName
+  let carrier: Carrier
+  var advertised = Table<ServiceType, DiscoveryInfo>()
+  var browsed = Table<ServiceType, Bool>()
+
+  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier) {
+    self.id = id
+    self.key = key
+    self.name = name
+    self.carrier = carrier
+  }
+}
+
+/// A local peer's own end of a session.
+final class LocalEndpoint {
+  let id: EndpointID
+  let peer: LocalPeer
+  let settings: SessionSettings
+  var incarnation: EndpointIncarnation
+  /// Its number on the wire, never used twice.
+  var index: UInt32
+  /// The group and the slot there; set anew when it leaves or its group joins another.
+  unowned(safe) var group: Group
+  var slot: Int
+  /// How many were there before it, as its inviter saw it: who comes last goes first where there are too many.
+  var rank: UInt32 = 0
+  var inviter: EndpointID
+  var isLocked = false
+  var blocked: Set<PeerID> = []
+  var banned: Set<PeerID> = []
+  /// Members that this endpoint sent away; only an invitation brings them back.
+  var removed: Set<EndpointID> = []
+  var adhoc: Adhoc?
+
+  init(
+    id: EndpointID, peer: LocalPeer, settings: SessionSettings, incarnation: EndpointIncarnation, index: UInt32,
+    group: Group, slot: Int
+  ) {
+    self.id = id
+    self.peer = peer
+    self.settings = settings
+    self.incarnation = incarnation
+    self.index = index
+    self.group = group
+    self.slot = slot
+    inviter = id
+  }
+
+  var terms: Terms {
+    Terms(encryption: settings.encryption, showsIdentity: settings.identity != nil, peersMax: settings.peersMax)
+  }
+
+  var needs: Needs { Needs(settings.encryption) }
+}
+
+/// An endpoint's wish to be connected with every peer of a service type.
+struct Adhoc {
+  var type: ServiceType
+  /// When each peer is to be invited (again); in order of discovery.
+  var invitations = Table<PeerID, Instant>()
+}
+
+extension Needs {
+  init(_ encryption: Encryption) {
+    switch encryption {
+    case .optional: self = []
+    case .required: self = .requiresEncryption
+    case .none: self = .hasNone
+    }
+  }
+
+  /// Whether everybody with these needs can be connected with everybody with those.
+  func agrees(with other: Needs) -> Bool {
+    !(contains(.requiresEncryption) && other.contains(.hasNone))
+      && !(contains(.hasNone) && other.contains(.requiresEncryption))
+  }
+}

@@ -1,0 +1,171 @@
+import Wire
+
+/// Another host, or this one as its peers see each other.
+final class RemoteHost {
+  let id: HostID
+  let isSelf: Bool
+  var key: PublicKey?
+  var incarnation: Incarnation?
+  /// How it may be reached, the best first.
+  private(set) var addresses: [Address] = []
+  var links: [Link] = []
+  var bond: Bond?
+  /// The groups it has members in.
+  var presences = Table<Int, Presence>()
+  /// Its peers that have shown a valid carrier statement.
+  var proved: [PeerID: Incarnation] = [:]
+
+  var dial: DialID?
+  var dialFailures = 0
+  var dialsAgain: Instant?
+  /// Whether a probe of its records is unanswered, how often in a row, and when the next is due.
+  var probesMissed = 0
+  var probesAgain: Instant?
+  var isVanished = false
+
+  init(id: HostID, isSelf: Bool) {
+    self.id = id
+    self.isSelf = isSelf
+  }
+
+  func learn(_ more: [Address]) {
+    for address in more where !addresses.contains(address) {
+      if addresses.count == Self.addressesMax { addresses.removeLast() }
+      addresses.insert(address, at: 0)
+    }
+  }
+
+  /// A host with more has most of them from long ago.
+  private static let addressesMax = 16
+}
+
+/// An authenticated pipe to another host.
+final class Link {
+  let id: LinkID
+  let host: RemoteHost
+  let exporter: Digest
+  let isDialed: Bool
+  let datagramBytesMax: Int
+  let opened: Instant
+  /// How many links the bond had had when this one was dialled.
+  var ordinal: UInt32
+  var heard: Instant
+  var said: Instant
+  /// When it last served more than to show life.
+  var used: Instant
+  var hasGreeted = false
+  var isClosing = false
+  var wantsToSend = false
+  /// The service types whose advertising peers it wants to be told of.
+  var browses = Table<ServiceType, Bool>()
+  var gate: Gate
+  /// Frames that come before all records.
+  let control = ByteQueue()
+  /// Unreliable messages where there are no datagrams: the sizes of the frames in `lossy`.
+  let lossy = ByteQueue()
+  var lossySizes: [Int] = []
+  var lossySent = 0
+
+  init(
+    id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int, ordinal: UInt32,
+    at now: Instant
+  ) {
+    self.id = id
+    self.host = host
+    self.exporter = exporter
+    self.isDialed = isDialed
+    self.datagramBytesMax = datagramBytesMax
+    self.ordinal = ordinal
+    opened = now
+    heard = now
+    said = now
+    used = now
+    gate = Gate(at: now)
+  }
+
+  var isLoopback: Bool { host.isSelf }
+}
+
+/// The lasting association of two hosts, under which links come and go.
+final class Bond {
+  unowned(safe) let host: RemoteHost
+  let nonce: UInt64
+  /// The other side's number; 0 until it is known.
+  var theirs: UInt64 = 0
+  /// The link it uses, and whether both sides have told there how far they are.
+  var link: Link?
+  var isOpen = false
+  var hasBeenOpen = false
+  var linkOrdinal: UInt32 = 0
+  var heard: Instant
+
+  var journal = Journal()
+  private(set) var strands: [UInt32: Strand] = [:]
+  private var lastStrand: UInt32 = 0
+  /// How many of the other side's records have been read.
+  var received: UInt64 = 0
+  /// How many of them are stored; the same as `received` without a store.
+  var stored: UInt64 = 0
+  var incoming = Table<UInt32, IncomingStrand>()
+  /// Who has joined under each of the other side's numbers: one, but for a moment while groups join.
+  var members: [UInt32: [Member]] = [:]
+  var acknowledgesAt: Instant?
+  var comparesRostersAt: Instant?
+
+  init(host: RemoteHost, nonce: UInt64, at now: Instant) {
+    self.host = host
+    self.nonce = nonce
+    heard = now
+  }
+
+  var hasPendingAcknowledgement = false
+  /// For answers to hosts that ask for a group in which they have no place.
+  private(set) lazy var strays = makeStrand()
+  /// Identities that came before the records that say whose they are.
+  var earlyIdentities: [IdentityFrame] = []
+
+  func strand(_ id: UInt32) -> Strand? { strands[id] }
+
+  /// A strand that its group has left behind goes once all of it is acknowledged.
+  func dropIfDrained(_ strand: Strand) {
+    if strand.isLeft, strand.count == 0 { strands[strand.id] = nil }
+  }
+
+  func remove(_ member: Member, _ index: UInt32) {
+    members[index]?.removeAll { $0 === member }
+    if members[index]?.isEmpty == true { members[index] = nil }
+  }
+
+  func replace(_ old: Member, by new: Member) {
+    guard let index = old.index else { return }
+    members[index]?.removeAll { $0 === old || $0 === new }
+    members[index, default: []].append(new)
+  }
+
+  /// What was said to one local group is said to another that has taken it in.
+  func regroup(_ old: Group, as new: Group) {
+    incoming.forEach { _, strand in if strand.group === old { strand.group = new } }
+  }
+
+  func makeStrand() -> Strand {
+    lastStrand += 1
+    let strand = Strand(id: lastStrand)
+    strands[strand.id] = strand
+    return strand
+  }
+}
+
+/// The other side's sequence of records for one of its groups.
+final class IncomingStrand {
+  let id: UInt32
+  var received: UInt64 = 0
+  var stored: UInt64 = 0
+  /// The local group that it was opened to.
+  weak var group: Group?
+  /// What was last acknowledged, and what is to be: the latter only after this host's records through `after` went out.
+  var acknowledged: UInt64 = 0
+  var pending: (received: UInt64, after: UInt64)?
+  var unacknowledgedBytes = 0
+
+  init(id: UInt32) { self.id = id }
+}
