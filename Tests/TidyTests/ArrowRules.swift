@@ -33,7 +33,9 @@ enum ArrowRules {
         let words = file.code[line][match.range.upperBound...].split { $0 == " " || $0 == "." }
         let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
         guard let module = words.first(where: { !kinds.contains($0) }) else { return nil }
-        return Import(module: String(module), target: target, isTest: file.path.hasPrefix("Tests/")) { file.finding(line: line, $0) }
+        return Import(module: String(module), target: target, isTest: file.path.hasPrefix("Tests/")) {
+          file.finding(line: line, $0)
+        }
       }
     }
   }
