@@ -7,6 +7,7 @@ let house: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("ExistentialAny"),
   .enableExperimentalFeature("Lifetimes"),
+  .treatAllWarnings(as: .error),
 ]
 
 /// The core is also held to strict memory safety: every unsafe construct in it carries its proof.

@@ -1,0 +1,26 @@
+import CAllocations
+
+/// What one operation costs.
+struct Measurement {
+  let nanoseconds: Double
+  /// Exact, over all operations of one run: a fraction is an allocation that not every operation makes.
+  let allocations: Double
+
+  /// Runs the operation once to warm up, then five times, each time as often as told, and takes the median time. The
+  /// operation does its work that many times itself, so that what surrounds the loop is not measured.
+  static func of(operations: Int, _ operation: (_ times: Int) -> Void) -> Measurement {
+    precondition(operations > 0, "a measurement of nothing")
+    operation(operations)
+    let before = allocations_of_this_thread()
+    operation(operations)
+    let allocations = Double(allocations_of_this_thread() - before) / Double(operations)
+    let clock = ContinuousClock()
+    let times = (0..<5).map { _ in clock.measure { operation(operations) } }.sorted()
+    return Measurement(nanoseconds: times[2] / .nanoseconds(1) / Double(operations), allocations: allocations)
+  }
+}
+
+/// Keeps the optimiser from seeing that a value is not used.
+@inline(never)
+@_optimize(none)
+func consume<Value>(_ value: Value) {}

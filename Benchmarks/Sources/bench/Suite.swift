@@ -1,0 +1,61 @@
+/// Everything that is measured, and whether it is as it must be.
+struct Suite {
+  private let thresholds: Thresholds
+  /// How often an operation runs to be timed; only a hundredth of it where allocations alone are asked for.
+  private let scale: Double
+  private(set) var table = Table()
+  private(set) var failures: [String] = []
+  private var counted: Set<String> = []
+
+  init(thresholds: Thresholds, allocationsOnly: Bool) {
+    self.thresholds = thresholds
+    scale = allocationsOnly ? 0.01 : 1
+  }
+
+  mutating func run() {
+    checkCounter()
+    for name in thresholds.unused(by: counted) {
+      failures.append("allocations.txt has a threshold for '\(name)', which nothing measures.")
+    }
+  }
+
+  /// Times an operation against its goal, and holds its allocations to their threshold.
+  mutating func measure(
+    _ name: String, operations: Int, goalNanoseconds: Double? = nil, _ operation: (_ times: Int) -> Void
+  ) {
+    let cost = Measurement.of(operations: max(1, Int(Double(operations) * scale)), operation)
+    if scale == 1 {
+      table.add(name, cost.nanoseconds, "ns", goal: goalNanoseconds.map { .atMost($0) } ?? .none)
+    }
+    counted.insert(name)
+    guard let most = thresholds[name] else {
+      failures.append("allocations.txt has no threshold for '\(name)'; it makes \(cost.allocations).")
+      return
+    }
+    table.add(name, cost.allocations, "allocations", goal: .atMost(most), gates: true)
+    if cost.allocations > most {
+      failures.append("'\(name)' makes \(cost.allocations) allocations an operation; its threshold is \(most).")
+    }
+  }
+
+  /// The canary of the counter: had it stopped counting, every gate would be green.
+  private mutating func checkCounter() {
+    let array = Measurement.of(operations: 1000) { times in
+      for index in 0..<times { consume([index]) }
+    }
+    let addition = Measurement.of(operations: 1000) { times in
+      var sum = 0
+      for index in 0..<times { sum &+= index }
+      consume(sum)
+    }
+    if array.allocations != 1 {
+      failures.append(
+        "The counter is broken: an array of one costs one allocation, and it counts \(array.allocations).")
+    }
+    if addition.allocations >= 1 {
+      failures.append("The counter is broken: an addition costs none, and it counts \(addition.allocations).")
+    }
+    table.add("counter-array", array.allocations, "allocations")
+    table.add("counter-addition", addition.allocations, "allocations")
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// The figures, aligned, in the order in which they were measured.
+struct Table {
+  private(set) var figures: [Figure] = []
+
+  mutating func add(_ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none, gates: Bool = false) {
+    figures.append(Figure(name: name, value: value, unit: unit, goal: goal, gates: gates))
+  }
+
+  var text: String {
+    let rows =
+      [["figure", "value", "goal", ""]]
+      + figures.map { figure in
+        [figure.name, "\(number(figure.value)) \(figure.unit)", goal(of: figure), figure.verdict.rawValue]
+      }
+    let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined(separator: "  ")
+    }.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
+  }
+
+  private func goal(of figure: Figure) -> String {
+    switch figure.goal {
+    case .atMost(let bound): "≤ \(number(bound)) \(figure.unit)"
+    case .atLeast(let bound): "≥ \(number(bound)) \(figure.unit)"
+    case .none: ""
+    }
+  }
+
+  private func number(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15
+      ? Int(value).formatted(.number.locale(Locale(identifier: "en_GB"))) : String(format: "%.3g", value)
+  }
+}

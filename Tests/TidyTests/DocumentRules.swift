@@ -1,0 +1,84 @@
+/// What the documents promise: links that lead somewhere, and rules that are proved by tests that exist.
+enum DocumentRules {
+  /// A relative link leads to a file of the tree, and its fragment to a heading there.
+  static func links(
+    _ file: SourceFile, exists: (String) -> Bool = House.holds, read: (String) -> SourceFile? = House.file
+  ) -> [Finding] {
+    guard file.path.hasSuffix(".md") else { return [] }
+    return file.lines.indices.flatMap { line in
+      file.lines[line].matches(of: #/\]\(([^)\s]+)[^)]*\)/#).map { String($0.output.1) }.compactMap { link in
+        guard !link.contains("://"), !link.hasPrefix("mailto:") else { return nil }
+        let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts[0].isEmpty ? file.path : resolve(String(parts[0]), from: file.path)
+        guard exists(path) else { return file.finding(line: line, "The link '\(link)' leads nowhere.") }
+        guard parts.count > 1, path.hasSuffix(".md"), let page = read(path) else { return nil }
+        let isThere = headings(of: page).contains(String(parts[1]))
+        return isThere ? nil : file.finding(line: line, "'\(path)' has no heading '#\(parts[1])'.")
+      }
+    }
+  }
+
+  private static func resolve(_ link: String, from path: String) -> String {
+    var parts = link.hasPrefix("/") ? [] : path.split(separator: "/").dropLast()
+    for part in link.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return parts.joined(separator: "/")
+  }
+
+  /// The fragments of a page's headings, made as code hosts make them.
+  private static func headings(of page: SourceFile) -> Set<String> {
+    Set(
+      page.lines.filter { $0.hasPrefix("#") }.map { line in
+        let title = line.drop { $0 == "#" || $0 == " " }.lowercased()
+        return title.filter { $0.isLetter || $0.isNumber || " -_".contains($0) }.replacing(" ", with: "-")
+      })
+  }
+
+  /// How many rules of each family there are: what a nearby-session framework must do.
+  static let parityFamilies = [
+    ("ID", 5), ("ADV", 6), ("BRO", 6), ("SES", 9), ("MSG", 5), ("STR", 3), ("RES", 5), ("SEC", 5), ("CUS", 1),
+    ("ERR", 1), ("NET", 3), ("APP", 6), ("HAB", 3),
+  ]
+
+  static var parityRules: [String] {
+    parityFamilies.flatMap { family, count in (1...count).map { "P-\(family)-\($0)" } }
+  }
+
+  /// Every rule has a row `| id | rule | proved by | still to prove |`; each test cited in backticks exists, and a rule
+  /// that some test names is not called unproved.
+  static func parity(_ page: SourceFile, testNames: Set<String>, rules: [String] = parityRules) -> [Finding] {
+    var findings: [Finding] = []
+    var seen: Set<String> = []
+    for line in page.lines.indices where page.lines[line].hasPrefix("| P-") {
+      let cells = page.lines[line].split(separator: "|").map { $0.drop { $0 == " " } }
+      let id = String(cells[0].prefix { $0 != " " })
+      func finding(_ sentence: String) { findings.append(page.finding(line: line, sentence)) }
+      guard rules.contains(id) else { finding("\(id) is no rule."); continue }
+      guard seen.insert(id).inserted else { finding("\(id) stands here a second time."); continue }
+      guard cells.count == 4 else { finding("\(id) needs four cells."); continue }
+      let cited = cells[2].matches(of: #/`([^`]+)`/#).map { String($0.output.1) }
+      for name in cited where !testNames.contains(name) { finding("No test is named '\(name)'.") }
+      if cited.isEmpty, let name = testNames.sorted().first(where: { names(id, $0) }) {
+        finding("\(id) cites no test, and '\(name)' is one.")
+      }
+    }
+    return findings + rules.filter { !seen.contains($0) }.map { page.finding(line: 0, "\($0) is missing.") }
+  }
+
+  /// The sentences that tests are named by, as a string of `@Test` or as a raw identifier.
+  static func testNames(in files: [SourceFile]) -> Set<String> {
+    Set(
+      files.filter { $0.path.hasPrefix("Tests/") }.flatMap { file in
+        file.text.matches(of: #/@Test\(\s*"((?:[^"\\]|\\.)+)"|func `([^`]+)`/#).compactMap { match in
+          (match.output.1 ?? match.output.2).map(String.init)
+        }
+      })
+  }
+
+  private static func names(_ id: String, _ testName: String) -> Bool {
+    testName.ranges(of: id).contains { range in
+      range.upperBound == testName.endIndex || !testName[range.upperBound].isNumber
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@Suite("Documents")
+struct DocumentRulesTests {
+  @Test("Relative links lead somewhere")
+  func links() {
+    expectNone(House.files.flatMap { DocumentRules.links($0) })
+  }
+
+  @Test("Every rule of parity has its row, and every test that is cited exists")
+  func parity() throws {
+    let page = try #require(House.file("docs/parity.md"))
+    expectNone(DocumentRules.parity(page, testNames: DocumentRules.testNames(in: House.files)))
+  }
+
+  @Test("A link that leads nowhere is found, and so is one to a heading that is not there")
+  func findsDeadLinks() {
+    let page = SourceFile(path: "docs/page.md", text: "# The page\n[a](other.md) [b](https://a.example/c.md)\n")
+    let index = SourceFile(
+      path: "docs/index.md",
+      text: """
+        # An index, of sorts
+        [a](page.md), [b](page.md#the-page), [c](#an-index-of-sorts)
+        [d](page.md#elsewhere)
+        [e](../page.md)
+        """)
+    let pages = ["docs/page.md": page, "docs/index.md": index]
+    func found(in file: SourceFile) -> [Int] {
+      DocumentRules.links(file, exists: { pages[$0] != nil }, read: { pages[$0] }).map(\.line)
+    }
+    #expect(found(in: page) == [2])
+    #expect(found(in: index) == [3, 4])
+  }
+
+  @Test("A missing, doubled or unknown rule, a test that is not there and one that is not cited are found")
+  func findsBadParity() {
+    let page = SourceFile(
+      path: "docs/parity.md",
+      text: """
+        | id | rule | proved by | still to prove |
+        | P-ID-1 | names | `P-ID-1 a name is short` | |
+        | P-ID-2 | apart | `P-ID-2 is proved` | |
+        | P-ID-2 | apart | – | |
+        | P-ID-9 | none | – | |
+        | P-ID-3 | archive | – | Lab |
+        """)
+    let findings = DocumentRules.parity(
+      page, testNames: ["P-ID-1 a name is short", "P-ID-3 survives", "P-ID-44 is another"],
+      rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"])
+    #expect(
+      findings.map(\.description) == [
+        "docs/parity.md:3: No test is named 'P-ID-2 is proved'.",
+        "docs/parity.md:4: P-ID-2 stands here a second time.",
+        "docs/parity.md:5: P-ID-9 is no rule.",
+        "docs/parity.md:6: P-ID-3 cites no test, and 'P-ID-3 survives' is one.",
+        "docs/parity.md:1: P-ID-4 is missing.",
+      ])
+  }
+
+  @Test("Test names are read from strings and from raw identifiers")
+  func readsTestNames() {
+    let text = "@Test(\"A is \\\"b\\\"\")\nfunc a() {}\n@Test func `C is d`() {}\nlet e = \"F\"\n"
+    let file = SourceFile(path: "Tests/WireTests/FrameTests.swift", text: text)
+    #expect(DocumentRules.testNames(in: [file]) == ["A is \\\"b\\\"", "C is d"])
+  }
+}
