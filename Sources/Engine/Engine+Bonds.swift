@@ -111,6 +111,7 @@ extension Engine {
     for presence in bond.host.presences.values { announce(presence) }
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)
+    askForRosters(of: bond.host)
   }
 
   // MARK: Ending
@@ -318,7 +319,7 @@ extension Engine {
   func isWanted(_ host: RemoteHost) -> Bool {
     !host.presences.isEmpty || outgoing.contains { $0.host === host && $0.isPending }
       || incoming.contains { $0.host === host && $0.isPending }
-      || comparisons.contains { $0.host === host }
+      || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
   }
 
   /// Sees to it that there is a link to the host, if one is wanted.

@@ -1,26 +1,6 @@
 public import Wire
 
 /// Discovery: what peers advertise, and what the browsing ones are told.
-struct Discovery {
-  /// Who a medium sees, by record.
-  var sightings = Table<SightingID, Sighting>()
-  /// Peers that are to be seen, by type and peer.
-  var visible = Table<Spot, Visible>()
-
-  struct Spot: Hashable {
-    var type: ServiceType
-    var peer: PeerID
-  }
-
-  struct Visible {
-    var name: DisplayName
-    var info: DiscoveryInfo
-    var host: HostID
-  }
-
-  func knows(_ host: HostID) -> Bool { sightings.contains { $0.host == host } }
-}
-
 extension Engine {
   // MARK: Peers
 
@@ -77,18 +57,18 @@ extension Engine {
 
   func advertise(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
     guard peer.advertised[type] != info else { return }
+    if !peer.advertised.contains(type) { discovery.advertisers[type, default: 0] += 1 }
     peer.advertised[type] = info
-    emit(.publish(peer: peer.id, type: type, name: peer.name, info: info))
+    publish(peer, type, info)
     review(.init(type: type, peer: peer.id))
-    tellBrowsers(of: type, peer)
   }
 
   func withdraw(_ peer: LocalPeer, _ type: ServiceType) {
     guard peer.advertised.contains(type) else { return }
     peer.advertised[type] = nil
-    emit(.withdraw(peer: peer.id, type: type))
+    discovery.advertisers[type, default: 1] -= 1
+    unpublish(peer, type)
     review(.init(type: type, peer: peer.id))
-    tellBrowsers(of: type, peer)
   }
 
   // MARK: Browsing
@@ -107,102 +87,123 @@ extension Engine {
 
   func browse(_ peer: LocalPeer, _ type: ServiceType) {
     guard !peer.browsed.contains(type) else { return }
-    let isFirst = !peers.contains { $0.browsed.contains(type) }
     peer.browsed[type] = true
-    if isFirst { emit(.look(for: type)) }
+    let others = discovery.browsers[type, default: 0]
+    discovery.browsers[type] = others + 1
+    if others == 0 { emit(.look(for: type)) }
     discovery.visible.forEach { spot, seen in
       if spot.type == type, spot.peer != peer.id {
         emit(.found(by: peer.id, type: type, peer: spot.peer, name: seen.name, info: seen.info))
       }
     }
-    for host in hosts.values { scheduleProbe(host) }
+    guard others == 0 else { return }
+    for host in hosts.values {
+      scheduleProbe(host)
+      askForRosters(of: host)
+    }
   }
 
   func stopBrowsing(_ peer: LocalPeer, _ type: ServiceType) {
     guard peer.browsed.contains(type) else { return }
     peer.browsed[type] = nil
-    if !peers.contains(where: { $0.browsed.contains(type) }) { emit(.lookNoMore(for: type)) }
+    let others = discovery.browsers[type, default: 1] - 1
+    discovery.browsers[type] = others == 0 ? nil : others
+    guard others == 0 else { return }
+    emit(.lookNoMore(for: type))
+    endRosters(of: type)
   }
 
   private func browsers(of spot: Discovery.Spot) -> [LocalPeer] {
-    peers.values.filter { $0.id != spot.peer && $0.browsed.contains(spot.type) }
+    guard discovery.browsers[spot.type] != nil else { return [] }
+    return peers.values.filter { $0.id != spot.peer && $0.browsed.contains(spot.type) }
   }
 
   // MARK: Sightings
 
-  /// A medium sees a record, for the first time or changed.
+  /// A medium sees a record of a peer, for the first time or changed.
   public func sighted(_ id: SightingID, _ sighting: Sighting, at now: Instant) {
     enter(now)
     defer { settle() }
-    guard sighting.host != hostID else { return }
-    let old = discovery.sightings[id]
-    guard old != nil || discovery.sightings.count < Self.sightingsMax else { return }
-    discovery.sightings[id] = sighting
-    let host = host(sighting.host)
-    host.learn(sighting.addresses)
-    if old == nil, host.isVanished {
-      host.isVanished = false
-      host.probesMissed = 0
-      reviewAll(of: host)
-    }
+    guard let host = seen(sighting.host, id, sighting.addresses) else { return }
+    let old = discovery.sightings[id]?.spot
+    discovery.add(sighting, as: id)
+    appeared(host)
+    if let old, old != sighting.spot { review(old) }
+    review(sighting.spot)
+  }
+
+  /// A medium sees a record of a host that tells of its peers over a link.
+  public func sightedRoster(
+    _ id: SightingID, of host: HostID, type: ServiceType, addresses: [Address], at now: Instant
+  ) {
+    enter(now)
+    defer { settle() }
+    guard let host = seen(host, id, addresses) else { return }
+    discovery.add(Discovery.RosterRecord(host: host.id, type: type), as: id)
+    appeared(host)
+    askForRosters(of: host)
+  }
+
+  private func seen(_ id: HostID, _ record: SightingID, _ addresses: [Address]) -> RemoteHost? {
+    guard id != hostID, discovery.host(of: record) != nil || discovery.recordCount < Self.recordsMax else { return nil }
+    let host = host(id)
+    host.learn(addresses)
+    return host
+  }
+
+  /// Ten times what was ever seen on one network.
+  private static let recordsMax = 65_536
+
+  private func appeared(_ host: RemoteHost) {
+    if host.isVanished { isBack(host) }
     scheduleProbe(host)
-    let spot = Discovery.Spot(type: sighting.type, peer: sighting.peer)
-    if let old, Discovery.Spot(type: old.type, peer: old.peer) != spot {
-      review(.init(type: old.type, peer: old.peer))
-    }
-    review(spot)
-    if !host.presences.isEmpty || outgoing.contains(where: { $0.host === host && $0.isPending }) {
+    if isWanted(host) {
       host.dialsAgain = nil
       reach(host)
     }
   }
 
-  /// Ten times what was ever seen on one network.
-  private static let sightingsMax = 65_536
-
   public func sightingGone(_ id: SightingID, at now: Instant) {
     enter(now)
     defer { settle() }
-    guard let sighting = discovery.sightings[id] else { return }
-    discovery.sightings[id] = nil
-    review(.init(type: sighting.type, peer: sighting.peer))
-    if let host = hosts[sighting.host] { forgetIfUnknown(host) }
+    guard let remote = discovery.host(of: id) else { return }
+    let spot = discovery.sightings[id]?.spot
+    discovery.remove(id)
+    if let spot { review(spot) } else { endRosters(of: remote) }
+    if let host = hosts[remote] { forgetIfUnknown(host) }
   }
 
   /// Brings what browsers were told of a peer up to what is to be seen of it.
-  private func review(_ spot: Discovery.Spot) {
+  func review(_ spot: Discovery.Spot) {
     let before = discovery.visible[spot]
     let after = appearance(of: spot)
     if sabotage.contains(.keepsGhosts), before != nil, after == nil { return }
     discovery.visible[spot] = after
-    let browsers = browsers(of: spot)
     switch (before, after) {
     case (nil, let seen?):
-      for browser in browsers {
+      for browser in browsers(of: spot) {
         emit(.found(by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info))
       }
       adhocFound(spot)
     case (let old?, let seen?):
       guard old.name != seen.name || old.info != seen.info else { return }
-      for browser in browsers {
+      for browser in browsers(of: spot) {
         emit(.updated(by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info))
       }
     case (_?, nil):
-      for browser in browsers { emit(.lost(by: browser.id, type: spot.type, peer: spot.peer)) }
+      for browser in browsers(of: spot) { emit(.lost(by: browser.id, type: spot.type, peer: spot.peer)) }
     case (nil, nil): break
     }
   }
 
-  private func appearance(of spot: Discovery.Spot) -> Discovery.Visible? {
+  private func appearance(of spot: Discovery.Spot) -> Discovery.Appearance? {
     if let own = peers[spot.peer] {
       return own.advertised[spot.type].map { .init(name: own.name, info: $0, host: hostID) }
     }
-    if let sighting = discovery.sightings.first(where: {
-      $0.peer == spot.peer && $0.type == spot.type && hosts[$0.host]?.isVanished != true
-    }) {
+    if let sighting = discovery.sightings(of: spot).first(where: { hosts[$0.host]?.isVanished != true }) {
       return .init(name: sighting.name, info: sighting.info, host: sighting.host)
     }
-    return rosterAppearance(of: spot)
+    return discovery.appearances(of: spot).first { hosts[$0.host]?.isVanished != true }
   }
 
   /// The host to ask for a peer: where it is seen, or else where it is a member.
@@ -215,37 +216,25 @@ extension Engine {
     return nil
   }
 
-  private func reviewAll(of host: RemoteHost) {
-    for sighting in discovery.sightings.values where sighting.host == host.id {
-      review(.init(type: sighting.type, peer: sighting.peer))
-    }
-  }
-
   // MARK: Signs of life
 
   public func probeAnswered(_ id: SightingID, at now: Instant) {
     enter(now)
     defer { settle() }
-    guard let sighting = discovery.sightings[id], let host = hosts[sighting.host] else { return }
+    guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
     host.probesMissed = 0
-    if host.isVanished {
-      host.isVanished = false
-      reviewAll(of: host)
-    }
+    if host.isVanished { isBack(host) }
   }
 
-  private func browsedSighting(of host: RemoteHost) -> SightingID? {
-    var found: SightingID?
-    discovery.sightings.forEach { id, sighting in
-      if found == nil, sighting.host == host.id, peers.contains(where: { $0.browsed.contains(sighting.type) }) {
-        found = id
-      }
-    }
-    return found
+  private func isBack(_ host: RemoteHost) {
+    host.isVanished = false
+    host.probesMissed = 0
+    for spot in discovery.spots(of: host.id) { review(spot) }
+    askForRosters(of: host)
   }
 
   private func scheduleProbe(_ host: RemoteHost) {
-    guard !host.isSelf, host.probesAgain == nil, browsedSighting(of: host) != nil else { return }
+    guard !host.isSelf, host.probesAgain == nil, discovery.browsedRecord(of: host.id) != nil else { return }
     host.probesAgain = now + settings.probeInterval
     timers.set(.host(host.id), now + settings.probeInterval)
   }
@@ -254,18 +243,15 @@ extension Engine {
     guard let due = host.probesAgain else { return }
     guard due <= now else { return timers.set(.host(host.id), due) }
     host.probesAgain = nil
-    guard let id = browsedSighting(of: host) else { return }
+    guard let id = discovery.browsedRecord(of: host.id) else { return }
     if openLink(to: host) != nil {
       // The link asks for signs of life, and more often.
       host.probesMissed = 0
-      if host.isVanished {
-        host.isVanished = false
-        reviewAll(of: host)
-      }
+      if host.isVanished { isBack(host) }
     } else {
       if host.probesMissed >= Self.probesMissedMax, !host.isVanished {
         host.isVanished = true
-        reviewAll(of: host)
+        for spot in discovery.spots(of: host.id) { review(spot) }
       }
       host.probesMissed += 1
       emit(.probe(id))

@@ -189,7 +189,7 @@ extension Engine {
     case .message: try take(message: body, from: link)
     case .ack: try take(try decode(Ack.self, body), from: try bond(of: link))
     case .ping: say(Pong(token: try decode(Ping.self, body).token), on: link)
-    case .pong: _ = try decode(Pong.self, body)
+    case .pong: take(try decode(Pong.self, body), from: link)
     case .hello: try take(try decode(Hello.self, body), from: link)
     case .attach: try take(try decode(Attach.self, body), from: link)
     case .bye: take(try decode(Bye.self, body), from: link)

@@ -1,39 +1,119 @@
 import Wire
 
-/// What a host that advertises many peers tells of them over a link instead of in records of their own.
+/// What a host with many peers tells of them over a link, where each would need a record of its own.
 extension Engine {
+  // MARK: Telling
+
+  /// Above this many peers of one type a host publishes one record for all; some fewer, and each has its own again.
+  private static let recordsMax = 16
+  private static let recordsAgain = 12
+
+  func publish(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
+    if discovery.ownRosters.contains(type) {
+      tellBrowsers(of: type, peer)
+    } else if discovery.advertisers[type, default: 0] <= Self.recordsMax {
+      emit(.publish(peer: peer.id, type: type, name: peer.name, info: info))
+    } else {
+      discovery.ownRosters.insert(type)
+      emit(.publishRoster(type))
+      for other in peers.values where other !== peer && other.advertised.contains(type) {
+        emit(.withdraw(peer: other.id, type: type))
+      }
+    }
+  }
+
+  func unpublish(_ peer: LocalPeer, _ type: ServiceType) {
+    guard discovery.ownRosters.contains(type) else { return emit(.withdraw(peer: peer.id, type: type)) }
+    tellBrowsers(of: type, peer)
+    guard discovery.advertisers[type, default: 0] <= Self.recordsAgain else { return }
+    discovery.ownRosters.remove(type)
+    for other in peers.values {
+      if let info = other.advertised[type] { emit(.publish(peer: other.id, type: type, name: other.name, info: info)) }
+    }
+    emit(.withdrawRoster(type))
+  }
+
+  private func tellBrowsers(of type: ServiceType, _ peer: LocalPeer) {
+    for link in links.values where link.browses.contains(type) { tell(peer, type, over: link) }
+  }
+
+  private func tell(_ peer: LocalPeer, _ type: ServiceType, over link: Link) {
+    if let info = peer.advertised[type] {
+      say(Advertised(type: type, peer: peer.id, name: peer.name, info: info), on: link)
+    } else {
+      say(Withdrawn(type: type, peer: peer.id), on: link)
+    }
+  }
+
   func take(_ browse: Browse, from link: Link) throws(Violation) {
     guard link.browses.count < Self.browsesMax else {
       throw Violation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
     }
     link.browses[browse.type] = true
-    for peer in peers.values {
-      if let info = peer.advertised[browse.type] {
-        say(Advertised(type: browse.type, peer: peer.id, name: peer.name, info: info), on: link)
-      }
-    }
+    for peer in peers.values where peer.advertised.contains(browse.type) { tell(peer, browse.type, over: link) }
   }
 
   private static let browsesMax = 64
 
   func take(_ end: BrowseEnd, from link: Link) { link.browses[end.type] = nil }
 
-  func take(_ advertised: Advertised, from link: Link) throws(Violation) {
-    _ = advertised
-    throw Violation(.protocolViolation, "a roster that was not asked for")
+  // MARK: Asking
+
+  /// Asks a host that publishes one record for all, over a link that this keeps up.
+  func askForRosters(of host: RemoteHost) {
+    let types = discovery.rosterTypes(of: host.id)
+    guard !types.isEmpty else { return }
+    guard let link = openLink(to: host) else { return reach(host) }
+    for type in types where !link.asked.contains(type) {
+      link.asked[type] = true
+      say(Browse(type: type), on: link)
+    }
+    // The answer to this comes after all that they tell now: what is not told by then is over.
+    discovery.beginSnapshot(of: host.id)
+    link.rosterFence = number()
+    say(Ping(token: link.rosterFence), on: link)
   }
 
-  func take(_ withdrawn: Withdrawn, from link: Link) {}
+  func take(_ pong: Pong, from link: Link) {
+    guard pong.token == link.rosterFence, link.rosterFence != 0 else { return }
+    link.rosterFence = 0
+    for spot in discovery.stale(of: link.host.id) { untell(spot, by: link.host.id) }
+  }
 
-  func tellBrowsers(of type: ServiceType, _ peer: LocalPeer) {
-    for link in links.values where link.browses.contains(type) {
-      if let info = peer.advertised[type] {
-        say(Advertised(type: type, peer: peer.id, name: peer.name, info: info), on: link)
-      } else {
-        say(Withdrawn(type: type, peer: peer.id), on: link)
-      }
+  func take(_ advertised: Advertised, from link: Link) throws(Violation) {
+    guard link.asked.contains(advertised.type) else {
+      throw Violation(.protocolViolation, "a roster that was not asked for")
+    }
+    let host = link.host.id
+    guard (discovery.told[host]?.count ?? 0) < Limits.audienceIndexesMax else {
+      throw Violation(.busy, "more than \(Limits.audienceIndexesMax) peers advertised by one host")
+    }
+    let spot = Discovery.Spot(type: advertised.type, peer: advertised.peer)
+    discovery.tell(spot, .init(name: advertised.name, info: advertised.info, host: host))
+    review(spot)
+  }
+
+  func take(_ withdrawn: Withdrawn, from link: Link) {
+    untell(.init(type: withdrawn.type, peer: withdrawn.peer), by: link.host.id)
+  }
+
+  private func untell(_ spot: Discovery.Spot, by host: HostID) {
+    discovery.untell(spot, by: host)
+    review(spot)
+  }
+
+  /// The host's record is gone.
+  func endRosters(of host: HostID) {
+    let types = discovery.rosterTypes(of: host)
+    for spot in discovery.told[host]?.keys ?? [] where !types.contains(spot.type) { untell(spot, by: host) }
+  }
+
+  /// Nobody here looks for the type any more.
+  func endRosters(of type: ServiceType) {
+    for link in links.values where link.asked.contains(type) {
+      link.asked[type] = nil
+      say(BrowseEnd(type: type), on: link)
+      for spot in discovery.told[link.host.id]?.keys ?? [] where spot.type == type { untell(spot, by: link.host.id) }
     }
   }
-
-  func rosterAppearance(of spot: Discovery.Spot) -> Discovery.Visible? { nil }
 }

@@ -114,6 +114,9 @@ public enum Output: Sendable {
   /// Advertise, or advertise anew with changed information.
   case publish(peer: PeerID, type: ServiceType, name: DisplayName, info: DiscoveryInfo)
   case withdraw(peer: PeerID, type: ServiceType)
+  /// Advertise this host as one that tells of its many peers of a type over a link; seen as `sightedRoster`.
+  case publishRoster(ServiceType)
+  case withdrawRoster(ServiceType)
   case look(for: ServiceType)
   case lookNoMore(for: ServiceType)
   case probe(SightingID)

@@ -58,6 +58,9 @@ final class Link {
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
   var browses = Table<ServiceType, Bool>()
+  /// The service types that it was asked about, and the token whose return ends what it tells at first.
+  var asked = Table<ServiceType, Bool>()
+  var rosterFence: UInt64 = 0
   var gate: Gate
   /// Frames that come before all records.
   let control = ByteQueue()

@@ -1,0 +1,126 @@
+import Wire
+
+/// What media see and hosts tell of peers that advertise.
+struct Discovery {
+  /// A service type and a peer that advertises it.
+  struct Spot: Hashable {
+    var type: ServiceType
+    var peer: PeerID
+  }
+
+  struct Appearance {
+    var name: DisplayName
+    var info: DiscoveryInfo
+    var host: HostID
+  }
+
+  /// A record of a host that tells of its peers over a link.
+  struct RosterRecord {
+    var host: HostID
+    var type: ServiceType
+  }
+
+  private(set) var sightings: [SightingID: Sighting] = [:]
+  private(set) var rosters = Table<SightingID, RosterRecord>()
+  private var bySpot: [Spot: [SightingID]] = [:]
+  private var byHost: [HostID: [SightingID]] = [:]
+  /// What hosts have told of their peers, and whether it was over the present link.
+  private(set) var told: [HostID: Table<Spot, (appearance: Appearance, isFresh: Bool)>] = [:]
+  private var tellers: [Spot: [HostID]] = [:]
+
+  /// What browsers have been shown.
+  var visible = Table<Spot, Appearance>()
+  /// How many local peers browse and advertise a type.
+  var browsers: [ServiceType: Int] = [:]
+  var advertisers: [ServiceType: Int] = [:]
+  /// The types of which this host tells over links.
+  var ownRosters: Set<ServiceType> = []
+
+  var recordCount: Int { sightings.count + rosters.count }
+
+  mutating func add(_ sighting: Sighting, as id: SightingID) {
+    remove(id)
+    sightings[id] = sighting
+    bySpot[sighting.spot, default: []].append(id)
+    byHost[sighting.host, default: []].append(id)
+  }
+
+  mutating func add(_ roster: RosterRecord, as id: SightingID) {
+    remove(id)
+    rosters[id] = roster
+    byHost[roster.host, default: []].append(id)
+  }
+
+  mutating func remove(_ id: SightingID) {
+    if let sighting = sightings.removeValue(forKey: id) {
+      bySpot.remove(id, from: sighting.spot)
+      byHost.remove(id, from: sighting.host)
+    }
+    if let roster = rosters[id] {
+      rosters[id] = nil
+      byHost.remove(id, from: roster.host)
+    }
+  }
+
+  func host(of id: SightingID) -> HostID? { sightings[id]?.host ?? rosters[id]?.host }
+
+  func knows(_ host: HostID) -> Bool { byHost[host] != nil || told[host] != nil }
+
+  func spots(of host: HostID) -> [Spot] {
+    (byHost[host] ?? []).compactMap { sightings[$0]?.spot } + (told[host]?.keys ?? [])
+  }
+
+  func sightings(of spot: Spot) -> [Sighting] { (bySpot[spot] ?? []).compactMap { sightings[$0] } }
+
+  /// A record of the host that somebody here looks for.
+  func browsedRecord(of host: HostID) -> SightingID? {
+    byHost[host]?.first { id in
+      (sightings[id]?.type ?? rosters[id]?.type).map { browsers[$0] != nil } ?? false
+    }
+  }
+
+  /// The types that a host is to be asked about.
+  func rosterTypes(of host: HostID) -> [ServiceType] {
+    (byHost[host] ?? []).compactMap { rosters[$0]?.type }.filter { browsers[$0] != nil }
+  }
+
+  // MARK: Told over links
+
+  mutating func tell(_ spot: Spot, _ appearance: Appearance) {
+    if told[appearance.host]?.contains(spot) != true { tellers[spot, default: []].append(appearance.host) }
+    told[appearance.host, default: Table()][spot] = (appearance, true)
+  }
+
+  mutating func untell(_ spot: Spot, by host: HostID) {
+    guard told[host]?.contains(spot) == true else { return }
+    told[host]?[spot] = nil
+    if told[host]?.isEmpty == true { told[host] = nil }
+    tellers.remove(host, from: spot)
+  }
+
+  /// What follows will be the whole: what is not told again is over.
+  mutating func beginSnapshot(of host: HostID) {
+    for spot in told[host]?.keys ?? [] { told[host]?[spot]?.isFresh = false }
+  }
+
+  func stale(of host: HostID) -> [Spot] {
+    var spots: [Spot] = []
+    told[host]?.forEach { spot, told in if !told.isFresh { spots.append(spot) } }
+    return spots
+  }
+
+  func appearances(of spot: Spot) -> [Appearance] {
+    (tellers[spot] ?? []).compactMap { told[$0]?[spot]?.appearance }
+  }
+}
+
+extension Sighting {
+  var spot: Discovery.Spot { .init(type: type, peer: peer) }
+}
+
+extension Dictionary {
+  fileprivate mutating func remove<Element: Equatable>(_ element: Element, from key: Key) where Value == [Element] {
+    self[key]?.removeAll { $0 == element }
+    if self[key]?.isEmpty == true { self[key] = nil }
+  }
+}
