@@ -25,10 +25,13 @@ let package = Package(
     .target(name: "Wire", swiftSettings: core),
     .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
     .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
+    .systemLibrary(name: "CLinux"),
+    .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator"], swiftSettings: house),
+    .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,11 @@
+// The parts of Linux that Swift's Glibc module leaves out.
+#pragma once
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+// glibc shows these under _GNU_SOURCE only, which the Glibc module was built without.
+int accept4(int, struct sockaddr *, socklen_t *, int);
+const char *strerrorname_np(int);

@@ -1,0 +1,288 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// One thread that waits for descriptors, timers and jobs, and is the executor of the actors that live on it.
+///
+/// Laws:
+/// - Everything but `enqueue`, `spawn`, `stop` and `now` belongs to the thread inside `run()`, or, before `run()`,
+///   to the one thread that sets the reactor up.
+/// - A turn is bounded: at most so many events, the timers that were there, so many jobs. What is left waits for the
+///   next turn, after the descriptors were looked at again.
+/// - A handler is never called for a registration that has ended, even where its event was already fetched.
+/// - Executor references do not retain: a reactor outlives the actors and tasks that live on it.
+///
+/// A plain `Task {}` leaves the loop when it resumes; `spawn` is the way to start a task that stays.
+public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
+  // `@unchecked`: `inbox`, `owner` and `stopping` are safe from anywhere; the rest is touched under the first law,
+  // which each entry checks.
+
+  /// Many enough to spare system calls when busy, few enough that timers and jobs are not kept waiting.
+  private static let eventsPerTurnMax = 256
+  private static let jobsPerTurnMax = 1024
+
+  private struct Inbox {
+    var jobs: [UnownedJob] = []
+    /// Whether the loop has been woken for what stands here; one wake serves all.
+    var hasWoken = false
+  }
+
+  private enum Work {
+    case job(UnownedJob)
+    case call(() -> Void)
+  }
+
+  private let poll: Descriptor
+  private let wakeup: Descriptor
+  private let clock: Descriptor
+  private let inbox = Mutex(Inbox())
+  /// The thread inside `run()`; 0 while there is none.
+  private let owner = Atomic<UInt>(0)
+  private let stopping = Atomic<Bool>(false)
+
+  private var ready: [Work] = []
+  private var registrations = RegistrationTable()
+  private var timers = TimerHeap()
+  private var clockDeadline = UInt64.max
+
+  public init() throws(SystemError) {
+    poll = Descriptor(owning: try system("epoll_create1") { epoll_create1(CInt(EPOLL_CLOEXEC)) })
+    wakeup = Descriptor(
+      owning: try system("eventfd") { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) })
+    clock = Descriptor(
+      owning: try system("timerfd_create") {
+        timerfd_create(CLOCK_MONOTONIC, CInt(TFD_NONBLOCK | TFD_CLOEXEC))
+      })
+    // Edge-triggered, so that neither ever has to be read.
+    let edge = EPOLLIN.rawValue | EPOLLET.rawValue
+    try control(EPOLL_CTL_ADD, wakeup.number, edge, tag: RegistrationTable.wakeupTag)
+    try control(EPOLL_CTL_ADD, clock.number, edge, tag: RegistrationTable.clockTag)
+  }
+
+  // MARK: The loop
+
+  /// Takes the calling thread until `stop()`. What is registered then is let go of without a word.
+  public func run() {
+    let thread = UInt(pthread_self())
+    let previous = owner.exchange(thread, ordering: .acquiringAndReleasing)
+    precondition(previous == 0, "a reactor runs on one thread at a time")
+    ignoreBrokenPipes()
+    var events = [epoll_event](repeating: epoll_event(), count: Self.eventsPerTurnMax)
+    while !stopping.load(ordering: .acquiring) { turn(&events) }
+    letGo()
+    owner.store(0, ordering: .releasing)
+  }
+
+  /// Ends `run()` after the turn it is in; from any thread.
+  public func stop() {
+    stopping.store(true, ordering: .releasing)
+    eventfd_write(wakeup.number, 1)
+  }
+
+  /// Ends what is registered, so that nothing here keeps alive what may be keeping the reactor alive.
+  private func letGo() {
+    // Held until the tables are whole again: what dies with a handler may deregister what it had.
+    let handlers = registrations.removeAll()
+    let actions = timers.removeAll()
+    let work = ready
+    ready = []
+    withExtendedLifetime((handlers, actions, work)) {}
+  }
+
+  private func turn(_ events: inout [epoll_event]) {
+    let count = epoll_wait(poll.number, &events, CInt(events.count), mustNotWait() ? 0 : -1)
+    if count == -1 { precondition(errno == EINTR, "\(SystemError("epoll_wait", code: errno))") }
+    for event in events.prefix(Int(max(count, 0))) { dispatch(event) }
+    fireTimers()
+    runReady()
+  }
+
+  private func dispatch(_ event: epoll_event) {
+    switch event.data.u64 {
+    case RegistrationTable.wakeupTag:
+      let jobs = inbox.withLock { inbox in
+        inbox.hasWoken = false
+        defer { inbox.jobs.removeAll(keepingCapacity: true) }
+        return inbox.jobs
+      }
+      ready += jobs.lazy.map(Work.job)
+    case RegistrationTable.clockTag:
+      clockDeadline = .max
+    case let tag:
+      registrations.handler(tagged: tag)?(Readiness(epoll: event.events))
+    }
+  }
+
+  private func fireTimers() {
+    // Those there are now: a timer that sets another one, already due, does not hold up the turn.
+    var left = timers.count
+    if left == 0 { return }
+    let now = Self.now
+    while left > 0, let action = timers.removeDue(at: now) {
+      action()
+      left -= 1
+    }
+  }
+
+  private func runReady() {
+    var done = 0
+    while done < ready.count, done < Self.jobsPerTurnMax {
+      switch ready[done] {
+      case .job(let job):
+        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+      case .call(let call):
+        call()
+      }
+      done += 1
+    }
+    ready.removeFirst(done)
+  }
+
+  /// Whether there is something to do at once; if not, sees to it that the next timer ends the wait.
+  private func mustNotWait() -> Bool {
+    if !ready.isEmpty { return true }
+    guard let deadline = timers.earliest else { return false }
+    if deadline <= Self.now { return true }
+    if deadline < clockDeadline {
+      var time = itimerspec()
+      time.it_value.tv_sec = Int(deadline / 1_000_000_000)
+      time.it_value.tv_nsec = Int(deadline % 1_000_000_000)
+      let result = timerfd_settime(clock.number, CInt(TFD_TIMER_ABSTIME), &time, nil)
+      precondition(result == 0, "\(SystemError("timerfd_settime", code: errno))")
+      clockDeadline = deadline
+    }
+    return false
+  }
+
+  /// Writing to a socket that the other side has closed shall be an error, not a signal that ends the process.
+  private func ignoreBrokenPipes() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  // MARK: Time and calls
+
+  /// Nanoseconds on the monotonic clock.
+  public static var now: UInt64 { monotonicNanoseconds() }
+
+  /// Calls the action once, as soon after the deadline as the loop gets there.
+  @discardableResult
+  public func schedule(at deadline: UInt64, _ action: @escaping () -> Void) -> Timer {
+    checkOnLoop()
+    return timers.insert(at: deadline, action)
+  }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+    let (seconds, attoseconds) = delay.components
+    let nanoseconds = max(0, seconds) * 1_000_000_000 + max(0, attoseconds) / 1_000_000_000
+    return schedule(at: Self.now + UInt64(nanoseconds), action)
+  }
+
+  /// Does nothing to a timer that has fired.
+  public func cancel(_ timer: Timer) {
+    checkOnLoop()
+    timers.remove(timer)
+  }
+
+  /// Calls the action when the caller has returned to the loop, in the order of asking.
+  public func soon(_ action: @escaping () -> Void) {
+    checkOnLoop()
+    ready.append(.call(action))
+  }
+
+  // MARK: Descriptors
+
+  /// Calls the handler in each turn in which the descriptor is ready for what it is registered for, or has failed.
+  /// Deregister before the descriptor is closed.
+  public func register(
+    _ descriptor: borrowing Descriptor, for interest: Readiness, _ handler: @escaping (Readiness) -> Void
+  ) throws(SystemError) -> Registration {
+    checkOnLoop()
+    let registration = registrations.insert(descriptor.number, handler)
+    do {
+      try control(EPOLL_CTL_ADD, descriptor.number, interest.epoll, tag: registration.tag)
+    } catch {
+      registrations.remove(registration)
+      throw error
+    }
+    return registration
+  }
+
+  /// Changes what a live registration waits for; does nothing to one that has ended.
+  public func update(_ registration: Registration, to interest: Readiness) {
+    checkOnLoop()
+    guard let descriptor = registrations.descriptor(of: registration) else { return }
+    changeKnown(EPOLL_CTL_MOD, descriptor, interest.epoll, tag: registration.tag)
+  }
+
+  public func deregister(_ registration: Registration) {
+    checkOnLoop()
+    guard let descriptor = registrations.remove(registration) else { return }
+    changeKnown(EPOLL_CTL_DEL, descriptor, 0, tag: 0)
+  }
+
+  /// The kernel knows the descriptor, so that only a bug can make this fail.
+  private func changeKnown(_ operation: CInt, _ descriptor: CInt, _ events: UInt32, tag: UInt64) {
+    do throws(SystemError) {
+      try control(operation, descriptor, events, tag: tag)
+    } catch {
+      preconditionFailure("\(error); was descriptor \(descriptor) closed while it was registered?")
+    }
+  }
+
+  private func control(_ operation: CInt, _ descriptor: CInt, _ events: UInt32, tag: UInt64) throws(SystemError) {
+    var event = epoll_event(events: events, data: epoll_data_t(u64: tag))
+    try system("epoll_ctl") { epoll_ctl(poll.number, operation, descriptor, &event) }
+  }
+}
+
+// MARK: - The executor
+
+extension Reactor {
+  /// Starts a task whose every step runs on this loop, whatever it awaits.
+  @discardableResult
+  public func spawn<Value: Sendable>(_ operation: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
+    Task(executorPreference: self, operation: operation)
+  }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isOnLoop {
+      ready.append(.job(job))
+      return
+    }
+    let mustWake = inbox.withLock { inbox in
+      inbox.jobs.append(job)
+      defer { inbox.hasWoken = true }
+      return !inbox.hasWoken
+    }
+    if mustWake { eventfd_write(wakeup.number, 1) }
+  }
+
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+  public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+  public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+  public func checkIsolated() {
+    // A failed precondition would say nothing in a release build.
+    if !isOnLoop { fatalError("this must run on the reactor's thread") }
+  }
+
+  private var isOnLoop: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+  private func checkOnLoop() {
+    let owner = owner.load(ordering: .relaxed)
+    precondition(owner == 0 || owner == UInt(pthread_self()), "this must run on the reactor's thread")
+  }
+}
+
+private func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

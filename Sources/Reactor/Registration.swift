@@ -1,0 +1,86 @@
+internal import CLinux
+
+/// What a descriptor is ready for, or shall be watched for.
+public struct Readiness: OptionSet, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  public static let readable = Readiness(rawValue: 1)
+  public static let writable = Readiness(rawValue: 2)
+  /// An error or a hang-up; always watched for. Reading or writing tells what it is.
+  public static let failed = Readiness(rawValue: 4)
+
+  init(epoll events: UInt32) {
+    self = []
+    if events & EPOLLIN.rawValue != 0 { insert(.readable) }
+    if events & EPOLLOUT.rawValue != 0 { insert(.writable) }
+    if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { insert(.failed) }
+  }
+
+  var epoll: UInt32 {
+    (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
+  }
+}
+
+/// One descriptor's place in a reactor. It ends once and never comes back: a later one in the same place has another
+/// generation.
+public struct Registration: Sendable, Hashable {
+  fileprivate let slot: UInt32
+  fileprivate let generation: UInt32
+
+  /// What the kernel hands back with each event.
+  var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}
+
+/// The registrations that live, each in a slot that is used again under a new generation.
+struct RegistrationTable {
+  // No slot comes near these.
+  static let wakeupTag = UInt64.max
+  static let clockTag = UInt64.max - 1
+
+  private struct Slot {
+    var generation: UInt32 = 0
+    var live: (descriptor: CInt, handler: (Readiness) -> Void)?
+  }
+
+  private var slots: [Slot] = []
+  private var free: [UInt32] = []
+
+  mutating func insert(_ descriptor: CInt, _ handler: @escaping (Readiness) -> Void) -> Registration {
+    if free.isEmpty {
+      free.append(UInt32(slots.count))
+      slots.append(Slot())
+    }
+    let slot = free.removeLast()
+    slots[Int(slot)].live = (descriptor, handler)
+    return Registration(slot: slot, generation: slots[Int(slot)].generation)
+  }
+
+  @discardableResult
+  mutating func remove(_ registration: Registration) -> CInt? {
+    guard let descriptor = descriptor(of: registration) else { return nil }
+    slots[Int(registration.slot)].live = nil
+    slots[Int(registration.slot)].generation &+= 1
+    free.append(registration.slot)
+    return descriptor
+  }
+
+  mutating func removeAll() -> [(Readiness) -> Void] {
+    let handlers = slots.compactMap(\.live?.handler)
+    for slot in slots.indices where slots[slot].live != nil {
+      remove(Registration(slot: UInt32(slot), generation: slots[slot].generation))
+    }
+    return handlers
+  }
+
+  func descriptor(of registration: Registration) -> CInt? {
+    let slot = slots[Int(registration.slot)]
+    return slot.generation == registration.generation ? slot.live?.descriptor : nil
+  }
+
+  /// Nil where the event is stale.
+  func handler(tagged tag: UInt64) -> ((Readiness) -> Void)? {
+    let slot = slots[Int(UInt32(truncatingIfNeeded: tag))]
+    return slot.generation == UInt32(tag >> 32) ? slot.live?.handler : nil
+  }
+}

@@ -1,0 +1,69 @@
+internal import CLinux
+internal import Glibc
+
+/// TCP on descriptors that never block.
+extension Descriptor {
+  /// A socket that listens at an address; port 0 takes a free one.
+  public static func listening(at address: SocketAddress, backlog: CInt = 512) throws(SystemError) -> Descriptor {
+    let socket = try tcp(address.family)
+    try socket.set(SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR")
+    try system("bind to \(address)") { address.withSockaddr { bind(socket.number, $0, $1) } }
+    try system("listen at \(address)") { listen(socket.number, backlog) }
+    return socket
+  }
+
+  /// A socket that is connected or on its way: when it is writable, `connectionError` says which.
+  public static func connecting(to address: SocketAddress) throws(SystemError) -> Descriptor {
+    let socket = try tcp(address.family)
+    try socket.set(CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
+    _ = try systemUnlessBlocked("connect to \(address)") {
+      address.withSockaddr { connect(socket.number, $0, $1) }
+    }
+    return socket
+  }
+
+  /// The next connection that waits at a listening socket; nil where none does.
+  public func accept() throws(SystemError) -> Descriptor? {
+    let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    guard let number = try systemUnlessBlocked("accept", { accept4(self.number, nil, nil, flags) }) else { return nil }
+    let socket = Descriptor(owning: number)
+    try socket.set(CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
+    return socket
+  }
+
+  /// How an attempt to connect ended: nil where it succeeded.
+  public func connectionError() -> SystemError? {
+    var code: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    if getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &length) == -1 { code = errno }
+    return code == 0 ? nil : SystemError("connect", code: code)
+  }
+
+  public func localAddress() throws(SystemError) -> SocketAddress? {
+    try SocketAddress { (address, length) throws(SystemError) in
+      try system("getsockname") { getsockname(number, address, length) }
+    }
+  }
+
+  public func remoteAddress() throws(SystemError) -> SocketAddress? {
+    try SocketAddress { (address, length) throws(SystemError) in
+      try system("getpeername") { getpeername(number, address, length) }
+    }
+  }
+
+  /// Tells the other side that nothing more will come; reading goes on.
+  public func endSending() {
+    // It fails only where the connection is gone, which reading tells too.
+    _ = shutdown(number, CInt(SHUT_WR))
+  }
+
+  private static func tcp(_ family: CInt) throws(SystemError) -> Descriptor {
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    return Descriptor(owning: try system("open a TCP socket") { socket(family, type, 0) })
+  }
+
+  private func set(_ level: CInt, _ option: CInt, _ name: String) throws(SystemError) {
+    var on: CInt = 1
+    try system("set \(name)") { setsockopt(number, level, option, &on, socklen_t(MemoryLayout<CInt>.size)) }
+  }
+}

@@ -1,0 +1,121 @@
+internal import Glibc
+
+/// An IPv4 or IPv6 address and a port.
+public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
+  public enum Host: Sendable, Hashable {
+    /// Four bytes, in the order of the wire.
+    case v4([UInt8])
+    /// Sixteen bytes, and the interface that a link-local address belongs to (0 for none).
+    case v6([UInt8], scope: UInt32)
+  }
+
+  public let host: Host
+  public let port: UInt16
+
+  /// Reads a numeric address; nil where it is neither IPv4 nor IPv6. Names are not looked up.
+  public init?(_ text: String, port: UInt16) {
+    var v4 = in_addr()
+    var v6 = in6_addr()
+    if inet_pton(AF_INET, text, &v4) == 1 {
+      host = .v4(withUnsafeBytes(of: &v4, Array.init))
+    } else if inet_pton(AF_INET6, text, &v6) == 1 {
+      host = .v6(withUnsafeBytes(of: &v6, Array.init), scope: 0)
+    } else {
+      return nil
+    }
+    self.port = port
+  }
+
+  public static func loopback(port: UInt16) -> SocketAddress {
+    SocketAddress(host: .v4([127, 0, 0, 1]), port: port)
+  }
+
+  private init(host: Host, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  public var description: String {
+    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    switch host {
+    case .v4(let bytes):
+      _ = inet_ntop(AF_INET, bytes, &text, socklen_t(text.count))
+      return "\(spelled(text)):\(port)"
+    case .v6(let bytes, let scope):
+      _ = inet_ntop(AF_INET6, bytes, &text, socklen_t(text.count))
+      return "[\(spelled(text))\(scope == 0 ? "" : "%\(scope)")]:\(port)"
+    }
+  }
+
+  private func spelled(_ text: [CChar]) -> String {
+    String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
+
+extension SocketAddress {
+  var family: CInt {
+    switch host {
+    case .v4: AF_INET
+    case .v6: AF_INET6
+    }
+  }
+
+  /// Lends the address in the form that system calls take.
+  func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    switch host {
+    case .v4(let bytes):
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: bytes) }
+      return lend(&address, body)
+    case .v6(let bytes, let scope):
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = port.bigEndian
+      address.sin6_scope_id = scope
+      withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+      return lend(&address, body)
+    }
+  }
+
+  private func lend<Address, Result>(
+    _ address: inout Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result {
+    withUnsafePointer(to: &address) {
+      // Every sockaddr begins as a `sockaddr` does, and its true size goes with it.
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<Address>.size)) }
+    }
+  }
+
+  /// What a system call wrote as an address; nil where it is of another family.
+  init?(filledBy call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) throws(SystemError) -> Void)
+    throws(SystemError)
+  {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let filled: Result<Void, SystemError> = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        do throws(SystemError) {
+          return .success(try call(pointer, &length))
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+    try filled.get()
+    switch CInt(storage.ss_family) {
+    case AF_INET:
+      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in.self) }
+      self.init(
+        host: .v4(withUnsafeBytes(of: address.sin_addr, Array.init)), port: UInt16(bigEndian: address.sin_port))
+    case AF_INET6:
+      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in6.self) }
+      self.init(
+        host: .v6(withUnsafeBytes(of: address.sin6_addr, Array.init), scope: address.sin6_scope_id),
+        port: UInt16(bigEndian: address.sin6_port))
+    default:
+      return nil
+    }
+  }
+}

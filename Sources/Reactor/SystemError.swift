@@ -1,0 +1,44 @@
+internal import CLinux
+internal import Glibc
+
+/// A system call that failed: what was being done, and the error's number, name and text.
+public struct SystemError: Error, Hashable, CustomStringConvertible {
+  public let operation: String
+  public let code: CInt
+
+  public init(_ operation: String, code: CInt) {
+    self.operation = operation
+    self.code = code
+  }
+
+  /// The error's symbol, such as `ECONNREFUSED`.
+  public var name: String {
+    strerrorname_np(code).map { String(cString: $0) } ?? "errno \(code)"
+  }
+
+  public var description: String {
+    "\(operation) failed: \(name) (\(String(cString: strerror(code))))"
+  }
+}
+
+/// Runs a call that answers −1 on failure, again where a signal cut it short.
+@discardableResult
+func system(_ operation: @autoclosure () -> String, _ call: () -> CInt) throws(SystemError) -> CInt {
+  while true {
+    let result = call()
+    if result != -1 { return result }
+    let code = errno
+    if code != EINTR { throw SystemError(operation(), code: code) }
+  }
+}
+
+/// The same, with nil for a call that would have to wait.
+func systemUnlessBlocked(
+  _ operation: @autoclosure () -> String, _ call: () -> CInt
+) throws(SystemError) -> CInt? {
+  do {
+    return try system(operation(), call)
+  } catch where error.code == EAGAIN || error.code == EINPROGRESS {
+    return nil
+  }
+}

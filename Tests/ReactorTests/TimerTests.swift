@@ -1,0 +1,58 @@
+import Testing
+
+@testable import Reactor
+
+@Suite struct TimerTests {
+  @Test func `timers fire by deadline, and in the order of making where deadlines are equal`() throws {
+    let reactor = try Reactor()
+    let start = Reactor.now
+    var fired: [Int] = []
+    for (mark, delay) in [(0, 3), (1, 1), (2, 2), (3, 1), (4, 0)] as [(Int, UInt64)] {
+      reactor.schedule(at: start + delay * 1_000_000) { fired.append(mark) }
+    }
+    reactor.schedule(at: start + 4_000_000) { reactor.stop() }
+    reactor.run()
+    #expect(fired == [4, 1, 3, 2, 0])
+    #expect(Reactor.now >= start + 4_000_000)
+  }
+
+  @Test func `a timer that was cancelled never fires, and cancelling a fired one does nothing`() throws {
+    let reactor = try Reactor()
+    var fired: [String] = []
+    let cancelled = reactor.schedule(after: .milliseconds(1)) { fired.append("cancelled") }
+    let first = reactor.schedule(after: .zero) { fired.append("first") }
+    reactor.schedule(after: .milliseconds(2)) {
+      reactor.cancel(first)
+      reactor.stop()
+    }
+    reactor.cancel(cancelled)
+    reactor.run()
+    #expect(fired == ["first"])
+  }
+
+  @Test func `a timer that always sets another one, already due, does not hold up the loop`() throws {
+    let reactor = try Reactor()
+    func again() { reactor.schedule(at: 0, again) }
+    again()
+    reactor.soon { reactor.soon { reactor.stop() } }
+    reactor.run()
+  }
+
+  @Test func `a heap gives its timers back in order, whichever are removed from its middle`() {
+    var random = SystemRandomNumberGenerator()
+    var heap = TimerHeap()
+    let deadlines = (0..<500).map { _ in UInt64.random(in: 0..<100, using: &random) }
+    let timers = deadlines.map { heap.insert(at: $0) {} }
+    var left = Array(zip(deadlines, timers))
+    left.shuffle(using: &random)
+    for (_, timer) in left.prefix(200) { heap.remove(timer) }
+    let expected = left.dropFirst(200).map(\.0).sorted()
+
+    var given: [UInt64] = []
+    while let earliest = heap.earliest {
+      given.append(earliest)
+      _ = heap.removeDue(at: earliest)
+    }
+    #expect(given == expected)
+  }
+}
