@@ -1,0 +1,47 @@
+public import Reactor
+
+/// Why a link ended.
+public enum LinkEnd: Error, Hashable, CustomStringConvertible {
+  /// `close()` was called here.
+  case closedHere
+  /// The other side closed it in good order.
+  case closedThere
+  /// The pipe broke without a goodbye: a lost cable, a process that was killed, or someone who cuts.
+  case cut
+  /// The other side did not come to a secure link in time.
+  case handshakeTimedOut
+  /// The handshake failed over what one side is.
+  case refused(Refusal)
+  /// What came breaks TLS, after the handshake.
+  case broken(String)
+  /// More bytes came than the owner allowed for, and it took none of them.
+  case overflowed(bytesMax: Int)
+  /// The network failed.
+  case failed(SystemError)
+
+  public enum Refusal: Hashable, Sendable {
+    case notTLS
+    case noCertificate
+    case wrongCertificate
+    case noCommonProtocol
+    /// An alert of the other side, or another fault, in OpenSSL's words.
+    case other(String)
+  }
+
+  public var description: String {
+    switch self {
+    case .closedHere: "closed here"
+    case .closedThere: "closed by the other side"
+    case .cut: "the connection broke without a goodbye"
+    case .handshakeTimedOut: "the other side did not finish the handshake in time"
+    case .refused(.notTLS): "what answered does not speak TLS 1.3; is it a host of this protocol?"
+    case .refused(.noCertificate): "the other side showed no certificate with a host key"
+    case .refused(.wrongCertificate): "the other side's certificate does not carry exactly one Ed25519 host key"
+    case .refused(.noCommonProtocol): "there is no common protocol; this side speaks \(LinkContext.applicationProtocol)"
+    case .refused(.other(let reason)): "the handshake failed: \(reason)"
+    case .broken(let reason): "the connection was damaged or tampered with: \(reason)"
+    case .overflowed(let bytesMax): "the other side sent more than \(bytesMax) bytes that make no whole"
+    case .failed(let error): "\(error)"
+    }
+  }
+}

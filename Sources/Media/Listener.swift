@@ -1,0 +1,68 @@
+internal import Glibc
+public import Reactor
+
+/// Accepts TCP connections on a reactor until it is closed.
+public final class Listener {
+  /// Enough to drain a burst, few enough that what is connected already has its turn.
+  private static let connectionsPerTurnMax = 64
+  /// Where descriptors or memory are used up, the connections that wait would call again at once, for nothing.
+  private static let restTime: Duration = .milliseconds(100)
+
+  /// Where it listens, with the port that was found where 0 was asked for.
+  public let address: SocketAddress
+  /// Why the last connection could not be accepted, for whoever explains why nobody gets in.
+  public private(set) var lastError: SystemError?
+
+  private let reactor: Reactor
+  private let accepted: (consuming Descriptor) -> Void
+  private var socket: Descriptor?
+  private var registration: Registration?
+  private var rest: Timer?
+
+  public init(
+    at address: SocketAddress, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+  ) throws(SystemError) {
+    let socket = try Descriptor.listening(at: address)
+    self.address = try socket.localAddress() ?? address
+    self.reactor = reactor
+    self.accepted = accepted
+    registration = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
+    self.socket = consume socket
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Accepts no more; connections that were accepted go on.
+  public func close() {
+    if let rest { reactor.cancel(rest) }
+    if let registration { reactor.deregister(registration) }
+    rest = nil
+    registration = nil
+    socket = nil
+  }
+
+  private func accept() {
+    for _ in 0..<Self.connectionsPerTurnMax where socket != nil {
+      do throws(SystemError) {
+        guard let connection = try socket!.accept() else { return }
+        accepted(connection)
+      } catch {
+        lastError = error
+        // One that went away while it waited costs nothing; the next may be well.
+        if error.code == ECONNABORTED { continue }
+        return takeRest()
+      }
+    }
+  }
+
+  private func takeRest() {
+    guard let registration else { return }
+    reactor.update(registration, to: [])
+    rest = reactor.schedule(after: Self.restTime) { [unowned self] in
+      rest = nil
+      reactor.update(registration, to: .readable)
+    }
+  }
+}

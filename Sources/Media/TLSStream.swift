@@ -1,0 +1,120 @@
+internal import COpenSSL
+internal import Glibc
+internal import Reactor
+internal import Wire
+
+/// One TLS connection over a socket that does not block.
+struct TLSStream: ~Copyable {
+  enum Role { case client, server }
+
+  enum Step {
+    /// So many bytes went through; 0 for a step that moves none.
+    case moved(Int)
+    case needsReadable
+    case needsWritable
+    /// The other side said its goodbye.
+    case ended
+    case failed(LinkEnd)
+  }
+
+  private let ssl: OpaquePointer
+
+  /// The socket must outlive the stream.
+  init(_ role: Role, _ context: LinkContext, on socket: borrowing Descriptor) {
+    ssl = context.withContext { expect(SSL_new($0), "make a TLS connection") }
+    expect(SSL_set_fd(ssl, socket.number) == 1, "use the socket")
+    switch role {
+    case .client: SSL_set_connect_state(ssl)
+    case .server: SSL_set_accept_state(ssl)
+    }
+  }
+
+  deinit {
+    SSL_free(ssl)
+  }
+
+  func shakeHands() -> Step {
+    let step = step { _ in SSL_do_handshake(ssl) }
+    guard case .moved = step else { return step }
+    // A side that offers no protocol at all comes this far.
+    return speaksOurProtocol ? step : .failed(.refused(.noCommonProtocol))
+  }
+
+  func read(into room: UnsafeMutableRawBufferPointer) -> Step {
+    step { SSL_read_ex(ssl, room.baseAddress, room.count, &$0) }
+  }
+
+  /// After `needsWritable`, the same bytes must be offered again before any others.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Step {
+    step { SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &$0) }
+  }
+
+  func sayGoodbye() -> Step {
+    // It answers 0 once our goodbye is out and theirs has not come.
+    step { _ in max(SSL_shutdown(ssl), -1) == -1 ? -1 : 1 }
+  }
+
+  /// The key of the host at the other end, after the handshake.
+  func remoteKey() -> PublicKey {
+    guard let certificate = SSL_get1_peer_certificate(ssl) else { fatalError("a handshake went without a certificate") }
+    defer { X509_free(certificate) }
+    guard let key = X509_get0_pubkey(certificate).flatMap(PublicKey.init(of:)) else {
+      fatalError("a handshake went without an Ed25519 key")
+    }
+    return key
+  }
+
+  /// 32 bytes that only the two ends of this connection know, after the handshake.
+  func exporter() -> Digest {
+    let label = "EXPORTER-vicinity-link"
+    return Digest { bytes in
+      expect(
+        SSL_export_keying_material(ssl, bytes, Digest.byteCount, label, label.utf8.count, nil, 0, 0) == 1,
+        "export keying material")
+    }
+  }
+
+  private var speaksOurProtocol: Bool {
+    var name: UnsafePointer<UInt8>?
+    var count: CUnsignedInt = 0
+    SSL_get0_alpn_selected(ssl, &name, &count)
+    return LinkContext.applicationProtocol.utf8.elementsEqual(UnsafeBufferPointer(start: name, count: Int(count)))
+  }
+
+  private func step(_ call: (inout Int) -> CInt) -> Step {
+    ERR_clear_error()
+    errno = 0
+    var moved = 0
+    let result = call(&moved)
+    if result > 0 { return .moved(moved) }
+    let code = errno
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .needsReadable
+    case SSL_ERROR_WANT_WRITE: return .needsWritable
+    case SSL_ERROR_ZERO_RETURN: return .ended
+    case SSL_ERROR_SYSCALL: return .failed(brokenPipe(code))
+    default: return .failed(fault(OpenSSLError.take()))
+    }
+  }
+
+  private func brokenPipe(_ code: CInt) -> LinkEnd {
+    switch code {
+    case 0, ECONNRESET, EPIPE: .cut
+    default: .failed(SystemError("transfer", code: code))
+    }
+  }
+
+  private func fault(_ error: OpenSSLError) -> LinkEnd {
+    if error.reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .cut }
+    if SSL_is_init_finished(ssl) == 1 { return .broken(error.description) }
+    return switch error.reason {
+    case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST, SSL_R_WRONG_VERSION_NUMBER, SSL_R_UNSUPPORTED_PROTOCOL,
+      SSL_R_BAD_RECORD_TYPE, SSL_R_UNKNOWN_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+      .refused(.notTLS)
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: .refused(.noCertificate)
+    case SSL_R_CERTIFICATE_VERIFY_FAILED: .refused(.wrongCertificate)
+    case SSL_R_NO_APPLICATION_PROTOCOL, SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: .refused(.noCommonProtocol)
+    default: .refused(.other(error.description))
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import COpenSSL
+import Glibc
+import Reactor
+
+/// A client that is not ours: plain OpenSSL, or plain bytes, blocking on a thread of its own.
+enum Foreigner {
+  /// Connects, says these bytes, and waits until it is hung up on.
+  static func says(_ bytes: [UInt8], to address: SocketAddress) {
+    onThread {
+      let socket = connected(to: address)
+      defer { close(socket) }
+      _ = send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+      var byte: UInt8 = 0
+      while recv(socket, &byte, 1, 0) > 0 {}
+    }
+  }
+
+  /// Shakes hands under its own rules; then hangs up without a goodbye, or waits until it is hung up on.
+  static func shakesHands(
+    with address: SocketAddress, thenCuts: Bool = false, _ rules: @escaping @Sendable (OpaquePointer) -> Void
+  ) {
+    onThread {
+      let context = SSL_CTX_new(TLS_client_method())!
+      defer { SSL_CTX_free(context) }
+      rules(context)
+      let ssl = SSL_new(context)!
+      defer { SSL_free(ssl) }
+      let socket = connected(to: address)
+      defer { close(socket) }
+      SSL_set_fd(ssl, socket)
+      guard SSL_connect(ssl) == 1, !thenCuts else { return }
+      var byte: UInt8 = 0
+      while SSL_read(ssl, &byte, 1) > 0 {}
+    }
+  }
+
+  static func offer(_ name: String, _ context: OpaquePointer) {
+    let list = [UInt8(name.utf8.count)] + name.utf8
+    SSL_CTX_set_alpn_protos(context, list, CUnsignedInt(list.count))
+  }
+
+  /// Shows a self-signed certificate of the kind, with more of the like behind it where asked.
+  static func show(_ kind: String, extra: Int = 0, _ context: OpaquePointer) {
+    let key = kind == "RSA" ? COpenSSL_EVP_PKEY_generate_rsa(2048)! : COpenSSL_EVP_PKEY_generate_ed25519()!
+    defer { EVP_PKEY_free(key) }
+    func certificate() -> OpaquePointer {
+      let certificate = X509_new()!
+      X509_set_version(certificate, 2)
+      X509_gmtime_adj(X509_getm_notBefore(certificate), 0)
+      X509_gmtime_adj(X509_getm_notAfter(certificate), 60)
+      X509_set_pubkey(certificate, key)
+      X509_sign(certificate, key, kind == "RSA" ? EVP_sha256() : nil)
+      return certificate
+    }
+    let leaf = certificate()
+    defer { X509_free(leaf) }
+    SSL_CTX_use_certificate(context, leaf)
+    SSL_CTX_use_PrivateKey(context, key)
+    // The context takes these as its own.
+    for _ in 0..<extra { SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate())) }
+  }
+
+  private static func connected(to address: SocketAddress) -> CInt {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    var target = sockaddr_in()
+    target.sin_family = sa_family_t(AF_INET)
+    target.sin_port = address.port.bigEndian
+    target.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    let result = withUnsafePointer(to: &target) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    precondition(result == 0, "no connection to \(address)")
+    return descriptor
+  }
+
+  private static func onThread(_ work: @escaping @Sendable () -> Void) {
+    final class Box { let work: @Sendable () -> Void; init(_ work: @escaping @Sendable () -> Void) { self.work = work } }
+    var thread = pthread_t()
+    let created = pthread_create(
+      &thread, nil,
+      {
+        var signals = sigset_t()
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().work()
+        return nil
+      }, Unmanaged.passRetained(Box(work)).toOpaque())
+    precondition(created == 0)
+    pthread_detach(thread)
+  }
+}

@@ -1,0 +1,98 @@
+import COpenSSL
+import Media
+import Reactor
+import Testing
+
+@Suite struct RefusalTests {
+  /// How a listening host sees the end of a client that comes by `visit`.
+  private func end(limits: SecureLink.Limits = .init(), _ visit: (SocketAddress) -> Void) throws -> [LinkEnd] {
+    let rig = try Rig()
+    rig.limits = limits
+    let host = Recorder()
+    host.closed = { [reactor = rig.reactor] in reactor.stop() }
+    try rig.listen(for: host)
+    visit(try #require(rig.listener).address)
+    rig.run()
+    #expect(host.remoteKeys.isEmpty)
+    return host.ends
+  }
+
+  @Test(arguments: ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "hello there, whoever you are\n"])
+  func `a client that speaks plain text is refused`(_ text: String) throws {
+    #expect(try end { Foreigner.says(Array(text.utf8), to: $0) } == [.refused(.notTLS)])
+  }
+
+  @Test(arguments: 0..<20)
+  func `garbage is refused`(_ round: Int) throws {
+    // The head of a TLS record, so that what follows reaches deeper than the first byte.
+    let head: [UInt8] = round % 2 == 0 ? [] : [0x16, 0x03, 0x01, 0x02, 0x00, 0x01]
+    let ends = try end { Foreigner.says(head + OpenSSLCrypto.randomBytes(600), to: $0) }
+    guard ends.count == 1, case .refused = ends[0] else {
+      Issue.record("\(ends)")
+      return
+    }
+  }
+
+  @Test func `a client without a certificate is refused`() throws {
+    let ends = try end { Foreigner.shakesHands(with: $0) { Foreigner.offer("vicinity/1", $0) } }
+    #expect(ends == [.refused(.noCertificate)])
+  }
+
+  @Test func `a client with an RSA certificate finds nobody who would look at it`() throws {
+    let ends = try end {
+      Foreigner.shakesHands(with: $0) {
+        Foreigner.offer("vicinity/1", $0)
+        Foreigner.show("RSA", $0)
+      }
+    }
+    #expect(ends == [.refused(.noCertificate)])
+  }
+
+  @Test func `a client that shows more than its own certificate is refused`() throws {
+    let ends = try end {
+      Foreigner.shakesHands(with: $0) {
+        Foreigner.offer("vicinity/1", $0)
+        Foreigner.show("Ed25519", extra: 1, $0)
+      }
+    }
+    #expect(ends == [.refused(.wrongCertificate)])
+  }
+
+  @Test(arguments: ["h2", "vicinity/2", nil])
+  func `a client of another protocol is refused`(_ name: String?) throws {
+    let ends = try end {
+      Foreigner.shakesHands(with: $0) {
+        if let name { Foreigner.offer(name, $0) }
+        Foreigner.show("Ed25519", $0)
+      }
+    }
+    #expect(ends == [.refused(.noCommonProtocol)])
+  }
+
+  @Test func `a client of TLS 1.2 is refused`() throws {
+    let ends = try end {
+      Foreigner.shakesHands(with: $0) {
+        Foreigner.offer("vicinity/1", $0)
+        Foreigner.show("Ed25519", $0)
+        SSL_CTX_ctrl($0, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+      }
+    }
+    #expect(ends == [.refused(.notTLS)])
+  }
+
+  @Test(arguments: [[], [0x16], [0x16, 0x03, 0x01, 0x02]] as [[UInt8]])
+  func `a connection that stops talking is closed at the handshake deadline`(_ bytes: [UInt8]) throws {
+    var limits = SecureLink.Limits()
+    limits.handshakeTime = .milliseconds(50)
+    #expect(try end(limits: limits) { Foreigner.says(bytes, to: $0) } == [.handshakeTimedOut])
+  }
+
+  @Test func `every reason says what and why`() {
+    let reasons: [LinkEnd] = [
+      .closedHere, .closedThere, .cut, .handshakeTimedOut, .refused(.notTLS), .refused(.noCertificate),
+      .refused(.wrongCertificate), .refused(.noCommonProtocol), .refused(.other("bad")), .broken("bad"),
+      .overflowed(bytesMax: 1),
+    ]
+    #expect(Set(reasons.map(\.description)).count == reasons.count)
+  }
+}

@@ -1,0 +1,84 @@
+import Media
+import Reactor
+import Testing
+import Wire
+
+/// One loop with a listening host, on which tests dial it; all of it runs inside `run()`, on the test's own thread.
+final class Rig {
+  let reactor: Reactor
+  let hostKey = SigningKey()
+  let guestKey = SigningKey()
+  var limits = SecureLink.Limits()
+  private(set) var listener: Listener?
+  private var links: [SecureLink] = []
+
+  init() throws { reactor = try Reactor() }
+
+  /// Each connection that comes is the owner's.
+  func listen(for owner: any SecureLinkOwner) throws {
+    let context = LinkContext(key: hostKey)
+    listener = try Listener(at: .loopback(port: 0), on: reactor) { [unowned self] socket in
+      do {
+        links.append(try .accept(socket, context, on: reactor, limits: limits, owner: owner))
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+
+  @discardableResult
+  func dial(_ owner: any SecureLinkOwner, at address: SocketAddress? = nil) throws -> SecureLink {
+    let address = try #require(address ?? listener?.address)
+    let link = try SecureLink.dial(address, LinkContext(key: guestKey), on: reactor, owner: owner)
+    links.append(link)
+    return link
+  }
+
+  /// Runs until something stops the loop; that nothing does is a failure.
+  func run() {
+    reactor.schedule(after: .seconds(60)) { [reactor] in
+      Issue.record("the test hangs")
+      reactor.stop()
+    }
+    reactor.run()
+    links = []
+    listener = nil
+  }
+}
+
+/// Takes every byte, sends what it is given, and writes down what it is told.
+final class Recorder: SecureLinkOwner {
+  var remoteKeys: [PublicKey] = []
+  var exporters: [Digest] = []
+  var received: [UInt8] = []
+  var ends: [LinkEnd] = []
+  var toSend: [UInt8] = []
+  /// How many of the bytes that come it takes.
+  var appetite = Int.max
+  var opened: (SecureLink) -> Void = { _ in }
+  var closed: () -> Void = {}
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
+    remoteKeys.append(remoteKey)
+    exporters.append(exporter)
+    if !toSend.isEmpty { link.wantsToSend() }
+    opened(link)
+  }
+
+  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
+    let taken = min(appetite, bytes.byteCount)
+    bytes.withUnsafeBytes { received += $0.prefix(taken) }
+    return taken
+  }
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
+    let count = min(output.freeCapacity, toSend.count)
+    for byte in toSend.prefix(count) { output.append(byte, as: UInt8.self) }
+    toSend.removeFirst(count)
+  }
+
+  func closed(_ link: SecureLink, because end: LinkEnd) {
+    ends.append(end)
+    closed()
+  }
+}

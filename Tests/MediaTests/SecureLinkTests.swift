@@ -1,0 +1,179 @@
+import Glibc
+import Media
+import Reactor
+import Testing
+import Wire
+
+@Suite struct SecureLinkTests {
+  @Test func `each side learns the other's key, and both the same secret`() throws {
+    let rig = try Rig()
+    let (host, guest) = (Recorder(), Recorder())
+    for end in [host, guest] {
+      end.opened = { _ in if host.remoteKeys.count + guest.remoteKeys.count == 2 { rig.reactor.stop() } }
+    }
+    try rig.listen(for: host)
+    try rig.dial(guest)
+    rig.run()
+    #expect(host.remoteKeys == [rig.guestKey.publicKey])
+    #expect(guest.remoteKeys == [rig.hostKey.publicKey])
+    #expect(host.exporters.count == 1)
+    #expect(host.exporters == guest.exporters)
+  }
+
+  @Test func `64 MiB cross both ways at once, in odd pieces, whole`() throws {
+    let rig = try Rig()
+    let total = 64 << 20
+    let (host, guest) = (Bulk(total), Bulk(total))
+    for end in [host, guest] {
+      end.finished = { if host.isDone && guest.isDone { rig.reactor.stop() } }
+    }
+    try rig.listen(for: host)
+    try rig.dial(guest)
+    rig.run()
+    #expect(host.isDone && guest.isDone)
+    #expect(host.isIntact && guest.isIntact)
+  }
+
+  @Test func `what was to be sent before a close arrives, then the goodbye, and each side hears of it once`() throws {
+    let rig = try Rig()
+    let (host, guest) = (Recorder(), Recorder())
+    guest.toSend = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let sent = guest.toSend
+    guest.opened = { $0.close(); $0.close() }
+    for end in [host, guest] {
+      end.closed = {
+        // Later, so that a second word would be heard.
+        if host.ends.count + guest.ends.count == 2 { rig.reactor.schedule(after: .milliseconds(20)) { rig.reactor.stop() } }
+      }
+    }
+    try rig.listen(for: host)
+    try rig.dial(guest)
+    rig.run()
+    #expect(host.received == sent)
+    #expect(guest.ends == [.closedHere])
+    #expect(host.ends == [.closedThere])
+  }
+
+  @Test func `a link may be closed before it is open`() throws {
+    let rig = try Rig()
+    let (host, guest) = (Recorder(), Recorder())
+    guest.closed = { rig.reactor.stop() }
+    try rig.listen(for: host)
+    let link = try rig.dial(guest)
+    rig.reactor.soon { link.close() }
+    rig.run()
+    #expect(guest.remoteKeys.isEmpty)
+    #expect(guest.ends == [.closedHere])
+  }
+
+  @Test func `what is not taken is shown again with more, up to the limit`() throws {
+    let rig = try Rig()
+    let (host, guest) = (Recorder(), Recorder())
+    rig.limits.receivedBytesMax = 100_000
+    host.appetite = 0
+    guest.toSend = [UInt8](repeating: 1, count: 200_000)
+    host.closed = { rig.reactor.stop() }
+    try rig.listen(for: host)
+    try rig.dial(guest)
+    rig.run()
+    #expect(host.ends == [.overflowed(bytesMax: 100_000)])
+  }
+
+  @Test func `a connection that ends without a goodbye was cut`() throws {
+    let rig = try Rig()
+    let host = Recorder()
+    host.closed = { rig.reactor.stop() }
+    try rig.listen(for: host)
+    Foreigner.shakesHands(with: try #require(rig.listener).address, thenCuts: true) {
+      Foreigner.offer("vicinity/1", $0)
+      Foreigner.show("Ed25519", $0)
+    }
+    rig.run()
+    #expect(host.remoteKeys.count == 1)
+    #expect(host.ends == [.cut])
+  }
+
+  @Test func `where nobody listens, the end says so`() throws {
+    let rig = try Rig()
+    let guest = Recorder()
+    guest.closed = { rig.reactor.stop() }
+    let address = try #require(try Descriptor.listening(at: .loopback(port: 0)).localAddress())
+    try rig.dial(guest, at: address)
+    rig.run()
+    #expect(guest.ends.map(\.description) == ["connect to \(address) failed: ECONNREFUSED (Connection refused)"])
+  }
+
+  @Test func `one listener serves many links`() throws {
+    let rig = try Rig()
+    let (host, guest) = (Recorder(), Recorder())
+    host.opened = { _ in if host.remoteKeys.count == 50 { rig.reactor.stop() } }
+    try rig.listen(for: host)
+    for _ in 0..<50 { try rig.dial(guest) }
+    rig.run()
+    #expect(host.ends == [])
+  }
+}
+
+/// Sends a known stream in pieces of odd sizes, and checks the one that comes, which it takes in frames.
+final class Bulk: SecureLinkOwner {
+  private static let frame = 1_009
+  /// A stream that repeats so seldom that a lost or doubled piece shows.
+  private static let pattern: [UInt8] = (0..<131_071).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7 &+ $0) }
+
+  private let total: Int
+  private let sizes: [Int]
+  private var sent = 0
+  private var received = 0
+  private var pieces = 0
+  private(set) var isIntact = true
+  var finished: () -> Void = {}
+
+  init(_ total: Int, pieces sizes: [Int] = [16_384, 1, 7, 5_000, 16_383, 12_345, 333]) {
+    self.total = total
+    self.sizes = sizes
+  }
+
+  var isDone: Bool { sent == total && received == total }
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) { link.wantsToSend() }
+
+  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
+    let isLast = received + bytes.byteCount == total
+    let taken = isLast ? bytes.byteCount : bytes.byteCount / Self.frame * Self.frame
+    bytes.withUnsafeBytes { bytes in
+      Self.eachPiece(of: taken, from: received) { offset, pattern in
+        if memcmp(pattern.baseAddress!, bytes.baseAddress! + offset, pattern.count) != 0 { isIntact = false }
+      }
+    }
+    received += taken
+    if isDone { finished() }
+    return taken
+  }
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
+    let count = min(output.freeCapacity, total - sent, sizes[pieces % sizes.count])
+    pieces += 1
+    output.withUnsafeMutableBytes { room, initialized in
+      Self.eachPiece(of: count, from: sent) { offset, pattern in
+        memcpy(room.baseAddress! + offset, pattern.baseAddress!, pattern.count)
+      }
+      initialized = count
+    }
+    sent += count
+    if isDone { finished() }
+  }
+
+  func closed(_ link: SecureLink, because end: LinkEnd) { isIntact = false }
+
+  private static func eachPiece(of count: Int, from position: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
+    pattern.withUnsafeBytes { pattern in
+      var offset = 0
+      while offset < count {
+        let start = (position + offset) % pattern.count
+        let length = min(count - offset, pattern.count - start)
+        body(offset, UnsafeRawBufferPointer(rebasing: pattern[start..<start + length]))
+        offset += length
+      }
+    }
+  }
+}
