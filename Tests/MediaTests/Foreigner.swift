@@ -75,7 +75,7 @@ enum Foreigner {
     return descriptor
   }
 
-  private static func onThread(_ work: @escaping @Sendable () -> Void) {
+  static func onThread(_ work: @escaping @Sendable () -> Void) {
     final class Box { let work: @Sendable () -> Void; init(_ work: @escaping @Sendable () -> Void) { self.work = work } }
     var thread = pthread_t()
     let created = pthread_create(

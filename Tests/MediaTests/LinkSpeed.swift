@@ -1,0 +1,92 @@
+import Glibc
+import Media
+import Reactor
+import Testing
+import Wire
+
+/// Figures rather than proofs: `MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter LinkSpeed`.
+@Suite(.enabled(if: getenv("MEASURE") != nil), .serialized) struct LinkSpeed {
+  private static let total = 4 << 30
+
+  @Test func `one way over one link, both ends on one loop`() throws {
+    let rig = try Rig()
+    let sink = Sink(Self.total) { rig.reactor.stop() }
+    try rig.listen(for: sink)
+    try rig.dial(Source(Self.total))
+    rig.run()
+    sink.report("one loop")
+  }
+
+  @Test func `one way over one link, each end on a loop of its own`() throws {
+    let far = try Reactor()
+    let rig = try Rig()
+    let sink = Sink(Self.total) {
+      far.stop()
+      rig.reactor.stop()
+    }
+    try rig.listen(for: sink)
+    let address = try #require(rig.listener).address
+    Foreigner.onThread {
+      let link = try! SecureLink.dial(address, LinkContext(key: SigningKey()), on: far, owner: Source(Self.total))
+      far.run()
+      withExtendedLifetime(link) {}
+    }
+    rig.run()
+    sink.report("two loops")
+  }
+}
+
+/// Sends zeros without a pause.
+private final class Source: SecureLinkOwner {
+  private var left: Int
+
+  init(_ total: Int) { left = total }
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) { link.wantsToSend() }
+
+  func received(_ bytes: RawSpan, from link: SecureLink) -> Int { bytes.byteCount }
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
+    let count = min(left, output.freeCapacity)
+    output.withUnsafeMutableBytes { room, initialized in
+      memset(room.baseAddress!, 0, count)
+      initialized = count
+    }
+    left -= count
+  }
+
+  func closed(_ link: SecureLink, because end: LinkEnd) {}
+}
+
+/// Takes it all, and looks at the clock.
+private final class Sink: SecureLinkOwner {
+  private let total: Int
+  private let done: () -> Void
+  private var received = 0
+  private var start: UInt64 = 0
+  private var end: UInt64 = 0
+
+  init(_ total: Int, done: @escaping () -> Void) {
+    self.total = total
+    self.done = done
+  }
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) { start = Reactor.now }
+
+  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
+    received += bytes.byteCount
+    if received == total {
+      end = Reactor.now
+      done()
+    }
+    return bytes.byteCount
+  }
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {}
+
+  func closed(_ link: SecureLink, because end: LinkEnd) {}
+
+  func report(_ name: String) {
+    print("\(name): \(Double(received) / Double(end - start)) GB/s")
+  }
+}
