@@ -9,3 +9,4 @@
 // glibc shows these under _GNU_SOURCE only, which the Glibc module was built without.
 int accept4(int, struct sockaddr *, socklen_t *, int);
 const char *strerrorname_np(int);
+const char *strerrordesc_np(int);

@@ -24,7 +24,9 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
     case noCertificate
     case wrongCertificate
     case noCommonProtocol
-    /// An alert of the other side, or another fault, in OpenSSL's words.
+    /// The other side refused us, in the words of its TLS alert.
+    case byTheOtherSide(String)
+    /// Another fault, in OpenSSL's words.
     case other(String)
   }
 
@@ -38,6 +40,7 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
     case .refused(.noCertificate): "the other side showed no certificate with a host key"
     case .refused(.wrongCertificate): "the other side's certificate does not carry exactly one Ed25519 host key"
     case .refused(.noCommonProtocol): "there is no common protocol; this side speaks \(LinkContext.applicationProtocol)"
+    case .refused(.byTheOtherSide(let alert)): "the other side refused: \(alert)"
     case .refused(.other(let reason)): "the handshake failed: \(reason)"
     case .broken(let reason): "the connection was damaged or tampered with: \(reason)"
     case .overflowed(let bytesMax): "the other side sent more than \(bytesMax) bytes that make no whole"

@@ -1,16 +1,15 @@
 /// Bytes that came and were not yet taken, in one piece. It grows to hold what makes no whole yet, up to its limit,
-/// and is small again once all is taken.
+/// and is small again once all is taken. A link that never opens costs none.
 struct ReceiveBuffer: ~Copyable {
   private static let usualCapacity = 32 << 10
 
   let bytesMax: Int
-  private var storage: UnsafeMutableRawBufferPointer
+  private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var taken = 0
   private var filled = 0
 
   init(bytesMax: Int) {
     self.bytesMax = bytesMax
-    storage = .allocate(byteCount: min(Self.usualCapacity, bytesMax), alignment: 16)
   }
 
   deinit {
@@ -21,6 +20,7 @@ struct ReceiveBuffer: ~Copyable {
 
   /// Reads bytes in behind those that wait.
   mutating func fill(_ read: (UnsafeMutableRawBufferPointer) -> TLSStream.Step) -> TLSStream.Step {
+    if storage.isEmpty { move(to: min(Self.usualCapacity, bytesMax)) }
     let step = read(UnsafeMutableRawBufferPointer(rebasing: storage[filled...]))
     if case .moved(let count) = step { filled += count }
     return step
@@ -41,8 +41,8 @@ struct ReceiveBuffer: ~Copyable {
     taken += count
     let waiting = filled - taken
     if waiting == 0 {
-      if storage.count > Self.usualCapacity { move(to: Self.usualCapacity) }
       (taken, filled) = (0, 0)
+      if storage.count > Self.usualCapacity { move(to: Self.usualCapacity) }
     } else if taken > 0, isFull {
       storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[taken..<filled]))
       (taken, filled) = (0, waiting)
@@ -54,10 +54,10 @@ struct ReceiveBuffer: ~Copyable {
   }
 
   private mutating func move(to capacity: Int) {
-    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
-    larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[taken..<filled]))
+    let new = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
+    new.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[taken..<filled]))
     (taken, filled) = (0, filled - taken)
     storage.deallocate()
-    storage = larger
+    storage = new
   }
 }

@@ -183,6 +183,7 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   private func send() {
+    if state == .closing(saidGoodbye: true) { return }
     var left = Self.bytesPerTurnMax / SendBuffer.capacity
     while left > 0 {
       if outgoing.isEmpty, hasMoreToSend {

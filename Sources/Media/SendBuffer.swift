@@ -3,7 +3,8 @@ struct SendBuffer: ~Copyable {
   /// The most that one record holds.
   static let capacity = 16 << 10
 
-  private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.capacity, alignment: 16)
+  /// Empty until there is something to send: a link that never opens costs little.
+  private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var sent = 0
   private var filled = 0
 
@@ -15,6 +16,7 @@ struct SendBuffer: ~Copyable {
 
   mutating func refill(_ fill: (inout OutputRawSpan) -> Void) {
     precondition(isEmpty, "bytes that were not sent would be lost")
+    if storage.isEmpty { storage = .allocate(byteCount: Self.capacity, alignment: 16) }
     var output = OutputRawSpan(buffer: storage, initializedCount: 0)
     fill(&output)
     filled = output.finalize(for: storage)

@@ -105,16 +105,26 @@ struct TLSStream: ~Copyable {
   }
 
   private func fault(_ error: OpenSSLError) -> LinkEnd {
-    if error.reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .cut }
-    if SSL_is_init_finished(ssl) == 1 { return .broken(error.description) }
-    return switch error.reason {
+    switch error.reason {
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+      .cut
     case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST, SSL_R_WRONG_VERSION_NUMBER, SSL_R_UNSUPPORTED_PROTOCOL,
-      SSL_R_BAD_RECORD_TYPE, SSL_R_UNKNOWN_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+      SSL_R_UNKNOWN_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
       .refused(.notTLS)
-    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: .refused(.noCertificate)
-    case SSL_R_CERTIFICATE_VERIFY_FAILED: .refused(.wrongCertificate)
-    case SSL_R_NO_APPLICATION_PROTOCOL, SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: .refused(.noCommonProtocol)
-    default: .refused(.other(error.description))
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      .refused(.noCertificate)
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+      .refused(.wrongCertificate)
+    case SSL_R_NO_APPLICATION_PROTOCOL, SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+      .refused(.noCommonProtocol)
+    case alertReasons:
+      // A side that dialled may hear one after its own handshake was done.
+      .refused(.byTheOtherSide(error.description))
+    default:
+      SSL_is_init_finished(ssl) == 1 ? .broken(error.description) : .refused(.other(error.description))
     }
   }
 }
+
+/// OpenSSL tells an alert of the other side as this offset and the alert's number.
+private let alertReasons = CInt(SSL_AD_REASON_OFFSET)...CInt(SSL_AD_REASON_OFFSET) + 255

@@ -17,7 +17,8 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
   }
 
   public var description: String {
-    "\(operation) failed: \(name) (\(String(cString: strerror(code))))"
+    let text = strerrordesc_np(code).map { String(cString: $0) } ?? "unknown error"
+    return "\(operation) failed: \(name) (\(text))"
   }
 }
 

@@ -34,6 +34,42 @@ enum Foreigner {
     }
   }
 
+  /// A server that shakes hands with one client under its own rules, and hangs up when that does.
+  static func serves(_ rules: @escaping @Sendable (OpaquePointer) -> Void) throws -> SocketAddress {
+    let listener = try Descriptor.listening(at: .loopback(port: 0))
+    let address = try listener.localAddress()!
+    let server = dup(listener.number)
+    // Of the same socket, which waits from now on.
+    _ = fcntl(server, F_SETFL, 0)
+    onThread {
+      defer { close(server) }
+      let socket = accept(server, nil, nil)
+      defer { close(socket) }
+      let context = SSL_CTX_new(TLS_server_method())!
+      defer { SSL_CTX_free(context) }
+      rules(context)
+      let ssl = SSL_new(context)!
+      defer { SSL_free(ssl) }
+      SSL_set_fd(ssl, socket)
+      _ = SSL_accept(ssl)
+      shutdown(socket, CInt(SHUT_WR))
+      var byte: UInt8 = 0
+      while recv(socket, &byte, 1, 0) > 0 {}
+    }
+    return address
+  }
+
+  /// Agrees to whatever protocol a client offers first.
+  static func agree(_ context: OpaquePointer) {
+    SSL_CTX_set_alpn_select_cb(
+      context,
+      { _, chosen, count, offered, _, _ in
+        count!.pointee = offered![0]
+        chosen!.pointee = offered! + 1
+        return SSL_TLSEXT_ERR_OK
+      }, nil)
+  }
+
   static func offer(_ name: String, _ context: OpaquePointer) {
     let list = [UInt8(name.utf8.count)] + name.utf8
     SSL_CTX_set_alpn_protos(context, list, CUnsignedInt(list.count))

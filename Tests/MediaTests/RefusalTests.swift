@@ -87,10 +87,47 @@ import Testing
     #expect(try end(limits: limits) { Foreigner.says(bytes, to: $0) } == [.handshakeTimedOut])
   }
 
+  /// How one who dials sees the end of a server that answers under these rules.
+  private func endOfDialling(_ rules: @escaping @Sendable (OpaquePointer) -> Void) throws -> [LinkEnd] {
+    let rig = try Rig()
+    let guest = Recorder()
+    guest.closed = { [reactor = rig.reactor] in reactor.stop() }
+    try rig.dial(guest, at: Foreigner.serves(rules))
+    rig.run()
+    return guest.ends
+  }
+
+  @Test func `a server that agrees on no protocol is refused`() throws {
+    #expect(try endOfDialling { Foreigner.show("Ed25519", $0) } == [.refused(.noCommonProtocol)])
+  }
+
+  @Test func `a server that has only an RSA certificate can make no link`() throws {
+    let ends = try endOfDialling { Foreigner.show("RSA", $0) }
+    guard case .refused(.byTheOtherSide) = ends.first else {
+      Issue.record("\(ends)")
+      return
+    }
+  }
+
+  @Test func `whom a server refuses, it hears why`() throws {
+    let ends = try endOfDialling {
+      Foreigner.agree($0)
+      Foreigner.show("Ed25519", $0)
+      // This one asks for a certificate that an authority has signed.
+      SSL_CTX_set_verify($0, SSL_VERIFY_PEER, nil)
+    }
+    guard case .refused(.byTheOtherSide(let alert)) = ends.first else {
+      Issue.record("\(ends)")
+      return
+    }
+    #expect(alert.contains("unknown ca") || alert.contains("bad certificate"), "\(alert)")
+  }
+
   @Test func `every reason says what and why`() {
     let reasons: [LinkEnd] = [
       .closedHere, .closedThere, .cut, .handshakeTimedOut, .refused(.notTLS), .refused(.noCertificate),
-      .refused(.wrongCertificate), .refused(.noCommonProtocol), .refused(.other("bad")), .broken("bad"),
+      .refused(.wrongCertificate), .refused(.noCommonProtocol), .refused(.other("bad")),
+      .refused(.byTheOtherSide("bad")), .broken("bad"),
       .overflowed(bytesMax: 1),
     ]
     #expect(Set(reasons.map(\.description)).count == reasons.count)
