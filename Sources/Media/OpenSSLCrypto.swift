@@ -1,9 +1,10 @@
 internal import COpenSSL
+public import Engine
 public import Wire
 
 /// The engine's cryptography on OpenSSL: SHA-256, and Ed25519 with the secret keys it was given.
-public final class OpenSSLCrypto: @unchecked Sendable {
-  // `@unchecked`: `keys` and the fetched algorithm never change, and OpenSSL counts references atomically.
+public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
+  // `@unchecked`: nothing in it changes, and OpenSSL counts references atomically.
 
   private let keys: [PublicKey: SigningKey]
   /// Fetched once: looking an algorithm up costs more than hashing a short message.
@@ -18,36 +19,51 @@ public final class OpenSSLCrypto: @unchecked Sendable {
     EVP_MD_free(sha256)
   }
 
-  public func hash(_ bytes: RawSpan) -> Digest {
-    bytes.withUnsafeBytes { input in
-      Digest { expect(EVP_Digest(input.baseAddress, input.count, $0, nil, sha256, nil) == 1, "hash") }
-    }
+  public func hash(_ bytes: [UInt8]) -> Digest {
+    Digest { expect(EVP_Digest(bytes, bytes.count, $0, nil, sha256, nil) == 1, "hash") }
   }
 
-  /// Signs with the secret half of a key that was given at the start; to ask for another one is a bug.
-  public func sign(_ message: [UInt8], by publicKey: PublicKey) -> Signature {
-    guard let key = keys[publicKey] else { preconditionFailure("no secret key is held for \(publicKey)") }
-    return key.sign(message)
+  /// To ask for a key that was not given is a bug.
+  public func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
+    guard let key = keys[key] else { preconditionFailure("no secret key is held for \(key)") }
+    return key.sign(bytes)
   }
 
-  public func verify(_ signature: Signature, of message: [UInt8], by publicKey: PublicKey) -> Bool {
-    // Errors noted here would be read as those of the next call on a link.
-    defer { ERR_clear_error() }
-    guard let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, publicKey.bytes, PublicKey.byteCount) else {
-      return false
-    }
+  public func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool {
+    let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, key.bytes, PublicKey.byteCount)
     defer { EVP_PKEY_free(key) }
+    return verify(signature.bytes, of: bytes, by: key)
+  }
+
+  /// No security identities are held here.
+  public func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? { nil }
+
+  public func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool {
+    guard let leaf = chain.first else { return false }
+    let certificate = leaf.withUnsafeBufferPointer { leaf in
+      var cursor = leaf.baseAddress
+      return d2i_X509(nil, &cursor, leaf.count)
+    }
+    defer { X509_free(certificate) }
+    return verify(signature, of: bytes, by: certificate.flatMap(X509_get0_pubkey))
+  }
+
+  /// Over SHA-256, but for Ed25519, which hashes by itself.
+  private func verify(_ signature: [UInt8], of bytes: [UInt8], by key: OpaquePointer?) -> Bool {
+    // Left behind, an error would be read as that of the next call on this thread.
+    defer { ERR_clear_error() }
+    guard let key else { return false }
     let context = expect(EVP_MD_CTX_new(), "make a verifying context")
     defer { EVP_MD_CTX_free(context) }
-    return EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
-      && EVP_DigestVerify(context, signature.bytes, Signature.byteCount, message, message.count) == 1
+    let hash = EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 ? nil : sha256
+    return EVP_DigestVerifyInit(context, nil, hash, nil, key) == 1
+      && EVP_DigestVerify(context, signature, signature.count, bytes, bytes.count) == 1
   }
 
-  /// Bytes that nobody can guess, to seed an engine's random numbers.
+  /// Bytes that nobody can guess, to seed an engine with.
   public static func randomBytes(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
-      expect(RAND_bytes(bytes.baseAddress, CInt(count)) == 1, "read random bytes")
-      initialized = count
-    }
+    var bytes = [UInt8](repeating: 0, count: count)
+    expect(RAND_bytes(&bytes, CInt(count)) == 1, "read random bytes")
+    return bytes
   }
 }

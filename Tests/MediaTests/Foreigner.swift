@@ -79,21 +79,23 @@ enum Foreigner {
   static func show(_ kind: String, extra: Int = 0, _ context: OpaquePointer) {
     let key = kind == "RSA" ? COpenSSL_EVP_PKEY_generate_rsa(2048)! : COpenSSL_EVP_PKEY_generate_ed25519()!
     defer { EVP_PKEY_free(key) }
-    func certificate() -> OpaquePointer {
-      let certificate = X509_new()!
-      X509_set_version(certificate, 2)
-      X509_gmtime_adj(X509_getm_notBefore(certificate), 0)
-      X509_gmtime_adj(X509_getm_notAfter(certificate), 60)
-      X509_set_pubkey(certificate, key)
-      X509_sign(certificate, key, kind == "RSA" ? EVP_sha256() : nil)
-      return certificate
-    }
-    let leaf = certificate()
+    let leaf = certificate(of: key)
     defer { X509_free(leaf) }
     SSL_CTX_use_certificate(context, leaf)
     SSL_CTX_use_PrivateKey(context, key)
     // The context takes these as its own.
-    for _ in 0..<extra { SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate())) }
+    for _ in 0..<extra { SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate(of: key))) }
+  }
+
+  /// A self-signed one of a minute.
+  static func certificate(of key: OpaquePointer) -> OpaquePointer {
+    let certificate = X509_new()!
+    X509_set_version(certificate, 2)
+    X509_gmtime_adj(X509_getm_notBefore(certificate), 0)
+    X509_gmtime_adj(X509_getm_notAfter(certificate), 60)
+    X509_set_pubkey(certificate, key)
+    X509_sign(certificate, key, EVP_PKEY_get_id(key) == EVP_PKEY_RSA ? EVP_sha256() : nil)
+    return certificate
   }
 
   private static func connected(to address: SocketAddress) -> CInt {

@@ -1,3 +1,4 @@
+import COpenSSL
 import Media
 import Testing
 import Wire
@@ -21,7 +22,7 @@ import Wire
     let key = try #require(SigningKey(seed: vector.seed))
     let crypto = OpenSSLCrypto(keys: [key])
     #expect(key.publicKey.description == vector.publicKey)
-    let signature = crypto.sign(vector.message, by: key.publicKey)
+    let signature = crypto.sign(vector.message, with: key.publicKey)
     #expect(signature.description == vector.signature)
     #expect(crypto.verify(signature, of: vector.message, by: key.publicKey))
   }
@@ -29,7 +30,7 @@ import Wire
   @Test func `a signature holds for its message, its key and itself alone`() {
     let (key, other) = (SigningKey(), SigningKey())
     let crypto = OpenSSLCrypto(keys: [key])
-    let signature = crypto.sign([1, 2, 3], by: key.publicKey)
+    let signature = crypto.sign([1, 2, 3], with: key.publicKey)
     var forged = signature
     forged.s.d ^= 1
     #expect(!crypto.verify(signature, of: [1, 2], by: key.publicKey))
@@ -37,13 +38,34 @@ import Wire
     #expect(!crypto.verify(forged, of: [1, 2, 3], by: key.publicKey))
   }
 
+  @Test func `a signature is held against the key of a chain's leaf`() throws {
+    let key = SigningKey()
+    let raw = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, key.seed, key.seed.count)!
+    defer { EVP_PKEY_free(raw) }
+    let certificate = Foreigner.certificate(of: raw)
+    defer { X509_free(certificate) }
+    var encoded = [UInt8](repeating: 0, count: Int(i2d_X509(certificate, nil)))
+    encoded.withUnsafeMutableBufferPointer {
+      var cursor = $0.baseAddress
+      i2d_X509(certificate, &cursor)
+    }
+
+    let crypto = OpenSSLCrypto(keys: [])
+    let signature = key.sign([1, 2, 3]).bytes
+    #expect(crypto.verify(signature, of: [1, 2, 3], byLeafOf: [encoded]))
+    #expect(!crypto.verify(signature, of: [1, 2], byLeafOf: [encoded]))
+    #expect(!crypto.verify([], of: [1, 2, 3], byLeafOf: [encoded]))
+    #expect(!crypto.verify(signature, of: [1, 2, 3], byLeafOf: []))
+    #expect(!crypto.verify(signature, of: [1, 2, 3], byLeafOf: [[UInt8](encoded.dropLast())]))
+  }
+
   @Test func `the hash is SHA-256`() {
     let crypto = OpenSSLCrypto(keys: [])
     #expect(
-      crypto.hash([UInt8]("abc".utf8).span.bytes).description
+      crypto.hash([UInt8]("abc".utf8)).description
         == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     #expect(
-      crypto.hash([UInt8]().span.bytes).description
+      crypto.hash([UInt8]()).description
         == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
   }
 
