@@ -103,6 +103,40 @@ import Wire
     #expect(guest.ends.map(\.description) == ["connect to \(address) failed: ECONNREFUSED (Connection refused)"])
   }
 
+  @Test func `an actor of the loop can own a link`() throws {
+    let rig = try Rig()
+    let guest = Recorder()
+    guest.toSend = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 3) }
+    let sent = guest.toSend
+    let echo = Echo(on: rig.reactor, until: sent.count)
+    try rig.listen(for: echo)
+    try rig.dial(guest)
+    guest.closed = { rig.reactor.stop() }
+    rig.run()
+    #expect(guest.received == sent)
+    #expect(guest.ends == [.closedThere])
+  }
+
+  @Test func `nothing of a closed link stays behind`() throws {
+    weak var link: SecureLink?
+    weak var owner: Recorder?
+    weak var reactor: Reactor?
+    do {
+      let rig = try Rig()
+      reactor = rig.reactor
+      let (host, guest) = (Recorder(), Recorder())
+      owner = guest
+      guest.opened = { $0.close() }
+      host.closed = { [reactor = rig.reactor] in reactor.stop() }
+      try rig.listen(for: host)
+      link = try rig.dial(guest)
+      rig.run()
+    }
+    #expect(link == nil)
+    #expect(owner == nil)
+    #expect(reactor == nil)
+  }
+
   @Test func `one listener serves many links`() throws {
     let rig = try Rig()
     let (host, guest) = (Recorder(), Recorder())
@@ -111,6 +145,47 @@ import Wire
     for _ in 0..<50 { try rig.dial(guest) }
     rig.run()
     #expect(host.ends == [])
+  }
+}
+
+/// Sends back what comes, and closes after so many bytes.
+private actor Echo: SecureLinkOwner {
+  private let reactor: Reactor
+  private let end: Int
+  private var waiting: [UInt8] = []
+  private var echoed = 0
+
+  init(on reactor: Reactor, until end: Int) {
+    self.reactor = reactor
+    self.end = end
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+  nonisolated func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {}
+
+  nonisolated func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
+    assumeIsolated { $0.took(bytes, from: link) }
+  }
+
+  nonisolated func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
+    assumeIsolated { $0.give(&output, to: link) }
+  }
+
+  nonisolated func closed(_ link: SecureLink, because end: LinkEnd) {}
+
+  private func took(_ bytes: RawSpan, from link: SecureLink) -> Int {
+    bytes.withUnsafeBytes { waiting += $0 }
+    link.wantsToSend()
+    return bytes.byteCount
+  }
+
+  private func give(_ output: inout OutputRawSpan, to link: SecureLink) {
+    let count = min(output.freeCapacity, waiting.count)
+    for byte in waiting.prefix(count) { output.append(byte, as: UInt8.self) }
+    waiting.removeFirst(count)
+    echoed += count
+    if echoed == end { link.close() }
   }
 }
 
