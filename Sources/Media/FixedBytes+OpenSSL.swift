@@ -5,7 +5,7 @@ extension FixedBytes {
   init(filledBy fill: (UnsafeMutablePointer<UInt8>) -> Void) {
     var bytes = [UInt8](repeating: 0, count: Self.byteCount)
     bytes.withUnsafeMutableBufferPointer { fill($0.baseAddress.unsafelyUnwrapped) }
-    // It throws over another count alone.
+    // It throws over another count alone, and this is the right one.
     try! self.init(bytes: bytes)
   }
 }

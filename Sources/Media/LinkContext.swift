@@ -98,7 +98,8 @@ private func acceptHostCertificate(_ store: OpaquePointer?, _: UnsafeMutableRawP
 }
 
 private func selectProtocol(
-  _: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ chosenCount: UnsafeMutablePointer<UInt8>?,
+  _: OpaquePointer?,
+  _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ chosenCount: UnsafeMutablePointer<UInt8>?,
   _ offered: UnsafePointer<UInt8>?, _ offeredCount: CUnsignedInt, _: UnsafeMutableRawPointer?
 ) -> CInt {
   var match: UnsafeMutablePointer<UInt8>?

@@ -44,9 +44,9 @@ public final class Listener {
   }
 
   private func accept() {
-    for _ in 0..<Self.connectionsPerTurnMax where socket != nil {
+    for _ in 0..<Self.connectionsPerTurnMax {
       do throws(SystemError) {
-        guard let connection = try socket!.accept() else { return }
+        guard let connection = try socket?.accept() else { return }
         accepted(connection)
       } catch {
         lastError = error

@@ -53,7 +53,7 @@ public final class SecureLink: @unchecked Sendable {
   private let limits: Limits
   private var owner: (any SecureLinkOwner)?
   private var state: State
-  private var socket: Descriptor?
+  /// Nil once the link is closed.
   private var tls: TLSStream?
   private var registration: Registration?
   private var interest: Readiness
@@ -95,9 +95,9 @@ public final class SecureLink: @unchecked Sendable {
     state = role == .client ? .connecting : .shakingHands
     interest = role == .client ? .writable : .readable
     incoming = ReceiveBuffer(bytesMax: limits.receivedBytesMax)
-    tls = TLSStream(role, context, on: socket)
-    registration = try reactor.register(socket, for: interest) { [self] _ in turn() }
-    self.socket = consume socket
+    let tls = TLSStream(role, context, on: socket)
+    registration = try reactor.register(tls.socket, for: interest) { [self] _ in turn() }
+    self.tls = consume tls
     setDeadline(limits.handshakeTime, .handshakeTimedOut)
   }
 
@@ -142,7 +142,7 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   private func finishConnecting() {
-    guard let error = socket!.connectionError() else {
+    guard let error = tls?.socket.connectionError() else {
       state = .shakingHands
       return
     }
@@ -151,10 +151,11 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   private func shakeHands() {
-    guard proceeds(after: tls!.shakeHands()) else { return }
+    guard proceeds(after: tls?.shakeHands() ?? .ended), let remoteKey = tls?.remoteKey(), let exporter = tls?.exporter()
+    else { return }
     state = .open
     cancelDeadline()
-    owner?.opened(self, remoteKey: tls!.remoteKey(), exporter: tls!.exporter())
+    owner?.opened(self, remoteKey: remoteKey, exporter: exporter)
   }
 
   private func receive() {
@@ -164,7 +165,7 @@ public final class SecureLink: @unchecked Sendable {
       var step: TLSStream.Step
       var fresh = 0
       repeat {
-        step = incoming.fill { tls!.read(into: $0) }
+        step = incoming.fill { tls?.read(into: $0) ?? .ended }
         guard case .moved(let count) = step else { break }
         fresh += count
       } while !incoming.isFull && fresh < left
@@ -178,8 +179,8 @@ public final class SecureLink: @unchecked Sendable {
 
   /// Shows the owner what waits; false where it can neither take it nor be shown more.
   private func show() -> Bool {
-    let taken = state == .open ? owner!.received(incoming.waiting, from: self) : incoming.waiting.byteCount
-    return incoming.drop(taken)
+    let taken = state == .open ? owner?.received(incoming.waiting, from: self) : incoming.waiting.byteCount
+    return incoming.drop(taken ?? 0)
   }
 
   private func send() {
@@ -187,19 +188,19 @@ public final class SecureLink: @unchecked Sendable {
     var left = Self.bytesPerTurnMax / SendBuffer.capacity
     while left > 0 {
       if outgoing.isEmpty, hasMoreToSend {
-        outgoing.refill { owner!.fill(&$0, for: self) }
+        outgoing.refill { owner?.fill(&$0, for: self) }
         if outgoing.isEmpty { hasMoreToSend = false }
       }
       if outgoing.isEmpty { return sayGoodbyeIfClosing() }
-      guard proceeds(after: outgoing.send { tls!.write($0) }) else { return }
+      guard proceeds(after: outgoing.send { tls?.write($0) ?? .ended }) else { return }
       left -= 1
     }
     askForTurn()
   }
 
   private func sayGoodbyeIfClosing() {
-    guard state == .closing(saidGoodbye: false), proceeds(after: tls!.sayGoodbye()) else { return }
-    socket!.endSending()
+    guard state == .closing(saidGoodbye: false), proceeds(after: tls?.sayGoodbye() ?? .ended) else { return }
+    tls?.socket.endSending()
     state = .closing(saidGoodbye: true)
   }
 
@@ -213,7 +214,7 @@ public final class SecureLink: @unchecked Sendable {
     case .needsWritable:
       isBlocked = true
     case .ended:
-      if state == .open { _ = tls!.sayGoodbye() }
+      if state == .open { _ = tls?.sayGoodbye() }
       finish(.closedThere)
     case .failed(let end):
       finish(end)
@@ -230,7 +231,6 @@ public final class SecureLink: @unchecked Sendable {
     if let registration { reactor.deregister(registration) }
     registration = nil
     tls = nil
-    socket = nil
     let owner = owner.take()
     owner?.closed(self, because: end)
   }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Reactor
 internal import Wire
 
-/// One TLS connection over a socket that does not block.
+/// One TLS connection and the socket under it, which does not block.
 struct TLSStream: ~Copyable {
   enum Role { case client, server }
 
@@ -17,16 +17,17 @@ struct TLSStream: ~Copyable {
     case failed(LinkEnd)
   }
 
+  let socket: Descriptor
   private let ssl: OpaquePointer
 
-  /// The socket must outlive the stream.
-  init(_ role: Role, _ context: LinkContext, on socket: borrowing Descriptor) {
+  init(_ role: Role, _ context: LinkContext, on socket: consuming Descriptor) {
     ssl = context.withContext { expect(SSL_new($0), "make a TLS connection") }
     expect(SSL_set_fd(ssl, socket.number) == 1, "use the socket")
     switch role {
     case .client: SSL_set_connect_state(ssl)
     case .server: SSL_set_accept_state(ssl)
     }
+    self.socket = socket
   }
 
   deinit {

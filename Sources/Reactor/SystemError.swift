@@ -37,9 +37,10 @@ func system(_ operation: @autoclosure () -> String, _ call: () -> CInt) throws(S
 func systemUnlessBlocked(
   _ operation: @autoclosure () -> String, _ call: () -> CInt
 ) throws(SystemError) -> CInt? {
-  do {
+  do throws(SystemError) {
     return try system(operation(), call)
-  } catch where error.code == EAGAIN || error.code == EINPROGRESS {
-    return nil
+  } catch {
+    if error.code == EAGAIN || error.code == EINPROGRESS { return nil }
+    throw error
   }
 }

@@ -1,8 +1,9 @@
 import COpenSSL
 import Glibc
 import Reactor
+import Testing
 
-/// A client that is not ours: plain OpenSSL, or plain bytes, blocking on a thread of its own.
+/// A host that is not ours: plain OpenSSL, or plain bytes, blocking on a thread of its own.
 enum Foreigner {
   /// Connects, says these bytes, and waits until it is hung up on.
   static func says(_ bytes: [UInt8], to address: SocketAddress) {
@@ -20,10 +21,7 @@ enum Foreigner {
     with address: SocketAddress, thenCuts: Bool = false, _ rules: @escaping @Sendable (OpaquePointer) -> Void
   ) {
     onThread {
-      let context = SSL_CTX_new(TLS_client_method())!
-      defer { SSL_CTX_free(context) }
-      rules(context)
-      let ssl = SSL_new(context)!
+      let ssl = session(TLS_client_method(), rules)
       defer { SSL_free(ssl) }
       let socket = connected(to: address)
       defer { close(socket) }
@@ -37,7 +35,7 @@ enum Foreigner {
   /// A server that shakes hands with one client under its own rules, and hangs up when that does.
   static func serves(_ rules: @escaping @Sendable (OpaquePointer) -> Void) throws -> SocketAddress {
     let listener = try Descriptor.listening(at: .loopback(port: 0))
-    let address = try listener.localAddress()!
+    let address = try #require(try listener.localAddress())
     let server = dup(listener.number)
     // Of the same socket, which waits from now on.
     _ = fcntl(server, F_SETFL, 0)
@@ -45,10 +43,7 @@ enum Foreigner {
       defer { close(server) }
       let socket = accept(server, nil, nil)
       defer { close(socket) }
-      let context = SSL_CTX_new(TLS_server_method())!
-      defer { SSL_CTX_free(context) }
-      rules(context)
-      let ssl = SSL_new(context)!
+      let ssl = session(TLS_server_method(), rules)
       defer { SSL_free(ssl) }
       SSL_set_fd(ssl, socket)
       _ = SSL_accept(ssl)
@@ -64,8 +59,9 @@ enum Foreigner {
     SSL_CTX_set_alpn_select_cb(
       context,
       { _, chosen, count, offered, _, _ in
-        count!.pointee = offered![0]
-        chosen!.pointee = offered! + 1
+        guard let offered else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+        count?.pointee = offered[0]
+        chosen?.pointee = offered + 1
         return SSL_TLSEXT_ERR_OK
       }, nil)
   }
@@ -77,18 +73,22 @@ enum Foreigner {
 
   /// Shows a self-signed certificate of the kind, with more of the like behind it where asked.
   static func show(_ kind: String, extra: Int = 0, _ context: OpaquePointer) {
-    let key = kind == "RSA" ? COpenSSL_EVP_PKEY_generate_rsa(2048)! : COpenSSL_EVP_PKEY_generate_ed25519()!
+    // Only want of memory would leave none.
+    let key = (kind == "RSA" ? COpenSSL_EVP_PKEY_generate_rsa(2048) : COpenSSL_EVP_PKEY_generate_ed25519())!
     defer { EVP_PKEY_free(key) }
     let leaf = certificate(of: key)
     defer { X509_free(leaf) }
     SSL_CTX_use_certificate(context, leaf)
     SSL_CTX_use_PrivateKey(context, key)
     // The context takes these as its own.
-    for _ in 0..<extra { SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate(of: key))) }
+    for _ in 0..<extra {
+      SSL_CTX_ctrl(context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate(of: key)))
+    }
   }
 
   /// A self-signed one of a minute.
   static func certificate(of key: OpaquePointer) -> OpaquePointer {
+    // Only want of memory would leave none.
     let certificate = X509_new()!
     X509_set_version(certificate, 2)
     X509_gmtime_adj(X509_getm_notBefore(certificate), 0)
@@ -96,6 +96,15 @@ enum Foreigner {
     X509_set_pubkey(certificate, key)
     X509_sign(certificate, key, EVP_PKEY_get_id(key) == EVP_PKEY_RSA ? EVP_sha256() : nil)
     return certificate
+  }
+
+  private static func session(_ method: OpaquePointer?, _ rules: (OpaquePointer) -> Void) -> OpaquePointer {
+    // Only want of memory would leave none.
+    let context = SSL_CTX_new(method)!
+    defer { SSL_CTX_free(context) }
+    rules(context)
+    // Nor here.
+    return SSL_new(context)!
   }
 
   private static func connected(to address: SocketAddress) -> CInt {
@@ -114,7 +123,10 @@ enum Foreigner {
   }
 
   static func onThread(_ work: @escaping @Sendable () -> Void) {
-    final class Box { let work: @Sendable () -> Void; init(_ work: @escaping @Sendable () -> Void) { self.work = work } }
+    final class Box {
+      let work: @Sendable () -> Void
+      init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    }
     var thread = pthread_t()
     let created = pthread_create(
       &thread, nil,
@@ -122,6 +134,7 @@ enum Foreigner {
         var signals = sigset_t()
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
+        // What was passed below.
         Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().work()
         return nil
       }, Unmanaged.passRetained(Box(work)).toOpaque())

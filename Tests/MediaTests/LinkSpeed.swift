@@ -27,6 +27,7 @@ import Wire
     try rig.listen(for: sink)
     let address = try #require(rig.listener).address
     Foreigner.onThread {
+      // A measurement that cannot begin has nothing to go on to.
       let link = try! SecureLink.dial(address, LinkContext(key: SigningKey()), on: far, owner: Source(Self.total))
       far.run()
       withExtendedLifetime(link) {}
@@ -48,10 +49,7 @@ private final class Source: SecureLinkOwner {
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
     let count = min(left, output.freeCapacity)
-    output.withUnsafeMutableBytes { room, initialized in
-      memset(room.baseAddress!, 0, count)
-      initialized = count
-    }
+    output.append(repeating: 0, count: count, as: UInt8.self)
     left -= count
   }
 

@@ -40,6 +40,7 @@ import Wire
 
   @Test func `a signature is held against the key of a chain's leaf`() throws {
     let key = SigningKey()
+    // Only want of memory would leave none.
     let raw = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, key.seed, key.seed.count)!
     defer { EVP_PKEY_free(raw) }
     let certificate = Foreigner.certificate(of: raw)
@@ -99,6 +100,7 @@ struct RFC8032: Sendable {
 
   private static func bytes(_ hexadecimal: String) -> [UInt8] {
     let digits = Array(hexadecimal)
+    // What is given here is hexadecimal.
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16)! }
   }
 }

@@ -58,6 +58,7 @@ import Testing
         events.append(name)
         reactor.deregister(registrations[0])
         reactor.deregister(registrations[1])
+        // The descriptor is open and registered nowhere yet.
         registrations.append(try! reactor.register(quiet.reader, for: .readable) { _ in events.append("stale") })
         reactor.soon { reactor.stop() }
       }
@@ -73,16 +74,17 @@ import Testing
     let reactor = try Reactor()
     let pair = try pair()
     var events: [Readiness] = []
-    var registration: Registration?
-    registration = try reactor.register(pair.reader, for: []) { readiness in
+    var change: (Readiness) -> Void = { _ in }
+    let registration = try reactor.register(pair.reader, for: []) { readiness in
       events.append(readiness)
-      reactor.update(registration!, to: events.count == 1 ? .writable : [])
+      change(events.count == 1 ? .writable : [])
       if events.count == 2 { reactor.schedule(after: .milliseconds(2)) { reactor.stop() } }
     }
+    change = { reactor.update(registration, to: $0) }
     pair.write()
     reactor.schedule(after: .milliseconds(2)) {
       #expect(events == [])
-      reactor.update(registration!, to: .readable)
+      change(.readable)
     }
     reactor.run()
     #expect(events == [.readable, .writable])
@@ -142,11 +144,15 @@ private func pair() throws -> Pair {
 
 /// A plain thread, of no pool and with no executor.
 private func onAnotherThread(_ work: @escaping @Sendable () -> Void) {
-  final class Box { let work: @Sendable () -> Void; init(_ work: @escaping @Sendable () -> Void) { self.work = work } }
+  final class Box {
+    let work: @Sendable () -> Void
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+  }
   var thread = pthread_t()
   let created = pthread_create(
     &thread, nil,
     {
+      // What was passed below.
       Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().work()
       return nil
     }, Unmanaged.passRetained(Box(work)).toOpaque())
