@@ -26,7 +26,7 @@ let package = Package(
     .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
     .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
-    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: house),
+    .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
