@@ -1,0 +1,76 @@
+import Testing
+import Wire
+
+@Suite struct GoldenTests {
+  static let byName = Dictionary(uniqueKeysWithValues: Sample.all.map { ($0.name, $0) })
+
+  @Test("Every frame type has a vector, and every vector a sample")
+  func vectorsAreComplete() throws {
+    #expect(Set(Vector.all.map(\.name)) == Set(Self.byName.keys))
+    #expect(Vector.all.count == Self.byName.count)
+    #expect(Set(Sample.all.map(\.type)) == Set(FrameType.allCases))
+  }
+
+  @Test("A vector decodes to what it means, and that encodes to the vector", arguments: Vector.all)
+  func wholeFrame(_ vector: Vector) throws {
+    let sample = try #require(Self.byName[vector.name])
+    let head = try #require(try vector.frame.head())
+    #expect(head.type == sample.type)
+    #expect(head.end == vector.frame.count)
+    #expect(head.body.upperBound == head.end)
+    #expect(try sample.isDecoded(vector.frame.body))
+    #expect(sample.encoded == vector.frame)
+    #expect(sample.written == vector.frame)
+    #expect(sample.encodedSize == vector.frame.count)
+  }
+
+  @Test("A frame that arrives byte by byte is found with its last byte and never before", arguments: Vector.all)
+  func everySplit(_ vector: Vector) throws {
+    for count in 0..<vector.frame.count {
+      #expect(try Array(vector.frame[..<count]).head() == nil)
+    }
+    #expect(try vector.frame.head()?.end == vector.frame.count)
+  }
+
+  @Test("What follows a frame is left alone", arguments: Vector.all)
+  func followed(_ vector: Vector) throws {
+    let alone = try vector.frame.head()
+    for next in [[0], [0xff, 0xff], vector.frame] { #expect(try (vector.frame + next).head() == alone) }
+  }
+
+  @Test("A byte left over in a body is an error", arguments: Vector.all)
+  func trailing(_ vector: Vector) throws {
+    let sample = try #require(Self.byName[vector.name])
+    guard !sample.isOpen else { return }
+    #expect(broken { _ = try sample.recoded(vector.frame.body + [0]) } == .trailingBytes(count: 1))
+  }
+
+  @Test("A body that ends early is an error wherever it ends", arguments: Vector.all)
+  func truncated(_ vector: Vector) throws {
+    let sample = try #require(Self.byName[vector.name])
+    let body = vector.frame.body
+    for count in 0..<body.count {
+      let cut = Array(body[..<count])
+      if sample.isOpen {
+        // The last field takes what is there, so only what stands before it can be missed.
+        var recoded: [UInt8]?
+        let rule = broken { recoded = try sample.recoded(cut) }
+        #expect(rule == nil ? recoded?.body == cut : rule == .truncated)
+      } else {
+        #expect(broken { _ = try sample.recoded(cut) } == .truncated)
+      }
+    }
+  }
+
+  @Test("A message or datagram is written by its view as its vector says")
+  func views() throws {
+    for (name, message) in Sample.messages { #expect(message.viewed == Self.byName[name]?.encoded) }
+    for (name, datagram) in Sample.datagrams { #expect(datagram.viewed == Self.byName[name]?.encoded) }
+  }
+
+  @Test("Early frames are those that docs/protocol.md lists")
+  func early() {
+    let late: Set<FrameType> = [.ack, .leave, .verdict, .introduce, .message, .moved, .digest, .datagram]
+    for type in FrameType.allCases { #expect(type.isEarly == !late.contains(type)) }
+  }
+}
