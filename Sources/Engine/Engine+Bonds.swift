@@ -84,7 +84,7 @@ extension Engine {
     guard !bond.isOpen else { throw Violation(.protocolViolation, "attach again") }
     let journal = bond.journal
     let isConsistent =
-      attach.received + 1 >= journal.first && attach.received < journal.next && attach.received <= store.fence(of: bond)
+      attach.received + 1 >= journal.first && attach.received < journal.next && attach.received <= bond.fence
       && attach.first <= bond.received + 1 && attach.next > bond.received
     guard isConsistent || (sabotage.contains(.believesBackups) && attach.received + 1 >= journal.first) else {
       // One of us has lost what the other relies on, as from an old backup: begin anew.
@@ -97,6 +97,7 @@ extension Engine {
     if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
     bond.journal.resume(after: received)
     bond.isOpen = true
+    bond.fence = .max
     link.used = now
     opened(bond)
     if bond.journal.hasUnsent { wake(link) }
@@ -105,6 +106,7 @@ extension Engine {
   private func opened(_ bond: Bond) {
     let isFirst = !bond.hasBeenOpen
     bond.hasBeenOpen = true
+    ledger.touch(bond: bond.host.id)
     if !isFirst { tellSuspended(bond, false) }
     bond.comparesRostersAt = now + settings.rosterInterval
     scheduleBond(bond)
@@ -155,8 +157,14 @@ extension Engine {
         }
       }
     }
-    store.forget(bond)
+    forgetStored(bond)
     reach(host)
+  }
+
+  private func forgetStored(_ bond: Bond) {
+    guard ledger.isKept else { return }
+    ledger.touch(bond: bond.host.id)
+    bond.journal.forEach { ordinal, _ in ledger.touch(record: ordinal, of: bond.host.id) }
   }
 
   func scheduleBond(_ bond: Bond) {
@@ -209,7 +217,8 @@ extension Engine {
       frame.encodedSize, of: strand, message: nil, at: now, held: settings.isDurable
     ) { frame.write(into: &$0) }
     if let link = bond.link, bond.isOpen { wake(link) }
-    store.appended(bond)
+    ledger.touch(bond: bond.host.id)
+    ledger.touch(record: ordinal, of: bond.host.id)
     return ordinal
   }
 
@@ -245,14 +254,22 @@ extension Engine {
     strand.received += 1
     bond.received += 1
     strand.unacknowledgedBytes += bytes
-    store.received(bond, strand)
+    if ledger.isKept {
+      ledger.touch(bond: bond.host.id)
+    } else {
+      bond.stored = bond.received
+    }
     if strand.unacknowledgedBytes >= Self.acknowledgedBytesMax {
       acknowledge(bond)
     } else if bond.acknowledgesAt == nil {
-      bond.acknowledgesAt = now + settings.acknowledgementDelay
-      timers.set(.bond(bond.host.id), now + settings.acknowledgementDelay)
+      scheduleAcknowledgement(bond)
     }
     return strand
+  }
+
+  func scheduleAcknowledgement(_ bond: Bond) {
+    bond.acknowledgesAt = now + settings.acknowledgementDelay
+    timers.set(.bond(bond.host.id), now + settings.acknowledgementDelay)
   }
 
   /// A sender has far more room than this, so it never waits for an acknowledgement alone.
@@ -288,10 +305,7 @@ extension Engine {
       frame.write(into: &out)
       strand.acknowledged = pending.received
       strand.pending = nil
-      if strand.received > strand.acknowledged, bond.acknowledgesAt == nil {
-        bond.acknowledgesAt = now + settings.acknowledgementDelay
-        timers.set(.bond(bond.host.id), now + settings.acknowledgementDelay)
-      }
+      if strand.received > strand.acknowledged, bond.acknowledgesAt == nil { scheduleAcknowledgement(bond) }
     }
     bond.hasPendingAcknowledgement = isPending
   }
@@ -303,12 +317,15 @@ extension Engine {
     guard strand.acknowledge(ack.received, at: now) else {
       throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
     }
+    var ordinal = bond.journal.first
     bond.journal.dropAcknowledged { entry in
+      ledger.touch(record: ordinal, of: bond.host.id)
+      ordinal += 1
       if let message = entry.message, message.wantsReceipt {
         emit(.fate(message.id, from: message.from, to: message.to, .delivered))
       }
     }
-    store.dropped(bond)
+    ledger.touch(bond: bond.host.id)
     tellWritable(strand)
     bond.dropIfDrained(strand)
   }

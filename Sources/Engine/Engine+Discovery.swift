@@ -7,7 +7,7 @@ extension Engine {
   /// Adds a peer that this host carries; the crypto holds its key's private half.
   @discardableResult
   public func addPeer(_ key: PublicKey, name: DisplayName, at now: Instant) -> PeerID {
-    enter(now)
+    enter(now, addingPeer: true)
     defer { settle() }
     let id = peerID(of: key)
     if let peer = peers[id] {
@@ -18,7 +18,7 @@ extension Engine {
     let carrier = Carrier(peer: key, incarnation: incarnation, signature: crypto.sign(statement, with: key))
     let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier)
     peers[id] = peer
-    restore(peer)
+    restoreSessions(of: peer)
     return id
   }
 

@@ -65,12 +65,13 @@ extension Engine {
     return group.members[local.id]
   }
 
-  private func enter(_ entry: Entry, _ host: RemoteHost, _ group: Group) -> Member {
+  func enter(_ entry: Entry, _ host: RemoteHost, _ group: Group) -> Member {
     let presence = group.presences[host.id] ?? Presence(host: host, group: group)
     group.presences[host.id] = presence
     host.presences[group.serial] = presence
     let member = Member(entry: entry, peer: peerID(of: entry.peer), host: host, presence: presence)
     group.members[member.id] = member
+    ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = member
     presence.pairsChanged()
     return member
@@ -235,6 +236,7 @@ extension Engine {
     for presence in other.presences.values { move(presence, to: group, offset: offset) }
     for host in hosts.values { host.bond?.regroup(other, as: group) }
     groups[other.serial] = nil
+    ledger.touch(group: other.serial)
 
     // Pairs across the two, and word of it to everybody.
     for member in group.members.values {
@@ -257,6 +259,8 @@ extension Engine {
       if target.strand == nil { target.strand = strand } else { strand.isLeft = true }
     }
     for old in presence.members.values {
+      ledger.touch(member: old.id, of: presence.group.serial)
+      ledger.touch(member: old.id, of: group.serial)
       if let known = group.members[old.id] {
         known.absorb(old, offset: offset)
         host.bond?.replace(old, by: known)

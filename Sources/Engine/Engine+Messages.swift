@@ -109,11 +109,12 @@ extension Engine {
     let size = MessageView.encodedSize(
       record: head, from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
     let message = Journal.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
-    _ = bond.journal.append(size, of: strand, message: message, at: now, held: settings.isDurable) { out in
+    let ordinal = bond.journal.append(size, of: strand, message: message, at: now, held: settings.isDurable) { out in
       MessageView.write(
         record: head, from: local.index, seen: bond.received, to: audience, payload: payload, into: &out)
     }
-    store.appended(bond)
+    ledger.touch(bond: bond.host.id)
+    ledger.touch(record: ordinal, of: bond.host.id)
     if let link = bond.link, bond.isOpen { wake(link) }
     timers.set(.bond(presence.host.id), now + settings.backlogAgeMax)
   }

@@ -189,7 +189,8 @@ extension Engine {
   func prove(_ carrier: Carrier, of host: RemoteHost) throws(Violation) {
     let peer = peerID(of: carrier.peer)
     if host.proved[peer] == carrier.incarnation { return }
-    guard let key = host.key, carrier.incarnation == host.incarnation,
+    // A record from before its host's restart carries the statement of that time.
+    guard let key = host.key, let present = host.incarnation, carrier.incarnation <= present,
       sabotage.contains(.believesCarriers)
         || crypto.verify(
           carrier.signature,
@@ -352,6 +353,7 @@ extension Engine {
     endDecisions(about: member)
     if !member.host.isSelf { group.departed[member.id] = max(group.departed[member.id] ?? member.entry.incarnation, member.entry.incarnation) }
     group.members[member.id] = nil
+    ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = nil
     presence.pairsChanged()
     if let index = member.index { member.host.bond?.remove(member, index) }
@@ -424,13 +426,14 @@ extension Engine {
     endpointsByIndex[local.index] = local
   }
 
-  private func dissolve(_ group: Group) {
+  func dissolve(_ group: Group) {
     for member in group.members.values { depart(member, .left, readThrough: nil) }
     groups[group.serial] = nil
+    ledger.touch(group: group.serial)
   }
 
   func makeGroup() -> Group {
-    let group = Group(serial: Int(number()), label: GroupID(entropy.id(crypto)))
+    let group = Group(serial: Int(number()), label: GroupID(entropy.id(crypto)), ledger: ledger)
     groups[group.serial] = group
     return group
   }

@@ -18,6 +18,7 @@ extension Engine {
     group.add(local)
     endpoints[local.id] = local
     endpointsByIndex[local.index] = local
+    ledger.touch(local.id)
     return local.id
   }
 
@@ -46,6 +47,8 @@ extension Engine {
     stopAdhoc(local)
     leave(local)
     groups[local.group.serial] = nil
+    ledger.touch(group: local.group.serial)
+    ledger.touch(local.id)
     endpointsByIndex[local.index] = nil
     endpoints[local.id] = nil
   }

@@ -35,6 +35,7 @@ public final class Engine {
   var decisions = Table<DecisionID, Decision>()
   var comparisons = Table<ComparisonID, Comparison>()
   var store = Store()
+  let ledger: Ledger
 
   private var lastNumber: UInt64 = 0
   private var lastIndex: UInt32 = 0
@@ -55,7 +56,8 @@ public final class Engine {
     self.crypto = crypto
     self.now = now
     entropy = Entropy(seed: seed)
-    store.restored = facts
+    ledger = Ledger(isKept: settings.isDurable)
+    restore(facts)
   }
 
   // MARK: Draining
@@ -111,9 +113,10 @@ public final class Engine {
     return start..<arena.count
   }
 
-  func enter(_ now: Instant) {
+  func enter(_ now: Instant, addingPeer: Bool = false) {
     self.now = max(self.now, now)
     if outputs.isEmpty { arena.removeAll() }
+    if store.isRestoring, !addingPeer { finishRestoring() }
   }
 
   /// Hands what local peers have for each other to the engine itself.
@@ -159,6 +162,8 @@ public final class Engine {
     return lastIndex
   }
 
+  func skipNumbers(through number: UInt64) { lastNumber = max(lastNumber, number) }
+
   func skipIndexes(through index: UInt32) { lastIndex = max(lastIndex, index) }
 
   func peerID(of key: PublicKey) -> PeerID { PeerID(digest: crypto.hash(PeerID.preimage(of: key))) }
@@ -173,6 +178,7 @@ public final class Engine {
     case .comparison(let id): comparisonDue(id)
     case .group(let serial): if let group = groups[serial] { groupDue(group) }
     case .adhoc(let id): if let endpoint = endpoints[id] { adhocDue(endpoint) }
+    case .restoring: break
     }
   }
 }

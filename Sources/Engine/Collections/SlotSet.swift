@@ -1,12 +1,15 @@
 /// A set of small numbers: the slots that local endpoints have in their group.
 ///
 /// Up to 64 slots it needs no memory of its own.
-struct SlotSet: Equatable {
+struct SlotSet: Hashable, Sendable {
   private var low: UInt64 = 0
   /// Words from slot 64 on, without zeros at the end.
   private var high: [UInt64] = []
 
   init() {}
+
+  var words: [UInt64] { low == 0 && high.isEmpty ? [] : [low] + high }
+
   init(_ slot: Int) { insert(slot) }
 
   var isEmpty: Bool { low == 0 && high.isEmpty }

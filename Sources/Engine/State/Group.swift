@@ -4,20 +4,23 @@ import Wire
 final class Group {
   /// This host's own number for it.
   let serial: Int
-  var label: GroupID
+  let label: GroupID
+  let ledger: Ledger
   private(set) var locals: [LocalEndpoint?] = []
   private(set) var localSlots = SlotSet()
   private(set) var localCount = 0
   var members = Table<EndpointID, Member>()
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
-  var departed: [EndpointID: EndpointIncarnation] = [:]
+  var departed: [EndpointID: EndpointIncarnation] = [:] { didSet { ledger.touch(group: serial) } }
   /// Introductions that name local endpoints, newest last: to be shown to who has not heard of them.
   var tickets: [Introduction] = []
 
-  init(serial: Int, label: GroupID) {
+  init(serial: Int, label: GroupID, ledger: Ledger) {
     self.serial = serial
     self.label = label
+    self.ledger = ledger
+    ledger.touch(group: serial)
   }
 
   var allLocals: [LocalEndpoint] { locals.compactMap { $0 } }
@@ -36,6 +39,7 @@ final class Group {
     local.group = self
     localSlots.insert(slot)
     localCount += 1
+    ledger.touch(local.id)
   }
 
   func remove(_ local: LocalEndpoint) {
@@ -156,19 +160,19 @@ final class Presence {
 final class Member {
   let id: EndpointID
   let peer: PeerID
-  var entry: Entry
+  var entry: Entry { didSet { changed() } }
   let host: RemoteHost
   unowned(safe) let presence: Presence
   /// Its number on the present bond; nil until it has joined there.
-  var index: UInt32?
+  var index: UInt32? { didSet { changed() } }
 
   /// Local slots that admit it, that it admits, and pairs that either has refused.
   /// Local slots that know of it; of these, those that trust it by decision.
-  var met = SlotSet()
-  var trusted = SlotSet()
-  var admits = SlotSet()
-  var admitted = SlotSet()
-  var refused = SlotSet()
+  var met = SlotSet() { didSet { changed() } }
+  var trusted = SlotSet() { didSet { changed() } }
+  var admits = SlotSet() { didSet { changed() } }
+  var admitted = SlotSet() { didSet { changed() } }
+  var refused = SlotSet() { didSet { changed() } }
   /// What was last told, where it was not `notConnected`.
   var connecting = SlotSet()
   private(set) var connected = SlotSet()
@@ -192,12 +196,29 @@ final class Member {
     self.presence = presence
   }
 
+  private func changed() { presence.group.ledger.touch(member: id, of: presence.group.serial) }
+
+  func restore(_ row: MemberRow) {
+    guard row.sets.count == 6 else { return }
+    (met, trusted, admits) = (row.sets[0], row.sets[1], row.sets[2])
+    (admitted, refused) = (row.sets[3], row.sets[4])
+    setConnected(row.sets[5])
+    unsettled = row.unsettled.map { ($0.ordinal, $0.slots) }
+  }
+
+  /// Forgets slots whose endpoints did not come back.
+  func keepOnly(_ slots: SlotSet) {
+    met.subtracting(slots).forEach { forget(slot: $0) }
+    connected.subtracting(slots).forEach { forget(slot: $0) }
+  }
+
   var view: MemberView { MemberView(endpoint: id, peer: peer, host: host.id, name: entry.name) }
 
   func setConnected(_ slots: SlotSet) {
     guard slots != connected else { return }
     connected = slots
     cachedLocals = nil
+    changed()
     presence.pairsChanged()
   }
 

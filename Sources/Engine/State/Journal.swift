@@ -53,6 +53,43 @@ struct Journal {
     return ordinal
   }
 
+  func row(of ordinal: UInt64) -> RecordRow? {
+    guard ordinal >= first, ordinal < next else { return nil }
+    var offset = bytes.count
+    var position = entries.count
+    repeat {
+      position -= 1
+      offset -= entries[position].size
+    } while first + UInt64(position) > ordinal
+    let entry = entries[position]
+    let frame = bytes.withBytes(from: offset) { span in
+      var sink = ArraySink()
+      sink.put(raw: span.extracting(0..<entry.size))
+      return sink.bytes
+    }
+    return RecordRow(entry, frame: frame)
+  }
+
+  /// An empty journal goes on from here.
+  mutating func restore(first: UInt64) {
+    self.first = first
+    unsent = first
+    everSent = first - 1
+    releasable = first - 1
+  }
+
+  /// Any link may have had a record that is restored.
+  mutating func restore(_ row: RecordRow, of strand: Strand, at now: Instant) {
+    let message =
+      row.message == 0
+      ? nil : Message(id: MessageID(rawValue: row.message), from: row.from, to: row.to, wantsReceipt: row.wantsReceipt)
+    strand.restart(at: row.sequence)
+    everSent = append(row.frame.count, of: strand, message: message, at: now, held: false) { out in
+      out.put(raw: unsafe row.frame.span.bytes)  // a UInt8 has no padding to show
+    }
+    strand.sent(strand.last)
+  }
+
   /// Lets the link have the records up to this one.
   mutating func release(through ordinal: UInt64) {
     while releasable < ordinal, releasable + 1 < next {
@@ -149,6 +186,18 @@ final class Strand {
   var waiting: [EndpointID] = []
 
   init(id: UInt32) { self.id = id }
+
+  /// As it was stored; its records follow.
+  init(id: UInt32, acknowledged: UInt64, isLeft: Bool) {
+    self.id = id
+    last = acknowledged
+    self.acknowledged = acknowledged
+    sent = acknowledged
+    self.isLeft = isLeft
+  }
+
+  /// The next record has this number again, after a restart.
+  func restart(at sequence: UInt64) { last = sequence - 1 }
 
   func queued(_ size: Int, at now: Instant) {
     if count == 0 { progress = now }

@@ -22,20 +22,20 @@ final class LocalEndpoint {
   let id: EndpointID
   let peer: LocalPeer
   let settings: SessionSettings
-  var incarnation: EndpointIncarnation
+  var incarnation: EndpointIncarnation { didSet { group.ledger.touch(id) } }
   /// Its number on the wire, never used twice.
   var index: UInt32
   /// The group and the slot there; set anew when it leaves or its group joins another.
   unowned(safe) var group: Group
   var slot: Int
   /// How many were there before it, as its inviter saw it: who comes last goes first where there are too many.
-  var rank: UInt32 = 0
-  var inviter: EndpointID
-  var isLocked = false
-  var blocked: Set<PeerID> = []
-  var banned: Set<PeerID> = []
+  var rank: UInt32 = 0 { didSet { group.ledger.touch(id) } }
+  var inviter: EndpointID { didSet { group.ledger.touch(id) } }
+  var isLocked = false { didSet { group.ledger.touch(id) } }
+  var blocked: Set<PeerID> = [] { didSet { group.ledger.touch(id) } }
+  var banned: Set<PeerID> = [] { didSet { group.ledger.touch(id) } }
   /// Members that this endpoint sent away; only an invitation brings them back.
-  var removed: Set<EndpointID> = []
+  var removed: Set<EndpointID> = [] { didSet { group.ledger.touch(id) } }
   var adhoc: Adhoc?
 
   init(
@@ -50,6 +50,15 @@ final class LocalEndpoint {
     self.group = group
     self.slot = slot
     inviter = id
+  }
+
+  func restore(_ row: EndpointRow) {
+    rank = row.rank
+    inviter = row.inviter
+    isLocked = row.isLocked
+    blocked = Set(row.blocked)
+    banned = Set(row.banned)
+    removed = Set(row.removed)
   }
 
   var terms: Terms {

@@ -104,7 +104,9 @@ final class Bond {
 
   var journal = Journal()
   private(set) var strands: [UInt32: Strand] = [:]
-  private var lastStrand: UInt32 = 0
+  private(set) var lastStrand: UInt32 = 0
+  /// The last record that the other side can have read; only after a restart is it known.
+  var fence: UInt64 = .max
   /// How many of the other side's records have been read.
   var received: UInt64 = 0
   /// How many of them are stored; the same as `received` without a store.
@@ -126,6 +128,19 @@ final class Bond {
   private(set) lazy var strays = makeStrand()
   /// Identities that came before the records that say whose they are.
   var earlyIdentities: [IdentityFrame] = []
+
+  func restore(_ row: BondRow) {
+    theirs = row.theirs
+    linkOrdinal = row.linkOrdinal
+    hasBeenOpen = true
+    received = row.received
+    stored = row.received
+    lastStrand = row.lastStrand
+    for strand in row.strands {
+      strands[strand.id] = Strand(id: strand.id, acknowledged: strand.acknowledged, isLeft: strand.group == 0)
+    }
+    for strand in row.incoming { incoming[strand.id] = IncomingStrand(id: strand.id, received: strand.received) }
+  }
 
   func strand(_ id: UInt32) -> Strand? { strands[id] }
 
@@ -170,5 +185,10 @@ final class IncomingStrand {
   var pending: (received: UInt64, after: UInt64)?
   var unacknowledgedBytes = 0
 
-  init(id: UInt32) { self.id = id }
+  init(id: UInt32, received: UInt64 = 0) {
+    self.id = id
+    self.received = received
+    stored = received
+    acknowledged = 0
+  }
 }

@@ -1,0 +1,227 @@
+import Wire
+
+/// What a durable host stores, and how it goes on from there.
+///
+/// Law: nothing leaves this host that depends on what is not stored. Records are sent, and records of others
+/// acknowledged, only after the batch that holds them; what a mutation tells stands before its batch, and belongs to it.
+struct Store {
+  /// Batches that are under way, oldest first.
+  var batches = Deque<Batch>()
+  var lastBatch: UInt64 = 0
+  /// Sessions of peers that have not been added again.
+  var unclaimed = Table<EndpointID, EndpointRow>()
+  var isRestoring = false
+
+  struct Batch {
+    var number: UInt64
+    var positions: [Position]
+  }
+
+  /// How far a bond has come with the batch.
+  struct Position {
+    var bond: Bond
+    var next: UInt64
+    var received: UInt64
+    var strands: [(IncomingStrand, UInt64)]
+  }
+}
+
+extension Engine {
+  // MARK: Storing
+
+  func flushStore() {
+    guard ledger.isKept, !ledger.isEmpty else { return }
+    store.lastBatch += 1
+    var facts: [Fact] = []
+    func put(_ key: RowKey, _ row: (some Part)?) {
+      facts.append(
+        Fact(
+          key: key.bytes,
+          value: row.map { row in
+            var sink = ArraySink()
+            row.encode(into: &sink)
+            return sink.bytes
+          }))
+    }
+    for id in ledger.endpoints.keys { put(.endpoint(id), endpoints[id].map(EndpointRow.init)) }
+    for serial in ledger.groups.keys { put(.group(serial), groups[serial].map(GroupRow.init)) }
+    for key in ledger.members.keys {
+      let member = groups[key.group]?.members[key.endpoint]
+      put(.member(key.group, key.endpoint), member.flatMap { $0.host.isSelf ? nil : MemberRow($0) })
+    }
+    for key in ledger.records.keys where key.host != hostID {
+      let journal = hosts[key.host]?.bond?.journal
+      put(.record(key.host, key.ordinal), journal?.row(of: key.ordinal))
+    }
+    var positions: [Store.Position] = []
+    for id in ledger.bonds.keys {
+      guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key, !bond.host.isSelf else {
+        put(.bond(id), BondRow?.none)
+        if let bond = hosts[id]?.bond { positions.append(position(of: bond)) }
+        continue
+      }
+      put(.bond(id), BondRow(bond, key: key))
+      positions.append(position(of: bond))
+    }
+    ledger.clear()
+    store.batches.append(Store.Batch(number: store.lastBatch, positions: positions))
+    emit(.persist(batch: store.lastBatch, facts: facts))
+  }
+
+  private func position(of bond: Bond) -> Store.Position {
+    Store.Position(
+      bond: bond, next: bond.journal.next, received: bond.received,
+      strands: bond.incoming.values.map { ($0, $0.received) })
+  }
+
+  /// A batch is stored, and all before it.
+  public func persisted(_ batch: UInt64, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    while let first = store.batches.first, first.number <= batch {
+      store.batches.popFirst()
+      for position in first.positions {
+        let bond = position.bond
+        bond.journal.release(through: position.next - 1)
+        bond.stored = max(bond.stored, position.received)
+        for (strand, received) in position.strands { strand.stored = max(strand.stored, received) }
+        guard bond.isOpen, let link = bond.link else { continue }
+        if bond.journal.hasUnsent { wake(link) }
+        if bond.acknowledgesAt == nil { scheduleAcknowledgement(bond) }
+      }
+    }
+  }
+
+  // MARK: Restoring
+
+  /// Takes up what was stored; the sessions wait for their peers.
+  func restore(_ facts: [Fact]) {
+    var groupRows = Table<Int, GroupRow>()
+    var memberRows: [(Int, MemberRow)] = []
+    var bondRows: [(HostID, BondRow)] = []
+    var recordRows: [HostID: [(UInt64, RecordRow)]] = [:]
+    for fact in facts.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      guard let key = RowKey(bytes: fact.key), let value = fact.value else { continue }
+      switch key {
+      case .endpoint(let id): store.unclaimed[id] = row(value)
+      case .group(let serial): groupRows[serial] = row(value)
+      case .member(let serial, _): if let row: MemberRow = row(value) { memberRows.append((serial, row)) }
+      case .bond(let host): if let row: BondRow = row(value) { bondRows.append((host, row)) }
+      case .record(let host, let ordinal):
+        if let row: RecordRow = row(value) { recordRows[host, default: []].append((ordinal, row)) }
+      }
+    }
+    guard !store.unclaimed.isEmpty else { return }
+    store.isRestoring = true
+    groupRows.forEach { serial, row in restore(row, serial) }
+    for (serial, row) in memberRows { restore(row, in: serial) }
+    for (host, row) in bondRows { restore(row, records: recordRows[host] ?? [], with: host) }
+    // Whoever drives this engine comes back at once, after it has added its peers.
+    timers.set(.restoring, now)
+  }
+
+  private func row<R: Part>(_ bytes: [UInt8]) -> R? {
+    // A UInt8 has no padding to show.
+    var reader = Reader(unsafe bytes.span.bytes)
+    guard let row = try? R(from: &reader), reader.atEnd else { return nil }
+    return row
+  }
+
+  private func restore(_ row: GroupRow, _ serial: Int) {
+    let group = Group(serial: serial, label: row.label, ledger: ledger)
+    for departed in row.departed { group.departed[departed.endpoint] = departed.incarnation }
+    groups[serial] = group
+    skipNumbers(through: UInt64(serial))
+  }
+
+  private func restore(_ row: MemberRow, in serial: Int) {
+    guard let group = groups[serial], row.entry.host != hostID else { return }
+    let host = host(row.entry.host)
+    host.learn(row.entry.addresses)
+    let member = enter(row.entry, host, group)
+    member.index = row.index == 0 ? nil : row.index
+    member.restore(row)
+    if member.connected.isEmpty { member.forgottenAt = now + Self.forgottenAfterRestart }
+  }
+
+  /// The default time for which hosts look for each other.
+  private static let forgottenAfterRestart: Duration = .seconds(600)
+
+  private func restore(_ row: BondRow, records: [(UInt64, RecordRow)], with id: HostID) {
+    let host = host(id)
+    host.key = row.key
+    host.incarnation = row.incarnation
+    host.learn(row.addresses.reversed())
+    let bond = Bond(host: host, nonce: row.nonce, at: now)
+    bond.restore(row)
+    for (serial, presence) in host.presences.keys.map({ ($0, host.presences[$0]) }) {
+      let strand = row.strands.first { $0.group == UInt64(serial) }
+      presence?.strand = strand.flatMap { bond.strand($0.id) }
+    }
+    for incoming in row.incoming { bond.incoming[incoming.id]?.group = groups[Int(incoming.group)] }
+    for presence in host.presences.values {
+      for member in presence.members.values {
+        if let index = member.index { bond.members[index, default: []].append(member) }
+      }
+    }
+    bond.journal.restore(first: row.first)
+    for (ordinal, record) in records.sorted(by: { $0.0 < $1.0 }) where ordinal == bond.journal.next {
+      guard let strand = bond.strand(record.strand) else { break }
+      bond.journal.restore(record, of: strand, at: now)
+      skipNumbers(through: record.message)
+    }
+    guard bond.journal.next == row.next else { return }  // Rows that do not fit together: the bond begins anew.
+    bond.fence = row.next - 1
+    host.bond = bond
+    timers.set(.bond(id), now + settings.suspensionMax)
+  }
+
+  /// A peer is here again, and so are its sessions.
+  func restoreSessions(of peer: LocalPeer) {
+    for id in store.unclaimed.keys {
+      guard let row = store.unclaimed[id], row.peer == peer.id, let group = groups[Int(row.group)] else { continue }
+      store.unclaimed[id] = nil
+      let local = LocalEndpoint(
+        id: id, peer: peer, settings: row.settings, incarnation: row.incarnation, index: row.index, group: group,
+        slot: Int(row.slot))
+      local.restore(row)
+      group.place(local, at: Int(row.slot))
+      endpoints[id] = local
+      endpointsByIndex[local.index] = local
+      skipIndexes(through: local.index)
+    }
+  }
+
+  /// All peers that come back are back: tells their programs where they stand.
+  func finishRestoring() {
+    store.isRestoring = false
+    for id in store.unclaimed.keys { ledger.touch(id) }
+    store.unclaimed.removeAll()
+    for group in groups.values {
+      guard group.localCount > 0 else {
+        dissolve(group)
+        continue
+      }
+      for member in group.members.values { member.keepOnly(group.localSlots) }
+      for presence in group.presences.values { tellRestored(presence) }
+      for local in group.allLocals { mirror(local) }
+    }
+    for host in hosts.values where !host.isSelf {
+      if host.bond == nil {
+        for presence in host.presences.values {
+          for member in presence.members.values { lost(member, .lost) }
+        }
+      }
+      reach(host)
+    }
+  }
+
+  private func tellRestored(_ presence: Presence) {
+    for member in presence.members.values {
+      guard let locals = presence.group.locals(in: member.connected) else { continue }
+      emit(.member(member.view, .connecting, of: locals))
+      emit(.member(member.view, .connected, of: locals))
+      emit(.suspended(member.view, true, of: locals))
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import Wire
+
+/// What has changed since the last batch for the store; nothing where there is no store.
+final class Ledger {
+  let isKept: Bool
+  private(set) var endpoints = Table<EndpointID, Bool>()
+  private(set) var groups = Table<Int, Bool>()
+  private(set) var members = Table<MemberKey, Bool>()
+  private(set) var bonds = Table<HostID, Bool>()
+  private(set) var records = Table<RecordKey, Bool>()
+
+  struct MemberKey: Hashable {
+    var group: Int
+    var endpoint: EndpointID
+  }
+
+  struct RecordKey: Hashable {
+    var host: HostID
+    var ordinal: UInt64
+  }
+
+  init(isKept: Bool) { self.isKept = isKept }
+
+  var isEmpty: Bool {
+    endpoints.isEmpty && groups.isEmpty && members.isEmpty && bonds.isEmpty && records.isEmpty
+  }
+
+  func touch(_ endpoint: EndpointID) { if isKept { endpoints[endpoint] = true } }
+  func touch(group serial: Int) { if isKept { groups[serial] = true } }
+  func touch(member: EndpointID, of group: Int) {
+    if isKept { members[MemberKey(group: group, endpoint: member)] = true }
+  }
+  func touch(bond host: HostID) { if isKept { bonds[host] = true } }
+  func touch(record ordinal: UInt64, of host: HostID) {
+    if isKept { records[RecordKey(host: host, ordinal: ordinal)] = true }
+  }
+
+  func clear() {
+    endpoints.removeAll()
+    groups.removeAll()
+    members.removeAll()
+    bonds.removeAll()
+    records.removeAll()
+  }
+}

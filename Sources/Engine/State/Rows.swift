@@ -1,0 +1,421 @@
+import Wire
+
+// What a durable host has stored, a row for each thing that lasts. Rows are for this engine alone: their layout may
+// change with its version, which stands in the first byte of every key.
+
+/// A row's key: what it is of.
+enum RowKey: Hashable {
+  case endpoint(EndpointID)
+  case group(Int)
+  case member(Int, EndpointID)
+  case bond(HostID)
+  case record(HostID, UInt64)
+
+  private static let version: UInt8 = 1
+
+  var bytes: [UInt8] {
+    var sink = ArraySink([Self.version])
+    switch self {
+    case .endpoint(let id):
+      sink.put(u8: 1)
+      id.encode(into: &sink)
+    case .group(let serial):
+      sink.put(u8: 2)
+      sink.put(u64: UInt64(serial))
+    case .member(let serial, let id):
+      sink.put(u8: 3)
+      sink.put(u64: UInt64(serial))
+      id.encode(into: &sink)
+    case .bond(let host):
+      sink.put(u8: 4)
+      host.encode(into: &sink)
+    case .record(let host, let ordinal):
+      sink.put(u8: 5)
+      host.encode(into: &sink)
+      sink.put(u64: ordinal)
+    }
+    return sink.bytes
+  }
+
+  init?(bytes: [UInt8]) {
+    // A UInt8 has no padding to show.
+    var reader = Reader(unsafe bytes.span.bytes)
+    do throws(WireError) {
+      guard try reader.u8() == Self.version else { return nil }
+      switch try reader.u8() {
+      case 1: self = .endpoint(try EndpointID(from: &reader))
+      case 2: self = .group(Int(truncatingIfNeeded: try reader.u64()))
+      case 3: self = .member(Int(truncatingIfNeeded: try reader.u64()), try EndpointID(from: &reader))
+      case 4: self = .bond(try HostID(from: &reader))
+      case 5: self = .record(try HostID(from: &reader), try reader.u64())
+      default: return nil
+      }
+      try reader.finish()
+    } catch { return nil }
+  }
+}
+
+/// The most that a list in a row may hold: nothing here is longer, and a damaged row says so before memory is taken.
+private let listMax = 1 << 20
+
+struct EndpointRow: Part {
+  var peer: PeerID
+  var settings: SessionSettings
+  var incarnation: EndpointIncarnation
+  var index: UInt32
+  var group: UInt64
+  var slot: UInt32
+  var rank: UInt32
+  var inviter: EndpointID
+  var isLocked: Bool
+  var blocked: [PeerID]
+  var banned: [PeerID]
+  var removed: [EndpointID]
+
+  init(_ local: LocalEndpoint) {
+    peer = local.peer.id
+    settings = local.settings
+    incarnation = local.incarnation
+    index = local.index
+    group = UInt64(local.group.serial)
+    slot = UInt32(local.slot)
+    rank = local.rank
+    inviter = local.inviter
+    isLocked = local.isLocked
+    blocked = local.blocked.sorted()
+    banned = local.banned.sorted()
+    removed = local.removed.sorted()
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    peer = try PeerID(from: &reader)
+    settings = try SessionSettings(from: &reader)
+    incarnation = try EndpointIncarnation(from: &reader)
+    index = try reader.varint32("index")
+    group = try reader.varint()
+    slot = try reader.varint32("slot")
+    rank = try reader.varint32("rank")
+    inviter = try EndpointID(from: &reader)
+    isLocked = try reader.bool("locked")
+    blocked = try reader.list("blocked", max: listMax)
+    banned = try reader.list("banned", max: listMax)
+    removed = try reader.list("removed", max: listMax)
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    peer.encode(into: &sink)
+    settings.encode(into: &sink)
+    incarnation.encode(into: &sink)
+    sink.put(varint: index)
+    sink.put(varint: group)
+    sink.put(varint: slot)
+    sink.put(varint: rank)
+    inviter.encode(into: &sink)
+    sink.put(bool: isLocked)
+    sink.put(list: blocked, max: listMax)
+    sink.put(list: banned, max: listMax)
+    sink.put(list: removed, max: listMax)
+  }
+}
+
+extension SessionSettings {
+  init(from reader: inout Reader) throws(WireError) {
+    self.init()
+    let terms = try Terms(from: &reader)
+    encryption = terms.encryption
+    peersMax = terms.peersMax
+    rejoinMax = .nanoseconds(Int64(truncatingIfNeeded: try reader.varint()))
+    if try reader.bool("asks") { trust = .ask(timeout: .nanoseconds(Int64(truncatingIfNeeded: try reader.varint()))) }
+    guard terms.showsIdentity else { return }
+    var held = SecurityIdentity(id: IdentityID(rawValue: try reader.varint()), chain: [])
+    let count = try reader.count("chain", max: Limits.chainCertificatesMax)
+    for _ in 0..<count { held.chain.append(try reader.bytes("certificate", max: Limits.certificateBytesMax)) }
+    identity = held
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    Terms(encryption: encryption, showsIdentity: identity != nil, peersMax: peersMax).encode(into: &sink)
+    sink.put(varint: UInt64(bitPattern: rejoinMax.nanoseconds))
+    if case .ask(let timeout) = trust {
+      sink.put(bool: true)
+      sink.put(varint: UInt64(bitPattern: timeout.nanoseconds))
+    } else {
+      sink.put(bool: false)
+    }
+    guard let identity else { return }
+    sink.put(varint: identity.id.rawValue)
+    sink.put(count: identity.chain.count, max: Limits.chainCertificatesMax)
+    for certificate in identity.chain { sink.put(bytes: certificate, max: Limits.certificateBytesMax) }
+  }
+}
+
+struct GroupRow: Part {
+  var label: GroupID
+  var departed: [Departed]
+
+  struct Departed: Part {
+    var endpoint: EndpointID
+    var incarnation: EndpointIncarnation
+
+    init(endpoint: EndpointID, incarnation: EndpointIncarnation) {
+      self.endpoint = endpoint
+      self.incarnation = incarnation
+    }
+
+    init(from reader: inout Reader) throws(WireError) {
+      endpoint = try EndpointID(from: &reader)
+      incarnation = try EndpointIncarnation(from: &reader)
+    }
+
+    func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      endpoint.encode(into: &sink)
+      incarnation.encode(into: &sink)
+    }
+  }
+
+  init(_ group: Group) {
+    label = group.label
+    departed = group.departed.sorted { $0.key < $1.key }.map { Departed(endpoint: $0.key, incarnation: $0.value) }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    label = try GroupID(from: &reader)
+    departed = try reader.list("departed", max: listMax)
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    label.encode(into: &sink)
+    sink.put(list: departed, max: listMax)
+  }
+}
+
+struct MemberRow: Part {
+  var entry: Entry
+  /// 0 where it has not joined.
+  var index: UInt32
+  /// met, trusted, admits, admitted, refused, connected
+  var sets: [SlotSet]
+  var unsettled: [Unsettled]
+
+  struct Unsettled: Part {
+    var ordinal: UInt64
+    var slots: SlotSet
+
+    init(ordinal: UInt64, slots: SlotSet) {
+      self.ordinal = ordinal
+      self.slots = slots
+    }
+
+    init(from reader: inout Reader) throws(WireError) {
+      ordinal = try reader.varint()
+      slots = try SlotSet(from: &reader)
+    }
+
+    func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      sink.put(varint: ordinal)
+      slots.encode(into: &sink)
+    }
+  }
+
+  init(_ member: Member) {
+    entry = member.entry
+    index = member.index ?? 0
+    sets = [member.met, member.trusted, member.admits, member.admitted, member.refused, member.connected]
+    unsettled = member.unsettled.map { Unsettled(ordinal: $0.ordinal, slots: $0.slots) }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    entry = try Entry(from: &reader)
+    index = try reader.varint32("index")
+    sets = []
+    for _ in 0..<6 { sets.append(try SlotSet(from: &reader)) }
+    unsettled = try reader.list("unsettled", max: listMax)
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    entry.encode(into: &sink)
+    sink.put(varint: index)
+    for set in sets { set.encode(into: &sink) }
+    sink.put(list: unsettled, max: listMax)
+  }
+}
+
+struct BondRow: Part {
+  var key: PublicKey
+  var incarnation: Incarnation
+  var addresses: [Address]
+  var nonce: UInt64
+  var theirs: UInt64
+  var linkOrdinal: UInt32
+  var received: UInt64
+  var first: UInt64
+  /// The next record's ordinal: what the other side has read is before it, unless this row is from a backup.
+  var next: UInt64
+  var lastStrand: UInt32
+  var strands: [StrandRow]
+  var incoming: [IncomingRow]
+
+  struct StrandRow: Part {
+    var id: UInt32
+    var last: UInt64
+    var acknowledged: UInt64
+    /// The group whose strand it is now; 0 where it is nobody's any more.
+    var group: UInt64
+
+    init(id: UInt32, last: UInt64, acknowledged: UInt64, group: UInt64) {
+      self.id = id
+      self.last = last
+      self.acknowledged = acknowledged
+      self.group = group
+    }
+
+    init(from reader: inout Reader) throws(WireError) {
+      id = try reader.varint32("strand")
+      last = try reader.varint()
+      acknowledged = try reader.varint()
+      group = try reader.varint()
+    }
+
+    func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      sink.put(varint: id)
+      sink.put(varint: last)
+      sink.put(varint: acknowledged)
+      sink.put(varint: group)
+    }
+  }
+
+  struct IncomingRow: Part {
+    var id: UInt32
+    var received: UInt64
+    var group: UInt64
+
+    init(id: UInt32, received: UInt64, group: UInt64) {
+      self.id = id
+      self.received = received
+      self.group = group
+    }
+
+    init(from reader: inout Reader) throws(WireError) {
+      id = try reader.varint32("strand")
+      received = try reader.varint()
+      group = try reader.varint()
+    }
+
+    func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      sink.put(varint: id)
+      sink.put(varint: received)
+      sink.put(varint: group)
+    }
+  }
+
+  init(_ bond: Bond, key: PublicKey) {
+    self.key = key
+    incarnation = bond.host.incarnation ?? Incarnation(0)
+    addresses = bond.host.addresses
+    nonce = bond.nonce
+    theirs = bond.theirs
+    linkOrdinal = bond.linkOrdinal
+    received = bond.received
+    first = bond.journal.first
+    next = bond.journal.next
+    lastStrand = bond.lastStrand
+    var groups: [UInt32: Int] = [:]
+    bond.host.presences.forEach { serial, presence in
+      if let strand = presence.strand { groups[strand.id] = serial }
+    }
+    strands = bond.strands.values.sorted { $0.id < $1.id }.map {
+      StrandRow(id: $0.id, last: $0.last, acknowledged: $0.acknowledged, group: UInt64(groups[$0.id] ?? 0))
+    }
+    incoming = bond.incoming.values.map {
+      IncomingRow(id: $0.id, received: $0.received, group: UInt64($0.group?.serial ?? 0))
+    }
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    key = try PublicKey(from: &reader)
+    incarnation = try Incarnation(from: &reader)
+    addresses = try reader.list("addresses", max: listMax)
+    nonce = try reader.u64()
+    theirs = try reader.u64()
+    linkOrdinal = try reader.varint32("ordinal")
+    received = try reader.varint()
+    first = try reader.varint()
+    next = try reader.varint()
+    lastStrand = try reader.varint32("strand")
+    strands = try reader.list("strands", max: listMax)
+    incoming = try reader.list("incoming", max: listMax)
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    key.encode(into: &sink)
+    incarnation.encode(into: &sink)
+    sink.put(list: addresses, max: listMax)
+    sink.put(u64: nonce)
+    sink.put(u64: theirs)
+    sink.put(varint: linkOrdinal)
+    sink.put(varint: received)
+    sink.put(varint: first)
+    sink.put(varint: next)
+    sink.put(varint: lastStrand)
+    sink.put(list: strands, max: listMax)
+    sink.put(list: incoming, max: listMax)
+  }
+}
+
+struct RecordRow: Part {
+  var strand: UInt32
+  var sequence: UInt64
+  var frame: [UInt8]
+  /// 0 where it is no message.
+  var message: UInt64
+  var from: EndpointID
+  var to: [EndpointID]
+  var wantsReceipt: Bool
+
+  init(_ entry: Journal.Entry, frame: [UInt8]) {
+    strand = entry.strand.id
+    sequence = entry.sequence
+    self.frame = frame
+    message = entry.message?.id.rawValue ?? 0
+    from = entry.message?.from ?? EndpointID(ID128(high: 0, low: 0))
+    to = entry.message?.to ?? []
+    wantsReceipt = entry.message?.wantsReceipt ?? false
+  }
+
+  init(from reader: inout Reader) throws(WireError) {
+    strand = try reader.varint32("strand")
+    sequence = try reader.varint()
+    frame = try reader.bytes("frame", max: Limits.frameLengthMax + Limits.varintBytesMax)
+    message = try reader.varint()
+    from = try EndpointID(from: &reader)
+    to = try reader.list("recipients", max: listMax)
+    wantsReceipt = try reader.bool("receipt")
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(varint: strand)
+    sink.put(varint: sequence)
+    sink.put(bytes: frame, max: Limits.frameLengthMax + Limits.varintBytesMax)
+    sink.put(varint: message)
+    from.encode(into: &sink)
+    sink.put(list: to, max: listMax)
+    sink.put(bool: wantsReceipt)
+  }
+}
+
+extension SlotSet: Part {
+  init(from reader: inout Reader) throws(WireError) {
+    let words = try reader.count("slots", max: listMax)
+    self.init()
+    for word in 0..<words {
+      let bits = try reader.u64()
+      for bit in 0..<64 where bits & (1 << UInt64(bit)) != 0 { insert(word * 64 + bit) }
+    }
+  }
+
+  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    let words = words
+    sink.put(count: words.count, max: listMax)
+    for word in words { sink.put(u64: word) }
+  }
+}
