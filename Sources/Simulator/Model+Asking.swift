@@ -54,6 +54,12 @@ extension Model {
     for (member, removal) in record?.removed ?? [:] where !removal.isBan && endpoints[member]?.peer == guest {
       record?.removed[member] = nil
     }
+    // Invitations that cross become one, and nobody is asked.
+    if let record {
+      for other in invitations where other.guest == peer.id && other.endedAs == nil {
+        if let crossing = endpoints[other.endpoint], crossing.peer == guest { mayMeet(crossing, record) }
+      }
+    }
     made[OfHost(host: host.index, run: host.run, id: id)] = invitations.count
     invitations.append(
       InvitationRecord(

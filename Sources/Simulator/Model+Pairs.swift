@@ -68,6 +68,12 @@ extension Model {
     }
   }
 
+  /// Whether an endpoint's program banned or blocks a peer.
+  func refuses(_ peer: PeerID, at id: EndpointID) -> Bool {
+    guard let record = endpoints[id] else { return false }
+    return record.blocked.contains(peer) || record.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
+  }
+
   func mayMeet(_ a: EndpointRecord, _ b: EndpointRecord) {
     guard a.group != b.group else { return }
     let (kept, gone) = (a.group, b.group)

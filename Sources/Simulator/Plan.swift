@@ -24,7 +24,7 @@ public struct Plan: Sendable {
   }
 }
 
-/// One host of a plan.
+/// One host of a plan. Without peers it is not there.
 struct HostPlan: Sendable {
   var peers: [PeerPlan] = []
   var isDurable = false

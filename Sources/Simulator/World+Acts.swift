@@ -34,7 +34,10 @@ extension World {
     for type in peer.advertised.keys.sorted() {
       try? engine.startAdvertising(peer.id, Self.types[type], info: Self.info(peer.advertised[type] ?? 0), at: host.local(now))
     }
-    for type in peer.browsed.sorted() { try? engine.startBrowsing(peer.id, Self.types[type], at: host.local(now)) }
+    for type in peer.browsed.sorted() {
+      model.browses(peer, type, true)
+      try? engine.startBrowsing(peer.id, Self.types[type], at: host.local(now))
+    }
     for end in peer.adhoc.keys.sorted() where end < peer.endpoints.count {
       startAdhoc(peer, end, peer.adhoc[end] ?? 0, host, engine)
     }
@@ -194,7 +197,8 @@ extension World {
       model.invites(id, guest, from: endpoint, by: peer, timeout: timeout <= 0 ? 30_000 : timeout, at: host)
     } catch {
       say(host, "\(peer.ref) cannot invite \(model.label(guest)): \(error)")
-      model.check(.callsThatMakeSenseWork, error.code != .invalidParameter || guest == peer.id) {
+      let isRefused = guest == peer.id || model.refuses(guest, at: endpoint)
+      model.check(.callsThatMakeSenseWork, error.code != .invalidParameter || isRefused) {
         "\(peer.ref) cannot invite \(model.label(guest)): \(error)"
       }
     }

@@ -23,6 +23,8 @@ final class Link {
     var wants = false
     /// Bytes that have left this end and not come to the other.
     var underway = 0
+    /// It closes because of what the other host said; in its words where they are seen.
+    var blame: String?
     var freeAt: Int64 = 0
     var arrivalLast: Int64 = 0
     /// Bytes that came here and that the engine has not taken yet.
@@ -134,9 +136,15 @@ extension World {
         link.ends[side].wants = false
         break
       }
-      transmit(Array(UnsafeRawBufferPointer(rebasing: scratch[..<count])), link, side)
+      let bytes = Array(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+      if link.ends[side].blame != nil, let bye = Self.byes(in: bytes).last { link.ends[side].blame = "(\(bye.reason)): \(bye.detail)" }
+      transmit(bytes, link, side)
     }
-    if link.ends[side].isClosing { sendEnd(link, side) }
+    guard link.ends[side].isClosing else { return }
+    sendEnd(link, side)
+    if let blame = link.ends[side].blame {
+      model.violate(.honestSpeakWell, "\(host.label) closes its link to h\(link.ends[1 - side].host) \(blame)")
+    }
   }
 
   /// Sends bytes from one side, cut anywhere.
@@ -204,20 +212,19 @@ extension World {
       "\(host.label) took \(taken) of \(whole.count) bytes"
     }
     tally.frames += Self.frames(in: whole, upTo: taken)
-    if transcript.isRecording { noteByes(in: whole, host, link.ends[1 - side].host) }
     link.ends[side].rest = taken == whole.count ? [] : Array(whole[min(max(taken, 0), whole.count)...])
   }
 
-  private func noteByes(in bytes: [UInt8], _ host: SimHost, _ from: Int) {
+  private static func byes(in bytes: [UInt8]) -> [Bye] {
+    var byes: [Bye] = []
     var offset = 0
-    while offset < bytes.count, let head = try? FrameHead.next(in: bytes.span.bytes.extracting(offset..<bytes.count)) {
-      if head.type == .bye,
-        let bye = try? Bye(decoding: bytes.span.bytes.extracting((offset + head.body.lowerBound)..<(offset + head.body.upperBound)))
-      {
-        transcript.add(now, host.index) { "h\(from) says bye (\(bye.reason)) \(bye.detail)" }
-      }
+    let span = bytes.span.bytes
+    while offset < bytes.count, let head = try? FrameHead.next(in: span.extracting(offset..<bytes.count)) {
+      let body = (offset + head.body.lowerBound)..<(offset + head.body.upperBound)
+      if head.type == .bye, let bye = try? Bye(decoding: span.extracting(body)) { byes.append(bye) }
       offset += head.end
     }
+    return byes
   }
 
   private static func frames(in bytes: [UInt8], upTo end: Int) -> Int {
@@ -262,9 +269,8 @@ extension World {
     guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
     let other = hosts[link.ends[1 - side].host]
     transcript.add(now, host.index) { "closes its link to \(other.label) (\(reason))" }
-    let isBlame = [.protocolViolation, .version, .mismatch].contains(reason)
-    model.check(.honestSpeakWell, !isBlame || host.isMalicious || other.isMalicious) {
-      "\(host.label) closes its link to \(other.label) (\(reason))"
+    if [.protocolViolation, .version, .mismatch].contains(reason), !host.isMalicious, !other.isMalicious {
+      link.ends[side].blame = "(\(reason))"
     }
     link.ends[side].isOpen = false
     link.ends[side].isClosing = true

@@ -62,8 +62,9 @@ final class World {
   deinit { scratch.deallocate() }
 
   private func build() {
-    var random = Random(seed: plan.seed, stream: 4)
     for (index, hostPlan) in plan.hosts.enumerated() {
+      // A stream for each host: where the shrinker leaves one out, the others keep their keys.
+      var random = Random(seed: plan.seed, stream: UInt64(100_000 + index))
       let crypto = ToyCrypto(ring: ring)
       let key = hostPlan.twinOf.map { hosts[$0].key } ?? ring.makeKey(&random)
       let host = SimHost(
@@ -202,7 +203,7 @@ final class World {
 
   func start(_ host: SimHost, from: Return) {
     if host.isMalicious { return startMalice(host) }
-    guard !host.isUp else { return }
+    guard !host.isUp, !host.peers.isEmpty else { return }
     host.run += 1
     switch from {
     case .fresh: host.disk = [:]
