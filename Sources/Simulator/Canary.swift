@@ -1,0 +1,53 @@
+import Engine
+
+/// Engine rules that can be switched off one at a time, each of which some rule of the model must catch.
+public struct Canary: Sendable, CaseIterable {
+  public let name: String
+  let sabotage: Sabotage
+  /// Where it shows soonest.
+  let scenarios: [Scenario]
+
+  public struct Catch: Sendable {
+    public var scenario: Scenario
+    public var seed: UInt64
+    public var violation: Violation
+  }
+
+  public static let allCases: [Canary] = [
+    Canary(name: "repeatsRecords", sabotage: .repeatsRecords, scenarios: [.messages, .pair]),
+    Canary(name: "losesRecord", sabotage: .losesRecord, scenarios: [.messages, .pair]),
+    Canary(name: "forgetsUndelivered", sabotage: .forgetsUndelivered, scenarios: [.silence, .messages, .partition]),
+    Canary(name: "tellsEveryone", sabotage: .tellsEveryone, scenarios: [.messages, .groups]),
+    Canary(name: "ignoresEncryption", sabotage: .ignoresEncryption, scenarios: [.encryption]),
+    Canary(name: "believesCarriers", sabotage: .believesCarriers, scenarios: [.malicious]),
+    Canary(name: "believesIntroductions", sabotage: .believesIntroductions, scenarios: [.malicious]),
+    Canary(name: "neverSilent", sabotage: .neverSilent, scenarios: [.silence, .partition]),
+    Canary(name: "mutualInvitationFault", sabotage: .mutualInvitationFault, scenarios: [.mutualInvitation, .groups]),
+    Canary(name: "waitsForever", sabotage: .waitsForever, scenarios: [.answers]),
+    Canary(name: "readmitsRemoved", sabotage: .readmitsRemoved, scenarios: [.removal]),
+    Canary(name: "acknowledgesUnstored", sabotage: .acknowledgesUnstored, scenarios: [.restart]),
+    Canary(name: "introducesNobody", sabotage: .introducesNobody, scenarios: [.groups, .merge]),
+    Canary(name: "connectsOneSided", sabotage: .connectsOneSided, scenarios: [.trust, .removal]),
+    Canary(name: "leavesInSilence", sabotage: .leavesInSilence, scenarios: [.removal, .groups, .churn]),
+    Canary(name: "overfills", sabotage: .overfills, scenarios: [.full]),
+    Canary(name: "raisesTheDead", sabotage: .raisesTheDead, scenarios: [.removal, .churn, .groups]),
+    Canary(name: "hoards", sabotage: .hoards, scenarios: [.backlog]),
+    Canary(name: "believesBackups", sabotage: .believesBackups, scenarios: [.backup]),
+    Canary(name: "keepsGhosts", sabotage: .keepsGhosts, scenarios: [.discovery]),
+  ]
+
+  /// The first seed that shows it, of so many in each of its scenarios.
+  public func caught(seeds: UInt64) -> Catch? {
+    for seed in 1...max(seeds, 1) {
+      for scenario in scenarios {
+        var plan = Planner.draw(scenario, seed: seed)
+        plan.sabotage = sabotage
+        guard let violation = Simulation.run(plan).violation else { continue }
+        // What a whole engine breaks as well proves nothing.
+        plan.sabotage = []
+        if Simulation.run(plan).violation == nil { return Catch(scenario: scenario, seed: seed, violation: violation) }
+      }
+    }
+    return nil
+  }
+}

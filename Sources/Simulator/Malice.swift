@@ -1,0 +1,24 @@
+import Engine
+import Wire
+
+/// What a malicious host does; each of these alone, or several.
+struct Malice: OptionSet, Sendable {
+  let rawValue: UInt16
+
+  static let garbage = Malice(rawValue: 1 << 0)
+  static let truncates = Malice(rawValue: 1 << 1)
+  static let replays = Malice(rawValue: 1 << 2)
+  static let forgesCarriers = Malice(rawValue: 1 << 3)
+  static let forgesIntroductions = Malice(rawValue: 1 << 4)
+  static let floods = Malice(rawValue: 1 << 5)
+  static let crowds = Malice(rawValue: 1 << 6)
+  static let liesAboutSequences = Malice(rawValue: 1 << 7)
+  static let oversizes = Malice(rawValue: 1 << 8)
+  static let joins = Malice(rawValue: 1 << 9)
+
+  static func drawn(_ random: inout Random) -> Malice {
+    var malice: Malice = []
+    for _ in 0..<random.within(1...3) { malice.insert(Malice(rawValue: 1 << UInt16(random.below(10)))) }
+    return malice
+  }
+}

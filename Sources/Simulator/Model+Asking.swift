@@ -1,0 +1,201 @@
+import Engine
+import Wire
+
+/// An invitation in truth, and how each side was told that it ended.
+struct InvitationRecord {
+  var inviter: PeerRef
+  var guest: PeerID
+  var endpoint: EndpointID
+  var host: Int
+  var run: Int
+  /// By the inviter's clock, with what ending may take.
+  var endsBy: Instant
+  var endedAs: Reason?
+  /// Of the guest's side, once it came there.
+  var guestRun = 0
+  var guestEndsBy = Instant.distantFuture
+  var guestEndedAs: Reason?
+  var acceptedWith: EndpointID?
+  /// Its peer has gone.
+  var isExcused = false
+}
+
+struct DecisionRecord {
+  var endpoint: EndpointID
+  var member: EndpointID
+  var endsBy: Instant
+  var isOver = false
+}
+
+struct CodeRecord {
+  var local: PeerID
+  var remote: PeerID
+  var code: String
+}
+
+/// Invitations, decisions and comparison codes.
+extension Model {
+  private static let slack = Duration.milliseconds(2_500)
+
+  static func context(_ number: Int) -> [UInt8] { Array("invitation \(number)".utf8) }
+
+  static func number(ofContext context: [UInt8]) -> Int? {
+    let text = String(decoding: context, as: UTF8.self)
+    return text.hasPrefix("invitation ") ? Int(text.dropFirst(11)) : nil
+  }
+
+  // MARK: Invitations
+
+  func invites(_ id: InvitationID, _ guest: PeerID, from endpoint: EndpointID, by peer: SimPeer, timeout: Int, at host: SimHost) {
+    let record = endpoints[endpoint]
+    record?.isSeeking = true
+    if record?.lockedAt != nil { record?.invitedAfterLock.insert(guest) }
+    // Inviting somebody again takes a removal back, but not a ban.
+    for (member, removal) in record?.removed ?? [:] where !removal.isBan && endpoints[member]?.peer == guest {
+      record?.removed[member] = nil
+    }
+    // Invitations that cross become one, and nobody is asked.
+    if let record {
+      for other in invitations where other.guest == peer.id && other.endedAs == nil {
+        if let crossing = endpoints[other.endpoint], crossing.peer == guest { mayMeet(crossing, record) }
+      }
+    }
+    made[OfHost(host: host.index, run: host.run, id: id)] = invitations.count
+    invitations.append(
+      InvitationRecord(
+        inviter: peer.ref, guest: guest, endpoint: endpoint, host: host.index, run: host.run,
+        endsBy: host.local(now) + .milliseconds(timeout) + Self.slack))
+  }
+
+  func invited(_ id: InvitationID, _ from: PeerID, _ to: PeerID, _ context: [UInt8], _ expires: Instant, at host: SimHost) {
+    let word = "\(label(to)) is invited by \(label(from))"
+    if let place = peerPlaces[from], isMalicious[peers[place].ref.host] { return }
+    guard let number = Self.number(ofContext: context), invitations.indices.contains(number),
+      peers[peerPlaces[from] ?? 0].ref == invitations[number].inviter, invitations[number].guest == to
+    else { return violate(.onlyTheReal, word + ", which it never did") }
+    check(.invitationsEndOnce, invitations[number].guestRun != host.run) { word + " twice by one invitation" }
+    let blocks = order.contains { $0.peer == to && $0.isOpen && !$0.blocked.contains(from) }
+    check(.refusedStaysRefused, blocks || !order.contains { $0.peer == to && $0.isOpen }) { word + ", which it blocks" }
+    got[OfHost(host: host.index, run: host.run, id: id)] = number
+    invitations[number].guestRun = host.run
+    invitations[number].guestEndsBy = expires + Self.slack
+    invitations[number].guestEndedAs = nil
+  }
+
+  func isPending(_ id: InvitationID, at host: SimHost) -> Bool {
+    let key = OfHost(host: host.index, run: host.run, id: id)
+    guard let number = got[key] else { return !overStrangers.contains(key) }
+    return invitations[number].guestEndedAs == nil
+  }
+
+  func accepts(_ id: InvitationID, with endpoint: EndpointID, at host: SimHost) {
+    guard let record = endpoints[endpoint] else { return }
+    record.isSeeking = true
+    guard let number = got[OfHost(host: host.index, run: host.run, id: id)] else { return }
+    invitations[number].acceptedWith = endpoint
+    guard let inviter = endpoints[invitations[number].endpoint] else { return }
+    if record.removed[inviter.id]?.isBan == false { record.removed[inviter.id] = nil }
+    mayMeet(inviter, record)
+  }
+
+  func ended(_ id: InvitationID, _ reason: Reason, at host: SimHost) {
+    let key = OfHost(host: host.index, run: host.run, id: id)
+    if let number = made[key] {
+      check(.invitationsEndOnce, invitations[number].endedAs == nil) {
+        "invitation \(number) of \(invitations[number].inviter) ended (\(reason)) after it had (\(invitations[number].endedAs ?? .none))"
+      }
+      invitations[number].endedAs = reason
+      if reason == .none { joined(number) }
+    } else if let number = got[key] {
+      check(.invitationsEndOnce, invitations[number].guestEndedAs == nil) {
+        "invitation \(number) to \(label(invitations[number].guest)) ended (\(reason)) after it had (\(invitations[number].guestEndedAs ?? .none))"
+      }
+      invitations[number].guestEndedAs = reason
+      if reason == .none { joined(number) }
+    } else {
+      // Ad hoc mode makes its own, and strangers' are theirs to end.
+      overStrangers.insert(key)
+      let isOwn = order.contains { $0.ref.host == host.index && $0.wasAdhoc }
+      check(.invitationsEndOnce, isOwn || isMalicious.contains(true) || isUnsettled[host.index] || plan.hosts[host.index].isDurable) {
+        "\(host.label) ends an invitation that nobody knows"
+      }
+    }
+  }
+
+  private func joined(_ number: Int) {
+    let invitation = invitations[number]
+    guard let accepted = invitation.acceptedWith, let guest = endpoints[accepted], let inviter = endpoints[invitation.endpoint]
+    else { return }
+    if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }
+    if !guest.joinedWith.contains(inviter.id) { guest.joinedWith.append(inviter.id) }
+  }
+
+  func checkInvitations(_ world: World) {
+    for (number, record) in invitations.enumerated() where !record.isExcused {
+      let host = world.hosts[record.host]
+      if record.endedAs == nil, host.isUp, host.run == record.run, host.local(now) > record.endsBy {
+        return violate(.invitationsEndInTime, "invitation \(number) of \(record.inviter) has not ended")
+      }
+      guard let place = peerPlaces[record.guest] else { continue }
+      let guest = world.hosts[peers[place].ref.host]
+      if record.guestEndedAs == nil, record.guestRun == guest.run, guest.isUp, peers[place].isThere,
+        guest.local(now) > record.guestEndsBy
+      {
+        return violate(.invitationsEndInTime, "invitation \(number) to \(peers[place].ref) has not ended there")
+      }
+    }
+  }
+
+  // MARK: Decisions
+
+  func asked(_ id: DecisionID, _ view: MemberView, _ endpoint: EndpointID, _ expires: Instant, at host: SimHost) {
+    let key = OfHost(host: host.index, run: host.run, id: id)
+    check(.decisionsEnd, decisions[key] == nil) { "\(host.label) asks twice by one decision" }
+    decisions[key] = DecisionRecord(endpoint: endpoint, member: view.endpoint, endsBy: expires + Self.slack)
+    decisionOrder.append(key)
+    endpoints[endpoint]?.decided[view.endpoint] = nil
+  }
+
+  /// False where it is over.
+  func decides(_ id: DecisionID, _ admit: Bool, at host: SimHost) -> Bool {
+    let key = OfHost(host: host.index, run: host.run, id: id)
+    guard let decision = decisions[key], !decision.isOver else { return false }
+    endpoints[decision.endpoint]?.decided[decision.member] = admit
+    if !admit { endpoints[decision.endpoint]?.everRefused.insert(decision.member) }
+    decisions[key]?.isOver = true
+    return true
+  }
+
+  func decisionEnded(_ id: DecisionID, at host: SimHost) {
+    let key = OfHost(host: host.index, run: host.run, id: id)
+    guard let decision = decisions[key] else {
+      return violate(.decisionsEnd, "\(host.label) ends a decision that it never asked for")
+    }
+    if !decision.isOver { endpoints[decision.endpoint]?.everRefused.insert(decision.member) }
+    decisions[key]?.isOver = true
+  }
+
+  func checkDecisions(_ world: World) {
+    for key in decisionOrder {
+      guard let decision = decisions[key], !decision.isOver else { continue }
+      let host = world.hosts[key.host]
+      guard host.isUp, host.run == key.run, host.local(now) > decision.endsBy else { continue }
+      return violate(.decisionsEnd, "\(label(decision.endpoint)) still has to decide about \(label(decision.member))")
+    }
+  }
+
+  // MARK: Codes
+
+  func compared(_ local: PeerID, _ remote: PeerID, _ code: String) {
+    if !code.isEmpty { codes.append(CodeRecord(local: local, remote: remote, code: code)) }
+  }
+
+  func checkCodes() {
+    for code in codes {
+      let others = codes.filter { $0.local == code.remote && $0.remote == code.local }
+      check(.codesAgree, others.isEmpty || others.contains { $0.code == code.code }) {
+        "\(label(code.local)) sees \(code.code) for \(label(code.remote)), which sees \(others.map(\.code))"
+      }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Engine
+import Wire
+
+/// What is looked at from time to time, and at the end.
+enum Check {
+  case pulse
+}
+
+extension World {
+  func perform(_ check: Check) {
+    model.pulse(self)
+    events.push(.check(.pulse), at: now + 1_000_000_000)
+  }
+}
+
+extension Model {
+  func healed(_ world: World) {
+    for place in silentSince.indices { silentSince[place] = .max }
+    for place in disturbedUntil.indices where disturbedUntil[place] > now { disturbedUntil[place] = now }
+  }
+
+  /// Each second.
+  func pulse(_ world: World) {
+    checkInvitations(world)
+    checkDecisions(world)
+    noteSilence(world)
+    for here in order where here.isOpen && here.isWatched && isHostUp[here.ref.host] && !here.isGone {
+      matches(here, world)
+      for remote in here.pairOrder {
+        guard let pair = here.pairs[remote], pair.state == .connected else { continue }
+        isAlive(here, remote, pair)
+      }
+      if let since = here.tooManySince {
+        check(.neverTooMany, now - since < 10_000_000_000) { "\(here.label) has more members than \(here.settings.peersMax)" }
+      }
+    }
+  }
+
+  private func matches(_ here: EndpointRecord, _ world: World) {
+    guard here.mustMatch, let engine = world.hosts[here.ref.host].engine else { return }
+    here.mustMatch = false
+    let mine = connected(of: here.id)
+    let theirs = engine.connectedMembers(of: here.id)
+    check(.membersAreWhatWasTold, mine.count == theirs.count && Set(mine) == Set(theirs)) {
+      "\(here.label) was told \(mine.map(label)), and its members are \(theirs.map(label))"
+    }
+  }
+
+  private func noteSilence(_ world: World) {
+    let count = plan.hosts.count
+    for from in 0..<count {
+      for to in 0..<count where from != to {
+        let isSilent = !isHostUp[from] && !isMalicious[from] || world.downUntil[from * count + to] > now
+        let place = from * count + to
+        silentSince[place] = isSilent ? min(silentSince[place], now) : .max
+        if isSilent { disturbed(from, to, until: now) }
+      }
+    }
+  }
+
+  private func isAlive(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord) {
+    guard let there = endpoints[remote] else { return }
+    let settings = plan.hosts[here.ref.host].settings
+    let suspensionMax = nanoseconds(settings.suspensionMax)
+    if let since = pair.suspendedAt {
+      check(.suspensionEnds, now - since < suspensionMax + 3_000_000_000) {
+        "\(here.label): \(there.label) has been suspended for \((now - since) / 1_000_000) ms"
+      }
+    }
+    guard here.ref.host != there.ref.host else { return }
+    let silentSince = max(silentSince[there.ref.host * plan.hosts.count + here.ref.host], pair.since)
+    if silentSince < .max {
+      let quiet = now - silentSince
+      check(.silenceIsNoticed, quiet < suspensionMax + 4_000_000_000) {
+        "\(here.label): \(there.label) is connected, and has been silent for \(quiet / 1_000_000) ms"
+      }
+      let noticed = nanoseconds(settings.silenceMax) + nanoseconds(settings.beat) + 2_000_000_000
+      check(.silenceIsNoticed, quiet < noticed || pair.suspendedAt != nil) {
+        "\(here.label): \(there.label) is not suspended, and has been silent for \(quiet / 1_000_000) ms"
+      }
+    }
+    let isQuiet = !wereDisturbed(here.ref.host, there.ref.host, within: 12_000)
+      && there.underway[here.ref.host, default: 0] == 0
+    if isQuiet, there.leftAt > pair.since, !there.isSeeking, now - there.leftAt > 8_000_000_000 {
+      violate(.leavesAreTold, "\(here.label) has not been told that \(there.label) left")
+    }
+  }
+
+  private func nanoseconds(_ duration: Duration) -> Int64 {
+    duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
+  }
+
+  // MARK: The end
+
+  /// After the healed world has had its time.
+  func finish(_ world: World) {
+    pulse(world)
+    let standing = order.filter { isStanding($0) }
+    for here in standing {
+      for remote in here.pairOrder where here.pairs[remote]?.state == .connected {
+        guard let there = endpoints[remote] else { continue }
+        bothSay(here, there)
+      }
+    }
+    meets(standing)
+    checkFates()
+    checkFound(world)
+    checkCodes()
+    checkConflicts()
+    for here in standing where refusedSends[here.id] != nil && here.leaves == 0 {
+      violate(.writableIsTold, "\(here.label) was refused a send and never told that it can send again")
+    }
+  }
+
+  private func isStanding(_ record: EndpointRecord) -> Bool {
+    record.isOpen && record.isWatched && !record.isGone && isHostUp[record.ref.host] && !isUnsettled[record.ref.host]
+  }
+
+  private func bothSay(_ here: EndpointRecord, _ there: EndpointRecord) {
+    guard !isUnsettled[there.ref.host], there.isWatched else { return }
+    let isMutual = isStanding(there) && there.pairs[here.id]?.state == .connected
+    check(.bothOrNeither, isMutual) {
+      "\(here.label) is connected with \(there.label), which says \(there.pairs[here.id].map { "\($0.state)" } ?? "nothing")"
+    }
+  }
+
+  /// Everybody who is joined, through whomever, is connected with everybody, unless one of the two may not.
+  private func meets(_ standing: [EndpointRecord]) {
+    var component: [EndpointID: Int] = [:]
+    for (number, start) in standing.enumerated() where component[start.id] == nil {
+      var reached = [start]
+      component[start.id] = number
+      var next = 0
+      while next < reached.count {
+        let here = reached[next]
+        next += 1
+        for there in standing where component[there.id] == nil && areJoined(here, there) {
+          component[there.id] = number
+          reached.append(there)
+        }
+      }
+      for (place, here) in reached.enumerated() {
+        for there in reached[(place + 1)...] where here.pairs[there.id]?.state != .connected && !mayBeApart(here, there) {
+          violate(.everybodyMeets, "\(here.label) and \(there.label) are in one session and not connected: "
+            + "\(here.pairs[there.id].map { "\($0.state)" } ?? "never met")")
+        }
+      }
+    }
+  }
+
+  private func areJoined(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {
+    a.pairs[b.id]?.state == .connected || a.joinedWith.contains(b.id) && b.joinedWith.contains(a.id)
+      || a.adhoc != nil && a.adhoc == b.adhoc && a.peer != b.peer
+  }
+
+  private func mayBeApart(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {
+    switch (a.settings.encryption, b.settings.encryption) {
+    case (.none, .required), (.required, .none): return true
+    default: break
+    }
+    for (here, there) in [(a, b), (b, a)] {
+      if here.everRefused.contains(there.id) || here.everBlocked.contains(there.peer) || here.everLocked { return true }
+      if here.pairOrder.filter({ here.pairs[$0]?.state == .connected }).count + 1 >= Int(here.settings.peersMax) { return true }
+      if case .ask = here.settings.trust, here.decided[there.id] != true { return true }
+      if here.settings.rejoinMax < .seconds(300), here.pairs[there.id]?.wasConnected ?? false { return true }
+    }
+    return false
+  }
+
+  private func checkFates() {
+    for (number, message) in messages.enumerated() where message.sending.mode == .reliable {
+      guard let sender = endpoints[message.from], isStanding(sender) else { continue }
+      for (place, recipient) in message.to.enumerated() {
+        guard let there = endpoints[recipient], !isUnsettled[there.ref.host] else { continue }
+        let isKnown = message.fates[place] != nil
+        check(.everySendHasAFate, message.receivedIn[place] != 0 || isKnown && message.fates[place] != .delivered) {
+          "#\(number) of \(sender.label) for \(there.label) was neither received nor told \(message.wasForgotten[place] ? "after a crash" : "")"
+        }
+        check(.everySendHasAFate, isKnown || !message.sending.receipt) {
+          "\(sender.label) asked for a receipt of #\(number) by \(there.label) and got none"
+        }
+      }
+    }
+  }
+
+  private func checkConflicts() {
+    for (index, host) in plan.hosts.enumerated() {
+      guard let twin = host.twinOf else { continue }
+      check(.conflictIsTold, conflicts.contains(twin)) { "h\(twin) was not told that its key is in use on h\(index)" }
+    }
+  }
+}

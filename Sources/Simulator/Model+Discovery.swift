@@ -1,0 +1,68 @@
+import Engine
+import Wire
+
+/// One peer's browsing of one type, and whom it was told of.
+struct Browsing {
+  var peer: PeerID
+  var host: Int
+  var type: ServiceType
+  var found: [PeerID] = []
+}
+
+/// Found and lost.
+extension Model {
+  func browses(_ peer: SimPeer, _ type: Int, _ on: Bool) {
+    let type = World.types[type]
+    if on {
+      guard !browsing.contains(where: { $0.peer == peer.id && $0.type == type }) else { return }
+      browsing.append(Browsing(peer: peer.id, host: peer.ref.host, type: type))
+    } else {
+      browsing.removeAll { $0.peer == peer.id && $0.type == type }
+    }
+  }
+
+  private func browsing(_ peer: PeerID, _ type: ServiceType, at host: SimHost) -> Int? {
+    browsing.firstIndex { $0.peer == peer && $0.type == type && $0.host == host.index }
+  }
+
+  func found(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
+    let word = "\(label(by)) found \(label(peer))"
+    check(.neverFindsItself, by != peer) { word }
+    guard let place = browsing(by, type, at: host) else {
+      return check(.foundThenLost, isBrowsingAdhoc(by)) { word + " and does not browse" }
+    }
+    check(.foundThenLost, !browsing[place].found.contains(peer)) { word + " twice" }
+    browsing[place].found.append(peer)
+  }
+
+  func updated(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
+    guard let place = browsing(by, type, at: host) else { return }
+    check(.foundThenLost, browsing[place].found.contains(peer)) { "\(label(by)) is told more of \(label(peer)), which it never found" }
+  }
+
+  func lost(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
+    guard let place = browsing(by, type, at: host) else { return }
+    check(.foundThenLost, browsing[place].found.contains(peer)) { "\(label(by)) lost \(label(peer)), which it never found" }
+    browsing[place].found.removeAll { $0 == peer }
+  }
+
+  /// Ad hoc mode browses by itself.
+  private func isBrowsingAdhoc(_ peer: PeerID) -> Bool { order.contains { $0.peer == peer && $0.wasAdhoc } }
+
+  /// In a healed world everybody finds whoever advertises, and nobody else.
+  func checkFound(_ world: World) {
+    for one in browsing where !isMalicious[one.host] {
+      guard let type = World.types.firstIndex(of: one.type), !isUnsettled[one.host] else { continue }
+      for peer in peers where peer.id != one.peer && !isMalicious[peer.ref.host] && !isUnsettled[peer.ref.host] {
+        guard plan.hosts[peer.ref.host].peers.count <= 64 || peer.ref.peer % 500 == 0 else { continue }
+        let isThere = peer.isThere && isHostUp[peer.ref.host]
+          && (peer.advertised[type] != nil || peer.endpoints.contains { endpoints[$0]?.adhoc == type })
+        let isFound = one.found.contains(peer.id)
+        check(.foundIsThere, isThere == isFound) {
+          isFound ? "\(label(one.peer)) still sees \(peer.ref), which advertises no more"
+            : "\(label(one.peer)) does not find \(peer.ref), which advertises"
+        }
+      }
+    }
+  }
+}

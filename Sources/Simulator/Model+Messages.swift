@@ -1,0 +1,188 @@
+import Engine
+import Wire
+
+/// A message in truth: from whom, for whom, and what became of it.
+final class SentMessage {
+  let from: EndpointID
+  let host: Int
+  let run: Int
+  let sending: Sending
+  let to: [EndpointID]
+  let bytes: Int
+  let at: Int64
+  var fates: [Fate?]
+  /// The run of the recipient's host that it was told in; 0: not yet.
+  var receivedIn: [Int]
+  var wasForgotten: [Bool]
+  /// Recipients of whom nothing is known, by host.
+  var waiting: [(host: Int, count: Int)] = []
+
+  init(from: EndpointID, host: Int, run: Int, sending: Sending, to: [EndpointID], bytes: Int, at: Int64) {
+    self.from = from
+    self.host = host
+    self.run = run
+    self.sending = sending
+    self.to = to
+    self.bytes = bytes
+    self.at = at
+    fates = Array(repeating: nil, count: to.count)
+    receivedIn = Array(repeating: 0, count: to.count)
+    wasForgotten = Array(repeating: false, count: to.count)
+  }
+}
+
+extension Model {
+  // MARK: Payloads
+
+  /// The next message's number, a check over it, and filling that follows from the number.
+  func payload(bytes: Int) -> [UInt8] { Self.payload(messages.count, bytes: bytes) }
+
+  private static func payload(_ number: Int, bytes: Int) -> [UInt8] {
+    var payload: [UInt8] = []
+    payload.reserveCapacity(bytes + 8)
+    var state = UInt64(number)
+    append(UInt64(number), &payload)
+    while payload.count < bytes { append(Random.splitmix(&state), &payload) }
+    payload.removeLast(payload.count - bytes)
+    return payload
+  }
+
+  private static func append(_ word: UInt64, _ bytes: inout [UInt8]) {
+    for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
+  }
+
+  static func number(of payload: [UInt8]) -> Int? {
+    guard payload.count >= 16 else { return nil }
+    let number = payload[..<8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    var state = number
+    let mark = Random.splitmix(&state)
+    guard payload[8..<16].reduce(UInt64(0), { $0 << 8 | UInt64($1) }) == mark else { return nil }
+    return Int(exactly: number)
+  }
+
+  // MARK: Sending
+
+  func sends(_ id: MessageID, from: EndpointID, to: [EndpointID], _ sending: Sending, at host: SimHost) {
+    guard let sender = endpoints[from] else { return }
+    let watched = to.filter { endpoints[$0]?.isWatched ?? false }
+    let message = SentMessage(
+      from: from, host: host.index, run: host.run, sending: sending, to: watched, bytes: max(16, sending.bytes), at: now)
+    if sending.mode == .reliable {
+      for recipient in watched {
+        guard let there = endpoints[recipient]?.ref.host else { continue }
+        if let place = message.waiting.firstIndex(where: { $0.host == there }) {
+          message.waiting[place].count += 1
+        } else {
+          message.waiting.append((there, 1))
+          sender.underway[there, default: 0] += message.bytes
+          let limit = host.plan.settings.backlogBytesMax + Limits.messagePayloadBytesMax
+          check(.backlogIsBounded, sender.underway[there, default: 0] <= limit) {
+            "\(sender.label) has \(sender.underway[there, default: 0]) bytes underway to h\(there)"
+          }
+        }
+      }
+    }
+    sent[Told(endpoint: from, id: id)] = messages.count
+    messages.append(message)
+  }
+
+  private func isKnown(_ message: SentMessage, _ place: Int) {
+    guard let host = endpoints[message.to[place]]?.ref.host,
+      let waiting = message.waiting.firstIndex(where: { $0.host == host }), message.waiting[waiting].count > 0
+    else { return }
+    message.waiting[waiting].count -= 1
+    if message.waiting[waiting].count == 0 { endpoints[message.from]?.underway[host, default: 0] -= message.bytes }
+  }
+
+  // MARK: Receiving
+
+  func received(_ payload: [UInt8], from: EndpointID, to: [EndpointID], _ mode: Mode, at host: SimHost) {
+    guard let sender = endpoints[from] else {
+      check(.onlyTheReal, isMalicious.contains(true)) { "\(host.label) received a message of nobody" }
+      return
+    }
+    guard let number = Self.number(of: payload), messages.indices.contains(number) else {
+      return violate(.intact, "\(host.label) received what \(sender.label) never sent")
+    }
+    let message = messages[number]
+    check(.intact, message.from == from && message.sending.mode == mode) {
+      "\(host.label) received #\(number) as of \(sender.label), \(mode)"
+    }
+    check(.intact, payload.count == message.bytes && payload == Self.payload(number, bytes: message.bytes)) {
+      "\(host.label) received #\(number) changed"
+    }
+    for local in to {
+      guard let here = endpoints[local], here.isWatched else { continue }
+      guard let place = message.to.firstIndex(of: local) else {
+        violate(.onlyTheAddressed, "\(here.label) received #\(number) of \(sender.label), which is not for it")
+        continue
+      }
+      receive(message, number, place, here, sender, host)
+    }
+  }
+
+  private func receive(
+    _ message: SentMessage, _ number: Int, _ place: Int, _ here: EndpointRecord, _ sender: EndpointRecord, _ host: SimHost
+  ) {
+    let pair = here.pair(sender.id)
+    check(.connectedBeforeMessages, pair.state == .connected) {
+      "\(here.label) received #\(number) of \(sender.label), which is \(pair.state)"
+    }
+    guard message.sending.mode == .reliable else { return }
+    // A durable host that forgot what it had not stored may, and must, be told again.
+    check(.exactlyOnce, message.receivedIn[place] == 0 || isUnsettled[host.index]) {
+      "\(here.label) received #\(number) of \(sender.label) again"
+    }
+    check(.inOrder, number > pair.messageLast) {
+      "\(here.label) received #\(number) of \(sender.label) after #\(pair.messageLast)"
+    }
+    check(.fatesAreTrue, message.fates[place] != .undelivered || isUnsettled[message.host]) {
+      "\(here.label) received #\(number) of \(sender.label), which was told undelivered"
+    }
+    pair.messageLast = number
+    if message.receivedIn[place] == 0, message.fates[place] == nil { isKnown(message, place) }
+    message.receivedIn[place] = host.run
+    if host.plan.isDurable { unstored[host.index].append((number, place, .max)) }
+  }
+
+  // MARK: Storage
+
+  /// What was told before this batch is in it.
+  func persists(_ host: SimHost, _ batch: UInt64) {
+    batchLast[host.index] = batch
+    for place in unstored[host.index].indices where unstored[host.index][place].batch == .max {
+      unstored[host.index][place].batch = batch
+    }
+  }
+
+  func stored(_ host: SimHost, _ batch: UInt64) { unstored[host.index].removeAll { $0.batch <= batch } }
+
+  // MARK: Fates
+
+  func fate(_ id: MessageID, _ from: EndpointID, _ to: [EndpointID], _ fate: Fate, at host: SimHost) {
+    guard let number = sent[Told(endpoint: from, id: id)] else {
+      return violate(.fatesAreTrue, "\(host.label) tells the fate of a message that nobody sent")
+    }
+    let message = messages[number]
+    for recipient in to {
+      guard endpoints[recipient]?.isWatched ?? false else { continue }
+      guard let place = message.to.firstIndex(of: recipient) else {
+        violate(.fatesAreTrue, "\(label(from)) is told of #\(number) for \(label(recipient)), for which it was not")
+        continue
+      }
+      let sayings = "\(label(from)) is told that #\(number) for \(label(recipient)) is \(fate)"
+      check(.fatesAreTrue, message.fates[place] == nil) { sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")" }
+      switch fate {
+      case .undelivered:
+        check(.fatesAreTrue, message.receivedIn[place] == 0 || isUnsettled[message.host]) { sayings + ", and it was received" }
+      case .delivered:
+        check(.fatesAreTrue, message.sending.receipt) { sayings + ", and no receipt was asked for" }
+        let isPromised = message.receivedIn[place] != 0 || plan.hosts[endpoints[recipient]?.ref.host ?? 0].isDurable
+        check(.fatesAreTrue, isPromised) { sayings + ", and it was not received" }
+      case .unknown: break
+      }
+      if message.fates[place] == nil, message.receivedIn[place] == 0 { isKnown(message, place) }
+      message.fates[place] = fate
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import Engine
+import Wire
+
+/// Who is connected with whom, and who must never be.
+extension Model {
+  // MARK: What the programs do
+
+  func opened(_ id: EndpointID, by peer: SimPeer, _ settings: SessionSettings, at host: SimHost) {
+    groupLast += 1
+    let record = EndpointRecord(
+      id: id, ref: peer.ref, peer: peer.id, settings: settings, run: host.run, group: groupLast,
+      place: peer.endpoints.count - 1)
+    // In a crowd some are watched for all: the engine does not know which.
+    record.isWatched = host.peers.count <= 64 || peer.ref.peer % 500 == 0
+    check(.onlyTheReal, endpoints[id] == nil) { "\(peer.ref) was given an endpoint that another has" }
+    endpoints[id] = record
+    order.append(record)
+  }
+
+  func leaves(_ id: EndpointID) {
+    guard let record = endpoints[id] else { return }
+    record.leaves += 1
+    record.leftAt = now
+    record.isSeeking = false
+    record.joinedWith = []
+    record.removed = record.removed.filter { $0.value.isBan }
+    groupLast += 1
+    record.groupsBefore.append(record.group)
+    record.group = groupLast
+    for remote in record.pairOrder {
+      guard let pair = record.pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
+      pair.state = .leaving
+      pair.suspendedAt = nil
+    }
+  }
+
+  func closes(_ id: EndpointID) {
+    leaves(id)
+    endpoints[id]?.isOpen = false
+    endpoints[id]?.adhoc = nil
+  }
+
+  func startsAdhoc(_ id: EndpointID, _ type: Int) {
+    guard let record = endpoints[id] else { return }
+    record.adhoc = type
+    record.isSeeking = true
+    for other in order where other.adhoc == type && other !== record { mayMeet(record, other) }
+  }
+
+  func stopsAdhoc(_ id: EndpointID) { endpoints[id]?.adhoc = nil }
+
+  func removes(_ member: EndpointID, from id: EndpointID, ban: Bool) {
+    endpoints[id]?.removed[member] = EndpointRecord.Removal(isBan: ban, at: now)
+    endpoints[id]?.everRefused.insert(member)
+  }
+
+  func locks(_ id: EndpointID, _ locked: Bool) {
+    endpoints[id]?.lockedAt = locked ? now : nil
+    if locked { endpoints[id]?.everLocked = true }
+  }
+
+  func blocks(_ peer: PeerID, from id: EndpointID, _ blocked: Bool) {
+    if blocked {
+      endpoints[id]?.blocked.insert(peer)
+      endpoints[id]?.everBlocked.insert(peer)
+    } else {
+      endpoints[id]?.blocked.remove(peer)
+    }
+  }
+
+  /// Whether an endpoint's program banned or blocks a peer.
+  func refuses(_ peer: PeerID, at id: EndpointID) -> Bool {
+    guard let record = endpoints[id] else { return false }
+    return record.blocked.contains(peer) || record.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
+  }
+
+  func mayMeet(_ a: EndpointRecord, _ b: EndpointRecord) {
+    guard a.group != b.group else { return }
+    let (kept, gone) = (a.group, b.group)
+    for record in order {
+      if record.group == gone { record.group = kept }
+      for place in record.groupsBefore.indices where record.groupsBefore[place] == gone { record.groupsBefore[place] = kept }
+    }
+  }
+
+  private func couldMeet(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {
+    a.group == b.group || a.groupsBefore.contains(b.group) || b.groupsBefore.contains(a.group)
+      || a.groupsBefore.contains { b.groupsBefore.contains($0) }
+  }
+
+  // MARK: What is asked of the model
+
+  func connected(of id: EndpointID) -> [EndpointID] {
+    guard let record = endpoints[id] else { return [] }
+    return record.pairOrder.filter { record.pairs[$0]?.state == .connected }
+  }
+
+  func members(of id: EndpointID) -> [EndpointID] {
+    guard let record = endpoints[id] else { return [] }
+    return record.pairOrder.filter {
+      let state = record.pairs[$0]?.state
+      return state == .connected || state == .connecting
+    }
+  }
+
+  // MARK: What the engines tell
+
+  func told(_ view: MemberView, _ state: PairState, _ local: EndpointID, at host: SimHost) {
+    guard let here = endpoints[local], here.ref.host == host.index else {
+      return violate(.onlyTheReal, "\(host.label) tells an endpoint that it does not have")
+    }
+    guard here.isWatched else { return }
+    let there = isReal(view, here)
+    let pair = here.pair(view.endpoint)
+    func says() -> String { "\(here.label): \(label(view.endpoint)) is \(Self.words(state)) after \(pair.state)" }
+    switch state {
+    case .connecting:
+      check(.statesInOrder, pair.state != .connecting && pair.state != .connected) { says() }
+      if let there, pair.leavesTold == there.leaves, !there.isSeeking, now - there.leftAt > 0 {
+        violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
+      }
+      pair.state = .connecting
+    case .connected:
+      check(.statesInOrder, pair.state == .connecting) { says() }
+      if let there { mayConnect(here, there, pair) }
+      pair.state = .connected
+      pair.wasConnected = true
+      counts(here)
+    case .notConnected(let reason):
+      check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
+      if let there, pair.state == .connected { hasCause(here, there, reason) }
+      if let there, there.leaves > 0 { pair.leavesTold = there.leaves }
+      pair.state = .notConnected
+      pair.suspendedAt = nil
+      counts(here)
+    }
+    pair.since = now
+  }
+
+  func suspended(_ view: MemberView, _ on: Bool, _ local: EndpointID, at host: SimHost) {
+    guard let here = endpoints[local], here.isWatched else { return }
+    let pair = here.pair(view.endpoint)
+    check(.statesInOrder, pair.state == .connected && (pair.suspendedAt != nil) != on) {
+      "\(here.label): \(label(view.endpoint)) is \(on ? "suspended" : "back") while \(pair.state)"
+    }
+    pair.suspendedAt = on ? now : nil
+    if on, plan.isCalm { violate(.endsHaveCauses, "\(here.label): \(label(view.endpoint)) is suspended in calm") }
+  }
+
+  /// The endpoint in truth, nil where a malicious host made it up; what it claims of an honest one must be so.
+  private func isReal(_ view: MemberView, _ here: EndpointRecord) -> EndpointRecord? {
+    check(.onlyTheReal, view.endpoint != here.id) { "\(here.label) is told of itself" }
+    guard let place = peerPlaces[view.peer] else {
+      check(.onlyTheReal, isMalicious.contains(true)) { "\(here.label) is told of a peer that nobody carries" }
+      return nil
+    }
+    let carrier = peers[place].ref.host
+    check(.onlyTheReal, hostIDs[carrier] == view.host) {
+      "\(here.label) is told that \(view.host.text.prefix(6)) carries \(peers[place].ref)"
+    }
+    let there = endpoints[view.endpoint]
+    if isMalicious[carrier] { return nil }
+    check(.onlyTheReal, there?.peer == view.peer) { "\(here.label) is told of an endpoint that \(peers[place].ref) does not have" }
+    return there
+  }
+
+  private func mayConnect(_ here: EndpointRecord, _ there: EndpointRecord, _ pair: PairRecord) {
+    let pairing = "\(here.label) and \(there.label)"
+    let isAgreed: Bool
+    switch (here.settings.encryption, there.settings.encryption) {
+    case (.none, .required), (.required, .none): isAgreed = false
+    default: isAgreed = true
+    }
+    check(.encryptionIsAgreed, isAgreed) { "\(pairing) connect, though one requires encryption and the other has none" }
+    check(.onlyTheInvited, couldMeet(here, there)) { "\(pairing) connect, and no invitations join them" }
+    refuses(here, there, sinceAtLeast: 0)
+    // What the other side decided needs time to get here.
+    if !wereDisturbed(here.ref.host, there.ref.host, within: 10_000) { refuses(there, here, sinceAtLeast: 5_000_000_000) }
+    if let lockedAt = here.lockedAt, !pair.wasConnected, pair.since > lockedAt, !here.invitedAfterLock.contains(there.peer) {
+      violate(.refusedStaysRefused, "\(here.label) is locked and connects with \(there.label)")
+    }
+    for (asking, asked) in [(here, there), (there, here)] {
+      guard case .ask = asking.settings.trust, !isUnsettled[asking.ref.host] else { continue }
+      check(.trustIsAsked, asking.decided[asked.id] == true) {
+        "\(pairing) connect, and \(asking.label) has \(asking.decided[asked.id] == nil ? "not said" : "not said yes")"
+      }
+    }
+  }
+
+  private func refuses(_ here: EndpointRecord, _ there: EndpointRecord, sinceAtLeast: Int64) {
+    if let removal = here.removed[there.id], now - removal.at >= sinceAtLeast {
+      violate(.refusedStaysRefused, "\(here.label) and \(there.label) connect after \(here.label) \(removal.isBan ? "banned" : "removed") the other")
+    }
+    if sinceAtLeast == 0, here.blocked.contains(there.peer) {
+      violate(.refusedStaysRefused, "\(here.label) blocks \(there.label) and connects with it")
+    }
+  }
+
+  private func counts(_ here: EndpointRecord) {
+    let count = here.pairOrder.reduce(1) { $0 + (here.pairs[$1]?.state == .connected ? 1 : 0) }
+    if count <= Int(here.settings.peersMax) {
+      here.tooManySince = nil
+    } else if here.tooManySince == nil {
+      here.tooManySince = now
+    }
+  }
+
+  /// A pair that was connected ends for a reason that lies in the world or in what a program did.
+  private func hasCause(_ here: EndpointRecord, _ there: EndpointRecord, _ reason: Reason) {
+    guard !isUnsettled[here.ref.host], !isUnsettled[there.ref.host] else { return }
+    let end = "\(here.label): \(there.label) is not connected (\(reason))"
+    let wereApart = wereDisturbed(here.ref.host, there.ref.host, within: 25_000)
+    let someoneLeft = there.leaves > 0 && now - there.leftAt < 90_000_000_000 || here.leaves > 0 || !there.isOpen
+    let hasCause: Bool
+    switch reason {
+    case .left, .gone, .stopping: hasCause = someoneLeft || wereApart
+    case .lost, .unreachable: hasCause = wereApart
+    case .removed: hasCause = here.everRefused.contains(there.id) || there.everRefused.contains(here.id)
+    case .blocked: hasCause = here.everBlocked.contains(there.peer) || there.everBlocked.contains(here.peer)
+    case .slow: hasCause = wereApart || isBehind(here, there) || isBehind(there, here)
+    case .full:
+      hasCause = [here, there].contains { $0.settings.peersMax < 64 }
+    case .none, .already, .duplicate, .idle, .protocolViolation, .version, .mismatch: hasCause = false
+    default: hasCause = wereApart || someoneLeft
+    }
+    check(.endsHaveCauses, hasCause && !(plan.isCalm && !someoneLeft)) { end }
+  }
+
+  private func isBehind(_ from: EndpointRecord, _ to: EndpointRecord) -> Bool {
+    order.contains { $0.ref.host == from.ref.host && $0.underway[to.ref.host, default: 0] > 0 }
+  }
+}

@@ -1,0 +1,326 @@
+import Engine
+import Wire
+
+/// The reference model: what peers may and must observe, said without the engine's own state.
+///
+/// It sees what the programs call, what goes wrong in the world, and what the engines tell; it knows the truth of all
+/// hosts at once, which no host does. Dictionaries in here are only looked up: where order matters there is an array.
+final class Model {
+  let plan: Plan
+  var now: Int64 = 0
+  private(set) var violation: Violation?
+
+  // Who is there.
+  var peers: [SimPeer] = []
+  var peerPlaces: [PeerID: Int] = [:]
+  var hostIDs: [HostID] = []
+  var isMalicious: [Bool] = []
+  var isHostUp: [Bool] = []
+  var cameUpAt: [Int64] = []
+  /// Hosts that came up from an old backup, or whose key is on two hosts: what they promised cannot be held.
+  var isUnsettled: [Bool] = []
+
+  var endpoints: [EndpointID: EndpointRecord] = [:]
+  var order: [EndpointRecord] = []
+  var groupLast = 0
+
+  /// Until when something stood between two hosts, by `from * hosts + to`.
+  var disturbedUntil: [Int64]
+  var silentSince: [Int64]
+
+  var messages: [SentMessage] = []
+  var sent: [Told<MessageID>: Int] = [:]
+  /// What a durable host was told since its last stored batch, and would forget in a crash.
+  var unstored: [[(message: Int, place: Int, batch: UInt64)]]
+  var batchLast: [UInt64]
+
+  var invitations: [InvitationRecord] = []
+  var made: [OfHost<InvitationID>: Int] = [:]
+  var got: [OfHost<InvitationID>: Int] = [:]
+
+  /// Invitations that no program of the plan made, and that are over.
+  var overStrangers: Set<OfHost<InvitationID>> = []
+
+  var decisions: [OfHost<DecisionID>: DecisionRecord] = [:]
+  var decisionOrder: [OfHost<DecisionID>] = []
+  var codes: [CodeRecord] = []
+  var conflicts: Set<Int> = []
+  var refusedSends: [EndpointID: Int64] = [:]
+
+  var browsing: [Browsing] = []
+
+  struct Told<ID: Hashable>: Hashable {
+    var endpoint: EndpointID
+    var id: ID
+  }
+
+  struct OfHost<ID: Hashable>: Hashable {
+    var host: Int
+    var run: Int
+    var id: ID
+  }
+
+  init(plan: Plan) {
+    self.plan = plan
+    let count = plan.hosts.count
+    hostIDs = Array(repeating: HostID(ID128(high: 0, low: 0)), count: count)
+    isMalicious = plan.hosts.map { $0.malice != nil }
+    isHostUp = Array(repeating: false, count: count)
+    cameUpAt = Array(repeating: 0, count: count)
+    isUnsettled = Array(repeating: false, count: count)
+    disturbedUntil = Array(repeating: -1 << 60, count: count * count)
+    silentSince = Array(repeating: .max, count: count * count)
+    unstored = Array(repeating: [], count: count)
+    batchLast = Array(repeating: 0, count: count)
+    for (index, host) in plan.hosts.enumerated() {
+      if let twin = host.twinOf {
+        isUnsettled[index] = true
+        isUnsettled[twin] = true
+      }
+    }
+  }
+
+  func violate(_ rule: Rule, _ detail: String) {
+    guard violation == nil else { return }
+    violation = Violation(rule: rule, detail: detail, milliseconds: Int(now / 1_000_000))
+  }
+
+  func check(_ rule: Rule, _ holds: Bool, _ detail: () -> String) {
+    if !holds { violate(rule, detail()) }
+  }
+
+  // MARK: Hosts and peers
+
+  func know(_ peer: SimPeer, of host: SimHost) {
+    hostIDs[host.index] = host.id
+    peerPlaces[peer.id] = peers.count
+    peers.append(peer)
+  }
+
+  func cameUp(_ host: SimHost, from: Return) {
+    isHostUp[host.index] = true
+    cameUpAt[host.index] = now
+    batchLast[host.index] = 0
+    if from == .backup { isUnsettled[host.index] = true }
+    if from != .stored || !host.plan.isDurable { forget(host.index) }
+  }
+
+  func wentDown(_ host: SimHost) {
+    isHostUp[host.index] = false
+    for record in order where record.ref.host == host.index {
+      record.resetPairs()
+    }
+    browsing.removeAll { $0.host == host.index }
+    // What it had not stored it has not received.
+    for item in unstored[host.index] {
+      messages[item.message].receivedIn[item.place] = 0
+      messages[item.message].wasForgotten[item.place] = true
+    }
+    unstored[host.index] = []
+  }
+
+  /// A host came back with nothing: its endpoints are gone for good.
+  private func forget(_ host: Int) {
+    for record in order where record.ref.host == host && record.isOpen {
+      record.isOpen = false
+      record.isGone = true
+    }
+  }
+
+  func disturbed(_ from: Int, _ to: Int, until: Int64) {
+    let place = from * plan.hosts.count + to
+    disturbedUntil[place] = max(disturbedUntil[place], until)
+  }
+
+  /// Whether something stood between two hosts within the last so many milliseconds, either way.
+  func wereDisturbed(_ a: Int, _ b: Int, within milliseconds: Int) -> Bool {
+    let since = now - Int64(milliseconds) * 1_000_000
+    return disturbedUntil[a * plan.hosts.count + b] >= since || disturbedUntil[b * plan.hosts.count + a] >= since
+      || cameUpAt[a] >= since && cameUpAt[a] > 0 || cameUpAt[b] >= since && cameUpAt[b] > 0
+      || !isHostUp[a] || !isHostUp[b]
+  }
+
+  func goes(_ peer: SimPeer) {
+    for endpoint in peer.endpoints { closes(endpoint) }
+    browsing.removeAll { $0.peer == peer.id }
+    for number in invitations.indices where invitations[number].inviter == peer.ref { invitations[number].isExcused = true }
+  }
+
+  func woke(_ host: SimHost, times: Int) {
+    check(.timeMovesOn, times < 5_000) { "\(host.label) was woken \(times) times within a second" }
+  }
+
+  // MARK: Words
+
+  func label(_ peer: PeerID) -> String { peerPlaces[peer].map { peers[$0].ref.description } ?? "stranger \(peer.text.prefix(6))" }
+
+  func label(_ endpoint: EndpointID) -> String {
+    guard let record = endpoints[endpoint] else { return "stranger's \(endpoint.text.prefix(6))" }
+    return record.label
+  }
+
+  func describe(_ output: Output) -> String {
+    switch output {
+    case .found(let by, let type, let peer, _, _): "\(label(by)) found \(label(peer)) (\(type))"
+    case .updated(let by, let type, let peer, _, _): "\(label(by)) found anew \(label(peer)) (\(type))"
+    case .lost(let by, let type, let peer): "\(label(by)) lost \(label(peer)) (\(type))"
+    case .invitation(_, let from, _, let to, _, _, _): "\(label(to)) is invited by \(label(from))"
+    case .invitationEnded(let id, let reason): "invitation \(id.rawValue) ended: \(reason)"
+    case .member(let view, let state, let locals):
+      "\(words(locals)): \(label(view.endpoint)) is \(Self.words(state))"
+    case .suspended(let view, let on, let locals):
+      "\(words(locals)): \(label(view.endpoint)) is \(on ? "suspended" : "back")"
+    case .fate(let id, let from, let to, let fate):
+      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label)) is \(fate)"
+    case .writable(let endpoint): "\(label(endpoint)) can send again"
+    case .decision(_, let view, _, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
+    case .decisionEnded(let id): "decision \(id.rawValue) ended"
+    case .comparison(_, let local, let remote, let code): "\(label(local)) compares with \(label(remote)): \(code)"
+    case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
+    case .conflict: "is told that its key is in use elsewhere"
+    default: "\(output)"
+    }
+  }
+
+  func describe(message: [UInt8], from: EndpointID, to: Locals, _ mode: Mode) -> String {
+    let number = Self.number(of: message).map { "#\($0)" } ?? "(unreadable)"
+    return "\(words(to)): \(mode == .reliable ? "message" : "datagram") \(number) of \(label(from)), \(message.count) bytes"
+  }
+
+  private func words(_ locals: Locals) -> String {
+    let all = locals.all
+    return all.count > 4 ? "\(all.count) of its endpoints" : all.map(label).joined(separator: ", ")
+  }
+
+  static func words(_ state: PairState) -> String {
+    switch state {
+    case .connecting: "connecting"
+    case .connected: "connected"
+    case .notConnected(let reason): "not connected (\(reason))"
+    }
+  }
+
+  // MARK: What the engines tell
+
+  func observe(_ output: Output, at host: SimHost, _ world: World) {
+    switch output {
+    case .found(let by, let type, let peer, _, _): found(by, type, peer, at: host)
+    case .updated(let by, let type, let peer, _, _): updated(by, type, peer, at: host)
+    case .lost(let by, let type, let peer): lost(by, type, peer, at: host)
+    case .invitation(let id, let from, _, let to, _, let context, let expires):
+      invited(id, from, to, context, expires, at: host)
+    case .invitationEnded(let id, let reason): ended(id, reason, at: host)
+    case .member(let view, let state, let locals):
+      for local in locals.all { told(view, state, local, at: host) }
+      tellsMembers(locals, host)
+    case .suspended(let view, let on, let locals):
+      for local in locals.all { suspended(view, on, local, at: host) }
+    case .fate(let id, let from, let to, let fate): self.fate(id, from, to, fate, at: host)
+    case .writable(let endpoint): refusedSends[endpoint] = nil
+    case .decision(let id, let view, _, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)
+    case .decisionEnded(let id): decisionEnded(id, at: host)
+    case .comparison(_, let local, let remote, let code): compared(local, remote, code)
+    case .conflict: conflicts.insert(host.index)
+    default: break
+    }
+  }
+
+  /// After an output, the engine's own list must be what it told; outputs still to be drained may tell more.
+  private func tellsMembers(_ locals: Locals, _ host: SimHost) {
+    if let first = locals.all.first { endpoints[first]?.mustMatch = true }
+  }
+}
+
+/// An endpoint in truth: whose it is, what its program decided, and what it has been told.
+final class EndpointRecord {
+  let id: EndpointID
+  let ref: PeerRef
+  let peer: PeerID
+  let settings: SessionSettings
+  /// The run of the host in which it was opened.
+  let run: Int
+  var isOpen = true
+  /// Its host forgot it.
+  var isGone = false
+  var leaves = 0
+  var leftAt: Int64 = -1 << 60
+  /// It invited, accepted, or went into ad hoc mode since it last left.
+  var isSeeking = false
+  var adhoc: Int? { didSet { wasAdhoc = wasAdhoc || adhoc != nil } }
+  private(set) var wasAdhoc = false
+  var isWatched = true
+
+  // What its program decided.
+  var lockedAt: Int64?
+  var everLocked = false
+  var invitedAfterLock: Set<PeerID> = []
+  var blocked: Set<PeerID> = []
+  var everBlocked: Set<PeerID> = []
+  var removed: [EndpointID: Removal] = [:]
+  var decided: [EndpointID: Bool] = [:]
+  /// Removed, banned, or not trusted at some time.
+  var everRefused: Set<EndpointID> = []
+
+  struct Removal {
+    var isBan: Bool
+    var at: Int64
+  }
+
+  // Who could be with it: a label that invitations join, and those it had before it left.
+  var group: Int
+  var groupsBefore: [Int] = []
+  /// Those with whom it was told that an invitation came to a session.
+  var joinedWith: [EndpointID] = []
+
+  // What it was told.
+  var pairs: [EndpointID: PairRecord] = [:]
+  var pairOrder: [EndpointID] = []
+  var mustMatch = false
+  var tooManySince: Int64?
+  /// Reliable payload bytes that a host has neither received nor been given up on.
+  var underway: [Int: Int] = [:]
+
+  /// Ends of one peer beyond the first have their number in the label.
+  var label: String
+
+  init(id: EndpointID, ref: PeerRef, peer: PeerID, settings: SessionSettings, run: Int, group: Int, place: Int) {
+    self.id = id
+    self.ref = ref
+    self.peer = peer
+    self.settings = settings
+    self.run = run
+    self.group = group
+    label = place == 0 ? ref.description : "\(ref).e\(place)"
+  }
+
+  /// Stands through a restart with stored state.
+  var isKept: Bool { isOpen && !isGone }
+
+  func resetPairs() {
+    pairs = [:]
+    pairOrder = []
+    tooManySince = nil
+  }
+
+  func pair(_ remote: EndpointID) -> PairRecord {
+    if let known = pairs[remote] { return known }
+    let made = PairRecord()
+    pairs[remote] = made
+    pairOrder.append(remote)
+    return made
+  }
+}
+
+/// What one endpoint was told of another.
+final class PairRecord {
+  enum State { case none, connecting, connected, leaving, notConnected }
+
+  var state = State.none
+  var suspendedAt: Int64?
+  var wasConnected = false
+  var since: Int64 = 0
+  /// How often the other had left when this one was last told so.
+  var leavesTold = -1
+  /// The number of the last reliable message from it, by the run of this host.
+  var messageLast = -1
+}

@@ -1,0 +1,108 @@
+import Engine
+
+/// A whole run before it happens: who is there, what goes wrong, and what the programs of the peers do and when.
+///
+/// A seed and a scenario give one plan, and a plan gives one run; the shrinker leaves parts of a plan out.
+public struct Plan: Sendable {
+  public var scenario: Scenario
+  public var seed: UInt64
+  var hosts: [HostPlan] = []
+  public var faults = Faults()
+  var steps: [Step] = []
+  /// When the world heals, in milliseconds.
+  public var active = 40_000
+  /// How long the healed world then has.
+  public var settling = 45_000
+  /// The rules of calm: with nothing that could excuse it, nobody may ever be told notConnected.
+  public var isCalm = false
+  /// Which engine rule is switched off, for the canary.
+  var sabotage: Sabotage = []
+
+  init(_ scenario: Scenario, seed: UInt64) {
+    self.scenario = scenario
+    self.seed = seed
+  }
+}
+
+/// One host of a plan. Without peers it is not there.
+struct HostPlan: Sendable {
+  var peers: [PeerPlan] = []
+  var isDurable = false
+  var malice: Malice?
+  /// The number of another host whose key it has.
+  var twinOf: Int?
+  /// From which moment it runs, in milliseconds.
+  var start = 0
+  var settings = Settings()
+}
+
+/// One peer of a plan, and what its program answers when it is asked.
+struct PeerPlan: Sendable {
+  var endpoints: [SessionSettings] = [SessionSettings()]
+  var answer = Answering.accepts
+  /// Milliseconds until the program answers, at most.
+  var answerDelay = 200
+  /// Whether it says yes to a member that waits for a decision: per mille; the rest is no.
+  var trusts = 1_000
+  /// Whether it answers decisions at all.
+  var decides = true
+  var invitesWhomItFinds = false
+  var showsIdentity = false
+
+  enum Answering: Sendable { case accepts, declines, ignores, either }
+}
+
+/// A peer by host and place.
+struct PeerRef: Hashable, Sendable, CustomStringConvertible {
+  var host: Int
+  var peer = 0
+  var description: String { peer == 0 ? "h\(host)" : "h\(host).p\(peer)" }
+}
+
+/// Something that a plan makes happen.
+struct Step: Sendable {
+  /// Milliseconds.
+  var at: Int
+  var act: Act
+}
+
+enum Notice: Sendable { case both, first, second, neither }
+
+enum Return: Sendable { case fresh, stored, backup }
+
+enum Act: Sendable {
+  // A peer's program.
+  case advertise(PeerRef, type: Int, info: Int)
+  case stopAdvertising(PeerRef, type: Int)
+  case browse(PeerRef, type: Int)
+  case stopBrowsing(PeerRef, type: Int)
+  case invite(PeerRef, end: Int, PeerRef, type: Int, timeout: Int)
+  case cancel(PeerRef)
+  case adhoc(PeerRef, end: Int, type: Int)
+  case stopAdhoc(PeerRef, end: Int)
+  case leave(PeerRef, end: Int)
+  case close(PeerRef, end: Int)
+  case remove(PeerRef, end: Int, PeerRef, ban: Bool)
+  case lock(PeerRef, end: Int, Bool)
+  case block(PeerRef, end: Int, PeerRef, Bool)
+  case send(PeerRef, end: Int, Sending)
+  case compare(PeerRef, PeerRef)
+  case removePeer(PeerRef)
+  // The world.
+  case cut(Int, Int, milliseconds: Int, Notice)
+  case deafen(from: Int, to: Int, milliseconds: Int)
+  case partition([Int], milliseconds: Int)
+  case reset(Int, Int, Notice)
+  case hide(Int, from: Int, milliseconds: Int)
+  case crash(Int, back: Return, after: Int)
+  case backUp(Int)
+}
+
+struct Sending: Sendable {
+  var mode = Mode.reliable
+  var count = 1
+  var bytes = 24
+  /// How many of the connected members get it; 0: all, by `Recipients.all`.
+  var recipients = 0
+  var receipt = false
+}

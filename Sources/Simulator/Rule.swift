@@ -1,0 +1,62 @@
+/// What the model holds every run to; docs/simulation.md says each at length.
+public enum Rule: String, CaseIterable, Sendable {
+  // Pairs and members.
+  case statesInOrder = "states-in-order"
+  case membersAreWhatWasTold = "members-are-what-was-told"
+  case onlyTheReal = "only-the-real"
+  case onlyTheInvited = "only-the-invited"
+  case refusedStaysRefused = "refused-stays-refused"
+  case encryptionIsAgreed = "encryption-is-agreed"
+  case trustIsAsked = "trust-is-asked"
+  case neverTooMany = "never-too-many"
+  case theLeftStayAway = "the-left-stay-away"
+  case leavesAreTold = "leaves-are-told"
+  case endsHaveCauses = "ends-have-causes"
+  case silenceIsNoticed = "silence-is-noticed"
+  case suspensionEnds = "suspension-ends"
+  case everybodyMeets = "everybody-meets"
+  case bothOrNeither = "both-or-neither"
+  // Messages.
+  case connectedBeforeMessages = "connected-before-messages"
+  case exactlyOnce = "exactly-once"
+  case inOrder = "in-order"
+  case intact = "intact"
+  case onlyTheAddressed = "only-the-addressed"
+  case fatesAreTrue = "fates-are-true"
+  case everySendHasAFate = "every-send-has-a-fate"
+  case backlogIsBounded = "backlog-is-bounded"
+  case writableIsTold = "writable-is-told"
+  // Invitations, discovery, trust.
+  case invitationsEndOnce = "invitations-end-once"
+  case invitationsEndInTime = "invitations-end-in-time"
+  case foundThenLost = "found-then-lost"
+  case foundIsThere = "found-is-there"
+  case neverFindsItself = "never-finds-itself"
+  case decisionsEnd = "decisions-end"
+  case codesAgree = "codes-agree"
+  case conflictIsTold = "conflict-is-told"
+  // The engine as a machine.
+  case keysMakePeers = "keys-make-peers"
+  case callsThatMakeSenseWork = "calls-that-make-sense-work"
+  case bytesAreTaken = "bytes-are-taken"
+  case datagramsFit = "datagrams-fit"
+  case honestSpeakWell = "honest-speak-well"
+  case timeMovesOn = "time-moves-on"
+  case memoryIsBounded = "memory-is-bounded"
+  case neverTraps = "never-traps"
+}
+
+/// A rule that a run broke, where and when.
+public struct Violation: Hashable, Sendable, CustomStringConvertible {
+  public var rule: Rule
+  public var detail: String
+  public var milliseconds: Int
+
+  public init(rule: Rule, detail: String, milliseconds: Int) {
+    self.rule = rule
+    self.detail = detail
+    self.milliseconds = milliseconds
+  }
+
+  public var description: String { "\(rule.rawValue): \(detail), at \(milliseconds) ms" }
+}

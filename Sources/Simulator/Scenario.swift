@@ -1,0 +1,69 @@
+/// A kind of run; what exactly happens in one is drawn from its seed.
+public enum Scenario: String, CaseIterable, Sendable {
+  case pair
+  case adhoc
+  case mutualInvitation = "mutual-invitation"
+  case discovery
+  case answers
+  case groups
+  case merge
+  case sessions
+  case removal
+  case encryption
+  case trust
+  case codes
+  case full
+  case messages
+  case backlog
+  case unreliable
+  case churn
+  case partition
+  case silence
+  case slow
+  case restart
+  case backup
+  case conflict
+  case malicious
+  case large
+  case crowd5000
+
+  public var summary: String {
+    switch self {
+    case .pair: "two hosts find, invite, talk and leave, under faults"
+    case .adhoc: "2 to 30 hosts connect with no user action"
+    case .mutualInvitation: "two hosts invite each other at once, on a calm net: one connection, no disconnect"
+    case .discovery: "advertising and browsing that start, stop and change; hosts that die unseen"
+    case .answers: "invitations accepted, declined, ignored, cancelled, timed out"
+    case .groups: "three to eight hosts joined by invitations of any member"
+    case .merge: "groups that join each other"
+    case .sessions: "several sessions at once, several peers on a host"
+    case .removal: "members removed, banned, blocked, locked out; leaving and coming back"
+    case .encryption: "mixed encryption preferences"
+    case .trust: "members that wait for a decision: yes, no, no answer"
+    case .codes: "comparison codes"
+    case .full: "sessions with few places, and races for the last"
+    case .messages: "reliable messages: subsets, bursts, receipts, up to 1 MiB"
+    case .backlog: "senders faster than their links: full queues, slow hosts, writable again"
+    case .unreliable: "datagrams beside reliable traffic"
+    case .churn: "everything at once: cuts, crashes, leaving, joining, messages"
+    case .partition: "nets that split and heal"
+    case .silence: "cables cut for 2 s and 60 s, one way, noticed or not"
+    case .slow: "slow links and long ways"
+    case .restart: "hosts that crash and come back, with and without their stored state"
+    case .backup: "hosts restored from an old backup"
+    case .conflict: "one key on two hosts"
+    case .malicious: "one host that lies, forges, replays and floods"
+    case .large: "40 to 100 hosts in one session"
+    case .crowd5000: "one host that carries 5,000 peers"
+    }
+  }
+
+  /// Scenarios that 2,000 seeds take turns in; the two large ones run by name, and at their own rate.
+  public static let everyday = allCases.filter { $0 != .large && $0 != .crowd5000 }
+
+  public static func of(seed: UInt64) -> Scenario {
+    if seed % 1_999 == 1_998 { return .crowd5000 }
+    if seed % 50 == 49 { return .large }
+    return everyday[Int(seed % UInt64(everyday.count))]
+  }
+}

@@ -1,0 +1,88 @@
+import Engine
+import Wire
+
+/// What happened, in words where somebody will read them, and always as one number.
+struct Transcript {
+  let isRecording: Bool
+  private(set) var lines: [String] = []
+  private(set) var digest: UInt64 = 0
+
+  init(isRecording: Bool) { self.isRecording = isRecording }
+
+  mutating func add(_ time: Int64, _ host: Int?, _ text: () -> String) {
+    guard isRecording else { return }
+    let milliseconds = time / 1_000_000
+    let fraction = String(1_000 + milliseconds % 1_000).dropFirst()
+    let seconds = String(repeating: " ", count: max(0, 4 - String(milliseconds / 1_000).count)) + "\(milliseconds / 1_000)"
+    let who = host.map { "h\($0)" } ?? "--"
+    let column = who + String(repeating: " ", count: max(0, 4 - who.count))
+    lines.append("\(seconds).\(fraction)  \(column) \(text())")
+  }
+
+  private mutating func mix(_ value: UInt64) { digest = Random.mix(digest ^ value) &+ 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func mark(_ time: Int64, _ host: Int, _ output: Output) {
+    mix(UInt64(bitPattern: time))
+    mix(UInt64(host) << 8 | Self.kind(of: output))
+    switch output {
+    case .wantsToSend(let link): mix(link.rawValue)
+    case .dial(let dial, let host, _):
+      mix(dial.rawValue)
+      mix(host.raw.low)
+    case .close(let link, let reason): mix(link.rawValue << 8 | UInt64(reason.rawValue))
+    case .found(let by, _, let peer, _, _), .updated(let by, _, let peer, _, _), .lost(let by, _, let peer):
+      mix(by.raw.low)
+      mix(peer.raw.low)
+    case .member(let view, let state, let locals):
+      mix(view.endpoint.raw.low)
+      mix(Self.code(of: state))
+      for local in locals.all { mix(local.raw.low) }
+    case .message(let from, let locals, _, let bytes):
+      mix(from.raw.low)
+      mix(UInt64(bytes.count))
+      for local in locals.all { mix(local.raw.low) }
+    case .persist(let batch, let facts):
+      mix(batch)
+      mix(UInt64(facts.count))
+    default: break
+    }
+  }
+
+  private static func code(of state: PairState) -> UInt64 {
+    switch state {
+    case .connecting: 1
+    case .connected: 2
+    case .notConnected(let reason): 3 << 8 | UInt64(reason.rawValue)
+    }
+  }
+
+  private static func kind(of output: Output) -> UInt64 {
+    switch output {
+    case .publish: 1
+    case .withdraw: 2
+    case .look: 3
+    case .lookNoMore: 4
+    case .probe: 5
+    case .dial: 6
+    case .wantsToSend: 7
+    case .datagram: 8
+    case .close: 9
+    case .persist: 10
+    case .found: 11
+    case .updated: 12
+    case .lost: 13
+    case .invitation: 14
+    case .invitationEnded: 15
+    case .member: 16
+    case .suspended: 17
+    case .message: 18
+    case .fate: 19
+    case .writable: 20
+    case .decision: 21
+    case .decisionEnded: 22
+    case .comparison: 23
+    case .comparisonEnded: 24
+    case .conflict: 25
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Engine
+import Wire
+
+/// Discovery by level: what a host has been told of another is brought in line with what the other publishes,
+/// each time when something may have changed and the announcement has come through.
+extension World {
+  func publish(_ host: SimHost, _ peer: PeerID, _ type: ServiceType, _ name: DisplayName, _ info: DiscoveryInfo) {
+    let sighting = Sighting(
+      peer: peer, host: host.id, type: type, name: name, info: info, addresses: [Self.address(of: host.index)])
+    let record = SimHost.Record(sighting: sighting, run: host.run)
+    if let place = host.published.firstIndex(where: { $0.sighting.peer == peer && $0.sighting.type == type }) {
+      host.published[place] = record
+    } else {
+      host.published.append(record)
+    }
+    announce(host)
+  }
+
+  func withdraw(_ host: SimHost, _ peer: PeerID, _ type: ServiceType) {
+    host.published.removeAll { $0.sighting.peer == peer && $0.sighting.type == type }
+    announce(host)
+  }
+
+  func look(_ host: SimHost, _ type: ServiceType) {
+    if !host.looksFor.contains(type) { host.looksFor.append(type) }
+    for other in hosts { refresh(viewer: host.index, publisher: other.index) }
+  }
+
+  private func announce(_ host: SimHost) {
+    // Its own records come back to it too, as they do from a real daemon.
+    for viewer in hosts where !viewer.looksFor.isEmpty { refresh(viewer: viewer.index, publisher: host.index) }
+  }
+
+  func refresh(viewer: Int, publisher: Int) {
+    let delay = Int64(wires.below(faults.discoveryDelay + 1)) * 1_000_000 + 1_000_000
+    events.push(.discovery(viewer: viewer, publisher: publisher), at: now + delay)
+  }
+
+  func discover(viewer: SimHost, publisher: SimHost) {
+    guard viewer.isUp, viewer.isMalicious == false else { return }
+    let place = publisher.index * hosts.count + viewer.index
+    if publisher.isUp || publisher.isMalicious {
+      guard viewer.index == publisher.index || downUntil[place] <= now, hiddenUntil[place] <= now else { return }
+    }
+    let wanted = publisher.isUp || publisher.isMalicious
+      ? publisher.published.filter { viewer.looksFor.contains($0.sighting.type) } : []
+    let run = viewer.run
+    for seen in viewer.sightings[publisher.index]
+    where !wanted.contains(where: { $0.sighting.peer == seen.record.sighting.peer && $0.sighting.type == seen.record.sighting.type }) {
+      viewer.sightings[publisher.index].removeAll { $0.id == seen.id }
+      viewer.sightingOwners[seen.id] = nil
+      with(viewer.index, run) { host, engine in engine.sightingGone(seen.id, at: host.local(now)) }
+    }
+    for record in wanted {
+      let known = viewer.sightings[publisher.index].firstIndex {
+        $0.record.sighting.peer == record.sighting.peer && $0.record.sighting.type == record.sighting.type
+      }
+      let id: SightingID
+      if let known {
+        guard viewer.sightings[publisher.index][known].record != record else { continue }
+        id = viewer.sightings[publisher.index][known].id
+        viewer.sightings[publisher.index][known].record = record
+      } else {
+        viewer.sightingLast += 1
+        id = SightingID(rawValue: viewer.sightingLast)
+        viewer.sightings[publisher.index].append(SimHost.Seen(id: id, record: record))
+        viewer.sightingOwners[id] = publisher.index
+      }
+      with(viewer.index, run) { host, engine in engine.sighted(id, record.sighting, at: host.local(now)) }
+    }
+  }
+
+  // MARK: Probes
+
+  func probe(_ host: SimHost, _ id: SightingID) {
+    guard let target = host.sightingOwners[id], !wires.chance(perMille: faults.probeLoss) else { return }
+    guard isUp(from: host.index, to: target) else { return }
+    let time = Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
+    events.push(.probe(host: host.index, run: host.run, id), at: now + time)
+  }
+
+  func probeArrives(from host: Int, _ run: Int, _ id: SightingID) {
+    guard let target = hosts[host].sightingOwners[id], hosts[target].isUp || hosts[target].isMalicious else { return }
+    guard isUp(from: target, to: host), !wires.chance(perMille: faults.probeLoss) else { return }
+    events.push(.probed(host: host, run: run, id), at: now + Int64(faults.latencyMin) * 1_000_000 + 20_000)
+  }
+}

@@ -1,0 +1,70 @@
+import Engine
+import Wire
+
+/// The programs of the peers: what they answer when something is told or asked.
+enum Reaction {
+  case accept(InvitationID, PeerRef)
+  case decline(InvitationID)
+  case decide(DecisionID, Bool)
+  case invite(PeerRef, PeerID, type: Int)
+}
+
+extension World {
+  private func later(_ host: SimHost, _ delayMax: Int, _ reaction: Reaction) {
+    let delay = Int64(programs.below(delayMax * 1_000 + 1)) * 1_000
+    events.push(.program(host: host.index, run: host.run, reaction), at: now + delay)
+  }
+
+  /// What a program does with what it is told.
+  func program(_ output: Output, _ host: SimHost) {
+    switch output {
+    case .invitation(let id, _, _, let to, _, _, _):
+      guard let peer = host.peers.first(where: { $0.id == to }) else { return }
+      switch peer.plan.answer {
+      case .accepts: later(host, peer.plan.answerDelay, .accept(id, peer.ref))
+      case .declines: later(host, peer.plan.answerDelay, .decline(id))
+      case .either: later(host, peer.plan.answerDelay, programs.flip() ? .accept(id, peer.ref) : .decline(id))
+      case .ignores: break
+      }
+    case .invitationEnded(let id, _):
+      for peer in host.peers where peer.made.contains(id) { peer.made.removeAll { $0 == id } }
+    case .decision(let id, _, _, let endpoint, _):
+      guard let record = model.endpoints[endpoint], let peer = peer(record.ref), peer.plan.decides else { return }
+      later(host, peer.plan.answerDelay, .decide(id, programs.chance(perMille: peer.plan.trusts)))
+    case .found(let by, let type, let found, _, _):
+      guard let peer = host.peers.first(where: { $0.id == by }), peer.plan.invitesWhomItFinds else { return }
+      guard let number = Self.types.firstIndex(of: type) else { return }
+      later(host, 50, .invite(peer.ref, found, type: number))
+    default: break
+    }
+  }
+
+  func react(_ reaction: Reaction, _ host: SimHost, _ engine: Engine) {
+    switch reaction {
+    case .accept(let id, let ref):
+      let peer = host.peers[ref.peer]
+      guard peer.isThere, let endpoint = peer.endpoints.first(where: { model.endpoints[$0]?.isOpen ?? false }) else { return }
+      guard model.isPending(id, at: host) else { return }
+      // Told before the call: what follows from it may be put out at once.
+      model.accepts(id, with: endpoint, at: host)
+      do {
+        try engine.accept(id, with: endpoint, at: host.local(now))
+        say(host, "\(ref) accepts")
+      } catch {
+        say(host, "\(ref) cannot accept: \(error)")
+      }
+    case .decline(let id):
+      guard model.isPending(id, at: host) else { return }
+      say(host, "declines")
+      try? engine.decline(id, at: host.local(now))
+    case .decide(let id, let admit):
+      guard model.decides(id, admit, at: host) else { return }
+      say(host, admit ? "says yes" : "says no")
+      try? engine.decide(id, admit, at: host.local(now))
+    case .invite(let ref, let guest, let type):
+      let peer = host.peers[ref.peer]
+      guard peer.isThere, let endpoint = peer.endpoints.first else { return }
+      invite(guest, type, 20_000, peer, endpoint, host, engine)
+    }
+  }
+}

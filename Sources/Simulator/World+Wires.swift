@@ -1,0 +1,359 @@
+import Engine
+import Wire
+
+/// A pipe between two hosts, and room for datagrams beside it.
+final class Link {
+  let index: Int
+  let exporter: Digest
+  let latency: Int64
+  /// Bytes each second; 0 is without limit.
+  let bandwidth: Int64
+  let datagramBytesMax: Int
+  /// The dialling host first.
+  var ends: [End]
+
+  struct End {
+    var host: Int
+    var run: Int
+    /// Its host has been told that it is open, and not that it is closed, nor closed it.
+    var isOpen = false
+    /// Its host has closed it: what `fill` still gives goes out, then the end.
+    var isClosing = false
+    var hasEnded = false
+    var wants = false
+    /// Bytes that have left this end and not come to the other.
+    var underway = 0
+    /// It closes because of what the other host said; in its words where they are seen.
+    var blame: String?
+    var freeAt: Int64 = 0
+    var arrivalLast: Int64 = 0
+    /// Bytes that came here and that the engine has not taken yet.
+    var rest: [UInt8] = []
+  }
+
+  var id: LinkID { LinkID(rawValue: UInt64(index + 1)) }
+
+  init(index: Int, exporter: Digest, latency: Int64, bandwidth: Int64, datagramBytesMax: Int, ends: [End]) {
+    self.index = index
+    self.exporter = exporter
+    self.latency = latency
+    self.bandwidth = bandwidth
+    self.datagramBytesMax = datagramBytesMax
+    self.ends = ends
+  }
+}
+
+extension World {
+  static func address(of host: Int) -> Address { try! Address(text: "sim:\(host)") }
+
+  static func host(at address: Address) -> Int? {
+    let text = address.description
+    return text.hasPrefix("sim:") ? Int(text.dropFirst(4)) : nil
+  }
+
+  func isUp(from: Int, to: Int) -> Bool { downUntil[from * hosts.count + to] <= now }
+
+  // MARK: Dialling
+
+  func dial(_ host: SimHost, _ dial: DialID, _ wanted: HostID, _ address: Address) {
+    let fails: Int64
+    if let target = Self.host(at: address), hosts.indices.contains(target), target != host.index {
+      let canReach = isUp(from: host.index, to: target) && isUp(from: target, to: host.index)
+      if canReach, hosts[target].isUp || hosts[target].isMalicious, !wires.chance(perMille: faults.dialFailure) {
+        transcript.add(now, host.index) { "dials h\(target)" }
+        return connect(host.index, target, dial)
+      }
+      fails = canReach ? 2_000_000 : Int64(faults.dialTimeout) * 1_000_000
+    } else {
+      fails = 1_000_000
+    }
+    events.push(.dialFailed(host: host.index, run: host.run, dial), at: now + fails)
+  }
+
+  func connect(_ from: Int, _ to: Int, _ dial: DialID?) {
+    let latency = Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
+    let bandwidth = wires.chance(perMille: faults.slowLinks) ? faults.slowBandwidth : faults.bandwidth
+    let link = Link(
+      index: links.count, exporter: Digest(Bytes32(wires.next(), wires.next(), wires.next(), wires.next())),
+      latency: latency, bandwidth: Int64(bandwidth), datagramBytesMax: faults.datagramBytesMax,
+      ends: [Link.End(host: from, run: hosts[from].run), Link.End(host: to, run: hosts[to].run)])
+    links.append(link)
+    // The accepting side is done half a round trip after the dialling one, or a little before.
+    let done = now + 3 * latency
+    let accepted = wires.flip() ? done + latency : done - latency / 2
+    events.push(.opened(link: link.index, side: 0, dial), at: done)
+    events.push(.opened(link: link.index, side: 1, nil), at: accepted)
+    for side in 0...1 { link.ends[side].arrivalLast = side == 0 ? accepted : done }
+  }
+
+  func open(_ link: Link, _ side: Int, _ dial: DialID?) {
+    let end = link.ends[side]
+    let other = link.ends[1 - side]
+    let host = hosts[end.host]
+    guard host.run == end.run, host.isUp || host.isMalicious, !end.hasEnded else { return }
+    guard isUp(from: other.host, to: end.host) else {
+      // The last flight of the handshake is lost: this side gives up.
+      if let dial { events.push(.dialFailed(host: end.host, run: end.run, dial), at: now + Int64(faults.dialTimeout) * 1_000_000) }
+      return
+    }
+    if dial == nil, other.hasEnded || link.ends[1 - side].isClosing && !other.isOpen { return }
+    link.ends[side].isOpen = true
+    tally.links += dial == nil ? 0 : 1
+    if host.isMalicious { return maliciousOpened(host, link, side) }
+    with(end.host, end.run) { host, engine in
+      engine.linkOpened(
+        link.id, to: hosts[other.host].key, exporter: link.exporter, dial: dial,
+        datagramBytesMax: link.datagramBytesMax, at: host.local(now))
+    }
+  }
+
+  // MARK: Bytes
+
+  private func place(of host: SimHost, _ id: LinkID) -> (Link, Int)? {
+    let index = Int(id.rawValue) - 1
+    guard links.indices.contains(index) else { return nil }
+    let link = links[index]
+    for side in 0...1 where link.ends[side].host == host.index && link.ends[side].run == host.run { return (link, side) }
+    return nil
+  }
+
+  func wantsToSend(_ host: SimHost, _ id: LinkID) {
+    guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
+    link.ends[side].wants = true
+    if !host.pumps.contains(link.index) { host.pumps.append(link.index) }
+  }
+
+  func pump(_ link: Link, _ host: SimHost, _ engine: Engine) {
+    guard let (_, side) = place(of: host, link.id), link.ends[side].isOpen || link.ends[side].isClosing else { return }
+    let most = faults.socketBytesMax
+    while link.ends[side].wants {
+      let room = min(most - link.ends[side].underway, scratch.count)
+      guard room * 4 >= most else { return }
+      var out = OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(rebasing: scratch[..<room]), initializedCount: 0)
+      engine.fill(&out, for: link.id, at: host.local(now))
+      let count = out.finalize(for: UnsafeMutableRawBufferPointer(rebasing: scratch[..<room]))
+      guard count > 0 else {
+        link.ends[side].wants = false
+        break
+      }
+      let bytes = Array(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+      if link.ends[side].blame != nil, let bye = Self.byes(in: bytes).last { link.ends[side].blame = "(\(bye.reason)): \(bye.detail)" }
+      transmit(bytes, link, side)
+    }
+    guard link.ends[side].isClosing else { return }
+    sendEnd(link, side)
+    if let blame = link.ends[side].blame {
+      model.violate(.honestSpeakWell, "\(host.label) closes its link to h\(link.ends[1 - side].host) \(blame)")
+    }
+  }
+
+  /// Sends bytes from one side, cut anywhere.
+  func transmit(_ bytes: [UInt8], _ link: Link, _ side: Int) {
+    link.ends[side].underway += bytes.count
+    tally.bytes += bytes.count
+    // A large write is cut in few places, else a run would be nothing but pieces.
+    let pieceMax = max(faults.chunkBytesMax, bytes.count / 8)
+    var start = 0
+    while start < bytes.count {
+      let left = bytes.count - start
+      let size = left <= pieceMax && faults.chunkBytesMax >= 65_536 ? left : 1 + wires.below(min(left, pieceMax))
+      let piece = size == bytes.count ? bytes : Array(bytes[start..<(start + size)])
+      events.push(.chunk(link: link.index, side: 1 - side, bytes: piece), at: arrival(of: size, link, side))
+      start += size
+    }
+  }
+
+  private func arrival(of size: Int, _ link: Link, _ side: Int) -> Int64 {
+    let gone = max(now, link.ends[side].freeAt)
+    link.ends[side].freeAt = link.bandwidth > 0 ? gone + Int64(size) * 1_000_000_000 / link.bandwidth : gone
+    let jitter = Int64(wires.below(faults.jitter * 1_000 + 1)) * 1_000
+    let time = max(link.ends[side].freeAt + link.latency + jitter, link.ends[side].arrivalLast)
+    link.ends[side].arrivalLast = time
+    return time
+  }
+
+  private func sendEnd(_ link: Link, _ side: Int) {
+    guard !link.ends[side].hasEnded else { return }
+    link.ends[side].hasEnded = true
+    link.ends[side].isOpen = false
+    events.push(.end(link: link.index, side: 1 - side), at: arrival(of: 1, link, side))
+  }
+
+  /// A pipe holds what comes while its way is down, and sends it on when the way is back.
+  private func holds(_ link: Link, _ side: Int, _ event: Event) -> Bool {
+    let from = link.ends[1 - side].host
+    let until = downUntil[from * hosts.count + link.ends[side].host]
+    guard until > now else { return false }
+    let again = max(until + 200_000_000, link.ends[1 - side].arrivalLast)
+    link.ends[1 - side].arrivalLast = again
+    events.push(event, at: again)
+    return true
+  }
+
+  func arrive(_ bytes: [UInt8], _ link: Link, _ side: Int) {
+    if holds(link, side, .chunk(link: link.index, side: side, bytes: bytes)) { return }
+    let end = link.ends[side]
+    link.ends[1 - side].underway -= bytes.count
+    if end.isOpen, hosts[end.host].isMalicious {
+      maliciousReceived(bytes, hosts[end.host], link, side)
+    } else if end.isOpen {
+      with(end.host, end.run) { host, engine in take(bytes, host, engine, link, side) }
+    }
+    let sender = link.ends[1 - side]
+    guard sender.wants, sender.isOpen || sender.isClosing, !hosts[sender.host].isMalicious else { return }
+    with(sender.host, sender.run) { host, _ in host.pumps.append(link.index) }
+  }
+
+  private func take(_ bytes: [UInt8], _ host: SimHost, _ engine: Engine, _ link: Link, _ side: Int) {
+    let held = link.ends[side].rest
+    let whole = held.isEmpty ? bytes : held + bytes
+    let taken = engine.received(whole.span.bytes, on: link.id, at: host.local(now))
+    model.check(.bytesAreTaken, (0...whole.count).contains(taken)) {
+      "\(host.label) took \(taken) of \(whole.count) bytes"
+    }
+    tally.frames += Self.frames(in: whole, upTo: taken)
+    link.ends[side].rest = taken == whole.count ? [] : Array(whole[min(max(taken, 0), whole.count)...])
+  }
+
+  private static func byes(in bytes: [UInt8]) -> [Bye] {
+    var byes: [Bye] = []
+    var offset = 0
+    let span = bytes.span.bytes
+    while offset < bytes.count, let head = try? FrameHead.next(in: span.extracting(offset..<bytes.count)) {
+      let body = (offset + head.body.lowerBound)..<(offset + head.body.upperBound)
+      if head.type == .bye, let bye = try? Bye(decoding: span.extracting(body)) { byes.append(bye) }
+      offset += head.end
+    }
+    return byes
+  }
+
+  private static func frames(in bytes: [UInt8], upTo end: Int) -> Int {
+    var count = 0
+    var offset = 0
+    while offset < end {
+      var length = 0
+      var shift = 0
+      while offset < end {
+        let byte = bytes[offset]
+        offset += 1
+        length |= Int(byte & 0x7f) << min(shift, 56)
+        shift += 7
+        if byte < 0x80 { break }
+      }
+      offset += length
+      count += 1
+    }
+    return count
+  }
+
+  func arriveEnd(_ link: Link, _ side: Int) {
+    if holds(link, side, .end(link: link.index, side: side)) { return }
+    lose(link, side)
+  }
+
+  /// One side is told that the link is gone.
+  func lose(_ link: Link, _ side: Int) {
+    let end = link.ends[side]
+    link.ends[side].hasEnded = true
+    guard end.isOpen else { return }
+    link.ends[side].isOpen = false
+    link.ends[side].rest = []
+    if hosts[end.host].isMalicious { return }
+    with(end.host, end.run) { host, engine in
+      transcript.add(now, host.index) { "link to h\(link.ends[1 - side].host) is gone" }
+      engine.linkClosed(link.id, at: host.local(now))
+    }
+  }
+
+  func closeLink(_ host: SimHost, _ id: LinkID, _ reason: Reason) {
+    guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
+    let other = hosts[link.ends[1 - side].host]
+    transcript.add(now, host.index) { "closes its link to \(other.label) (\(reason))" }
+    if [.protocolViolation, .version, .mismatch].contains(reason), !host.isMalicious, !other.isMalicious {
+      link.ends[side].blame = "(\(reason))"
+    }
+    link.ends[side].isOpen = false
+    link.ends[side].isClosing = true
+    link.ends[side].wants = true
+    link.ends[side].rest = []
+    if !host.pumps.contains(link.index) { host.pumps.append(link.index) }
+  }
+
+  // MARK: Datagrams
+
+  func sendDatagram(_ host: SimHost, _ id: LinkID, _ bytes: [UInt8]) {
+    guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
+    model.check(.datagramsFit, bytes.count <= link.datagramBytesMax) {
+      "\(host.label) sends a datagram of \(bytes.count) bytes where \(link.datagramBytesMax) fit"
+    }
+    tally.bytes += bytes.count
+    guard isUp(from: host.index, to: link.ends[1 - side].host) else { return }
+    for copy in 0..<(wires.chance(perMille: faults.datagramTwice) ? 2 : 1) {
+      if wires.chance(perMille: faults.datagramLoss) {
+        tally.faults += 1
+        continue
+      }
+      let late = wires.chance(perMille: faults.datagramLate) ? 50_000_000 : 0
+      let jitter = Int64(wires.below(faults.jitter * 1_000 + 1)) * 1_000
+      events.push(
+        .datagram(link: link.index, side: 1 - side, bytes: bytes),
+        at: now + link.latency + jitter + Int64(late + copy * 1_000_000))
+    }
+  }
+
+  func arriveDatagram(_ bytes: [UInt8], _ link: Link, _ side: Int) {
+    let end = link.ends[side]
+    guard end.isOpen, !hosts[end.host].isMalicious, isUp(from: link.ends[1 - side].host, to: end.host) else { return }
+    tally.frames += 1
+    with(end.host, end.run) { host, engine in
+      engine.receivedDatagram(bytes.span.bytes, on: link.id, at: host.local(now))
+    }
+  }
+
+  // MARK: Faults of the net
+
+  func bringDown(from: Int, to: Int, until: Int64) {
+    let place = from * hosts.count + to
+    downUntil[place] = max(downUntil[place], until)
+    model.disturbed(from, to, until: until)
+    events.push(.pathUp(from: from, to: to), at: until)
+  }
+
+  func pathIsUp(from: Int, to: Int) {
+    guard isUp(from: from, to: to) else { return }
+    refresh(viewer: to, publisher: from)
+  }
+
+  /// The medium itself notices that a cable is cut.
+  func resetLinks(_ a: Int, _ b: Int, _ notice: Notice) {
+    model.disturbed(a, b, until: now)
+    model.disturbed(b, a, until: now)
+    guard notice != .neither else { return }
+    for link in links {
+      for side in 0...1 where link.ends[side].host == a && link.ends[1 - side].host == b {
+        guard link.ends[side].isOpen || link.ends[1 - side].isOpen else { continue }
+        if notice != .second { lose(link, side) }
+        if notice != .first { lose(link, 1 - side) }
+      }
+    }
+  }
+
+  /// What the rest of the net sees of a host's death: nothing, or its operating system's last words.
+  func hostDied(_ host: SimHost) {
+    for other in hosts where other.index != host.index {
+      model.disturbed(host.index, other.index, until: now)
+      model.disturbed(other.index, host.index, until: now)
+      events.push(
+        .discovery(viewer: other.index, publisher: host.index), at: now + Int64(faults.recordLife) * 1_000_000)
+    }
+    // A killed process: the system closes its pipes. A power cut: silence.
+    let isQuiet = wires.flip()
+    for link in links {
+      for side in 0...1 where link.ends[side].host == host.index && link.ends[side].isOpen {
+        link.ends[side].isOpen = false
+        link.ends[side].hasEnded = true
+        if !isQuiet { events.push(.end(link: link.index, side: 1 - side), at: now + link.latency) }
+      }
+    }
+  }
+}

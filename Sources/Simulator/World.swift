@@ -1,0 +1,323 @@
+import Engine
+import Wire
+
+/// A world of hosts under one virtual clock. Everything that happens in it follows from its plan.
+final class World {
+  enum Event {
+    case start(host: Int)
+    case wake(host: Int, at: Int64)
+    case step(Int)
+    case chunk(link: Int, side: Int, bytes: [UInt8])
+    case end(link: Int, side: Int)
+    case opened(link: Int, side: Int, DialID?)
+    case dialFailed(host: Int, run: Int, DialID)
+    case datagram(link: Int, side: Int, bytes: [UInt8])
+    case discovery(viewer: Int, publisher: Int)
+    case probe(host: Int, run: Int, SightingID)
+    case probed(host: Int, run: Int, SightingID)
+    case written(host: Int, run: Int, batch: UInt64)
+    case program(host: Int, run: Int, Reaction)
+    case restart(host: Int, Return)
+    case pathUp(from: Int, to: Int)
+    case check(Check)
+    case malice(host: Int)
+    case heal
+  }
+
+  let plan: Plan
+  var faults: Faults
+  /// Chance by concern, so that one step less changes little elsewhere.
+  var wires: Random
+  var programs: Random
+  var disks: Random
+  let ring = KeyRing()
+  var hosts: [SimHost] = []
+  var events = EventQueue<Event>()
+  var now: Int64 = 0
+  var links: [Link] = []
+  /// Until when the way from one host to another is down, by `from * hosts.count + to`.
+  var downUntil: [Int64]
+  var hiddenUntil: [Int64]
+  let model: Model
+  var transcript: Transcript
+  var tally = Tally()
+  var isHealed = false
+  var hostsByID: [HostID: Int] = [:]
+  let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+
+  init(_ plan: Plan, recording: Bool = false) {
+    self.plan = plan
+    faults = plan.faults
+    wires = Random(seed: plan.seed, stream: 1)
+    programs = Random(seed: plan.seed, stream: 2)
+    disks = Random(seed: plan.seed, stream: 3)
+    let count = plan.hosts.count
+    downUntil = Array(repeating: 0, count: count * count)
+    hiddenUntil = downUntil
+    model = Model(plan: plan)
+    transcript = Transcript(isRecording: recording)
+    build()
+  }
+
+  deinit { scratch.deallocate() }
+
+  private func build() {
+    for (index, hostPlan) in plan.hosts.enumerated() {
+      // A stream for each host: where the shrinker leaves one out, the others keep their keys.
+      var random = Random(seed: plan.seed, stream: UInt64(100_000 + index))
+      let crypto = ToyCrypto(ring: ring)
+      let key = hostPlan.twinOf.map { hosts[$0].key } ?? ring.makeKey(&random)
+      let host = SimHost(
+        index: index, plan: hostPlan, key: key, crypto: crypto,
+        origin: 1_000_000_000 * 1_000 + Int64(random.below(faults.skew + 1)) * 1_000_000,
+        drift: Int64(random.below(2 * faults.drift + 1) - faults.drift), hosts: plan.hosts.count)
+      for (place, peerPlan) in hostPlan.peers.enumerated() {
+        let ref = PeerRef(host: index, peer: place)
+        let key = ring.makeKey(&random)
+        crypto.own(key)
+        let id = PeerID(digest: crypto.hash(PeerID.preimage(of: key)))
+        let peer = SimPeer(ref: ref, plan: peerPlan, key: key, id: id, name: try! DisplayName(ref.description))
+        if peerPlan.showsIdentity {
+          let certificate = ring.makeIdentity(&random)
+          let identity = IdentityID(rawValue: UInt64(place + 1))
+          crypto.own(identity, certificate)
+          peer.identity = SecurityIdentity(id: identity, chain: [certificate])
+        }
+        host.peers.append(peer)
+        model.know(peer, of: host)
+      }
+      hosts.append(host)
+      if hostPlan.twinOf == nil { hostsByID[host.id] = index }
+      events.push(.start(host: index), at: Int64(hostPlan.start) * 1_000_000)
+    }
+    for (number, step) in plan.steps.enumerated() {
+      events.push(.step(number), at: Int64(step.at) * 1_000_000 + 1)
+    }
+    events.push(.heal, at: Int64(plan.active) * 1_000_000)
+    events.push(.check(.pulse), at: 1_000_000_000)
+  }
+
+  // MARK: Running
+
+  /// Plays the plan to its end, or to the first violation.
+  func run() -> Outcome {
+    let end = Int64(plan.active + plan.settling) * 1_000_000
+    while model.violation == nil, let (time, event) = events.pop() {
+      if time > end { break }
+      now = time
+      model.now = now
+      handle(event)
+    }
+    if model.violation == nil {
+      now = end
+      model.now = now
+      model.finish(self)
+    }
+    tally.milliseconds = Int(now / 1_000_000)
+    return Outcome(
+      seed: plan.seed, scenario: plan.scenario, violation: model.violation, tally: tally,
+      digest: transcript.digest, transcript: transcript.lines)
+  }
+
+  private func handle(_ event: Event) {
+    switch event {
+    case .start(let host): start(hosts[host], from: .fresh)
+    case .wake(let index, let at): wake(hosts[index], at)
+    case .step(let number): perform(plan.steps[number].act)
+    case .chunk(let link, let side, let bytes): arrive(bytes, links[link], side)
+    case .end(let link, let side): arriveEnd(links[link], side)
+    case .opened(let link, let side, let dial): open(links[link], side, dial)
+    case .dialFailed(let host, let run, let dial):
+      with(host, run) { host, engine in
+        transcript.add(now, host.index) { "dial failed" }
+        engine.dialFailed(dial, at: host.local(now))
+      }
+    case .datagram(let link, let side, let bytes): arriveDatagram(bytes, links[link], side)
+    case .discovery(let viewer, let publisher): discover(viewer: hosts[viewer], publisher: hosts[publisher])
+    case .probe(let host, let run, let id): probeArrives(from: host, run, id)
+    case .probed(let host, let run, let id):
+      with(host, run) { host, engine in engine.probeAnswered(id, at: host.local(now)) }
+    case .written(let host, let run, let batch): written(host, run, batch)
+    case .program(let host, let run, let reaction):
+      with(host, run) { host, engine in react(reaction, host, engine) }
+    case .restart(let host, let from): start(hosts[host], from: from)
+    case .pathUp(let from, let to): pathIsUp(from: from, to: to)
+    case .check(let check): perform(check)
+    case .malice(let host): act(maliciously: hosts[host])
+    case .heal: heal()
+    }
+  }
+
+  /// One change of an engine that still runs, and all that follows from it.
+  func with(_ index: Int, _ run: Int, _ body: (SimHost, Engine) -> Void) {
+    let host = hosts[index]
+    guard host.run == run, let engine = host.engine else { return }
+    body(host, engine)
+    settle(host)
+  }
+
+  /// Drains an engine: its outputs, the bytes it wants to send, then its next deadline.
+  func settle(_ host: SimHost) {
+    guard let engine = host.engine else { return }
+    drain(host, engine)
+    while !host.pumps.isEmpty, host.engine != nil {
+      pump(links[host.pumps.removeFirst()], host, engine)
+      drain(host, engine)
+    }
+    guard host.engine != nil, let deadline = engine.nextDeadline else { return }
+    let at = max(host.world(deadline), now)
+    if at < host.wakeAt {
+      host.wakeAt = at
+      if at < .max { events.push(.wake(host: host.index, at: at), at: at) }
+    }
+  }
+
+  private func drain(_ host: SimHost, _ engine: Engine) {
+    while let output = engine.nextOutput() {
+      tally.outputs += 1
+      handle(output, host, engine)
+    }
+  }
+
+  private func wake(_ host: SimHost, _ at: Int64) {
+    guard let engine = host.engine, host.wakeAt == at else { return }
+    host.wakeAt = .max
+    let second = now / 1_000_000_000
+    if second != host.second {
+      host.second = second
+      host.wakesThisSecond = 0
+    }
+    host.wakesThisSecond += 1
+    model.woke(host, times: host.wakesThisSecond)
+    engine.advance(to: host.local(now))
+    settle(host)
+    if let deadline = engine.nextDeadline, deadline <= host.local(now) {
+      host.stuck += 1
+      model.check(.timeMovesOn, host.stuck < 50) { "\(host.label) asks for a deadline that has passed" }
+    } else {
+      host.stuck = 0
+    }
+  }
+
+  // MARK: Hosts
+
+  func start(_ host: SimHost, from: Return) {
+    if host.isMalicious { return startMalice(host) }
+    guard !host.isUp, !host.peers.isEmpty else { return }
+    host.run += 1
+    switch from {
+    case .fresh: host.disk = [:]
+    case .stored: break
+    case .backup: host.disk = host.backup ?? host.disk
+    }
+    if !host.plan.isDurable { host.disk = [:] }
+    var settings = host.plan.settings
+    settings.addresses = [Self.address(of: host.index)]
+    settings.isDurable = host.plan.isDurable
+    var random = Random(seed: plan.seed, stream: UInt64(1_000 + host.index * 100 + host.run))
+    // A twin comes up later with the same key, so its incarnations lie above.
+    let incarnation = Incarnation(UInt64((host.plan.twinOf == nil ? 0 : 1_000) + host.run))
+    let engine = Engine(
+      host: host.key, incarnation: incarnation, settings: settings, crypto: host.crypto,
+      seed: Digest(Bytes32(random.next(), random.next(), random.next(), random.next())),
+      restoring: host.storedFacts, at: host.local(now))
+    engine.sabotage = plan.sabotage
+    host.engine = engine
+    host.wakeAt = .max
+    transcript.add(now, host.index) { "comes up, incarnation \(incarnation.rawValue), \(host.disk.count) facts" }
+    model.cameUp(host, from: from)
+    for other in hosts where other.index != host.index { refresh(viewer: other.index, publisher: host.index) }
+    for peer in host.peers { join(peer, host, engine) }
+    settle(host)
+  }
+
+  func stop(_ host: SimHost) {
+    guard host.isUp else { return }
+    transcript.add(now, host.index) { "crashes" }
+    host.engine = nil
+    host.pumps = []
+    host.unwritten = []
+    host.published = []
+    host.looksFor = []
+    host.sightings = Array(repeating: [], count: hosts.count)
+    host.sightingOwners = [:]
+    for peer in host.peers {
+      peer.isThere = false
+      peer.made = []
+    }
+    model.wentDown(host)
+    hostDied(host)
+  }
+
+  private func heal() {
+    isHealed = true
+    faults.jitter = 0
+    faults.dialFailure = 0
+    faults.datagramLoss = 0
+    faults.datagramTwice = 0
+    faults.datagramLate = 0
+    faults.probeLoss = 0
+    for index in downUntil.indices {
+      if downUntil[index] > now { events.push(.pathUp(from: index / hosts.count, to: index % hosts.count), at: now) }
+      downUntil[index] = now
+      hiddenUntil[index] = now
+    }
+    for host in hosts {
+      if !host.isUp { start(host, from: .stored) }
+      for other in hosts where other.index != host.index { refresh(viewer: other.index, publisher: host.index) }
+    }
+    transcript.add(now, nil) { "the world heals" }
+    model.healed(self)
+  }
+
+  // MARK: Disk
+
+  private func written(_ index: Int, _ run: Int, _ batch: UInt64) {
+    with(index, run) { host, engine in
+      guard let first = host.unwritten.first, first.batch == batch else { return }
+      host.unwritten.removeFirst()
+      for fact in first.facts { host.disk[fact.key] = fact.value }
+      model.stored(host, batch)
+      engine.persisted(batch, at: host.local(now))
+    }
+  }
+
+  private func store(_ host: SimHost, _ batch: UInt64, _ facts: [Fact]) {
+    host.unwritten.append((batch, facts))
+    let latest = host.diskFreeAt
+    let time = max(latest, now) + Int64(disks.below(faults.diskDelay + 1)) * 1_000_000 + 10_000
+    host.diskFreeAt = time
+    events.push(.written(host: host.index, run: host.run, batch: batch), at: time)
+  }
+
+  // MARK: Outputs
+
+  private func handle(_ output: Output, _ host: SimHost, _ engine: Engine) {
+    transcript.mark(now, host.index, output)
+    switch output {
+    case .publish(let peer, let type, let name, let info): publish(host, peer, type, name, info)
+    case .withdraw(let peer, let type): withdraw(host, peer, type)
+    case .look(let type): look(host, type)
+    case .lookNoMore(let type): host.looksFor.removeAll { $0 == type }
+    case .probe(let id): probe(host, id)
+    case .dial(let dial, let hostID, let address): self.dial(host, dial, hostID, address)
+    case .wantsToSend(let link): wantsToSend(host, link)
+    case .datagram(let link, let bytes): sendDatagram(host, link, engine.payload(bytes))
+    case .close(let link, let reason): closeLink(host, link, reason)
+    case .persist(let batch, let facts):
+      tally.batches += 1
+      model.persists(host, batch)
+      store(host, batch, facts)
+    case .found, .updated, .lost, .invitation, .invitationEnded, .member, .suspended, .fate, .writable, .decision,
+      .decisionEnded, .comparison, .comparisonEnded, .conflict:
+      transcript.add(now, host.index) { model.describe(output) }
+      model.observe(output, at: host, self)
+      program(output, host)
+    case .message(let from, let to, let mode, let bytes):
+      tally.messages += 1
+      let payload = engine.payload(bytes)
+      transcript.add(now, host.index) { model.describe(message: payload, from: from, to: to, mode) }
+      model.received(payload, from: from, to: to.all, mode, at: host)
+    }
+  }
+}
