@@ -104,10 +104,10 @@ extension Engine {
   }
 
   private func opened(_ bond: Bond) {
-    let isFirst = !bond.hasBeenOpen
     bond.hasBeenOpen = true
     ledger.touch(bond: bond.host.id)
-    if !isFirst { tellSuspended(bond, false) }
+    if bond.isSuspended { tellSuspended(bond, false) }
+    if !bond.members.isEmpty { bond.link?.gate.open() }
     bond.comparesRostersAt = now + settings.rosterInterval
     scheduleBond(bond)
     for presence in bond.host.presences.values { announce(presence) }
@@ -119,11 +119,12 @@ extension Engine {
   // MARK: Ending
 
   func suspend(_ bond: Bond) {
-    tellSuspended(bond, true)
+    if !bond.isSuspended { tellSuspended(bond, true) }
     timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
   }
 
   private func tellSuspended(_ bond: Bond, _ isSuspended: Bool) {
+    bond.isSuspended = isSuspended
     for presence in bond.host.presences.values {
       for member in presence.members.values {
         if let locals = presence.group.locals(in: member.connected) {

@@ -21,7 +21,6 @@ extension Engine {
     }
     let host = host(remote)
     host.key = key
-    host.dialFailures = 0
     open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
   }
 
@@ -46,6 +45,7 @@ extension Engine {
     enter(now)
     defer { settle() }
     guard let link = links[id] else { return bytes.byteCount }
+    heard(link)
     return receive(bytes, on: link)
   }
 
@@ -112,6 +112,7 @@ extension Engine {
   private func detach(_ link: Link, _ reason: Reason) {
     comparisonsLost(with: link)
     let host = link.host
+    if reason != .duplicate { note(link, wasUseful: now - link.opened >= Self.usefulMin) }
     if let bond = host.bond, bond.link === link {
       bond.link = nil
       bond.isOpen = false
@@ -121,6 +122,13 @@ extension Engine {
     }
     if reason != .idle, reason != .conflict { reach(host) }
   }
+
+  /// A host whose links end as soon as they begin is dialled less and less often.
+  private func note(_ link: Link, wasUseful: Bool) {
+    if wasUseful { link.host.dialFailures = 0 } else { dialFailed(link.host) }
+  }
+
+  private static let usefulMin: Duration = .seconds(2)
 
   // MARK: Liveness
 
@@ -161,7 +169,6 @@ extension Engine {
       while !link.isClosing {
         let rest = bytes.extracting(droppingFirst: consumed)
         guard let head = try next(in: rest, on: link) else { break }
-        heard(link)
         try link.gate.admit(head.type, bytes: head.end, at: now)
         try take(head.type, rest.extracting(head.body), from: link)
         consumed += head.end

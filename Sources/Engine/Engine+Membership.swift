@@ -131,7 +131,7 @@ extension Engine {
     let group = local.group
     var rest = entries[...]
     while !rest.isEmpty {
-      let batch = Array(rest.prefix(Limits.introductionEntriesMax))
+      let batch = Array(rest.prefix(Self.introducedMax))
       rest = rest.dropFirst(batch.count)
       let signed = Introduction.signedBytes(
         group: group.label, introducer: local.id, introducerIncarnation: local.incarnation, entries: batch)
@@ -141,6 +141,9 @@ extension Engine {
       for presence in presences { tell(introduction, to: presence, spread: spread) }
     }
   }
+
+  /// Few enough for a frame that may come before any peer was accepted.
+  private static let introducedMax = 24
 
   private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
     guard !presence.host.isSelf else { return }

@@ -184,11 +184,11 @@ extension Engine {
   private func fling(_ payload: RawSpan, _ share: Share, from local: LocalEndpoint) {
     guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }
     let audience = share.addressing.audience
-    let size = DatagramView.encodedSize(from: local.index, to: audience, payloadBytes: payload.byteCount)
+    let size = DatagramView.encodedSize(from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
     if size <= link.datagramBytesMax {
-      emit(.datagram(link.id, bytes: compose(size) { DatagramView.write(from: local.index, to: audience, payload: payload, into: &$0) }))
+      emit(.datagram(link.id, bytes: compose(size) { DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0) }))
     } else if link.lossySizes.count <= Self.lossyMax {
-      link.lossy.append(size) { DatagramView.write(from: local.index, to: audience, payload: payload, into: &$0) }
+      link.lossy.append(size) { DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0) }
       link.lossySizes.append(size)
       wake(link)
     }
@@ -208,7 +208,7 @@ extension Engine {
 
   func deliver(_ view: borrowing DatagramView, over bond: Bond) {
     for sender in bond.members[view.from] ?? [] {
-      guard let locals = recipients(view.audience, of: sender, seen: bond.journal.next) else { continue }
+      guard let locals = recipients(view.audience, of: sender, seen: view.seen) else { continue }
       emit(.message(from: sender.id, to: locals, .unreliable, bytes: keep(view.payload)))
     }
   }

@@ -39,6 +39,7 @@ extension Engine {
     let slot = SlotSet(local.slot)
     member.refused.subtract(slot)
     member.admits.subtract(slot)
+    member.unsettle(slot)
     member.admitted.subtract(slot)
     member.connectingUntil = until
     meet(member, slot)
@@ -67,12 +68,14 @@ extension Engine {
   /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
   func announce(_ presence: Presence) {
     guard let bond = presence.host.bond, bond.hasBeenOpen else { return }
-    for local in presence.group.allLocals where !presence.isAnnounced(local.slot) { announce(local, to: presence, bond) }
+    for local in presence.group.allLocals where presence.wantsAnnouncing(local.slot) {
+      announce(local, to: presence, bond)
+    }
   }
 
   /// Says it all again: the answers tell where both sides stand.
   func announceAnew(_ presence: Presence) {
-    presence.forgetAnnouncements()
+    presence.repeats = presence.group.localSlots
     announce(presence)
   }
 
@@ -90,7 +93,8 @@ extension Engine {
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
-    presence.setAnnounced(local.slot, announced)
+    if !presence.isAnnounced(local.slot) { presence.setAnnounced(local.slot, announced) }
+    presence.repeats.remove(local.slot)
     for member in admitted {
       member.settle(SlotSet(local.slot), at: announced)
       update(member)
@@ -273,6 +277,7 @@ extension Engine {
   func refuse(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
     member.refused.formUnion(slots)
     member.admits.subtract(slots)
+    member.unsettle(slots)
     tellNotConnected(member, slots, reason)
     if let index = member.index { say(reason, of: slots, about: member, index) }
   }
@@ -298,6 +303,7 @@ extension Engine {
         undeliver(to: [member], from: local, after: verdict.seen)
         member.admitted.subtract(slot)
         member.admits.subtract(slot)
+        member.unsettle(slot)
         member.refused.formUnion(slot)
         tellNotConnected(member, slot, verdict.reason)
       }

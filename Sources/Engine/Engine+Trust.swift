@@ -23,6 +23,9 @@ final class Comparison {
   var theirs: Digest?
   var isShown = false
 
+  /// Its number as this side says it.
+  var said: UInt64 { wireID << 1 | (isOurs ? 1 : 0) }
+
   init(
     id: ComparisonID, wireID: UInt64, isOurs: Bool, local: PeerID, remote: PeerID, host: RemoteHost, nonce: Digest,
     expires: Instant
@@ -193,29 +196,31 @@ extension Engine {
 
   private func commitment(of comparison: Comparison) -> CompareCommit {
     CompareCommit(
-      id: comparison.wireID, from: comparison.local, to: comparison.remote, commitment: commit(to: comparison.nonce))
+      id: comparison.said, from: comparison.local, to: comparison.remote, commitment: commit(to: comparison.nonce))
   }
 
-  private func comparison(_ wireID: UInt64, of host: RemoteHost) -> Comparison? {
-    comparisons.first { $0.wireID == wireID && $0.host === host }
+  /// On the wire a comparison has twice its number, and one more where the one who began it speaks.
+  private func comparison(_ said: UInt64, of host: RemoteHost) -> Comparison? {
+    comparisons.first { $0.wireID == said >> 1 && $0.isOurs == (said & 1 == 0) && $0.host === host }
   }
 
   func take(_ commit: CompareCommit, from link: Link) throws(Violation) {
     let host = link.host
-    if let comparison = comparison(commit.id, of: host), comparison.isOurs, comparison.remote == commit.from {
+    if commit.id & 1 == 0 {
+      guard let comparison = comparison(commit.id, of: host), comparison.remote == commit.from else { return }
       guard comparison.theirs == nil else { throw Violation(.protocolViolation, "a second commitment") }
       comparison.theirs = commit.commitment
-      return say(CompareReveal(id: commit.id, nonce: comparison.nonce), on: link)
+      return say(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link)
     }
     guard peers.contains(commit.to), host.proved[commit.from] != nil,
       comparisons.values.count(where: { $0.host === host }) < Self.comparisonsMax
-    else { return say(CompareEnd(id: commit.id, reason: .declined), on: link) }
+    else { return say(CompareEnd(id: commit.id ^ 1, reason: .declined), on: link) }
     if let own = comparisons.first(where: { $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil }) {
       // Both began: the lower peer's counts.
-      if own.local < own.remote { return say(CompareEnd(id: commit.id, reason: .duplicate), on: link) }
+      if own.local < own.remote { return say(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
       finish(own, .duplicate)
     }
-    let comparison = begin(wireID: commit.id, local: commit.to, remote: commit.from, host: host)
+    let comparison = begin(wireID: commit.id >> 1, local: commit.to, remote: commit.from, host: host)
     comparison.theirs = commit.commitment
     say(commitment(of: comparison), on: link)
   }
@@ -227,7 +232,7 @@ extension Engine {
       throw Violation(.protocolViolation, "a nonce that is not the one committed to")
     }
     comparison.isShown = true
-    if !comparison.isOurs { say(CompareReveal(id: reveal.id, nonce: comparison.nonce), on: link) }
+    if !comparison.isOurs { say(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link) }
     emit(
       .comparison(
         comparison.id, local: comparison.local, remote: comparison.remote,
@@ -253,7 +258,7 @@ extension Engine {
       throw EngineError(.unavailable, "the comparison has ended, or has no code yet")
     }
     if !matches, let link = openLink(to: comparison.host) {
-      say(CompareEnd(id: comparison.wireID, reason: .mismatch), on: link)
+      say(CompareEnd(id: comparison.said, reason: .mismatch), on: link)
     }
     finish(comparison, matches ? .none : .mismatch)
   }
@@ -278,7 +283,7 @@ extension Engine {
   func comparisonDue(_ id: ComparisonID) {
     guard let comparison = comparisons[id] else { return }
     guard comparison.expires <= now else { return timers.set(.comparison(id), comparison.expires) }
-    if let link = openLink(to: comparison.host) { say(CompareEnd(id: comparison.wireID, reason: .timedOut), on: link) }
+    if let link = openLink(to: comparison.host) { say(CompareEnd(id: comparison.said, reason: .timedOut), on: link) }
     finish(comparison, .timedOut)
   }
 }

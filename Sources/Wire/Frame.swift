@@ -76,11 +76,8 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   /// Whether it may come before a peer of its sender is accepted.
   public var isEarly: Bool {
     switch self {
-    case .hello, .attach, .ping, .pong, .bye, .browse, .browseEnd, .advertised, .withdrawn, .invite, .answer,
-      .confirm, .cancel, .join, .compareCommit, .compareReveal, .compareEnd, .identity:
-      true
-    case .ack, .leave, .verdict, .introduce, .message, .gone, .digest, .datagram:
-      false
+    case .message, .datagram: false
+    default: true
     }
   }
 }

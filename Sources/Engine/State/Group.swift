@@ -111,7 +111,11 @@ final class Presence {
     self.group = group
   }
 
+  /// Slots that are to be announced again, though the host knows of them.
+  var repeats = SlotSet()
+
   func isAnnounced(_ slot: Int) -> Bool { announcement(of: slot) != nil }
+  func wantsAnnouncing(_ slot: Int) -> Bool { !isAnnounced(slot) || repeats.contains(slot) }
 
   func announcement(of slot: Int) -> UInt64? {
     slot < announced.count && announced[slot] != 0 ? announced[slot] : nil
@@ -122,7 +126,10 @@ final class Presence {
     announced[slot] = ordinal ?? 0
   }
 
-  func forgetAnnouncements() { announced = [] }
+  func forgetAnnouncements() {
+    announced = []
+    repeats = SlotSet()
+  }
 
   func absorbAnnouncements(of other: Presence, offset: Int) {
     for (slot, ordinal) in other.announced.enumerated() where ordinal != 0 { setAnnounced(slot + offset, ordinal) }
@@ -130,6 +137,7 @@ final class Presence {
 
   func forget(slot: Int) {
     if slot < announced.count { announced[slot] = 0 }
+    repeats.remove(slot)
     if slot < addressings.count { addressings[slot] = nil }
   }
 
@@ -178,6 +186,7 @@ final class Member {
   private(set) var connected = SlotSet()
   /// Local slots whose admission has been told, with the ordinal of the record: until the other side is known to have
   /// read that far, it cannot mean them by "all".
+  private var told = SlotSet()
   private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
   private var cachedLocals: Locals?
 
@@ -204,6 +213,7 @@ final class Member {
     (admitted, refused) = (row.sets[3], row.sets[4])
     setConnected(row.sets[5])
     unsettled = row.unsettled.map { ($0.ordinal, $0.slots) }
+    told = admits
   }
 
   /// Forgets slots whose endpoints did not come back.
@@ -222,9 +232,21 @@ final class Member {
     presence.pairsChanged()
   }
 
-  func settle(_ slots: SlotSet, at ordinal: UInt64) { unsettled.append((ordinal, slots)) }
+  /// Their admission is told by this record, if it was not by an earlier one.
+  func settle(_ slots: SlotSet, at ordinal: UInt64) {
+    let news = slots.subtracting(told)
+    guard !news.isEmpty else { return }
+    told.formUnion(news)
+    unsettled.append((ordinal, news))
+    changed()
+  }
 
-  func clearUnsettled() { unsettled = [] }
+  func unsettle(_ slots: SlotSet) { told.subtract(slots) }
+
+  func clearUnsettled() {
+    unsettled = []
+    told = SlotSet()
+  }
 
   /// The connected locals as the other side saw them when it had read through `seen`.
   func connected(asSeenAt seen: UInt64) -> Locals? {
@@ -261,6 +283,7 @@ final class Member {
     admits.subtract(only)
     admitted.subtract(only)
     refused.subtract(only)
+    told.subtract(only)
     connecting.subtract(only)
     setConnected(connected.subtracting(only))
     shownChains[slot] = nil

@@ -99,6 +99,8 @@ final class Bond {
   var link: Link?
   var isOpen = false
   var hasBeenOpen = false
+  /// Whether its pairs have been told that their link is away.
+  var isSuspended = false
   var linkOrdinal: UInt32 = 0
   var heard: Instant
 
@@ -133,6 +135,7 @@ final class Bond {
     theirs = row.theirs
     linkOrdinal = row.linkOrdinal
     hasBeenOpen = true
+    isSuspended = true
     received = row.received
     stored = row.received
     lastStrand = row.lastStrand
