@@ -45,7 +45,8 @@ import Wire
     "P-ID-3 A text that no identifier gives is refused",
     arguments: [
       "", "aaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaaaaa", "AAAAAAAAAAAAAAAAAAAAAAAAAA",
-      "aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaaac", "aaaaaaaaaaaa1aaaaaaaaaaaaa", "éaaaaaaaaaaaaaaaaaaaaaaaa",
+      "aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaaac", "aaaaaaaaaaaa1aaaaaaaaaaaaa",
+      "éaaaaaaaaaaaaaaaaaaaaaaaa",
     ])
   func identifierTextRefused(_ text: String) {
     #expect(broken { _ = try GroupID(text: text) } == .identifierNotBase32(text))
@@ -90,7 +91,8 @@ import Wire
     #expect(old < EndpointIncarnation(host: Incarnation(1), count: 10))
   }
 
-  @Test("P-ADV-1 A service type of RFC 6335 is taken", arguments: ["a", "vic-chat", "1a", "a-1-b-2", "abcdefghijklmno"])
+  @Test(
+    "P-ADV-1 A service type of RFC 6335 is taken", arguments: ["a", "vic-chat", "1a", "a-1-b-2", "abcdefghijklmno"])
   func serviceType(_ text: String) throws {
     #expect(try ServiceType(text).text == text)
   }
