@@ -52,7 +52,7 @@ import Wire
     #expect(broken { _ = try GroupID(text: text) } == .identifierNotBase32(text))
   }
 
-  @Test("P-ID-5 A peer ID and a host ID are bound to a key by different labels")
+  @Test("A peer ID and a host ID are bound to a key by different labels")
   func preimages() {
     let key = Sample.key
     #expect(PeerID.preimage(of: key) == Array("vicinity peer v1".utf8) + [0] + key.bytes)
@@ -61,7 +61,7 @@ import Wire
     #expect(HostID(digest: Sample.digest).raw == Sample.id(0x80))
   }
 
-  @Test("P-ID-5 What is signed names its use, the keys and the incarnation")
+  @Test("What is signed names its use, the keys and the incarnation")
   func signedBytes() {
     let statement = Carrier.signedBytes(peer: Sample.key, host: Sample.bo.peer, incarnation: Incarnation(258))
     #expect(
