@@ -29,8 +29,8 @@ public struct DiscoveryInfo: Part {
   /// A sentence for the advertiser when this is large enough to cost it reach.
   public var warning: String? {
     guard byteCount > Limits.discoveryInfoBytesAdvised else { return nil }
-    return "The discovery info has \(byteCount) bytes; over \(Limits.discoveryInfoBytesAdvised) an announcement may need "
-      + "more than one packet, so peers are found later. Send what is large after connecting."
+    return "The discovery info has \(byteCount) bytes; over \(Limits.discoveryInfoBytesAdvised) an announcement may "
+      + "need more than one packet, so peers are found later. Send what is large after connecting."
   }
 
   private static func size(_ pair: (key: String, value: String)) -> Int {

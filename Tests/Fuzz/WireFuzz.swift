@@ -1,103 +1,106 @@
-// Compiled with the sources of Wire into one module by Tests/Fuzz/run: any bytes may be refused, none may trap, and
-// what decodes must encode to the same bytes.
+import Wire
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = unsafe [UInt8](UnsafeBufferPointer(start: start, count: count))
-  fuzzStream(input)
-  fuzzEveryKind(input)
+  let input = [UInt8](UnsafeBufferPointer(start: start, count: count))
+  WireFuzz.stream(input)
+  WireFuzz.everyKind(input)
   return 0
 }
 
-/// As a link reads: frame after frame, until more is needed or one is refused.
-private func fuzzStream(_ input: [UInt8]) {
-  var rest = input[...]
-  while true {
-    let bytes = Array(rest)
-    guard let head = try? FrameHead.next(in: unsafe bytes.span.bytes) else { return }
-    precondition(head.body.lowerBound >= 2 && head.end <= bytes.count, "a frame outside of its bytes")
-    if let recoded = try? recoded(head.type, Array(bytes[head.body])) {
-      precondition(recoded == Array(bytes[..<head.end]), "\(head.type) encodes to other bytes than it came from")
+/// Any bytes may be refused, none may trap, and what decodes must encode to the same bytes.
+private enum WireFuzz {
+  /// As a link reads: frame after frame, until more is needed or one is refused.
+  static func stream(_ input: [UInt8]) {
+    var rest = input[...]
+    while true {
+      let bytes = Array(rest)
+      guard let head = try? FrameHead.next(in: bytes.span.bytes) else { return }
+      precondition(head.body.lowerBound >= 2 && head.end <= bytes.count, "a frame outside of its bytes")
+      if let recoded = try? recoded(head.type, Array(bytes[head.body])) {
+        precondition(recoded == Array(bytes[..<head.end]), "\(head.type) encodes to other bytes than it came from")
+      }
+      rest = rest.dropFirst(head.end)
     }
-    rest = rest.dropFirst(head.end)
   }
-}
 
-/// The input as the body of a frame of every kind.
-private func fuzzEveryKind(_ input: [UInt8]) {
-  for type in FrameType.allCases {
-    guard let frame = try? recoded(type, input) else { continue }
-    guard input.count < Limits.frameLengthMax else { continue }
-    let head = try? FrameHead.next(in: unsafe frame.span.bytes)
-    precondition(head?.type == type && head?.end == frame.count, "\(type) encodes to no frame of its kind")
-    precondition(head.map { Array(frame[$0.body]) } == input, "\(type) encodes to other bytes than it came from")
+  /// The input as the body of a frame of every kind.
+  static func everyKind(_ input: [UInt8]) {
+    for type in FrameType.allCases {
+      guard let frame = try? recoded(type, input) else { continue }
+      guard input.count < Limits.frameLengthMax else { continue }
+      let head = try? FrameHead.next(in: frame.span.bytes)
+      precondition(head?.type == type && head?.end == frame.count, "\(type) encodes to no frame of its kind")
+      precondition(head.map { Array(frame[$0.body]) } == input, "\(type) encodes to other bytes than it came from")
+    }
   }
-}
 
-/// The frame that a body decodes to, encoded again.
-private func recoded(_ type: FrameType, _ body: [UInt8]) throws(WireError) -> [UInt8] {
-  switch type {
-  case .hello: try recoded(Hello.self, body)
-  case .attach: try recoded(Attach.self, body)
-  case .ping: try recoded(Ping.self, body)
-  case .pong: try recoded(Pong.self, body)
-  case .bye: try recoded(Bye.self, body)
-  case .ack: try recoded(Ack.self, body)
-  case .browse: try recoded(Browse.self, body)
-  case .browseEnd: try recoded(BrowseEnd.self, body)
-  case .advertised: try recoded(Advertised.self, body)
-  case .withdrawn: try recoded(Withdrawn.self, body)
-  case .invite: try recoded(Invite.self, body)
-  case .answer: try recoded(Answer.self, body)
-  case .confirm: try recoded(Confirm.self, body)
-  case .cancel: try recoded(Cancel.self, body)
-  case .join: try recoded(Join.self, body)
-  case .leave: try recoded(Leave.self, body)
-  case .verdict: try recoded(Verdict.self, body)
-  case .introduce: try recoded(Introduce.self, body)
-  case .moved: try recoded(Moved.self, body)
-  case .digest: try recoded(DigestFrame.self, body)
-  case .compareCommit: try recoded(CompareCommit.self, body)
-  case .compareReveal: try recoded(CompareReveal.self, body)
-  case .compareEnd: try recoded(CompareEnd.self, body)
-  case .identity: try recoded(IdentityFrame.self, body)
-  case .message: try recodedMessage(body)
-  case .datagram: try recodedDatagram(body)
+  /// The frame that a body decodes to, encoded again.
+  private static func recoded(_ type: FrameType, _ body: [UInt8]) throws(WireError) -> [UInt8] {
+    switch type {
+    case .hello: try recoded(Hello.self, body)
+    case .attach: try recoded(Attach.self, body)
+    case .ping: try recoded(Ping.self, body)
+    case .pong: try recoded(Pong.self, body)
+    case .bye: try recoded(Bye.self, body)
+    case .ack: try recoded(Ack.self, body)
+    case .browse: try recoded(Browse.self, body)
+    case .browseEnd: try recoded(BrowseEnd.self, body)
+    case .advertised: try recoded(Advertised.self, body)
+    case .withdrawn: try recoded(Withdrawn.self, body)
+    case .invite: try recoded(Invite.self, body)
+    case .answer: try recoded(Answer.self, body)
+    case .confirm: try recoded(Confirm.self, body)
+    case .cancel: try recoded(Cancel.self, body)
+    case .join: try recoded(Join.self, body)
+    case .leave: try recoded(Leave.self, body)
+    case .verdict: try recoded(Verdict.self, body)
+    case .introduce: try recoded(Introduce.self, body)
+    case .gone: try recoded(Gone.self, body)
+    case .digest: try recoded(RosterDigest.self, body)
+    case .compareCommit: try recoded(CompareCommit.self, body)
+    case .compareReveal: try recoded(CompareReveal.self, body)
+    case .compareEnd: try recoded(CompareEnd.self, body)
+    case .identity: try recoded(IdentityFrame.self, body)
+    case .message: try recodedMessage(body)
+    case .datagram: try recodedDatagram(body)
+    }
   }
-}
 
-private func recoded<F: Frame>(_ type: F.Type, _ body: [UInt8]) throws(WireError) -> [UInt8] {
-  let frame = try F(decoding: unsafe body.span.bytes)
-  let bytes = filled(frame.encodedSize) { frame.write(into: &$0) }
-  precondition(bytes == frame.encoded(), "the two ways to encode \(F.type) differ")
-  return bytes
-}
-
-private func recodedMessage(_ body: [UInt8]) throws(WireError) -> [UInt8] {
-  let view = try MessageView(decoding: unsafe body.span.bytes)
-  let (record, from, seen, to) = (view.record, view.from, view.seen, view.audience.owned)
-  let payload = [UInt8](view.payload)
-  return filled(MessageView.encodedSize(record: record, from: from, seen: seen, to: to, payloadBytes: payload.count)) {
-    MessageView.write(
-      record: record, from: from, seen: seen, to: to, payload: unsafe payload.span.bytes, into: &$0)
+  private static func recoded<F: Frame>(_ type: F.Type, _ body: [UInt8]) throws(WireError) -> [UInt8] {
+    let frame = try F(decoding: body.span.bytes)
+    let bytes = filled(frame.encodedSize) { frame.write(into: &$0) }
+    precondition(bytes == frame.encoded(), "the two ways to encode \(F.type) differ")
+    return bytes
   }
-}
 
-private func recodedDatagram(_ body: [UInt8]) throws(WireError) -> [UInt8] {
-  let view = try DatagramView(decoding: unsafe body.span.bytes)
-  let (from, to, payload) = (view.from, view.audience.owned, [UInt8](view.payload))
-  return filled(DatagramView.encodedSize(from: from, to: to, payloadBytes: payload.count)) {
-    DatagramView.write(from: from, to: to, payload: unsafe payload.span.bytes, into: &$0)
+  private static func recodedMessage(_ body: [UInt8]) throws(WireError) -> [UInt8] {
+    let view = try MessageView(decoding: body.span.bytes)
+    let (record, from, seen, to) = (view.record, view.from, view.seen, view.audience.owned)
+    let payload = [UInt8](view.payload)
+    return filled(MessageView.encodedSize(record: record, from: from, seen: seen, to: to, payloadBytes: payload.count))
+    {
+      MessageView.write(
+        record: record, from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
+    }
   }
-}
 
-/// The bytes that work writes into a buffer of exactly this size.
-private func filled(_ size: Int, _ work: (inout OutputRawSpan) -> Void) -> [UInt8] {
-  unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-    let raw = UnsafeMutableRawBufferPointer(buffer)
-    var out = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
-    work(&out)
-    precondition(out.isFull, "a frame is smaller than its measure")
-    count = unsafe out.finalize(for: raw)
+  private static func recodedDatagram(_ body: [UInt8]) throws(WireError) -> [UInt8] {
+    let view = try DatagramView(decoding: body.span.bytes)
+    let (from, to, payload) = (view.from, view.audience.owned, [UInt8](view.payload))
+    return filled(DatagramView.encodedSize(from: from, to: to, payloadBytes: payload.count)) {
+      DatagramView.write(from: from, to: to, payload: payload.span.bytes, into: &$0)
+    }
+  }
+
+  /// The bytes that work writes into a buffer of exactly this size.
+  private static func filled(_ size: Int, _ work: (inout OutputRawSpan) -> Void) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      var out = OutputRawSpan(buffer: raw, initializedCount: 0)
+      work(&out)
+      precondition(out.isFull, "a frame is smaller than its measure")
+      count = out.finalize(for: raw)
+    }
   }
 }

@@ -45,13 +45,14 @@ import Wire
     "P-ID-3 A text that no identifier gives is refused",
     arguments: [
       "", "aaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaaaaa", "AAAAAAAAAAAAAAAAAAAAAAAAAA",
-      "aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaaac", "aaaaaaaaaaaa1aaaaaaaaaaaaa", "éaaaaaaaaaaaaaaaaaaaaaaaa",
+      "aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaaac", "aaaaaaaaaaaa1aaaaaaaaaaaaa",
+      "éaaaaaaaaaaaaaaaaaaaaaaaa",
     ])
   func identifierTextRefused(_ text: String) {
     #expect(broken { _ = try GroupID(text: text) } == .identifierNotBase32(text))
   }
 
-  @Test("P-ID-5 A peer ID and a host ID are bound to a key by different labels")
+  @Test("A peer ID and a host ID are bound to a key by different labels")
   func preimages() {
     let key = Sample.key
     #expect(PeerID.preimage(of: key) == Array("vicinity peer v1".utf8) + [0] + key.bytes)
@@ -60,7 +61,7 @@ import Wire
     #expect(HostID(digest: Sample.digest).raw == Sample.id(0x80))
   }
 
-  @Test("P-ID-5 What is signed names its use, the keys and the incarnation")
+  @Test("What is signed names its use, the keys and the incarnation")
   func signedBytes() {
     let statement = Carrier.signedBytes(peer: Sample.key, host: Sample.bo.peer, incarnation: Incarnation(258))
     #expect(
@@ -90,7 +91,8 @@ import Wire
     #expect(old < EndpointIncarnation(host: Incarnation(1), count: 10))
   }
 
-  @Test("P-ADV-1 A service type of RFC 6335 is taken", arguments: ["a", "vic-chat", "1a", "a-1-b-2", "abcdefghijklmno"])
+  @Test(
+    "P-ADV-1 A service type of RFC 6335 is taken", arguments: ["a", "vic-chat", "1a", "a-1-b-2", "abcdefghijklmno"])
   func serviceType(_ text: String) throws {
     #expect(try ServiceType(text).text == text)
   }

@@ -13,8 +13,7 @@ import Wire
       for _ in 0...random.below(4) { random.damage(&bytes) }
       do throws(WireError) {
         guard let head = try bytes.head(), let decode = decoders[head.type] else { continue }
-        let recoded: [UInt8]
-        do { recoded = try decode(Array(bytes[head.body])) } catch { throw error as! WireError }
+        let recoded = try decode(Array(bytes[head.body]))
         guard recoded == Array(bytes[..<head.end]) else {
           Issue.record("\(head.type) decodes but encodes to other bytes: \(bytes)")
           return

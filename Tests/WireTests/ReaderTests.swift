@@ -54,8 +54,11 @@ import Wire
       // Three groups that go on are over the limit whatever follows.
       if bytes.count > 3 { #expect(broken { _ = try Array(bytes[..<3]).head() } != nil) }
     }
-    #expect(broken { _ = try Raw.count(max + 1).head() } == .lengthOverLimit(field: "frame", value: UInt64(max + 1), max: max))
-    #expect(broken { _ = try [0xff, 0xff, 0xff].head() } == .lengthOverLimit(field: "frame", value: 0x3f_ffff, max: max))
+    #expect(
+      broken { _ = try Raw.count(max + 1).head() } == .lengthOverLimit(field: "frame", value: UInt64(max + 1), max: max)
+    )
+    #expect(
+      broken { _ = try [0xff, 0xff, 0xff].head() } == .lengthOverLimit(field: "frame", value: 0x3f_ffff, max: max))
     #expect(try Raw.count(max).head() == nil)
     let early = Raw.count(Limits.earlyFrameLengthMax + 1)
     #expect(
@@ -112,8 +115,9 @@ import Wire
 
   @Test("What may not be 0, or must be at least 2, is held to it")
   func underLimits() {
-    let moved: [UInt8] = [1, 0, 0]
-    #expect(broken { _ = try Moved(decoding: moved.span.bytes) } == .numberUnderLimit(field: "sequence", value: 0, min: 1))
+    let gone: [UInt8] = [1, 0] + Raw.part(Sample.endpoint)
+    #expect(
+      broken { _ = try Gone(decoding: gone.span.bytes) } == .numberUnderLimit(field: "sequence", value: 0, min: 1))
     var hello = Sample.link[1].encoded.body
     hello[9] = 0
     #expect(broken { _ = try Hello(decoding: hello.span.bytes) } == .numberUnderLimit(field: "bond", value: 0, min: 1))
