@@ -87,9 +87,9 @@ private enum WireFuzz {
 
   private static func recodedDatagram(_ body: [UInt8]) throws(WireError) -> [UInt8] {
     let view = try DatagramView(decoding: body.span.bytes)
-    let (from, to, payload) = (view.from, view.audience.owned, [UInt8](view.payload))
-    return filled(DatagramView.encodedSize(from: from, to: to, payloadBytes: payload.count)) {
-      DatagramView.write(from: from, to: to, payload: payload.span.bytes, into: &$0)
+    let (from, seen, to, payload) = (view.from, view.seen, view.audience.owned, [UInt8](view.payload))
+    return filled(DatagramView.encodedSize(from: from, seen: seen, to: to, payloadBytes: payload.count)) {
+      DatagramView.write(from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
     }
   }
 

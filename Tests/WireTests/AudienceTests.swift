@@ -27,7 +27,7 @@ import Wire
       (.allBut([0, 2]), [1, .max]),
     ])
   func contains(_ audience: Audience, _ members: [UInt32]) throws {
-    let body = Datagram(from: 0, to: audience, payload: []).encoded().body
+    let body = Datagram(from: 0, seen: 0, to: audience, payload: []).encoded().body
     let view = try DatagramView(decoding: body.span.bytes)
     #expect(view.audience.isAll == (audience == .all))
     for index in [0, 1, 2, UInt32.max] { #expect(view.audience.contains(index) == members.contains(index)) }
@@ -36,11 +36,11 @@ import Wire
   @Test("An index past 32 bits is refused, by itself and as a sum")
   func overflow() {
     let top = UInt64(UInt32.max)
-    let sum: [UInt8] = [0, 1, 2] + Raw.varint(top) + [0]
+    let sum: [UInt8] = [0, 0, 1, 2] + Raw.varint(top) + [0]
     #expect(
       broken { _ = try DatagramView(decoding: sum.span.bytes) }
         == .numberOverLimit(field: "audience index", value: top + 1, max: top))
-    let alone: [UInt8] = [0, 1, 1] + Raw.varint(top + 1)
+    let alone: [UInt8] = [0, 0, 1, 1] + Raw.varint(top + 1)
     #expect(
       broken { _ = try DatagramView(decoding: alone.span.bytes) }
         == .numberOverLimit(field: "audience index", value: top + 1, max: top))

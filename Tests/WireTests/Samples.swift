@@ -83,11 +83,13 @@ struct Message: Frame {
 struct Datagram: Frame {
   static let type = FrameType.datagram
   var from: UInt32
+  var seen: UInt64
   var to: Audience
   var payload: [UInt8]
 
-  init(from: UInt32, to: Audience, payload: [UInt8]) {
+  init(from: UInt32, seen: UInt64, to: Audience, payload: [UInt8]) {
     self.from = from
+    self.seen = seen
     self.to = to
     self.payload = payload
   }
@@ -95,19 +97,21 @@ struct Datagram: Frame {
   init(body: inout Reader) throws(WireError) {
     let view = try DatagramView(decoding: try body.rest("body", max: .max))
     from = view.from
+    seen = view.seen
     to = view.audience.owned
     payload = [UInt8](view.payload)
   }
 
   func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     sink.put(varint: from)
+    sink.put(varint: seen)
     to.encode(into: &sink)
     sink.put(raw: payload.span.bytes)
   }
 
   var viewed: [UInt8] {
-    filled(DatagramView.encodedSize(from: from, to: to, payloadBytes: payload.count)) {
-      DatagramView.write(from: from, to: to, payload: payload.span.bytes, into: &$0)
+    filled(DatagramView.encodedSize(from: from, seen: seen, to: to, payloadBytes: payload.count)) {
+      DatagramView.write(from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
     }
   }
 }
@@ -152,8 +156,8 @@ extension Sample {
     ),
   ]
   static let datagrams = [
-    ("datagram", Datagram(from: 2, to: .all, payload: Array("beat".utf8))),
-    ("datagram-only", Datagram(from: 0, to: .only([7]), payload: [])),
+    ("datagram", Datagram(from: 2, seen: 300, to: .all, payload: Array("beat".utf8))),
+    ("datagram-only", Datagram(from: 0, seen: 0, to: .only([7]), payload: [])),
   ]
 
   static let all: [Sample] = link + discovery + invitation + records + trust
