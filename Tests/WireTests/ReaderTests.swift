@@ -102,7 +102,7 @@ import Wire
       }
       #expect(standing == (code > 3 ? .unknownFlags(field: "standing needs", value: code) : nil))
 
-      let kind = broken { _ = try Datagram(decoding: bytesOf(0, code, 0).span.bytes) }
+      let kind = broken { _ = try Datagram(decoding: bytesOf(0, 0, code, 0).span.bytes) }
       #expect(kind == (code > 2 ? .unknownValue(field: "audience kind", value: code) : nil))
     }
     let introduce: [UInt8] = [1, 1, 2] + Raw.part(Sample.introduction)
