@@ -68,10 +68,15 @@ extension Engine {
   /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
   func announce(_ presence: Presence) {
     guard let bond = presence.host.bond, bond.hasBeenOpen else { return }
-    for local in presence.group.allLocals where presence.wantsAnnouncing(local.slot) {
+    // Until a member there has joined, its host's gate may be closed to more.
+    var room = presence.members.contains { $0.index != nil } ? Int.max : Self.announcedAtFirst
+    for local in presence.group.allLocals where presence.wantsAnnouncing(local.slot) && room > 0 {
       announce(local, to: presence, bond)
+      room -= 1
     }
   }
+
+  private static let announcedAtFirst = 32
 
   /// Says it all again: the answers tell where both sides stand.
   func announceAnew(_ presence: Presence) {
@@ -89,7 +94,7 @@ extension Engine {
     let announced = record(presence) {
       Join(
         record: $0, index: local.index, target: target.id, seen: bond.received,
-        admits: admitted.count == joined.count && joined.count > 0 ? .all : .only(indexes), entry: entry(of: local),
+        admits: admitted.count == joined.count && !bond.hasTurnedAway ? .all : .only(indexes), entry: entry(of: local),
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
@@ -164,6 +169,7 @@ extension Engine {
 
   /// An answer to a host that has no place in the group it asks for.
   private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
+    bond.hasTurnedAway = true
     record(bond.strays, over: bond, make)
   }
 

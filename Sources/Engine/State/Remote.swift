@@ -126,6 +126,8 @@ final class Bond {
   }
 
   var hasPendingAcknowledgement = false
+  /// Whether an endpoint of the other side has announced itself in vain: "all" would mean it too.
+  var hasTurnedAway = false
   /// For answers to hosts that ask for a group in which they have no place.
   private(set) lazy var strays = makeStrand()
   /// Identities that came before the records that say whose they are.
