@@ -235,7 +235,7 @@ extension Engine {
     }
     guard peer.advertised.contains(invite.type) else { return decline(.gone) }
     incoming[invitation.id] = invitation
-    invitation.isTold = true
+    invitation.isShown = true
     if !sabotage.contains(.waitsForever) { timers.set(.invitation(invitation.id), invitation.deadline) }
     emit(
       .invitation(
@@ -319,7 +319,7 @@ extension Engine {
     guard invitation.isPending else { return }
     invitation.state = .ended
     timers.set(.invitation(invitation.id), now + Self.rememberedMax)
-    if invitation.isTold { emit(.invitationEnded(invitation.id, reason)) }
+    if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
     if let replaced = invitation.replaces {
       emit(.invitationEnded(replaced.id, reason))
       if replaced.isAdhoc { adhocEnded(replaced, reason) }

@@ -16,11 +16,13 @@ extension Engine {
 
   /// A member and local slots know of each other for the first time.
   func meet(_ member: Member, _ slots: SlotSet) {
-    member.met.formUnion(slots)
     var connecting = SlotSet()
     slots.forEach { slot in
       guard let local = member.presence.group.local(at: slot), local.id != member.id else { return }
-      switch rule(local, member) {
+      let reason = rule(local, member)
+      // Whom a lock keeps out stays a stranger.
+      if reason != .locked { member.met.insert(slot) }
+      switch reason {
       case nil: connecting.insert(slot)
       case .encryption?:
         connecting.insert(slot)

@@ -5,38 +5,192 @@ import Wire
 
 @Suite struct InvitationTests {
   let stage = Stage()
-  let type: ServiceType
 
-  init() throws { type = try ServiceType("chat") }
-
-  /// Two hosts that see each other: `b` advertises, `a` browses; each has a session.
-  func pair(_ settings: SessionSettings = SessionSettings()) throws -> (Stage.Host, EndpointID, Stage.Host, EndpointID) {
-    let a = try stage.host("a")
-    let b = try stage.host("b")
-    let atA = try a.engine.openSession(a.peer, settings, at: stage.now)
-    let atB = try b.engine.openSession(b.peer, settings, at: stage.now)
-    stage.call(atA, "A")
-    stage.call(atB, "B")
-    try a.engine.startBrowsing(a.peer, type, at: stage.now)
-    try b.engine.startAdvertising(b.peer, type, info: .empty, at: stage.now)
-    stage.run()
-    return (a, atA, b, atB)
+  func pair() throws -> (Seat, Seat) {
+    let a = try stage.seat("a")
+    let b = try stage.seat("b")
+    stage.clear()
+    return (a, b)
   }
 
-  @Test("P-ADV-4 An invitation carries its context and is accepted")
+  @Test("P-ADV-4 An invitation carries its inviter and its context exactly as given, and is accepted")
   func accepted() throws {
-    let (a, atA, b, atB) = try pair()
-    #expect(a.take() == ["found b as chat"])
-    _ = try a.engine.invite(b.peer, as: type, to: atA, context: Array("hi".utf8), timeout: .zero, at: stage.now)
+    let (a, b) = try pair()
+    let context = [UInt8]((0...255).map { $0 })
+    _ = try a.engine.invite(b.peer, as: stage.type, to: a.endpoint, context: context, timeout: .zero, at: stage.now)
     stage.run()
-    #expect(b.take() == ["invited by a with hi"])
-    try b.engine.accept(try #require(b.lastInvitation), with: atB, at: stage.now)
+    let invitation = try #require(
+      b.host.outputs.lazy.compactMap { output -> (PeerID, PeerID, [UInt8])? in
+        guard case .invitation(_, let from, _, let to, _, let context, _) = output else { return nil }
+        return (from, to, context)
+      }.first)
+    #expect(invitation == (a.peer, b.peer, context))
+    b.host.lines = []
+    try b.accept()
     stage.run()
-    #expect(a.take() == ["invitation ended: none", "A: b connecting", "A: b connected"])
-    #expect(b.take() == ["invitation ended: none", "B: a connecting", "B: a connected"])
-    try a.engine.say("hello", from: atA, receipt: true, at: stage.now)
+    #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
+    #expect(b.take() == ["invitation ended: none", "B: A connecting", "B: A connected"])
+    try a.say("hello", receipt: true)
     stage.run(.milliseconds(100))
-    #expect(b.take() == ["B < A hello"])
+    #expect(b.take() == ["B < A: hello"])
     #expect(a.take() == ["delivered to B"])
+  }
+
+  @Test("P-ADV-4 A declined invitation ends as declined on both sides, with no state told")
+  func declined() throws {
+    let (a, b) = try pair()
+    try a.invite(b)
+    stage.run()
+    try b.decline()
+    stage.run(.seconds(60))
+    #expect(a.take() == ["invitation ended: declined"])
+    #expect(b.take() == ["b invited by a: ", "invitation ended: declined"])
+    #expect(throws: EngineError.self) { try b.accept() }
+  }
+
+  @Test("P-ADV-4 An invitation that nobody answers ends at the inviter's timeout on both sides")
+  func unanswered() throws {
+    let (a, b) = try pair()
+    try a.invite(b, timeout: .seconds(7))
+    stage.run(.milliseconds(6_999))
+    #expect(a.take() == [])
+    #expect(b.take() == ["b invited by a: "])
+    stage.run(.milliseconds(2))
+    #expect(a.take() == ["invitation ended: timedOut"])
+    #expect(b.take() == ["invitation ended: timedOut"])
+    #expect(throws: EngineError.self) { try b.accept() }
+  }
+
+  @Test("P-BRO-3 A timeout of zero or less means 30 seconds", arguments: [0, -1, -1_000])
+  func defaultTimeout(seconds: Int) throws {
+    let (a, b) = try pair()
+    try a.invite(b, timeout: .seconds(seconds))
+    stage.run(.milliseconds(29_999))
+    #expect(a.take() == [])
+    stage.run(.milliseconds(2))
+    #expect(a.take() == ["invitation ended: timedOut"])
+  }
+
+  @Test("P-BRO-3 A timeout of any length is taken, and a context over its limit is refused with the limit")
+  func longTimeout() throws {
+    let (a, b) = try pair()
+    try a.invite(b, timeout: .seconds(Int64.max))
+    stage.run(.seconds(60))
+    #expect(a.take() == [])
+    let error = #expect(throws: EngineError.self) {
+      try a.invite(b, String(repeating: "x", count: Limits.contextBytesMax + 1))
+    }
+    #expect(error?.code == .invalidParameter)
+    #expect(error?.description.contains("\(Limits.contextBytesMax)") == true)
+  }
+
+  @Test("P-SES-1 An invitation to a host that cannot be reached ends as unreachable inside its timeout")
+  func unreachable() throws {
+    let (a, b) = try pair()
+    stage.walls.insert(["a", "b"])
+    try a.invite(b, timeout: .seconds(5))
+    stage.run(.seconds(5))
+    #expect(a.take() == ["invitation ended: unreachable"])
+    #expect(b.take() == [])
+  }
+
+  @Test("An invitation is taken back, and the other side is told at once")
+  func cancelled() throws {
+    let (a, b) = try pair()
+    let id = try a.invite(b)
+    stage.run()
+    a.engine.cancel(id, at: stage.now)
+    stage.run()
+    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
+  }
+
+  @Test("An inviter that leaves takes its invitations with it")
+  func inviterLeaves() throws {
+    let (a, b) = try pair()
+    try a.invite(b)
+    stage.run()
+    a.leave()
+    stage.run()
+    #expect(a.take() == ["invitation ended: left"])
+    #expect(b.take() == ["b invited by a: ", "invitation ended: left"])
+  }
+
+  @Test("An answer that crosses the cancellation joins nobody")
+  func acceptCrossesCancel() throws {
+    let (a, b) = try pair()
+    let id = try a.invite(b)
+    stage.run()
+    a.engine.cancel(id, at: stage.now)
+    try b.accept()
+    stage.run(.seconds(60))
+    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
+  }
+
+  @Test("Invitations that cross become one, and both inviters are told that it joined", arguments: [false, true])
+  func crossing(areLinked: Bool) throws {
+    let (a, b) = try pair()
+    if areLinked {
+      try a.invite(b)
+      stage.run()
+      try b.decline()
+      stage.run()
+      stage.clear()
+    }
+    try a.invite(b)
+    try b.invite(a)
+    stage.run(.seconds(60))
+    #expect(a.take().sorted() == ["A: B connected", "A: B connecting", "invitation ended: none"])
+    #expect(b.take().filter { $0.hasPrefix("B") } == ["B: A connecting", "B: A connected"])
+  }
+
+  @Test("Who invites somebody whose invitation waits here has answered it")
+  func invitingIsAccepting() throws {
+    let (a, b) = try pair()
+    try a.invite(b)
+    stage.run()
+    try b.invite(a)
+    stage.run()
+    #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
+    #expect(b.take().suffix(2) == ["B: A connecting", "B: A connected"])
+  }
+
+  @Test("P-SES-7 An invitation to a peer that is already connected ends as already and changes nothing")
+  func already() throws {
+    let seats = try stage.gather("a", "b")
+    try seats[1].invite(seats[0])
+    try seats[0].invite(seats[1])
+    stage.run(.seconds(60))
+    #expect(seats[0].take() == ["invitation ended: already"])
+    #expect(seats[1].take() == ["invitation ended: already"])
+    stage.expectAllConnected(seats)
+  }
+
+  @Test("An invitation survives the loss of its link, before and after it is accepted")
+  func linkLost() throws {
+    let (a, b) = try pair()
+    stage.latency = .milliseconds(10)
+    try a.invite(b)
+    stage.run(.milliseconds(35))
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(2))
+    #expect(b.take() == ["b invited by a: "])
+    try b.accept()
+    stage.run(.milliseconds(5))
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(2))
+    #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
+    #expect(b.take() == ["invitation ended: none", "B: A connecting", "B: A connected"])
+  }
+
+  @Test("A peer that is not nearby cannot be invited, nor oneself, and the error says what to do")
+  func nobody() throws {
+    let a = try stage.seat("a")
+    let b = try stage.silentSeat("b")
+    let error = #expect(throws: EngineError.self) { try a.invite(b) }
+    #expect(error?.code == .unavailable)
+    #expect(error?.description.contains("browse") == true)
+    #expect(throws: EngineError.self) { try a.invite(a) }
   }
 }

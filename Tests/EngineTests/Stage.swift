@@ -1,62 +1,94 @@
+import Testing
 import Wire
 
 @testable import Engine
 
-/// A few hosts in one room, joined by pipes that take no time; what each is told is written down as it happens.
+/// A few hosts in one room, joined by pipes; what each is told is written down as it happens, and held to the ledger.
 final class Stage {
+  /// A running engine, and what it said.
   final class Host {
     let name: String
     let engine: Engine
-    let peer: PeerID
     let key: PublicKey
     var lines: [String] = []
     var outputs: [Output] = []
-    var facts: [[UInt8]: [UInt8]] = [:]
+    var endpoints: [EndpointID] = []
+    var looks: Set<ServiceType> = []
+    /// Reads nothing from its links, as a program does that hangs.
+    var isStalled = false
+    fileprivate var ledger = Ledger()
 
-    init(name: String, engine: Engine, peer: PeerID, key: PublicKey) {
+    init(name: String, engine: Engine, key: PublicKey) {
       self.name = name
       self.engine = engine
-      self.peer = peer
       self.key = key
+    }
+
+    /// What was told since the last look.
+    func take() -> [String] {
+      defer { lines = [] }
+      return lines
     }
   }
 
-  struct Pipe {
-    var ends: (Host, Host)
-    var buffers: ([UInt8], [UInt8]) = ([], [])
+  /// What one host hears of another's peer, if it listens.
+  private struct Notice {
+    var host: Host
+    var sighting: Sighting
+
+    func says(_ peer: PeerID, _ type: ServiceType, by name: String) -> Bool {
+      sighting.peer == peer && sighting.type == type && host.name == name
+    }
   }
 
   private(set) var now = Instant(nanoseconds: 0)
   let crypto = ToyCrypto()
   private(set) var hosts: [Host] = []
-  private var pipes: [UInt64: Pipe] = [:]
+  var pipes: [Pipe] = []
   private var lastLink: UInt64 = 0
-  private var lastSighting: UInt64 = 0
-  private var sightings: [(id: UInt64, spot: String)] = []
-  /// Links that exist but carry nothing, and hosts that cannot be reached.
-  var cutLinks: Set<UInt64> = []
-  var unreachable: Set<String> = []
-  var datagramBytesMax = 1_200
-  /// What hosts see of each other's advertisements.
-  var sees: (Host, Host) -> Bool = { _, _ in true }
+  private var notices: [Notice] = []
+  private var sightings: [(id: SightingID, spot: String)] = []
+  var rogues: [LinkID: Rogue] = [:]
   private var names: [String: String] = [:]
 
-  func host(_ name: String, _ settings: Settings = Settings(), incarnation: UInt64 = 1) throws -> Host {
+  /// What bytes take on their way, and how many of them a pipe holds.
+  var latency = Duration.zero
+  var windowBytes = 256 << 10
+  var datagramBytesMax = 1_200
+  /// Whether the first host hears the second's advertisements.
+  var hears: (Host, Host) -> Bool = { _, _ in true }
+  /// Pairs of hosts that cannot reach each other; nobody is told.
+  var walls: Set<Set<String>> = []
+
+  // MARK: Hosts
+
+  func host(_ name: String, _ settings: Settings = Settings(), incarnation: UInt64 = 1, key: PublicKey? = nil) throws
+    -> Host
+  {
     var settings = settings
     settings.addresses = [try Address(text: name)]
-    let key = crypto.key(named: "peer " + name)
+    let key = key ?? crypto.key(named: "host " + name)
     let engine = Engine(
-      host: crypto.key(named: "host " + name), incarnation: Incarnation(incarnation), settings: settings,
-      crypto: crypto, seed: crypto.hash(Array("\(name) \(incarnation)".utf8)), at: now)
-    let peer = engine.addPeer(key, name: try DisplayName(name), at: now)
-    let host = Host(name: name, engine: engine, peer: peer, key: key)
-    names[peer.text] = name
-    hosts.removeAll { $0.name == name }
+      host: key, incarnation: Incarnation(incarnation), settings: settings, crypto: crypto,
+      seed: crypto.hash(Array("\(name) \(incarnation)".utf8)), at: now)
+    let host = Host(name: name, engine: engine, key: key)
     hosts.append(host)
     return host
   }
 
-  func call(_ endpoint: EndpointID, _ name: String) { names[endpoint.text] = name }
+  func call(_ id: some Identifier, _ name: String) { names[id.text] = name }
+  func name(_ id: some Identifier) -> String { names[id.text] ?? String(id.text.prefix(6)) }
+
+  /// The power goes: nobody is told of it.
+  func powerOff(_ host: Host) { hosts.removeAll { $0 === host } }
+
+  /// The process ends: its sockets close, and its advertisements are withdrawn.
+  func kill(_ host: Host) {
+    powerOff(host)
+    for pipe in pipes where pipe.ends.contains(where: { $0 === host }) { close(pipe) }
+    for notice in notices where notice.host === host { forget(notice) }
+    notices.removeAll { $0.host === host }
+  }
 
   // MARK: Time
 
@@ -64,7 +96,7 @@ final class Stage {
   func run(_ time: Duration = .zero) {
     let end = now + time
     drain()
-    while let due = hosts.compactMap(\.engine.nextDeadline).min(), due <= end {
+    while let due = nextDeadline, due <= end {
       now = max(now, due)
       for host in hosts where host.engine.nextDeadline.map({ $0 <= now }) ?? false { host.engine.advance(to: now) }
       drain()
@@ -72,6 +104,12 @@ final class Stage {
     now = end
   }
 
+  private var nextDeadline: Instant? {
+    let arrivals = pipes.flatMap { pipe in [0, 1].compactMap { canDeliver(pipe, from: $0) ? pipe.flights[$0].first?.due : nil } }
+    return (hosts.compactMap(\.engine.nextDeadline) + arrivals).min()
+  }
+
+  /// Lets everybody say what they have to say now.
   func drain() {
     var isBusy = true
     while isBusy {
@@ -82,202 +120,100 @@ final class Stage {
           carryOut(output, of: host)
         }
       }
+      if deliver() { isBusy = true }
     }
-  }
-
-  // MARK: Network
-
-  func kill(_ host: Host) {
-    hosts.removeAll { $0 === host }
-    for (id, pipe) in pipes where pipe.ends.0 === host || pipe.ends.1 === host { cutLinks.insert(id) }
-  }
-
-  /// Cuts all links between two hosts so that both notice.
-  func cut(_ a: Host, _ b: Host) {
-    for (id, pipe) in pipes.sorted(by: { $0.key < $1.key })
-    where (pipe.ends.0 === a && pipe.ends.1 === b) || (pipe.ends.0 === b && pipe.ends.1 === a) {
-      close(id)
-    }
-  }
-
-  private func close(_ id: UInt64) {
-    guard let pipe = pipes.removeValue(forKey: id) else { return }
-    pipe.ends.0.engine.linkClosed(LinkID(rawValue: id), at: now)
-    pipe.ends.1.engine.linkClosed(LinkID(rawValue: id), at: now)
+    for host in hosts { host.ledger.check(host.endpoints, in: host.engine, host.name) }
   }
 
   private func carryOut(_ output: Output, of host: Host) {
     switch output {
-    case .dial(let dial, let remote, let address):
-      guard let other = hosts.first(where: { $0.name == address.description }), !unreachable.contains(other.name),
-        !unreachable.contains(host.name)
-      else { return host.engine.dialFailed(dial, at: now) }
-      _ = remote
-      lastLink += 1
-      let link = LinkID(rawValue: lastLink)
-      pipes[lastLink] = Pipe(ends: (host, other))
-      let exporter = crypto.hash(Array("link \(lastLink)".utf8))
-      host.engine.linkOpened(
-        link, to: crypto.key(named: "host " + other.name), exporter: exporter, dial: dial,
-        datagramBytesMax: datagramBytesMax, at: now)
-      other.engine.linkOpened(
-        link, to: crypto.key(named: "host " + host.name), exporter: exporter, dial: nil,
-        datagramBytesMax: datagramBytesMax, at: now)
-    case .wantsToSend(let link): pump(link.rawValue, from: host)
-    case .close(let link, _):
-      pump(link.rawValue, from: host)
-      close(link.rawValue)
+    case .dial(let dial, _, let address): self.dial(dial, address.description, from: host)
+    case .wantsToSend(let link):
+      if let rogue = rogues[link] { return rogue.read() }
+      if let pipe = pipes.first(where: { $0.id == link }) { pump(pipe, from: pipe.side(of: host)) }
+    case .close(let link, let reason):
+      if let rogue = rogues[link] { return rogue.closed(reason) }
+      if let pipe = pipes.first(where: { $0.id == link }) { close(pipe, from: pipe.side(of: host)) }
     case .datagram(let link, let bytes):
-      guard let pipe = pipes[link.rawValue], !cutLinks.contains(link.rawValue) else { return }
-      let other = pipe.ends.0 === host ? pipe.ends.1 : pipe.ends.0
+      guard let pipe = pipes.first(where: { $0.id == link }), !isWalled(pipe.ends[0], pipe.ends[1]) else { return }
+      let other = pipe.ends[1 - pipe.side(of: host)]
+      guard !other.isStalled else { return }
       let payload = host.engine.payload(bytes)
       other.engine.receivedDatagram(payload.span.bytes, on: link, at: now)
-    case .publish(let peer, let type, let name, let info):
-      for other in hosts where other !== host && sees(other, host) {
-        let spot = "\(other.name) \(peer.text) \(type.text)"
-        let id = sightings.first { $0.spot == spot }?.id ?? {
-          lastSighting += 1
-          sightings.append((lastSighting, spot))
-          return lastSighting
-        }()
-        let addresses = [try? Address(text: host.name)].compactMap { $0 }
-        other.engine.sighted(
-          SightingID(rawValue: id),
-          Sighting(peer: peer, host: host.engine.hostID, type: type, name: name, info: info, addresses: addresses),
-          at: now)
-      }
+    case .publish(let peer, let type, let name, let info): publish(peer, type, name, info, by: host)
     case .withdraw(let peer, let type):
-      for other in hosts where other !== host {
-        if let known = sightings.first(where: { $0.spot == "\(other.name) \(peer.text) \(type.text)" }) {
-          other.engine.sightingGone(SightingID(rawValue: known.id), at: now)
-        }
-      }
-    case .persist(let batch, let facts):
-      for fact in facts { host.facts[fact.key] = fact.value }
-      host.engine.persisted(batch, at: now)
+      for notice in notices where notice.says(peer, type, by: host.name) { forget(notice) }
+      notices.removeAll { $0.says(peer, type, by: host.name) }
+    case .look(let type):
+      host.looks.insert(type)
+      for notice in notices where notice.sighting.type == type { show(notice, to: host) }
+    case .lookNoMore(let type):
+      host.looks.remove(type)
+      for notice in notices where notice.sighting.type == type { forget(notice, by: host) }
+    case .probe(let id):
+      guard let spot = sightings.first(where: { $0.id == id })?.spot,
+        let other = hosts.first(where: { spot.hasSuffix(" at " + $0.name) }), !isWalled(host, other)
+      else { return }
+      host.engine.probeAnswered(id, at: now)
+    case .persist(let batch, _): host.engine.persisted(batch, at: now)
     default:
+      host.ledger.note(output, host.name)
       host.outputs.append(output)
       if let line = describe(output, host) { host.lines.append(line) }
     }
   }
 
-  private func pump(_ id: UInt64, from host: Host) {
-    while true {
-      guard var pipe = pipes[id] else { return }
-      let piece = [UInt8](unsafeUninitializedCapacity: 1_000) { buffer, count in
-        let raw = UnsafeMutableRawBufferPointer(buffer)  // filled from its start, and finalised to what was written
-        var out = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
-        host.engine.fill(&out, for: LinkID(rawValue: id), at: now)
-        count = unsafe out.finalize(for: raw)
-      }
-      if piece.isEmpty { return }
-      if cutLinks.contains(id) { continue }
-      let isFirst = pipe.ends.0 === host
-      let other = isFirst ? pipe.ends.1 : pipe.ends.0
-      var bytes = isFirst ? pipe.buffers.1 : pipe.buffers.0
-      bytes += piece
-      let consumed = other.engine.received(bytes.span.bytes, on: LinkID(rawValue: id), at: now)
-      bytes.removeFirst(consumed)
-      if isFirst { pipe.buffers.1 = bytes } else { pipe.buffers.0 = bytes }
-      pipes[id] = pipe
+  // MARK: Advertisements
+
+  private func publish(_ peer: PeerID, _ type: ServiceType, _ name: DisplayName, _ info: DiscoveryInfo, by host: Host) {
+    let sighting = Sighting(
+      peer: peer, host: host.engine.hostID, type: type, name: name, info: info, addresses: host.engine.settings.addresses)
+    notices.removeAll { $0.says(peer, type, by: host.name) }
+    let notice = Notice(host: host, sighting: sighting)
+    notices.append(notice)
+    for other in hosts where other.looks.contains(type) { show(notice, to: other) }
+  }
+
+  private func show(_ notice: Notice, to host: Host) {
+    guard host !== notice.host, hears(host, notice.host) else { return }
+    host.engine.sighted(sighting(of: notice, by: host), notice.sighting, at: now)
+  }
+
+  private func forget(_ notice: Notice) { for host in hosts { forget(notice, by: host) } }
+
+  private func forget(_ notice: Notice, by host: Host) {
+    if host !== notice.host { host.engine.sightingGone(sighting(of: notice, by: host), at: now) }
+  }
+
+  private func sighting(of notice: Notice, by host: Host) -> SightingID {
+    let spot = "\(host.name) sees \(notice.sighting.peer) \(notice.sighting.type) at \(notice.host.name)"
+    if let known = sightings.first(where: { $0.spot == spot }) { return known.id }
+    sightings.append((SightingID(rawValue: UInt64(sightings.count + 1)), spot))
+    return sightings[sightings.count - 1].id
+  }
+
+  // MARK: Links
+
+  func newLink() -> LinkID {
+    lastLink += 1
+    return LinkID(rawValue: lastLink)
+  }
+
+  func exporter(of link: LinkID) -> Digest { crypto.hash(Array("link \(link.rawValue)".utf8)) }
+
+  func isWalled(_ a: Host, _ b: Host) -> Bool {
+    walls.contains([a.name, b.name]) || !hosts.contains { $0 === a } || !hosts.contains { $0 === b }
+  }
+
+  private func dial(_ dial: DialID, _ name: String, from host: Host) {
+    guard let other = hosts.last(where: { $0.name == name && $0 !== host }), !isWalled(host, other) else {
+      return host.engine.dialFailed(dial, at: now)
     }
-  }
-
-  // MARK: Reading
-
-  private func name(_ endpoint: EndpointID) -> String { names[endpoint.text] ?? String(endpoint.text.prefix(6)) }
-  private func name(_ peer: PeerID) -> String { names[peer.text] ?? String(peer.text.prefix(6)) }
-  private func names(_ locals: Locals) -> String { locals.all.map(name).joined(separator: "+") }
-
-  private func describe(_ output: Output, _ host: Host) -> String? {
-    switch output {
-    case .found(_, let type, let peer, _, _): "found \(name(peer)) as \(type.text)"
-    case .updated(_, _, let peer, _, _): "updated \(name(peer))"
-    case .lost(_, _, let peer): "lost \(name(peer))"
-    case .invitation(_, let from, _, _, _, let context, _):
-      "invited by \(name(from)) with \(String(decoding: context, as: UTF8.self))"
-    case .invitationEnded(_, let reason): "invitation ended: \(reason)"
-    case .member(let member, let state, let locals):
-      switch state {
-      case .connecting: "\(names(locals)): \(name(member.peer)) connecting"
-      case .connected: "\(names(locals)): \(name(member.peer)) connected"
-      case .notConnected(let reason): "\(names(locals)): \(name(member.peer)) notConnected \(reason)"
-      }
-    case .suspended(let member, let isSuspended, _): "\(name(member.peer)) \(isSuspended ? "suspended" : "resumed")"
-    case .message(let from, let to, let mode, let bytes):
-      "\(names(to)) < \(name(from)) \(mode == .reliable ? "" : "~")"
-        + String(decoding: host.engine.payload(bytes), as: UTF8.self)
-    case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).joined(separator: "+"))"
-    case .writable: "writable"
-    case .decision(_, let member, _, _, _): "decide on \(name(member.peer))"
-    case .decisionEnded: "decision ended"
-    case .comparison(_, _, _, let code): "code \(code)"
-    case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
-    case .conflict: "conflict"
-    default: nil
-    }
-  }
-}
-
-extension Stage.Host {
-  /// What was told since the last look.
-  func take() -> [String] {
-    defer { lines = [] }
-    return lines
-  }
-
-  var lastInvitation: InvitationID? {
-    for case .invitation(let id, _, _, _, _, _, _) in outputs.reversed() { return id }
-    return nil
-  }
-
-  var lastDecision: DecisionID? {
-    for case .decision(let id, _, _, _, _) in outputs.reversed() { return id }
-    return nil
-  }
-}
-
-extension Engine {
-  func say(
-    _ text: String, from endpoint: EndpointID, to: Recipients = .all, _ mode: Mode = .reliable, receipt: Bool = false,
-    at now: Instant
-  ) throws(EngineError) {
-    let bytes = Array(text.utf8)
-    try send(bytes.span.bytes, from: endpoint, to: to, mode, receipt: receipt, at: now)
-  }
-}
-
-/// Keys by name; a signature is a hash that only the registry can make.
-final class ToyCrypto: Crypto {
-  private let secret: UInt64 = 0x5eed
-
-  func key(named name: String) -> PublicKey { PublicKey(hash(Array(name.utf8)).raw) }
-
-  func hash(_ bytes: [UInt8]) -> Digest {
-    var words: [UInt64] = [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x2545_F491_4F6C_DD1D]
-    for (position, byte) in bytes.enumerated() {
-      let lane = position & 3
-      words[lane] = (words[lane] ^ UInt64(byte)) &* 0x100_0000_01B3
-      words[(lane + 1) & 3] ^= words[lane] >> 29
-    }
-    for round in 0..<8 {
-      let lane = round & 3
-      words[lane] = (words[lane] ^ (words[(lane + 3) & 3] >> 31)) &* 0xFF51_AFD7_ED55_8CCD
-      words[(lane + 2) & 3] ^= words[lane] >> 33
-    }
-    return Digest(Bytes32(words[0], words[1], words[2], words[3]))
-  }
-
-  func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
-    let mark = hash(bytes + key.bytes).raw
-    return Signature(r: mark, s: Bytes32(secret, 0, 0, 0))
-  }
-
-  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool { sign(bytes, with: key) == signature }
-
-  func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? { hash(bytes + [UInt8(identity.rawValue)]).bytes }
-
-  func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool {
-    hash(bytes + chain[0]).bytes == signature
+    let link = newLink()
+    pipes.append(Pipe(id: link, ends: [host, other]))
+    host.engine.linkOpened(
+      link, to: other.key, exporter: exporter(of: link), dial: dial, datagramBytesMax: datagramBytesMax, at: now)
+    other.engine.linkOpened(
+      link, to: host.key, exporter: exporter(of: link), dial: nil, datagramBytesMax: datagramBytesMax, at: now)
   }
 }

@@ -52,8 +52,8 @@ final class IncomingInvitation {
   let deadline: Instant
   var state = State.asked
   var answer: Answer?
-  /// Whether anybody here was asked.
-  var isTold = false
+  /// Whether anybody was asked: who was not is not told of its end.
+  var isShown = false
   /// The own invitation to the same peer that this one took the place of.
   var replaces: OutgoingInvitation?
 

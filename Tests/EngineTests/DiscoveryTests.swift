@@ -1,0 +1,189 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct DiscoveryTests {
+  let stage = Stage()
+
+  @Test("P-BRO-1 A peer is found once by exactly its type, lost once, and never by itself")
+  func foundOnce() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    try a.advertise()
+    try a.browse()
+    try b.engine.startAdvertising(b.peer, try ServiceType("chats"), info: .empty, at: stage.now)
+    stage.run()
+    #expect(a.take() == [])
+    try b.advertise()
+    try b.advertise()
+    stage.run(.seconds(30))
+    #expect(a.take() == ["a found b as chat"])
+    b.stopAdvertising()
+    stage.run()
+    #expect(a.take() == ["a lost b"])
+    try b.advertise()
+    stage.run()
+    #expect(a.take() == ["a found b as chat"])
+  }
+
+  @Test("P-BRO-1 Peers of one host find each other, and are lost when one is removed")
+  func sameHost() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b", on: a.host)
+    try a.browse()
+    try a.advertise()
+    try b.advertise()
+    try b.browse()
+    stage.run()
+    #expect(a.take() == ["a found b as chat", "b found a as chat"])
+    a.engine.removePeer(b.peer, at: stage.now)
+    stage.run()
+    #expect(a.take() == ["a lost b"])
+  }
+
+  @Test("P-BRO-1 Records of one peer by several media are one peer, which is lost with the last of them")
+  func severalRecords() throws {
+    let a = try stage.silentSeat("a")
+    try a.browse()
+    let rogue = stage.crypto.key(named: "somebody")
+    let sighting = Sighting(
+      peer: PeerID(digest: stage.crypto.hash(PeerID.preimage(of: rogue))), host: HostID(digest: stage.crypto.hash([1])),
+      type: stage.type, name: try DisplayName("x"), info: .empty, addresses: [])
+    stage.call(sighting.peer, "x")
+    let records = [SightingID(rawValue: 101), SightingID(rawValue: 102)]
+    for record in records { a.engine.sighted(record, sighting, at: stage.now) }
+    stage.run()
+    #expect(a.take() == ["a found x as chat"])
+    a.engine.sightingGone(records[0], at: stage.now)
+    stage.run()
+    #expect(a.take() == [])
+    a.engine.sightingGone(records[1], at: stage.now)
+    stage.run()
+    #expect(a.take() == ["a lost x"])
+  }
+
+  @Test("P-BRO-1 Who browses later is told of who was there before")
+  func lateBrowser() throws {
+    let a = try stage.seat("a")
+    let b = try stage.silentSeat("b", on: a.host)
+    let c = try stage.silentSeat("c")
+    try b.browse()
+    try c.browse()
+    stage.run()
+    #expect(b.take() == ["b found a as chat"])
+    #expect(c.take() == ["c found a as chat"])
+  }
+
+  @Test("P-BRO-2 Changed discovery info comes as a change, with no lost and found")
+  func changed() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b", on: a.host)
+    let c = try stage.silentSeat("c")
+    try a.browse()
+    try b.advertise(["room": "1"])
+    try c.advertise(["room": "2"])
+    stage.run()
+    #expect(a.take() == ["a found b as chat room=1", "a found c as chat room=2"])
+    try b.advertise(["room": "3"])
+    try c.advertise(["room": "4"])
+    try c.advertise(["room": "4"])
+    stage.run(.seconds(10))
+    #expect(a.take() == ["a sees b changed room=3", "a sees c changed room=4"])
+  }
+
+  @Test("P-BRO-5 A host whose power goes is lost within twelve seconds, and its return is found again")
+  func powerCut() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    try a.browse()
+    try b.advertise()
+    stage.run(.seconds(100))
+    #expect(a.take() == ["a found b as chat"])
+    stage.powerOff(b.host)
+    stage.run(.seconds(12))
+    #expect(a.take() == ["a lost b"])
+    stage.run(.seconds(600))
+    #expect(a.take() == [])
+    let again = try stage.silentSeat("b", on: try stage.host("b", incarnation: 2))
+    try again.advertise()
+    stage.run(.seconds(4))
+    #expect(a.take() == ["a found b as chat"])
+    #expect(again.peer == b.peer)
+  }
+
+  @Test("P-BRO-5 Lost probes are no loss: fewer than three in a row tell nothing")
+  func fewMisses() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    try a.browse()
+    try b.advertise()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a found b as chat"])
+    for _ in 0..<10 {
+      stage.walls.insert(["a", "b"])
+      stage.run(.seconds(6))
+      stage.heal(a.host, b.host)
+      stage.run(.seconds(6))
+    }
+    #expect(a.take() == [])
+  }
+
+  @Test("P-ADV-3 Advertising stops and starts while a session that was joined through it stays")
+  func stopAdvertising() throws {
+    let seats = try stage.gather("a", "b")
+    let (a, b) = (seats[0], seats[1])
+    b.stopAdvertising()
+    a.stopBrowsing()
+    stage.run(.seconds(120))
+    #expect(b.take() == [])
+    #expect(a.take() == [])
+    try a.say("still here")
+    stage.run()
+    #expect(b.take() == ["B < A: still here"])
+    try a.browse()
+    stage.run()
+    #expect(a.take() == [])
+    try b.advertise()
+    stage.run()
+    #expect(a.take() == ["a found b as chat"])
+  }
+
+  @Test("P-ID-2 Two peers of the same name are two peers")
+  func sameName() throws {
+    let a = try stage.silentSeat("a")
+    try a.browse()
+    let host = try stage.host("b")
+    let twins = try ["one", "two"].map { secret in
+      let peer = host.engine.addPeer(stage.crypto.key(named: secret), name: try DisplayName("sam"), at: stage.now)
+      stage.call(peer, secret)
+      try host.engine.startAdvertising(peer, stage.type, info: .empty, at: stage.now)
+      return peer
+    }
+    stage.run()
+    #expect(twins[0] != twins[1])
+    #expect(a.take() == ["a found one as chat", "a found two as chat"])
+  }
+
+  @Test("P-ID-4 A peer that comes back at once with its stored key stays in place: not lost, not found twice")
+  func backInPlace() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    try a.browse()
+    try b.advertise()
+    stage.run()
+    #expect(a.take() == ["a found b as chat"])
+    stage.powerOff(b.host)
+    stage.run(.seconds(2))
+    let again = try stage.silentSeat("b", on: try stage.host("b", incarnation: 2))
+    try again.advertise()
+    stage.run(.seconds(60))
+    #expect(again.peer == b.peer)
+    #expect(a.take() == [])
+    try a.invite(again)
+    stage.run()
+    try again.accept()
+    stage.run()
+    #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
+  }
+}

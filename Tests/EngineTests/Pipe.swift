@@ -1,0 +1,107 @@
+import Wire
+
+@testable import Engine
+
+/// Bytes under way between two hosts, in order, as TCP carries them.
+final class Pipe {
+  let id: LinkID
+  let ends: [Stage.Host]
+  /// By the side that sent them.
+  var flights: [[(due: Instant, bytes: [UInt8])]] = [[], []]
+  /// What has come and was no whole frame yet, by the side that sent it.
+  var arrived: [[UInt8]] = [[], []]
+  /// Sides that have closed without the other's being able to hear it.
+  var isLeft = [false, false]
+
+  init(id: LinkID, ends: [Stage.Host]) {
+    self.id = id
+    self.ends = ends
+  }
+
+  func side(of host: Stage.Host) -> Int { ends[0] === host ? 0 : 1 }
+
+  func bytes(from side: Int) -> Int { flights[side].reduce(0) { $0 + $1.bytes.count } }
+}
+
+extension Stage {
+  /// Cuts all links between two hosts so that both notice; what was under way is gone.
+  func cut(_ a: Host, _ b: Host) {
+    for pipe in pipes where pipe.ends.contains(where: { $0 === a }) && pipe.ends.contains(where: { $0 === b }) {
+      close(pipe)
+    }
+  }
+
+  /// A wall comes down: what was under way arrives, and who was left in silence is told.
+  func heal(_ a: Host, _ b: Host) {
+    walls.remove([a.name, b.name])
+    for pipe in pipes where pipe.isLeft.contains(true) && !isWalled(pipe.ends[0], pipe.ends[1]) { close(pipe) }
+  }
+
+  func close(_ pipe: Pipe) {
+    pipes.removeAll { $0 === pipe }
+    for (side, end) in pipe.ends.enumerated() where hosts.contains(where: { $0 === end }) && !pipe.isLeft[side] {
+      end.engine.linkClosed(pipe.id, at: now)
+    }
+  }
+
+  /// One side is done: the other gets what was said before, and is told.
+  func close(_ pipe: Pipe, from side: Int) {
+    guard !pipe.isLeft[side] else { return }
+    if isWalled(pipe.ends[0], pipe.ends[1]) {
+      pipe.isLeft[side] = true
+      pipe.ends[side].engine.linkClosed(pipe.id, at: now)
+      return
+    }
+    pump(pipe, from: side)
+    let last = pipe.flights[side].flatMap(\.bytes)
+    pipe.flights[side] = []
+    if !last.isEmpty { hand(last, over: pipe, from: side) }
+    if pipes.contains(where: { $0 === pipe }) { close(pipe) }
+  }
+
+  func pump(_ pipe: Pipe, from side: Int) {
+    let host = pipe.ends[side]
+    while !pipe.isLeft[side], pipe.bytes(from: side) < windowBytes {
+      let bytes = filled(by: host.engine, for: pipe.id)
+      if bytes.isEmpty { return }
+      pipe.flights[side].append((now + latency, bytes))
+    }
+  }
+
+  func filled(by engine: Engine, for link: LinkID) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 1_000) { buffer, count in
+      let raw = UnsafeMutableRawBufferPointer(buffer)  // filled from its start, and finalised to what was written
+      var out = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
+      engine.fill(&out, for: link, at: now)
+      count = unsafe out.finalize(for: raw)
+    }
+  }
+
+  func canDeliver(_ pipe: Pipe, from side: Int) -> Bool {
+    !pipe.ends[1 - side].isStalled && !pipe.isLeft[1 - side] && !isWalled(pipe.ends[0], pipe.ends[1])
+  }
+
+  /// Hands over what has arrived; false where there was nothing.
+  func deliver() -> Bool {
+    var isBusy = false
+    for pipe in pipes {
+      for side in 0...1 {
+        while canDeliver(pipe, from: side), let first = pipe.flights[side].first, first.due <= now,
+          pipes.contains(where: { $0 === pipe })
+        {
+          isBusy = true
+          pipe.flights[side].removeFirst()
+          hand(first.bytes, over: pipe, from: side)
+          if pipes.contains(where: { $0 === pipe }) { pump(pipe, from: side) }
+        }
+      }
+    }
+    return isBusy
+  }
+
+  private func hand(_ bytes: [UInt8], over pipe: Pipe, from side: Int) {
+    let bytes = pipe.arrived[side] + bytes
+    let consumed = pipe.ends[1 - side].engine.received(bytes.span.bytes, on: pipe.id, at: now)
+    pipe.arrived[side] = Array(bytes.dropFirst(consumed))
+  }
+}

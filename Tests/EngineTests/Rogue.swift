@@ -1,0 +1,130 @@
+import Wire
+
+@testable import Engine
+
+/// A host that says what it likes, frame by frame.
+final class Rogue {
+  let stage: Stage
+  let target: Stage.Host
+  let name: String
+  let key: PublicKey
+  let peerKey: PublicKey
+  let link: LinkID
+  let endpoint: EndpointID
+  private(set) var frames: [(type: FrameType, body: [UInt8])] = []
+  private var rest: [UInt8] = []
+  private(set) var ending: Reason?
+  private var sequences: [UInt32: UInt64] = [:]
+
+  /// Opens a link to `target`, and says nothing yet.
+  init(_ name: String, to target: Stage.Host, on stage: Stage) {
+    self.stage = stage
+    self.target = target
+    self.name = name
+    key = stage.crypto.key(named: "host " + name)
+    peerKey = stage.crypto.key(named: "peer " + name)
+    link = stage.newLink()
+    endpoint = EndpointID(PeerID(digest: stage.crypto.hash(Array("end \(name)".utf8))).raw)
+    stage.rogues[link] = self
+    stage.call(peer, name)
+    stage.call(endpoint, name.uppercased())
+    target.engine.linkOpened(
+      link, to: key, exporter: stage.exporter(of: link), dial: nil, datagramBytesMax: 1_200, at: stage.now)
+    stage.run()
+  }
+
+  var peer: PeerID { PeerID(digest: stage.crypto.hash(PeerID.preimage(of: peerKey))) }
+  var host: HostID { HostID(digest: stage.crypto.hash(HostID.preimage(of: key))) }
+  var isClosed: Bool { ending != nil }
+
+  // MARK: Bytes
+
+  func say(bytes: [UInt8]) {
+    _ = target.engine.received(bytes.span.bytes, on: link, at: stage.now)
+    stage.run()
+  }
+
+  func say(_ frames: any Frame...) { say(bytes: frames.flatMap { $0.encoded() }) }
+
+  func read() {
+    while true {
+      let bytes = stage.filled(by: target.engine, for: link)
+      if bytes.isEmpty { return }
+      rest += bytes
+      while let head = try? FrameHead.next(in: rest.span.bytes) {
+        frames.append((head.type, Array(rest[head.body])))
+        rest.removeFirst(head.end)
+      }
+    }
+  }
+
+  func closed(_ reason: Reason) {
+    read()
+    ending = reason
+    target.engine.linkClosed(link, at: stage.now)
+  }
+
+  func last<F: Frame>(_: F.Type) -> F? {
+    frames.last { $0.type == F.type }.flatMap { try? F(decoding: $0.body.span.bytes) }
+  }
+
+  // MARK: What an honest host would say
+
+  func greet(incarnation: UInt64 = 1, bond: UInt64 = 7, expects: UInt64? = nil) {
+    say(
+      Hello(
+        incarnation: Incarnation(incarnation), bond: bond, expects: expects ?? last(Hello.self)?.bond ?? 0, ordinal: 1))
+  }
+
+  func attach() {
+    greet()
+    say(Attach(received: 0, first: 1, next: 1))
+  }
+
+  var carrier: Carrier { carrier(of: peerKey) }
+
+  func carrier(of peer: PublicKey, incarnation: UInt64 = 1) -> Carrier {
+    let statement = Carrier.signedBytes(peer: peer, host: key, incarnation: Incarnation(incarnation))
+    return Carrier(
+      peer: peer, incarnation: Incarnation(incarnation), signature: stage.crypto.sign(statement, with: peerKey))
+  }
+
+  func entry(peer: PublicKey? = nil, showsIdentity: Bool = false) -> Entry {
+    Entry(
+      endpoint: endpoint, incarnation: EndpointIncarnation(host: Incarnation(1), count: 0), peer: peer ?? peerKey,
+      host: host, name: try! DisplayName(name),  // a short name
+      terms: Terms(encryption: .required, showsIdentity: showsIdentity, peersMax: 256), rank: 0, inviter: endpoint,
+      addresses: [])
+  }
+
+  func invitation(_ seat: Seat, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil) -> Invite {
+    Invite(
+      id: id, type: stage.type, to: seat.peer, adhoc: false, group: GroupID(endpoint.raw), entry: entry ?? self.entry(),
+      carrier: carrier ?? self.carrier, standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption),
+      millisecondsLeft: 30_000, context: [])
+  }
+
+  func head(_ strand: UInt32 = 1) -> RecordHead {
+    sequences[strand, default: 0] += 1
+    return RecordHead(strand: strand, sequence: sequences[strand, default: 0])
+  }
+
+  func join(_ seat: Seat, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
+    Join(
+      record: head(), index: index, target: seat.endpoint, seen: 0, admits: .all, entry: entry ?? self.entry(),
+      carrier: carrier, tickets: tickets)
+  }
+
+  /// Becomes a member of a seat's session as anybody would: invites, is accepted, joins, and admits.
+  func enter(with seat: Seat, showsIdentity: Bool = false) throws {
+    attach()
+    let entry = entry(showsIdentity: showsIdentity)
+    say(invitation(seat, entry: entry))
+    try seat.accept()
+    stage.run()
+    say(Confirm(id: 1, reason: .none, rank: 1))
+    say(join(seat, entry: entry))
+    guard let theirs = last(Join.self) else { return }
+    say(Verdict(record: head(), about: theirs.index, by: .all, reason: .none, seen: 1))
+  }
+}

@@ -1,0 +1,149 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// A peer with a session of its own, somewhere on the stage. Its name in small letters is the peer's, in capitals the
+/// endpoint's.
+final class Seat {
+  let stage: Stage
+  let name: String
+  let host: Stage.Host
+  let peer: PeerID
+  let endpoint: EndpointID
+
+  init(stage: Stage, name: String, host: Stage.Host, peer: PeerID, endpoint: EndpointID) {
+    self.stage = stage
+    self.name = name
+    self.host = host
+    self.peer = peer
+    self.endpoint = endpoint
+  }
+
+  var engine: Engine { host.engine }
+
+  /// What its host was told since the last look.
+  func take() -> [String] { host.take() }
+
+  /// The endpoints that are connected with this one, by name.
+  var connected: String { engine.connectedMembers(of: endpoint).map(stage.name).sorted().joined(separator: " ") }
+
+  var lastInvitation: InvitationID? {
+    for case .invitation(let id, _, _, let to, _, _, _) in host.outputs.reversed() where to == peer { return id }
+    return nil
+  }
+
+  var lastDecision: DecisionID? {
+    for case .decision(let id, _, _, let of, _) in host.outputs.reversed() where of == endpoint { return id }
+    return nil
+  }
+
+  @discardableResult
+  func invite(_ other: Seat, _ context: String = "", timeout: Duration = .zero) throws -> InvitationID {
+    try engine.invite(
+      other.peer, as: stage.type, to: endpoint, context: Array(context.utf8), timeout: timeout, at: stage.now)
+  }
+
+  func accept() throws { try engine.accept(try #require(lastInvitation), with: endpoint, at: stage.now) }
+  func decline() throws { try engine.decline(try #require(lastInvitation), at: stage.now) }
+  func decide(_ admit: Bool) throws { try engine.decide(try #require(lastDecision), admit, at: stage.now) }
+  func leave() { engine.leave(endpoint, at: stage.now) }
+
+  func remove(_ other: Seat, ban: Bool = false) throws {
+    try engine.remove(other.endpoint, from: endpoint, ban: ban, at: stage.now)
+  }
+
+  @discardableResult
+  func say(_ text: String, to: [Seat]? = nil, _ mode: Mode = .reliable, receipt: Bool = false) throws(EngineError)
+    -> MessageID
+  {
+    let bytes = Array(text.utf8)
+    let recipients = to.map { Recipients.only($0.map(\.endpoint)) } ?? .all
+    return try engine.send(bytes.span.bytes, from: endpoint, to: recipients, mode, receipt: receipt, at: stage.now)
+  }
+
+  /// What it heard, in order, without who said it.
+  var heard: [String] {
+    host.outputs.compactMap { output in
+      guard case .message(let from, let to, _, _) = output, to.all.contains(endpoint) else { return nil }
+      return stage.name(from)
+    }
+  }
+
+  func advertise(_ info: [String: String] = [:]) throws {
+    try engine.startAdvertising(peer, stage.type, info: try DiscoveryInfo(info), at: stage.now)
+  }
+
+  func browse() throws { try engine.startBrowsing(peer, stage.type, at: stage.now) }
+  func stopAdvertising() { engine.stopAdvertising(peer, stage.type, at: stage.now) }
+  func stopBrowsing() { engine.stopBrowsing(peer, stage.type, at: stage.now) }
+
+  func startAdhoc() throws {
+    try engine.startAdhoc(endpoint, stage.type, info: .empty, at: stage.now)
+  }
+}
+
+extension Stage {
+  var type: ServiceType {
+    get { try! ServiceType("chat") }  // a legal type, by its four letters
+  }
+
+  /// A peer that neither advertises nor browses yet.
+  func silentSeat(
+    _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(), _ settings: Settings = Settings()
+  ) throws -> Seat {
+    let host = try host ?? self.host(name, settings)
+    let peer = host.engine.addPeer(crypto.key(named: "peer " + name), name: try DisplayName(name), at: now)
+    call(peer, name)
+    return try seat(name.uppercased(), of: peer, on: host, session)
+  }
+
+  /// Another session of a peer.
+  func seat(_ name: String, of peer: PeerID, on host: Host, _ session: SessionSettings = SessionSettings()) throws -> Seat {
+    let endpoint = try host.engine.openSession(peer, session, at: now)
+    call(endpoint, name)
+    host.endpoints.append(endpoint)
+    return Seat(stage: self, name: name, host: host, peer: peer, endpoint: endpoint)
+  }
+
+  /// A peer that advertises and browses.
+  func seat(
+    _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(), _ settings: Settings = Settings()
+  ) throws -> Seat {
+    let seat = try silentSeat(name, on: host, session, settings)
+    try seat.advertise()
+    try seat.browse()
+    run()
+    for host in hosts { host.lines = [] }
+    return seat
+  }
+
+  /// Invited, accepted, and left alone for a moment.
+  func connect(_ a: Seat, _ b: Seat) throws {
+    try a.invite(b)
+    run(.milliseconds(100))
+    try b.accept()
+    run(.milliseconds(100))
+  }
+
+  /// All of them in one session, and nothing of it in their transcripts.
+  func gather(_ names: String..., session: SessionSettings = SessionSettings(), settings: Settings = Settings()) throws
+    -> [Seat]
+  {
+    let seats = try names.map { try seat($0, session, settings) }
+    for seat in seats.dropFirst() { try connect(seats[0], seat) }
+    run(.seconds(1))
+    expectAllConnected(seats)
+    clear()
+    return seats
+  }
+
+  func clear() { for host in hosts { host.lines = [] } }
+
+  func expectAllConnected(_ seats: [Seat], sourceLocation: SourceLocation = #_sourceLocation) {
+    for seat in seats {
+      let others = seats.filter { $0 !== seat }.map { name($0.endpoint) }.sorted().joined(separator: " ")
+      #expect(seat.connected == others, "of \(seat.name)", sourceLocation: sourceLocation)
+    }
+  }
+}

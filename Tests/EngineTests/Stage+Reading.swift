@@ -1,0 +1,44 @@
+import Wire
+
+@testable import Engine
+
+/// How a transcript reads.
+extension Stage {
+  private func names(_ locals: Locals) -> String { locals.all.map(name).joined(separator: "+") }
+
+  func describe(_ output: Output, _ host: Host) -> String? {
+    switch output {
+    case .found(let by, let type, let peer, _, let info):
+      "\(name(by)) found \(name(peer)) as \(type)\(text(info))"
+    case .updated(let by, _, let peer, _, let info): "\(name(by)) sees \(name(peer)) changed\(text(info))"
+    case .lost(let by, _, let peer): "\(name(by)) lost \(name(peer))"
+    case .invitation(_, let from, _, let to, _, let context, _):
+      "\(name(to)) invited by \(name(from)): \(String(decoding: context, as: UTF8.self))"
+    case .invitationEnded(_, let reason): "invitation ended: \(reason)"
+    case .member(let member, let state, let locals):
+      switch state {
+      case .connecting: "\(names(locals)): \(name(member.endpoint)) connecting"
+      case .connected: "\(names(locals)): \(name(member.endpoint)) connected"
+      case .notConnected(let reason): "\(names(locals)): \(name(member.endpoint)) notConnected \(reason)"
+      }
+    case .suspended(let member, let isSuspended, let locals):
+      "\(names(locals)): \(name(member.endpoint)) \(isSuspended ? "suspended" : "resumed")"
+    case .message(let from, let to, let mode, let bytes):
+      "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")"
+        + String(decoding: host.engine.payload(bytes), as: UTF8.self)
+    case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).sorted().joined(separator: "+"))"
+    case .writable(let endpoint): "\(name(endpoint)) writable"
+    case .decision(_, let member, let chain, let endpoint, _):
+      "\(name(endpoint)): decide on \(name(member.endpoint)), chain \(chain)"
+    case .decisionEnded: "decision ended"
+    case .comparison(_, let local, let remote, let code): "\(name(local)) and \(name(remote)) compare \(code)"
+    case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
+    case .conflict: "conflict"
+    case .publish, .withdraw, .look, .lookNoMore, .probe, .dial, .wantsToSend, .datagram, .close, .persist: nil
+    }
+  }
+
+  private func text(_ info: DiscoveryInfo) -> String {
+    info.pairs.map { " \($0.key)=\($0.value)" }.joined()
+  }
+}
