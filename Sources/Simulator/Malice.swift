@@ -1,6 +1,3 @@
-import Engine
-import Wire
-
 /// What a malicious host does; each of these alone, or several.
 struct Malice: OptionSet, Sendable {
   let rawValue: UInt16
@@ -15,6 +12,9 @@ struct Malice: OptionSet, Sendable {
   static let liesAboutSequences = Malice(rawValue: 1 << 7)
   static let oversizes = Malice(rawValue: 1 << 8)
   static let joins = Malice(rawValue: 1 << 9)
+
+  /// Those that need to be in a session first.
+  static let insiders: Malice = [.forgesIntroductions, .crowds, .liesAboutSequences, .joins]
 
   static func drawn(_ random: inout Random) -> Malice {
     var malice: Malice = []

@@ -110,7 +110,9 @@ extension Model {
       return violate(.onlyTheReal, "\(host.label) tells an endpoint that it does not have")
     }
     guard here.isWatched else { return }
-    let there = isReal(view, here)
+    // A malicious member may introduce whom it likes; nobody is connected who has not proved itself.
+    let isClaim = state != .connected && isMalicious.contains(true)
+    let there = isClaim ? endpoints[view.endpoint] : isReal(view, here)
     let pair = here.pair(view.endpoint)
     func says() -> String { "\(here.label): \(label(view.endpoint)) is \(Self.words(state)) after \(pair.state)" }
     switch state {

@@ -67,10 +67,17 @@ final class SimHost {
   var sightingLast: UInt64 = 0
   var sightingOwners: [SightingID: Int] = [:]
 
+  /// What acts in place of an engine.
+  var intruder: Intruder?
+
+  /// What a host publishes: a peer that advertises, or that the host tells of its peers over a link.
   struct Record: Equatable {
-    var sighting: Sighting
+    var type: ServiceType
+    var sighting: Sighting?
     /// The run of the host that published it.
     var run: Int
+
+    func replaces(_ other: Record) -> Bool { type == other.type && sighting?.peer == other.sighting?.peer }
   }
 
   struct Seen {

@@ -83,6 +83,8 @@ struct Transcript {
     case .comparison: 23
     case .comparisonEnded: 24
     case .conflict: 25
+    case .publishRoster: 26
+    case .withdrawRoster: 27
     }
   }
 }

@@ -7,8 +7,15 @@ extension World {
   func publish(_ host: SimHost, _ peer: PeerID, _ type: ServiceType, _ name: DisplayName, _ info: DiscoveryInfo) {
     let sighting = Sighting(
       peer: peer, host: host.id, type: type, name: name, info: info, addresses: [Self.address(of: host.index)])
-    let record = SimHost.Record(sighting: sighting, run: host.run)
-    if let place = host.published.firstIndex(where: { $0.sighting.peer == peer && $0.sighting.type == type }) {
+    publish(host, SimHost.Record(type: type, sighting: sighting, run: host.run))
+  }
+
+  func publishRoster(_ host: SimHost, _ type: ServiceType) {
+    publish(host, SimHost.Record(type: type, sighting: nil, run: host.run))
+  }
+
+  private func publish(_ host: SimHost, _ record: SimHost.Record) {
+    if let place = host.published.firstIndex(where: { $0.replaces(record) }) {
       host.published[place] = record
     } else {
       host.published.append(record)
@@ -16,8 +23,8 @@ extension World {
     announce(host)
   }
 
-  func withdraw(_ host: SimHost, _ peer: PeerID, _ type: ServiceType) {
-    host.published.removeAll { $0.sighting.peer == peer && $0.sighting.type == type }
+  func withdraw(_ host: SimHost, _ peer: PeerID?, _ type: ServiceType) {
+    host.published.removeAll { $0.sighting?.peer == peer && $0.type == type }
     announce(host)
   }
 
@@ -43,18 +50,16 @@ extension World {
       guard viewer.index == publisher.index || downUntil[place] <= now, hiddenUntil[place] <= now else { return }
     }
     let wanted = publisher.isUp || publisher.isMalicious
-      ? publisher.published.filter { viewer.looksFor.contains($0.sighting.type) } : []
+      ? publisher.published.filter { viewer.looksFor.contains($0.type) } : []
     let run = viewer.run
     for seen in viewer.sightings[publisher.index]
-    where !wanted.contains(where: { $0.sighting.peer == seen.record.sighting.peer && $0.sighting.type == seen.record.sighting.type }) {
+    where !wanted.contains(where: { $0.replaces(seen.record) }) {
       viewer.sightings[publisher.index].removeAll { $0.id == seen.id }
       viewer.sightingOwners[seen.id] = nil
       with(viewer.index, run) { host, engine in engine.sightingGone(seen.id, at: host.local(now)) }
     }
     for record in wanted {
-      let known = viewer.sightings[publisher.index].firstIndex {
-        $0.record.sighting.peer == record.sighting.peer && $0.record.sighting.type == record.sighting.type
-      }
+      let known = viewer.sightings[publisher.index].firstIndex { $0.record.replaces(record) }
       let id: SightingID
       if let known {
         guard viewer.sightings[publisher.index][known].record != record else { continue }
@@ -66,7 +71,14 @@ extension World {
         viewer.sightings[publisher.index].append(SimHost.Seen(id: id, record: record))
         viewer.sightingOwners[id] = publisher.index
       }
-      with(viewer.index, run) { host, engine in engine.sighted(id, record.sighting, at: host.local(now)) }
+      with(viewer.index, run) { host, engine in
+        if let sighting = record.sighting {
+          engine.sighted(id, sighting, at: host.local(now))
+        } else {
+          let addresses = [Self.address(of: publisher.index)]
+          engine.sightedRoster(id, of: publisher.id, type: record.type, addresses: addresses, at: host.local(now))
+        }
+      }
     }
   }
 

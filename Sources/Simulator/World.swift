@@ -297,6 +297,8 @@ final class World {
     switch output {
     case .publish(let peer, let type, let name, let info): publish(host, peer, type, name, info)
     case .withdraw(let peer, let type): withdraw(host, peer, type)
+    case .publishRoster(let type): publishRoster(host, type)
+    case .withdrawRoster(let type): withdraw(host, nil, type)
     case .look(let type): look(host, type)
     case .lookNoMore(let type): host.looksFor.removeAll { $0 == type }
     case .probe(let id): probe(host, id)
