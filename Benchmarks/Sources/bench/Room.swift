@@ -83,7 +83,9 @@ final class Room {
     drain()
     while let due = hosts.lazy.compactMap({ $0.engine?.nextDeadline }).min(), due <= end {
       now = max(now, due)
-      for host in hosts { if let engine = host.engine, let due = engine.nextDeadline, due <= now { touch(host).advance(to: now) } }
+      for host in hosts {
+        if let engine = host.engine, let due = engine.nextDeadline, due <= now { touch(host).advance(to: now) }
+      }
       drain()
     }
     now = end
