@@ -3,6 +3,7 @@
 // lock. Freeing is not counted, and a resize is: it may move the memory.
 
 #include <errno.h>
+#include <malloc.h>
 #include <stddef.h>
 
 #include "CAllocations.h"
@@ -15,6 +16,11 @@ void *__libc_memalign(size_t alignment, size_t size);
 static _Thread_local uint64_t count_of_this_thread;
 
 uint64_t allocations_of_this_thread(void) { return count_of_this_thread; }
+
+uint64_t allocated_bytes(void) {
+  struct mallinfo2 all = mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
 
 void *malloc(size_t size) {
   count_of_this_thread += 1;

@@ -3,7 +3,7 @@ struct Suite {
   private let thresholds: Thresholds
   /// How often an operation runs to be timed; only a hundredth of it where allocations alone are asked for.
   private let scale: Double
-  private(set) var table = Table()
+  var table = Table()
   private(set) var failures: [String] = []
   private var counted: Set<String> = []
 
@@ -12,8 +12,25 @@ struct Suite {
     scale = allocationsOnly ? 0.01 : 1
   }
 
-  mutating func run() {
+  /// What can be measured on its own.
+  enum Part: String, CaseIterable {
+    case codec, messages, fanout, crowd, invited, adhoc, bonds
+  }
+
+  mutating func run(_ parts: [Part]) throws {
     checkCounter()
+    for part in parts {
+      switch part {
+      case .codec: measureCodec()
+      case .messages: try measureMessages()
+      case .fanout: try measureFanOut()
+      case .crowd: try measureCrowd(of: max(2, Int(5_000 * scale)))
+      case .invited: if scale == 1 { try measureInvited(hosts: 100) }
+      case .adhoc: if scale == 1 { try measureAdhoc(hosts: 100) }
+      case .bonds: if scale == 1 { try measureBonds(hosts: 100) }
+      }
+    }
+    guard parts == Part.allCases else { return }
     for name in thresholds.unused(by: counted) {
       failures.append("allocations.txt has a threshold for '\(name)', which nothing measures.")
     }
@@ -21,11 +38,15 @@ struct Suite {
 
   /// Times an operation against its goal, and holds its allocations to their threshold.
   mutating func measure(
-    _ name: String, operations: Int, goalNanoseconds: Double? = nil, _ operation: (_ times: Int) -> Void
+    _ name: String, operations: Int, goalNanoseconds: Double? = nil, goalPerSecond: Double? = nil,
+    _ operation: (_ times: Int) -> Void
   ) {
     let cost = Measurement.of(operations: max(1, Int(Double(operations) * scale)), operation)
     if scale == 1 {
       table.add(name, cost.nanoseconds, "ns", goal: goalNanoseconds.map { .atMost($0) } ?? .none)
+      if let goalPerSecond {
+        table.add(name, 1e9 / cost.nanoseconds, "a second", goal: .atLeast(goalPerSecond))
+      }
     }
     counted.insert(name)
     guard let most = thresholds[name] else {
@@ -36,6 +57,16 @@ struct Suite {
     if cost.allocations > most {
       failures.append("'\(name)' makes \(cost.allocations) allocations an operation; its threshold is \(most).")
     }
+  }
+
+  /// A time or a size; none where allocations alone are asked for.
+  mutating func report(_ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none) {
+    if scale == 1 { table.add(name, value, unit, goal: goal) }
+  }
+
+  /// What was measured must be what was meant.
+  mutating func check(_ isTrue: Bool, _ failure: String) {
+    if !isTrue { failures.append(failure) }
   }
 
   /// The canary of the counter: had it stopped counting, every gate would be green.

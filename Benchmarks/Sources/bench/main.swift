@@ -1,26 +1,28 @@
 import Foundation
 
 let usage = """
-  Usage: bench [--allocations]
+  Usage: bench [--allocations] [part ...]
     --allocations    only hold allocations to their thresholds; times are not measured
+    part             \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); all of them if none is named
   """
 
-switch CommandLine.arguments.dropFirst() {
-case [], ["--allocations"]:
-  do {
-    let thresholds = try Thresholds(String(contentsOf: Thresholds.file, encoding: .utf8))
-    var suite = Suite(thresholds: thresholds, allocationsOnly: CommandLine.arguments.count > 1)
-    suite.run()
-    print(suite.table.text)
-    for failure in suite.failures { print(failure) }
-    exit(suite.failures.isEmpty ? 0 : 1)
-  } catch {
-    print("The thresholds cannot be read: \(error)")
-    exit(1)
-  }
-case ["--help"]:
+var names = Array(CommandLine.arguments.dropFirst())
+let allocationsOnly = names.first == "--allocations"
+if allocationsOnly { names.removeFirst() }
+let parts = names.compactMap { Suite.Part(rawValue: $0) }
+
+guard parts.count == names.count else {
   print(usage)
-default:
-  print(usage)
-  exit(2)
+  exit(names == ["--help"] ? 0 : 2)
+}
+do {
+  let thresholds = try Thresholds(String(contentsOf: Thresholds.file, encoding: .utf8))
+  var suite = Suite(thresholds: thresholds, allocationsOnly: allocationsOnly)
+  try suite.run(parts.isEmpty ? Suite.Part.allCases : parts)
+  print(suite.table.text)
+  for failure in suite.failures { print(failure) }
+  exit(suite.failures.isEmpty ? 0 : 1)
+} catch {
+  print("The benchmarks cannot be run: \(error)")
+  exit(1)
 }

@@ -1,0 +1,221 @@
+import Engine
+import Wire
+
+/// Hosts in one memory, joined by pipes that take no time: nothing costs anything but the engines.
+///
+/// Law: what one end fills, the other has taken whole before the call returns, so one buffer serves all pipes.
+final class Room {
+  final class Host {
+    let number: Int
+    let key: PublicKey
+    /// Nil once the host has gone.
+    fileprivate(set) var engine: Engine!
+    /// Which session each of its peers answers invitations with.
+    var answers: [PeerID: EndpointID] = [:]
+    fileprivate(set) var isBusy = false
+    /// How many pairs it was told are connected, and how many messages came, for how many of its peers.
+    fileprivate(set) var pairs = 0
+    fileprivate(set) var messages = 0
+    fileprivate(set) var deliveries = 0
+
+    init(number: Int, key: PublicKey) {
+      self.number = number
+      self.key = key
+    }
+  }
+
+  private struct Pipe {
+    let ends: (Host, Host)
+    var isOpen = true
+  }
+
+  /// The frames that went through all pipes, by type.
+  struct Traffic {
+    var frames: [FrameType: Int] = [:]
+    var bytes: [FrameType: Int] = [:]
+  }
+
+  private(set) var now = Instant(nanoseconds: 0)
+  private(set) var hosts: [Host] = []
+  /// Counted while it is not nil.
+  var traffic: Traffic?
+  private let crypto = ToyCrypto()
+  private let settings: Settings
+  private var pipes: [Pipe] = []
+  private var busy: [Host] = []
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+  private var lastSighting: UInt64 = 0
+
+  init(_ settings: Settings = Settings()) { self.settings = settings }
+
+  deinit { buffer.deallocate() }
+
+  @discardableResult
+  func addHost() -> Host {
+    let host = Host(number: hosts.count, key: crypto.key(.host, hosts.count, 0))
+    var settings = settings
+    settings.addresses = [try! Address(text: "\(host.number)")]  // a number is a valid address
+    host.engine = Engine(
+      host: host.key, incarnation: Incarnation(1), settings: settings, crypto: crypto,
+      seed: Digest(host.key.raw), at: now)
+    hosts.append(host)
+    return host
+  }
+
+  /// A peer with a session, which answers invitations with it.
+  func addPeer(_ number: Int, at host: Host, _ session: SessionSettings = SessionSettings()) throws -> (
+    peer: PeerID, endpoint: EndpointID
+  ) {
+    let peer = host.engine.addPeer(
+      crypto.key(.peer, host.number, number), name: try DisplayName("\(host.number).\(number)"), at: now)
+    let endpoint = try host.engine.openSession(peer, session, at: now)
+    host.answers[peer] = endpoint
+    return (peer, endpoint)
+  }
+
+  func remove(_ host: Host) { host.engine = nil }
+
+  // MARK: Time
+
+  /// Does what has been asked for, and everything that falls due up to `time` from now.
+  func run(_ time: Duration = .zero) {
+    let end = now + time
+    drain()
+    while let due = hosts.lazy.compactMap({ $0.engine?.nextDeadline }).min(), due <= end {
+      now = max(now, due)
+      for host in hosts {
+        if let engine = host.engine, let due = engine.nextDeadline, due <= now { touch(host).advance(to: now) }
+      }
+      drain()
+    }
+    now = end
+  }
+
+  /// The host's engine, for one call; what it has to say is carried out by the next `run`.
+  @discardableResult
+  func touch(_ host: Host) -> Engine {
+    if !host.isBusy {
+      host.isBusy = true
+      busy.append(host)
+    }
+    return host.engine
+  }
+
+  func drain() {
+    while let host = busy.popLast() {
+      host.isBusy = false
+      while let output = host.engine?.nextOutput() { carryOut(output, of: host) }
+    }
+  }
+
+  // MARK: What the engines want
+
+  private func carryOut(_ output: Output, of host: Host) {
+    switch output {
+    case .message(_, let locals, _, let bytes):
+      host.engine.withPayload(bytes) { consume($0.byteCount) }
+      host.messages += 1
+      if case .many(let all) = locals { host.deliveries += all.count } else { host.deliveries += 1 }
+    case .wantsToSend(let link): pump(link, from: host)
+    case .member(_, .connected, let locals): host.pairs += locals.all.count
+    case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
+    case .close(let link, _):
+      pump(link, from: host)
+      close(link)
+    case .publish(let peer, let type, let name, let info):
+      let sighting = Sighting(
+        peer: peer, host: host.engine.hostID, type: type, name: name, info: info,
+        addresses: [try! Address(text: "\(host.number)")])  // a number is a valid address
+      for other in hosts where other !== host {
+        lastSighting += 1
+        touch(other).sighted(SightingID(rawValue: lastSighting), sighting, at: now)
+      }
+    case .invitation(let id, _, _, let peer, _, _, _):
+      guard let endpoint = host.answers[peer] else { return }
+      try! touch(host).accept(id, with: endpoint, at: now)  // it was told just now, and the session is this peer's
+    default: break
+    }
+  }
+
+  private func connect(_ host: Host, to other: Host, _ dial: DialID) {
+    pipes.append(Pipe(ends: (host, other)))
+    let link = LinkID(rawValue: UInt64(pipes.count))
+    let exporter = Digest(Bytes32(link.rawValue, 0, 0, 0))
+    touch(host).linkOpened(link, to: other.key, exporter: exporter, dial: dial, datagramBytesMax: 1_200, at: now)
+    touch(other).linkOpened(link, to: host.key, exporter: exporter, dial: nil, datagramBytesMax: 1_200, at: now)
+  }
+
+  private func close(_ link: LinkID) {
+    let pipe = pipes[Int(link.rawValue) - 1]
+    guard pipe.isOpen else { return }
+    pipes[Int(link.rawValue) - 1].isOpen = false
+    for host in [pipe.ends.0, pipe.ends.1] where host.engine != nil { touch(host).linkClosed(link, at: now) }
+  }
+
+  private func pump(_ link: LinkID, from host: Host) {
+    let pipe = pipes[Int(link.rawValue) - 1]
+    let other = pipe.ends.0 === host ? pipe.ends.1 : pipe.ends.0
+    guard pipe.isOpen, host.engine != nil, other.engine != nil else { return }
+    var held = 0
+    while true {
+      var out = OutputRawSpan(buffer: buffer, initializedCount: held)
+      host.engine.fill(&out, for: link, at: now)
+      let count = out.finalize(for: buffer)
+      guard count > held else { break }
+      let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      let consumed = touch(other).received(bytes, on: link, at: now)
+      tally(bytes.extracting(first: consumed))
+      held = count - consumed
+      if held > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[consumed..<count])) }
+    }
+    precondition(held == 0, "a frame that never ended")
+  }
+
+  private func tally(_ bytes: RawSpan) {
+    guard traffic != nil else { return }
+    var rest = bytes
+    while let head = try! FrameHead.next(in: rest) {  // the engine has taken them
+      traffic?.frames[head.type, default: 0] += 1
+      traffic?.bytes[head.type, default: 0] += head.end
+      rest = rest.extracting(droppingFirst: head.end)
+    }
+  }
+}
+
+/// Costs next to nothing, and proves nothing.
+final class ToyCrypto: Crypto {
+  enum Kind: UInt64 { case host, peer }
+
+  func key(_ kind: Kind, _ host: Int, _ number: Int) -> PublicKey {
+    PublicKey(Bytes32(kind.rawValue, UInt64(host), UInt64(number), 0))
+  }
+
+  func hash(_ bytes: [UInt8]) -> Digest {
+    var a: UInt64 = 0x9E37_79B9_7F4A_7C15
+    var b: UInt64 = 0xBF58_476D_1CE4_E5B9
+    bytes.withUnsafeBytes { bytes in
+      var offset = 0
+      while offset < bytes.count {
+        var word: UInt64 = 0
+        let size = min(8, bytes.count - offset)
+        withUnsafeMutableBytes(of: &word) { $0.copyMemory(from: .init(rebasing: bytes[offset..<offset + size])) }
+        a = (a ^ word) &* 0xFF51_AFD7_ED55_8CCD
+        b = (b &+ a) ^ (b >> 29)
+        a ^= a >> 32
+        offset += 8
+      }
+    }
+    return Digest(Bytes32(a, b, a ^ (b << 7), b ^ (a >> 9)))
+  }
+
+  func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
+    Signature(r: hash(bytes).raw, s: key.raw)
+  }
+
+  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool {
+    signature == sign(bytes, with: key)
+  }
+
+  func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? { nil }
+  func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool { false }
+}
