@@ -38,7 +38,7 @@ extension Engine {
       guard hello.expects == 0 || hello.expects == bond.nonce else { return }
       bond.theirs = hello.bond
     } else if hello.expects != 0, hello.expects != bond.nonce {
-      throw Violation(.protocolViolation, "hello expects a bond that never was")
+      return  // The same: it was said before our newest hello was read.
     }
     prefer(link, for: bond)
   }
@@ -66,9 +66,8 @@ extension Engine {
       guard link.ordinal > current.ordinal || (link.ordinal == current.ordinal && isLowerDial) else {
         return close(link, .duplicate)
       }
-      bond.link = link
-      bond.isOpen = false
-      close(current, .duplicate)
+      // It is closed once the other is in use: who hears of the end first would think the bond was cut.
+      current.isRetired = true
     }
     attach(link, to: bond)
   }
@@ -76,7 +75,7 @@ extension Engine {
   private func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
-    say(Attach(received: bond.stored, first: bond.journal.first, next: bond.journal.next), on: link)
+    say(Attach(received: bond.received, first: bond.journal.first, next: bond.journal.next), on: link)
   }
 
   func take(_ attach: Attach, from link: Link) throws(Violation) {
@@ -84,9 +83,9 @@ extension Engine {
     guard !bond.isOpen else { throw Violation(.protocolViolation, "attach again") }
     let journal = bond.journal
     let isConsistent =
-      attach.received + 1 >= journal.first && attach.received < journal.next && attach.received <= bond.fence
+      attach.received < journal.next && attach.received + 1 >= journal.first && attach.received <= bond.fence
       && attach.first <= bond.received + 1 && attach.next > bond.received
-    guard isConsistent || (sabotage.contains(.believesBackups) && attach.received + 1 >= journal.first) else {
+    guard isConsistent || (sabotage.contains(.believesBackups) && attach.received < journal.next && attach.received + 1 >= journal.first) else {
       // One of us has lost what the other relies on, as from an old backup: begin anew.
       let fresh = replace(bond, keeping: link)
       _ = fresh
@@ -110,6 +109,8 @@ extension Engine {
     if !bond.members.isEmpty { bond.link?.gate.open() }
     bond.comparesRostersAt = now + settings.rosterInterval
     scheduleBond(bond)
+    for other in bond.host.links where other.isRetired { close(other, .duplicate) }
+    acknowledgeAgain(bond)
     for presence in bond.host.presences.values { announce(presence) }
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)
@@ -150,6 +151,7 @@ extension Engine {
       presence.rosterSentFor = nil
       for member in presence.members.values { lost(member, reason) }
     }
+    bond.forEachStrand { tellWritable($0, always: true) }
     let everSent = bond.journal.everSent
     if !sabotage.contains(.forgetsUndelivered) {
       bond.journal.forEach { ordinal, entry in
@@ -293,6 +295,16 @@ extension Engine {
     }
   }
 
+  /// What was acknowledged over the last link may not have come through.
+  private func acknowledgeAgain(_ bond: Bond) {
+    bond.hasPendingAcknowledgement = false
+    bond.incoming.forEach { _, strand in
+      strand.acknowledged = 0
+      strand.pending = nil
+    }
+    if bond.received > 0 { scheduleAcknowledgement(bond) }
+  }
+
   func fillAcknowledgements(_ out: inout OutputRawSpan, for bond: Bond) {
     guard bond.hasPendingAcknowledgement, !bond.journal.isWithinRecord else { return }
     var isPending = false
@@ -313,6 +325,7 @@ extension Engine {
 
   func take(_ ack: Ack, from bond: Bond) throws(Violation) {
     guard let strand = bond.strand(ack.strand) else {
+      if bond.hadStrand(ack.strand) { return }
       throw Violation(.protocolViolation, "an acknowledgement of strand \(ack.strand), which is not there")
     }
     guard strand.acknowledge(ack.received, at: now) else {

@@ -159,7 +159,7 @@ extension Engine {
       else if isFellow { .none }
       else { obstacle(group.standing, acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
-      entry.rank = group.rankMax + 1
+      entry.rank = group.rankMax.saturatingSuccessor
       entry.inviter = local.id
     }
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
@@ -333,7 +333,9 @@ extension Engine {
       if invitation.isPending, now >= invitation.deadline {
         sayIfOpen(Cancel(id: id.rawValue, reason: .timedOut), to: invitation.host)
         end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
-      } else if !invitation.isPending, now >= invitation.forgottenAt {
+      } else if invitation.isPending || now < invitation.forgottenAt {
+        timers.set(.invitation(id), invitation.isPending ? invitation.deadline : invitation.forgottenAt)
+      } else {
         outgoing[id] = nil
       }
       return

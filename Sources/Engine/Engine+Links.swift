@@ -119,6 +119,7 @@ extension Engine {
       if bond.hasBeenOpen {
         suspend(bond)
       }
+      for other in host.links where other.isRetired { close(other, .duplicate) }
     }
     if reason != .idle, reason != .conflict { reach(host) }
   }
@@ -154,11 +155,11 @@ extension Engine {
       close(link, .idle)
       return
     }
-    if silence >= settings.beat, now - link.said >= settings.beat {
-      link.said = now
+    if silence >= settings.beat, now - link.asked >= settings.beat {
+      link.asked = now
       say(Ping(token: UInt64(bitPattern: now.nanoseconds)), on: link)
     }
-    timers.set(.link(link.id), max(now + .milliseconds(1), min(link.heard, link.said) + settings.beat))
+    timers.set(.link(link.id), min(max(link.heard, link.asked) + settings.beat, link.heard + settings.silenceMax))
   }
 
   // MARK: Bytes in
@@ -170,7 +171,9 @@ extension Engine {
         let rest = bytes.extracting(droppingFirst: consumed)
         guard let head = try next(in: rest, on: link) else { break }
         try link.gate.admit(head.type, bytes: head.end, at: now)
-        try take(head.type, rest.extracting(head.body), from: link)
+        if !link.isRetired || head.type == .bye || head.type == .ping {
+          try take(head.type, rest.extracting(head.body), from: link)
+        }
         consumed += head.end
       }
     } catch {
@@ -241,6 +244,8 @@ extension Engine {
     emit(.close(link.id, bye.reason))
     link.isClosing = true
     if bye.reason == .conflict { emit(.conflict(hostID)) }
+    // It has given up the bond, and not only the link.
+    if bye.reason == .slow, let bond = link.host.bond, bond.link === link { lose(bond, .slow) }
     detach(link, bye.reason)
   }
 
@@ -262,8 +267,6 @@ extension Engine {
   private static let controlBytesMax = 2 << 20
 
   func fill(_ out: inout OutputRawSpan, for link: Link) {
-    let before = out.byteCount
-    defer { if out.byteCount > before { link.said = now } }
     let bond = link.host.bond.flatMap { $0.link === link && $0.isOpen && !link.isClosing ? $0 : nil }
     if let bond, bond.journal.isWithinRecord { bond.journal.fill(&out, oneRecord: true) }
     if bond?.journal.isWithinRecord == true { return }

@@ -16,6 +16,7 @@ extension Engine {
   @discardableResult
   func learn(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
     if entry.host == hostID { return learnLocal(entry, in: group, by: voucher) }
+    if case .invitation = voucher { unite(group, withGroupsOf: entry) }
     if let departed = group.departed[entry.endpoint], entry.incarnation <= departed,
       !sabotage.contains(.raisesTheDead)
     {
@@ -51,6 +52,13 @@ extension Engine {
 
   /// Far past what a group is measured with, and still a bound on what others can make this host hold.
   private static let membersMax = 65_536
+
+  /// An endpoint is in one group only: where an invitation joins it to a second one, the two are one.
+  private func unite(_ group: Group, withGroupsOf entry: Entry) {
+    for presence in hosts[entry.host]?.presences.values ?? [] where presence.group !== group {
+      if presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation { absorb(presence.group, into: group) }
+    }
+  }
 
   /// An endpoint of this host's own in another of its groups: the two are one.
   private func learnLocal(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
@@ -107,7 +115,7 @@ extension Engine {
   func join(_ local: LocalEndpoint, _ entry: Entry, isInviter: Bool, until: Instant) {
     let group = local.group
     let before = group.presences.values.filter { $0.host.id != entry.host }
-    let roster = roster(of: group, but: [entry.endpoint, local.id], host: entry.host)
+    let roster = roster(of: group, but: [entry.endpoint, local.id])
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
     let isAlone = roster.isEmpty && before.isEmpty
@@ -117,11 +125,10 @@ extension Engine {
     introduce(roster, by: local, to: [member.presence], spread: true)
   }
 
-  private func roster(of group: Group, but excluded: Set<EndpointID>, host: HostID) -> [Entry] {
+  private func roster(of group: Group, but excluded: Set<EndpointID>) -> [Entry] {
     var entries: [Entry] = []
     for local in group.allLocals where !excluded.contains(local.id) { entries.append(entry(of: local)) }
-    for member in group.members.values
-    where !excluded.contains(member.id) && !member.host.isSelf && member.host.id != host {
+    for member in group.members.values where !excluded.contains(member.id) && !member.host.isSelf {
       entries.append(member.entry)
     }
     return entries
@@ -218,7 +225,7 @@ extension Engine {
         })
       else { continue }
       introduce(
-        roster(of: group, but: [local.id], host: presence.host.id), by: local, to: [presence], spread: false)
+        roster(of: group, but: [local.id]), by: local, to: [presence], spread: false)
     }
   }
 

@@ -171,10 +171,9 @@ extension Engine {
     bond.journal.forget(ids, of: local?.id, after: seen)
   }
 
-  func tellWritable(_ strand: Strand) {
-    guard !strand.waiting.isEmpty, strand.byteCount <= settings.backlogBytesMax / 2,
-      strand.count <= settings.backlogCountMax / 2
-    else { return }
+  func tellWritable(_ strand: Strand, always: Bool = false) {
+    let hasRoom = strand.byteCount <= settings.backlogBytesMax / 2 && strand.count <= settings.backlogCountMax / 2
+    guard !strand.waiting.isEmpty, hasRoom || always else { return }
     for endpoint in strand.waiting where endpoints.contains(endpoint) { emit(.writable(endpoint)) }
     strand.waiting = []
   }

@@ -458,7 +458,7 @@ extension Engine {
     var due = Instant.distantFuture
     group.members.forEach { _, member in
       if !member.connecting.isEmpty, let until = member.connectingUntil { due = min(due, until) }
-      if let until = member.forgottenAt { due = min(due, until) }
+      if let until = member.forgottenAt, member.connected.isEmpty { due = min(due, until) }
     }
     group.presences.forEach { _, presence in if let again = presence.announcesAgain { due = min(due, again) } }
     if due < .distantFuture { timers.set(.group(group.serial), due) }

@@ -64,8 +64,8 @@ extension Engine {
     let types = discovery.rosterTypes(of: host.id)
     guard !types.isEmpty else { return }
     guard let link = openLink(to: host) else { return reach(host) }
-    for type in types where !link.asked.contains(type) {
-      link.asked[type] = true
+    for type in types where !link.rosterTypes.contains(type) {
+      link.rosterTypes[type] = true
       say(Browse(type: type), on: link)
     }
     // The answer to this comes after all that they tell now: what is not told by then is over.
@@ -81,7 +81,7 @@ extension Engine {
   }
 
   func take(_ advertised: Advertised, from link: Link) throws(Violation) {
-    guard link.asked.contains(advertised.type) else {
+    guard link.rosterTypes.contains(advertised.type) else {
       throw Violation(.protocolViolation, "a roster that was not asked for")
     }
     let host = link.host.id
@@ -110,8 +110,8 @@ extension Engine {
 
   /// Nobody here looks for the type any more.
   func endRosters(of type: ServiceType) {
-    for link in links.values where link.asked.contains(type) {
-      link.asked[type] = nil
+    for link in links.values where link.rosterTypes.contains(type) {
+      link.rosterTypes[type] = nil
       say(BrowseEnd(type: type), on: link)
       for spot in discovery.told[link.host.id]?.keys ?? [] where spot.type == type { untell(spot, by: link.host.id) }
     }

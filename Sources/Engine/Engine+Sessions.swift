@@ -22,7 +22,7 @@ extension Engine {
     return local.id
   }
 
-  /// Leaves the others; the session can be used again.
+  /// Leaves the others, and ad hoc mode; the session can be used again.
   public func leave(_ endpoint: EndpointID, at now: Instant) {
     enter(now)
     if let local = endpoints[endpoint] { leave(local) }
@@ -36,6 +36,7 @@ extension Engine {
   }
 
   private func leave(_ local: LocalEndpoint) {
+    stopAdhoc(local)
     for invitation in outgoing.values where invitation.local === local && invitation.isPending {
       if let link = openLink(to: invitation.host) { say(Cancel(id: invitation.id.rawValue, reason: .left), on: link) }
       end(invitation, .left)
@@ -44,7 +45,6 @@ extension Engine {
   }
 
   func closeSession(_ local: LocalEndpoint) {
-    stopAdhoc(local)
     leave(local)
     groups[local.group.serial] = nil
     ledger.touch(group: local.group.serial)

@@ -60,6 +60,12 @@ public final class Engine {
     restore(facts)
   }
 
+  /// Groups, members and hosts know each other both ways while they live here.
+  deinit {
+    for group in groups.values { group.empty() }
+    for host in hosts.values { host.empty() }
+  }
+
   // MARK: Draining
 
   public func nextOutput() -> Output? {

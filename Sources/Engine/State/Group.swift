@@ -50,6 +50,14 @@ final class Group {
     presences.forEach { _, presence in presence.forget(slot: local.slot) }
   }
 
+  /// Lets go of everybody.
+  func empty() {
+    members.removeAll()
+    presences.forEach { _, presence in presence.members.removeAll() }
+    presences.removeAll()
+    locals = []
+  }
+
   /// Everybody: local endpoints, and members of other hosts.
   var size: Int { localCount + members.values.reduce(0) { $0 + ($1.host.isSelf ? 0 : 1) } }
 
@@ -87,7 +95,7 @@ final class Group {
 /// Another host as part of a group.
 final class Presence {
   let host: RemoteHost
-  unowned(safe) let group: Group
+  let group: Group
   var members = Table<EndpointID, Member>()
   /// On the present bond; nil until something was sent.
   var strand: Strand?
@@ -170,7 +178,7 @@ final class Member {
   let peer: PeerID
   var entry: Entry { didSet { changed() } }
   let host: RemoteHost
-  unowned(safe) let presence: Presence
+  let presence: Presence
   /// Its number on the present bond; nil until it has joined there.
   var index: UInt32? { didSet { changed() } }
 
@@ -297,4 +305,8 @@ extension Group {
     slots.forEach { slot in if let local = local(at: slot) { ids.append(local.id) } }
     return ids.isEmpty ? nil : ids.count == 1 ? .one(ids[0]) : .many(ids)
   }
+}
+
+extension UInt32 {
+  var saturatingSuccessor: UInt32 { self == .max ? self : self + 1 }
 }

@@ -26,7 +26,7 @@ final class LocalEndpoint {
   /// Its number on the wire, never used twice.
   var index: UInt32
   /// The group and the slot there; set anew when it leaves or its group joins another.
-  unowned(safe) var group: Group
+  var group: Group
   var slot: Int
   /// How many were there before it, as its inviter saw it: who comes last goes first where there are too many.
   var rank: UInt32 = 0 { didSet { group.ledger.touch(id) } }

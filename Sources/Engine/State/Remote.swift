@@ -35,6 +35,13 @@ final class RemoteHost {
     }
   }
 
+  /// Lets go of everything that knows of it.
+  func empty() {
+    bond = nil
+    links = []
+    presences.removeAll()
+  }
+
   /// A host with more has most of them from long ago.
   private static let addressesMax = 16
 }
@@ -50,16 +57,19 @@ final class Link {
   /// How many links the bond had had when this one was dialled.
   var ordinal: UInt32
   var heard: Instant
-  var said: Instant
+  /// When it was last asked for a sign of life.
+  var asked: Instant
   /// When it last served more than to show life.
   var used: Instant
   var hasGreeted = false
   var isClosing = false
+  /// Its bond uses a better link now, or soon.
+  var isRetired = false
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
   var browses = Table<ServiceType, Bool>()
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
-  var asked = Table<ServiceType, Bool>()
+  var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   var gate: Gate
   /// Frames that come before all records.
@@ -81,7 +91,7 @@ final class Link {
     self.ordinal = ordinal
     opened = now
     heard = now
-    said = now
+    asked = now
     used = now
     gate = Gate(at: now)
   }
@@ -91,7 +101,7 @@ final class Link {
 
 /// The lasting association of two hosts, under which links come and go.
 final class Bond {
-  unowned(safe) let host: RemoteHost
+  let host: RemoteHost
   let nonce: UInt64
   /// The other side's number; 0 until it is known.
   var theirs: UInt64 = 0
@@ -148,6 +158,12 @@ final class Bond {
   }
 
   func strand(_ id: UInt32) -> Strand? { strands[id] }
+
+  func hadStrand(_ id: UInt32) -> Bool { id > 0 && id <= lastStrand }
+
+  func forEachStrand(_ body: (Strand) -> Void) {
+    for id in strands.keys.sorted() { if let strand = strands[id] { body(strand) } }
+  }
 
   /// A strand that its group has left behind goes once all of it is acknowledged.
   func dropIfDrained(_ strand: Strand) {
