@@ -155,11 +155,12 @@ extension Engine {
       close(link, .idle)
       return
     }
-    if silence >= settings.beat, now - link.asked >= settings.beat {
-      link.asked = now
-      say(Ping(token: UInt64(bitPattern: now.nanoseconds)), on: link)
+    // Not an answer to a question: that could wait behind a long record for longer than the other side does.
+    if now - link.said >= settings.beat {
+      link.said = now
+      say(Pong(token: 0), on: link)
     }
-    timers.set(.link(link.id), min(max(link.heard, link.asked) + settings.beat, link.heard + settings.silenceMax))
+    timers.set(.link(link.id), min(link.said + settings.beat, link.heard + settings.silenceMax))
   }
 
   // MARK: Bytes in
@@ -267,6 +268,8 @@ extension Engine {
   private static let controlBytesMax = 2 << 20
 
   func fill(_ out: inout OutputRawSpan, for link: Link) {
+    let before = out.byteCount
+    defer { if out.byteCount > before { link.said = now } }
     let bond = link.host.bond.flatMap { $0.link === link && $0.isOpen && !link.isClosing ? $0 : nil }
     if let bond, bond.journal.isWithinRecord { bond.journal.fill(&out, oneRecord: true) }
     if bond?.journal.isWithinRecord == true { return }

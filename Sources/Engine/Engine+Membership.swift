@@ -238,6 +238,20 @@ extension Engine {
   // MARK: One group from two
 
   func absorb(_ other: Group, into group: Group) {
+    let introducers = (group.allLocals.first, other.allLocals.first)
+    let rosters = (roster(of: group, but: []), roster(of: other, but: []))
+    let hosts = (group.presences.keys, other.presences.keys)
+    unify(other, with: group)
+    guard !sabotage.contains(.introducesNobody) else { return }
+    if let introducer = introducers.0 {
+      introduce(rosters.1, by: introducer, to: hosts.0.compactMap { group.presences[$0] }, spread: false)
+    }
+    if let introducer = introducers.1 {
+      introduce(rosters.0, by: introducer, to: hosts.1.compactMap { group.presences[$0] }, spread: false)
+    }
+  }
+
+  private func unify(_ other: Group, with group: Group) {
     let offset = group.locals.count
     let newcomers = other.allLocals
     for local in newcomers { group.place(local, at: offset + local.slot) }

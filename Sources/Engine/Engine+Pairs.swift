@@ -92,18 +92,22 @@ extension Engine {
     for member in others where !member.refused.contains(local.slot) { tellConnecting(member, SlotSet(local.slot)) }
     let joined = presence.members.values.filter { $0.index != nil && $0.id != local.id }
     let admitted = joined.filter { admit($0, local) == .yes }
-    let indexes = admitted.compactMap(\.index).sorted()
+    let indexes = admitted.compactMap(\.index).sorted().prefix(Limits.audienceIndexesMax)
     let announced = record(presence) {
       Join(
         record: $0, index: local.index, target: target.id, seen: bond.received,
-        admits: admitted.count == joined.count && !bond.hasTurnedAway ? .all : .only(indexes), entry: entry(of: local),
+        admits: .only(Array(indexes)), entry: entry(of: local),
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
     if !presence.isAnnounced(local.slot) { presence.setAnnounced(local.slot, announced) }
     presence.repeats.remove(local.slot)
-    for member in admitted {
-      member.settle(SlotSet(local.slot), at: announced)
+    for (position, member) in admitted.enumerated() {
+      if position < indexes.count {
+        member.settle(SlotSet(local.slot), at: announced)
+      } else {
+        judge(member, SlotSet(local.slot))
+      }
       update(member)
     }
   }
@@ -148,6 +152,7 @@ extension Engine {
     if (rank, inviter) > (join.entry.rank, join.entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }
     host.learn(join.entry.addresses)
     member.forgottenAt = nil
+    member.strand = join.record.strand
     if member.index != join.index {
       member.index = join.index
       bond.members[join.index, default: []].append(member)
@@ -171,7 +176,6 @@ extension Engine {
 
   /// An answer to a host that has no place in the group it asks for.
   private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
-    bond.hasTurnedAway = true
     record(bond.strays, over: bond, make)
   }
 
@@ -302,7 +306,7 @@ extension Engine {
     let group = local.group
     guard let presence = group.presences[bond.host.id] else { return }
     if verdict.reason == .notIntroduced || verdict.reason == .gone { return answered(verdict.reason, local, presence) }
-    for member in members(verdict.by, of: presence, over: bond) where member.id != local.id {
+    for member in members(verdict.by, of: presence, verdict.record.strand, over: bond) where member.id != local.id {
       let slot = SlotSet(local.slot)
       if verdict.reason == .none {
         member.admitted.formUnion(slot)
@@ -334,12 +338,15 @@ extension Engine {
   /// What an introduction on its way may take.
   private static let introductionPause: Duration = .seconds(2)
 
-  private func members(_ audience: Audience, of presence: Presence, over bond: Bond) -> [Member] {
+  /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on.
+  private func members(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Member] {
     switch audience {
-    case .all: presence.members.values.filter { $0.index != nil }
+    case .all: presence.members.values.filter { $0.index != nil && $0.strand == strand }
     case .only(let indexes): indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }
     case .allBut(let indexes):
-      presence.members.values.filter { member in member.index.map { !indexes.contains($0) } ?? false }
+      presence.members.values.filter { member in
+        member.strand == strand && (member.index.map { !indexes.contains($0) } ?? false)
+      }
     }
   }
 

@@ -140,6 +140,7 @@ extension Engine {
     host.learn(row.entry.addresses)
     let member = enter(row.entry, host, group)
     member.index = row.index == 0 ? nil : row.index
+    member.strand = row.strand
     member.restore(row)
     if member.connected.isEmpty { member.forgottenAt = now + Self.forgottenAfterRestart }
   }

@@ -7,7 +7,7 @@ public struct Settings: Sendable {
   /// Whether the host stores what the engine asks it to (`Output.persist`) and answers with `persisted`.
   public var isDurable = false
 
-  /// A link that is silent for a beat is asked for a sign of life.
+  /// A link that has nothing to say gives a sign of life this often.
   public var beat: Duration = .seconds(1)
   /// Three missed beats: a lost one and a late one do not end a link.
   public var silenceMax: Duration = .seconds(3)

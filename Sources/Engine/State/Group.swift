@@ -183,6 +183,9 @@ final class Member {
   var index: UInt32? { didSet { changed() } }
 
   /// Local slots that admit it, that it admits, and pairs that either has refused.
+  /// The strand that it joined on.
+  var strand: UInt32 = 0
+
   /// Local slots that know of it; of these, those that trust it by decision.
   var met = SlotSet() { didSet { changed() } }
   var trusted = SlotSet() { didSet { changed() } }
@@ -269,7 +272,7 @@ final class Member {
 
   /// Takes over what was known of the same endpoint in a group that has become part of this one.
   func absorb(_ other: Member, offset: Int) {
-    index = index ?? other.index
+    if index == nil { (index, strand) = (other.index, other.strand) }
     if (other.entry.rank, other.entry.inviter) > (entry.rank, entry.inviter) { entry = other.entry }
     met.formUnion(other.met.shifted(by: offset))
     trusted.formUnion(other.trusted.shifted(by: offset))

@@ -57,8 +57,8 @@ final class Link {
   /// How many links the bond had had when this one was dialled.
   var ordinal: UInt32
   var heard: Instant
-  /// When it was last asked for a sign of life.
-  var asked: Instant
+  /// When it last took something to send.
+  var said: Instant
   /// When it last served more than to show life.
   var used: Instant
   var hasGreeted = false
@@ -91,7 +91,7 @@ final class Link {
     self.ordinal = ordinal
     opened = now
     heard = now
-    asked = now
+    said = now
     used = now
     gate = Gate(at: now)
   }
@@ -136,8 +136,6 @@ final class Bond {
   }
 
   var hasPendingAcknowledgement = false
-  /// Whether an endpoint of the other side has announced itself in vain: "all" would mean it too.
-  var hasTurnedAway = false
   /// For answers to hosts that ask for a group in which they have no place.
   private(set) lazy var strays = makeStrand()
   /// Identities that came before the records that say whose they are.

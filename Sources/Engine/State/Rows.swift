@@ -193,6 +193,7 @@ struct MemberRow: Part {
   var entry: Entry
   /// 0 where it has not joined.
   var index: UInt32
+  var strand: UInt32
   /// met, trusted, admits, admitted, refused, connected
   var sets: [SlotSet]
   var unsettled: [Unsettled]
@@ -220,6 +221,7 @@ struct MemberRow: Part {
   init(_ member: Member) {
     entry = member.entry
     index = member.index ?? 0
+    strand = member.strand
     sets = [member.met, member.trusted, member.admits, member.admitted, member.refused, member.connected]
     unsettled = member.unsettled.map { Unsettled(ordinal: $0.ordinal, slots: $0.slots) }
   }
@@ -227,6 +229,7 @@ struct MemberRow: Part {
   init(from reader: inout Reader) throws(WireError) {
     entry = try Entry(from: &reader)
     index = try reader.varint32("index")
+    strand = try reader.varint32("strand")
     sets = []
     for _ in 0..<6 { sets.append(try SlotSet(from: &reader)) }
     unsettled = try reader.list("unsettled", max: listMax)
@@ -235,6 +238,7 @@ struct MemberRow: Part {
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     entry.encode(into: &sink)
     sink.put(varint: index)
+    sink.put(varint: strand)
     for set in sets { set.encode(into: &sink) }
     sink.put(list: unsettled, max: listMax)
   }
