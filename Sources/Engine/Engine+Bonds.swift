@@ -31,7 +31,7 @@ extension Engine {
 
     var bond = host.bond ?? makeBond(with: host)
     if bond.theirs != 0, hello.bond != bond.theirs {
-      bond = replace(bond, keeping: link)
+      if bond.hasBeenOpen { bond = replace(bond, keeping: link) } else { bond.theirs = 0 }
     }
     if bond.theirs == 0 {
       // Who expects another bond has not read our newest hello; when it has, it says hello again.
@@ -75,11 +75,16 @@ extension Engine {
   private func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
-    say(Attach(received: bond.received, first: bond.journal.first, next: bond.journal.next), on: link)
+    say(
+      Attach(
+        bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.journal.first, next: bond.journal.next),
+      on: link)
   }
 
   func take(_ attach: Attach, from link: Link) throws(Violation) {
-    guard let bond = link.host.bond, bond.link === link else { return }
+    guard let bond = link.host.bond, bond.link === link, attach.bond == bond.theirs, attach.expects == bond.nonce else {
+      return
+    }
     guard !bond.isOpen else { throw Violation(.protocolViolation, "attach again") }
     let journal = bond.journal
     let isConsistent =
@@ -87,8 +92,7 @@ extension Engine {
       && attach.first <= bond.received + 1 && attach.next > bond.received
     guard isConsistent || (sabotage.contains(.believesBackups) && attach.received < journal.next && attach.received + 1 >= journal.first) else {
       // One of us has lost what the other relies on, as from an old backup: begin anew.
-      let fresh = replace(bond, keeping: link)
-      _ = fresh
+      _ = replace(bond, keeping: link)
       return
     }
     var received = attach.received
@@ -236,7 +240,6 @@ extension Engine {
 
   /// Counts a record that came, and refuses one that is not the next.
   func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(Violation) -> IncomingStrand {
-    guard bond.isOpen else { throw Violation(.protocolViolation, "a record before attach") }
     let strand: IncomingStrand
     if let known = bond.incoming[record.strand] {
       strand = known

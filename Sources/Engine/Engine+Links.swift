@@ -172,7 +172,7 @@ extension Engine {
         let rest = bytes.extracting(droppingFirst: consumed)
         guard let head = try next(in: rest, on: link) else { break }
         try link.gate.admit(head.type, bytes: head.end, at: now)
-        if !link.isRetired || head.type == .bye || head.type == .ping {
+        if isInTime(head.type, on: link) {
           try take(head.type, rest.extracting(head.body), from: link)
         }
         consumed += head.end
@@ -181,6 +181,15 @@ extension Engine {
       close(link, error.reason, error.detail)
     }
     return link.isClosing ? bytes.byteCount : consumed
+  }
+
+  /// What was said for a bond that has ended since, or over a link that is used no more, comes too late and means nothing.
+  private func isInTime(_ type: FrameType, on link: Link) -> Bool {
+    switch type {
+    case .hello, .bye, .ping, .pong: !link.isRetired || type == .bye
+    case .attach: !link.isRetired
+    default: !link.hasGreeted || (link.host.bond.map { $0.link === link && $0.isOpen } ?? false)
+    }
   }
 
   private func next(in bytes: RawSpan, on link: Link) throws(Violation) -> FrameHead? {

@@ -89,13 +89,12 @@ extension Engine {
   private func announce(_ local: LocalEndpoint, to presence: Presence, _ bond: Bond) {
     let others = presence.members.values.filter { $0.id != local.id }
     guard let target = others.first else { return }
-    for member in others where !member.refused.contains(local.slot) { tellConnecting(member, SlotSet(local.slot)) }
     let joined = presence.members.values.filter { $0.index != nil && $0.id != local.id }
     let admitted = joined.filter { admit($0, local) == .yes }
     let indexes = admitted.compactMap(\.index).sorted().prefix(Limits.audienceIndexesMax)
     let announced = record(presence) {
       Join(
-        record: $0, index: local.index, target: target.id, seen: bond.received,
+        record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation, seen: bond.received,
         admits: .only(Array(indexes)), entry: entry(of: local),
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
@@ -126,8 +125,8 @@ extension Engine {
     guard join.entry.peer == join.carrier.peer, join.entry.host == host.id else {
       throw Violation(.protocolViolation, "an endpoint in the name of another peer or host")
     }
-    guard let target = endpoints[join.target] else {
-      answerStray(bond) { Gone(record: $0, endpoint: join.target) }
+    guard let target = endpoints[join.target], target.incarnation <= join.targetIncarnation else {
+      answerStray(bond) { Gone(record: $0, endpoint: join.target, incarnation: join.targetIncarnation) }
       return
     }
     let group = target.group
@@ -158,6 +157,7 @@ extension Engine {
       bond.members[join.index, default: []].append(member)
       member.presence.pairsChanged()
     }
+    tellConnecting(member, member.met.subtracting(member.refused))
     member.admitted = slots(admittedBy: join.admits, seen: join.seen, member)
     // Those who have not been told to this host yet say what they think of the member as they are.
     let told = group.localSlots.subtracting(unannounced(in: member.presence))
@@ -413,7 +413,9 @@ extension Engine {
     let bond = try bond(of: link)
     _ = try count(gone.record, bytes: 0, over: bond)
     for presence in bond.host.presences.values {
-      if let member = presence.members[gone.endpoint] { depart(member, .gone, readThrough: nil) }
+      if let member = presence.members[gone.endpoint], member.entry.incarnation <= gone.incarnation {
+        depart(member, .gone, readThrough: nil)
+      }
     }
   }
 

@@ -77,6 +77,9 @@ public struct Hello: Frame {
 /// How far each side has read, so that a new link goes on where an old one was cut.
 public struct Attach: Frame {
   public static let type = FrameType.attach
+  /// The sender's number for the bond, and the receiver's: an attach for another pair of numbers is late.
+  public var bond: UInt64
+  public var expects: UInt64
   /// How many of the other side's records its sender has.
   public var received: UInt64
   /// Of its own it still holds `first ..< next`.
@@ -84,19 +87,25 @@ public struct Attach: Frame {
   public var next: UInt64
 
   @inlinable
-  public init(received: UInt64, first: UInt64, next: UInt64) {
+  public init(bond: UInt64, expects: UInt64, received: UInt64, first: UInt64, next: UInt64) {
+    self.bond = bond
+    self.expects = expects
     self.received = received
     self.first = first
     self.next = next
   }
 
   public init(body: inout Reader) throws(WireError) {
+    bond = try body.u64()
+    expects = try body.u64()
     received = try body.varint()
     first = try body.varint()
     next = try body.varint()
   }
 
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(u64: bond)
+    sink.put(u64: expects)
     sink.put(varint: received)
     sink.put(varint: first)
     sink.put(varint: next)

@@ -31,6 +31,8 @@ public struct Join: Frame {
   public var record: RecordHead
   public var index: UInt32
   public var target: EndpointID
+  /// The one of its incarnations that is meant.
+  public var targetIncarnation: EndpointIncarnation
   public var seen: UInt64
   public var admits: Audience
   public var entry: Entry
@@ -40,12 +42,13 @@ public struct Join: Frame {
 
   @inlinable
   public init(
-    record: RecordHead, index: UInt32, target: EndpointID, seen: UInt64, admits: Audience, entry: Entry,
+    record: RecordHead, index: UInt32, target: EndpointID, targetIncarnation: EndpointIncarnation, seen: UInt64, admits: Audience, entry: Entry,
     carrier: Carrier, tickets: [Introduction]
   ) {
     self.record = record
     self.index = index
     self.target = target
+    self.targetIncarnation = targetIncarnation
     self.seen = seen
     self.admits = admits
     self.entry = entry
@@ -57,6 +60,7 @@ public struct Join: Frame {
     record = try RecordHead(from: &body)
     index = try body.varint32("index")
     target = try EndpointID(from: &body)
+    targetIncarnation = try EndpointIncarnation(from: &body)
     seen = try body.varint()
     admits = try Audience(from: &body)
     entry = try Entry(from: &body)
@@ -68,6 +72,7 @@ public struct Join: Frame {
     record.encode(into: &sink)
     sink.put(varint: index)
     target.encode(into: &sink)
+    targetIncarnation.encode(into: &sink)
     sink.put(varint: seen)
     admits.encode(into: &sink)
     entry.encode(into: &sink)
@@ -175,20 +180,25 @@ public struct Gone: Frame {
   public static let type = FrameType.gone
   public var record: RecordHead
   public var endpoint: EndpointID
+  /// A later one may be there.
+  public var incarnation: EndpointIncarnation
 
   @inlinable
-  public init(record: RecordHead, endpoint: EndpointID) {
+  public init(record: RecordHead, endpoint: EndpointID, incarnation: EndpointIncarnation) {
     self.record = record
     self.endpoint = endpoint
+    self.incarnation = incarnation
   }
 
   public init(body: inout Reader) throws(WireError) {
     record = try RecordHead(from: &body)
     endpoint = try EndpointID(from: &body)
+    incarnation = try EndpointIncarnation(from: &body)
   }
 
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     record.encode(into: &sink)
     endpoint.encode(into: &sink)
+    incarnation.encode(into: &sink)
   }
 }
