@@ -45,7 +45,10 @@ extension Engine {
     meet(member, group.localSlots)
     settleOverflow(in: group)
     reach(host)
-    if let presence = group.presences[host.id] { announce(presence) }
+    if let presence = group.presences[host.id] {
+      // The other side knows whom it invited, or was invited by; those with it are introduced there first.
+      if case .invitation(let local, _) = voucher { announce(local, to: presence) } else { announce(presence) }
+    }
     return member
   }
 
@@ -108,6 +111,7 @@ extension Engine {
     let before = group.presences.values.filter { $0.host.id != entry.host }
     let roster = roster(of: group, but: [entry.endpoint, local.id], host: entry.host)
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
+    defer { if let presence = group.presences[entry.host] { announce(presence) } }
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
     let isAlone = roster.isEmpty && before.isEmpty
     guard isInviter || !isAlone else { return }
@@ -143,7 +147,6 @@ extension Engine {
 
   private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
     guard !presence.host.isSelf else { return }
-    announce(presence)
     record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
   }
 
@@ -204,24 +207,30 @@ extension Engine {
       guard let strand = presence.strand, let link = bond.link else { continue }
       let mine = presence.group.digest
       say(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
-      guard let theirs = presence.theirDigest, theirs != mine else { continue }
-      if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { continue }
-      presence.rosterSentFor = (mine.sum, theirs.sum)
-      let group = presence.group
-      guard
-        let local = group.allLocals.first(where: { local in
-          presence.members.contains { $0.connected.contains(local.slot) }
-        })
-      else { continue }
-      introduce(
-        roster(of: group, but: [local.id], host: presence.host.id), by: local, to: [presence], spread: false)
+      tellRoster(to: presence)
     }
+  }
+
+  /// Where the rosters differ, the other side is introduced to everybody.
+  private func tellRoster(to presence: Presence) {
+    let group = presence.group
+    let mine = group.digest
+    guard let theirs = presence.theirDigest, theirs != mine else { return }
+    if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
+    guard
+      let local = group.allLocals.first(where: { local in
+        presence.members.contains { $0.connected.contains(local.slot) }
+      })
+    else { return }
+    presence.rosterSentFor = (mine.sum, theirs.sum)
+    introduce(roster(of: group, but: [local.id], host: presence.host.id), by: local, to: [presence], spread: false)
   }
 
   func take(_ digest: RosterDigest, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
-    guard let group = bond.incoming[digest.strand]?.group else { return }
-    group.presences[bond.host.id]?.theirDigest = (digest.count, digest.sum)
+    guard let group = bond.incoming[digest.strand]?.group, let presence = group.presences[bond.host.id] else { return }
+    presence.theirDigest = (digest.count, digest.sum)
+    tellRoster(to: presence)
   }
 
   // MARK: One group from two

@@ -68,8 +68,7 @@ extension Engine {
 
   /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
   func announce(_ presence: Presence) {
-    guard let bond = presence.host.bond, bond.hasBeenOpen else { return }
-    for local in presence.group.allLocals where !presence.isAnnounced(local.slot) { announce(local, to: presence, bond) }
+    for local in presence.group.allLocals { announce(local, to: presence) }
   }
 
   /// Says it all again: the answers tell where both sides stand.
@@ -78,7 +77,10 @@ extension Engine {
     announce(presence)
   }
 
-  private func announce(_ local: LocalEndpoint, to presence: Presence, _ bond: Bond) {
+  func announce(_ local: LocalEndpoint, to presence: Presence) {
+    guard let bond = presence.host.bond, bond.hasBeenOpen, local.group === presence.group,
+      !presence.isAnnounced(local.slot)
+    else { return }
     let others = presence.members.values.filter { $0.id != local.id }
     guard let target = others.first else { return }
     for member in others where !member.refused.contains(local.slot) { tellConnecting(member, SlotSet(local.slot)) }
