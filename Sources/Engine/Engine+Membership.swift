@@ -21,6 +21,7 @@ extension Engine {
     {
       return nil
     }
+    unite(group, by: entry)
     if let member = group.members[entry.endpoint] {
       if entry.incarnation > member.entry.incarnation {
         depart(member, .left, readThrough: nil)
@@ -52,6 +53,14 @@ extension Engine {
     return member
   }
 
+  /// An endpoint is in one group: two that both know it are one.
+  private func unite(_ group: Group, by entry: Entry) {
+    for presence in hosts[entry.host]?.presences.values ?? []
+    where presence.group !== group && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
+      absorb(presence.group, into: group)
+    }
+  }
+
   /// Far past what a group is measured with, and still a bound on what others can make this host hold.
   private static let membersMax = 65_536
 
@@ -60,6 +69,7 @@ extension Engine {
     guard let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation else { return nil }
     if local.group !== group {
       if local.isLocked, case .introduction = voucher { return nil }
+      if case .invitation(let inviter, _) = voucher { introduce(local, and: inviter) }
       absorb(local.group, into: group)
     }
     if case .invitation(let inviter, let until) = voucher, let mirror = group.members[local.id] {
@@ -118,6 +128,15 @@ extension Engine {
     // The newcomer, to those who were here; and to itself, to show to who has not heard of it.
     introduce([member.entry], by: local, to: before + [member.presence], spread: false)
     introduce(roster, by: local, to: [member.presence], spread: true)
+  }
+
+  /// Two endpoints of this host are about to be in one group: each one's people hear of the other's.
+  private func introduce(_ local: LocalEndpoint, and other: LocalEndpoint) {
+    guard !sabotage.contains(.introducesNobody) else { return }
+    for (one, two) in [(local, other), (other, local)] {
+      introduce(
+        roster(of: two.group, but: [], host: hostID), by: one, to: Array(one.group.presences.values), spread: false)
+    }
   }
 
   private func roster(of group: Group, but excluded: Set<EndpointID>, host: HostID) -> [Entry] {

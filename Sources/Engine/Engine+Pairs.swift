@@ -295,6 +295,7 @@ extension Engine {
     for member in members(verdict.by, of: presence, over: bond) where member.id != local.id {
       let slot = SlotSet(local.slot)
       if verdict.reason == .none {
+        presence.announcedInVain = 0
         member.admitted.formUnion(slot)
         update(member)
       } else {
@@ -310,8 +311,10 @@ extension Engine {
   /// A host would not let a local endpoint in at all: not yet, or never again.
   private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
     if reason == .notIntroduced {
-      presence.announcesAgain = now + Self.introductionPause
-      timers.set(.group(presence.group.serial), now + Self.introductionPause)
+      let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
+      presence.announcedInVain += 1
+      presence.announcesAgain = now + pause
+      timers.set(.group(presence.group.serial), now + pause)
     } else {
       for member in presence.members.values {
         member.refused.insert(local.slot)
@@ -320,8 +323,8 @@ extension Engine {
     }
   }
 
-  /// What an introduction on its way may take.
-  private static let introductionPause: Duration = .seconds(2)
+  /// An introduction is on its way for a moment, or it does not come at all.
+  private static let introductionPauseMax: Duration = .seconds(5)
 
   private func members(_ audience: Audience, of presence: Presence, over bond: Bond) -> [Member] {
     switch audience {

@@ -89,8 +89,9 @@ final class Presence {
   var strand: Strand?
   /// The ordinal of the record that announced each local slot on the present bond.
   private var announced: [UInt64] = []
-  /// When those who were not known there are announced again.
+  /// When those who were not known there are announced again, and how often they have been.
   var announcesAgain: Instant?
+  var announcedInVain = 0
   /// What was last heard of, and told about, the roster.
   var theirDigest: (count: UInt32, sum: UInt64)?
   var rosterSentFor: (mine: UInt64, theirs: UInt64)?
@@ -201,7 +202,8 @@ final class Member {
     presence.pairsChanged()
   }
 
-  func settle(_ slots: SlotSet, at ordinal: UInt64) { unsettled.append((ordinal, slots)) }
+  /// Who is connected stays meant by "all", however often it is said.
+  func settle(_ slots: SlotSet, at ordinal: UInt64) { unsettled.append((ordinal, slots.subtracting(connected))) }
 
   func clearUnsettled() { unsettled = [] }
 
@@ -227,7 +229,7 @@ final class Member {
     refused.formUnion(other.refused.shifted(by: offset))
     connecting.formUnion(other.connecting.shifted(by: offset))
     setConnected(connected.union(other.connected.shifted(by: offset)))
-    for (ordinal, slots) in other.unsettled { settle(slots.shifted(by: offset), at: ordinal) }
+    for (ordinal, slots) in other.unsettled { unsettled.append((ordinal, slots.shifted(by: offset))) }
     for slot in other.shownChains.keys.sorted() { shownChains[slot + offset] = other.shownChains[slot] }
     connectingUntil = [connectingUntil, other.connectingUntil].compactMap { $0 }.max()
     if connected.isEmpty { forgottenAt = forgottenAt ?? other.forgottenAt } else { forgottenAt = nil }
