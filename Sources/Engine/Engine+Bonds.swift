@@ -97,6 +97,7 @@ extension Engine {
     if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
     bond.journal.resume(after: received)
     bond.isOpen = true
+    if bond.isAccepted { link.gate.open() }
     link.used = now
     opened(bond)
     if bond.journal.hasUnsent { wake(link) }
@@ -344,11 +345,14 @@ extension Engine {
 
   func dialFailed(_ host: RemoteHost) {
     host.dialFailures += 1
-    let pause = min(Self.dialPauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
+    let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax
+    let pause = min(pauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
     host.dialsAgain = now + pause
     timers.set(.host(host.id), now + pause)
   }
 
+  /// A suspension is short, and a link that comes back late in it must still be found.
+  private static let suspendedPauseMax: Duration = .milliseconds(500)
   /// A host that comes back is found within this.
   private static let dialPauseMax: Duration = .seconds(5)
 

@@ -94,6 +94,8 @@ extension Engine {
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
+    // What a host says to who joins it is no more a stranger's word.
+    bond.accept()
     presence.setAnnounced(local.slot, announced)
     for member in admitted {
       member.settle(SlotSet(local.slot), at: announced)
@@ -134,7 +136,7 @@ extension Engine {
     guard member.entry.peer == join.entry.peer else {
       throw Violation(.protocolViolation, "an endpoint that changes its peer")
     }
-    link.gate.open()
+    bond.accept()
     strand.group = group
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
     member.entry = join.entry

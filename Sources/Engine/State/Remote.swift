@@ -96,6 +96,8 @@ final class Bond {
   var link: Link?
   var isOpen = false
   var hasBeenOpen = false
+  /// Whether a peer of the other side has been accepted, which holds for the links to come.
+  private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
   var heard: Instant
 
@@ -123,6 +125,11 @@ final class Bond {
   private(set) lazy var strays = makeStrand()
   /// Identities that came before the records that say whose they are.
   var earlyIdentities: [IdentityFrame] = []
+
+  func accept() {
+    isAccepted = true
+    link?.gate.open()
+  }
 
   func strand(_ id: UInt32) -> Strand? { strands[id] }
 
