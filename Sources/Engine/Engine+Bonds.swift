@@ -104,9 +104,8 @@ extension Engine {
   }
 
   private func opened(_ bond: Bond) {
-    let isFirst = !bond.hasBeenOpen
     bond.hasBeenOpen = true
-    if !isFirst { tellSuspended(bond, false) }
+    if bond.isSuspended { tellSuspended(bond, false) }
     bond.comparesRostersAt = now + settings.rosterInterval
     scheduleBond(bond)
     for presence in bond.host.presences.values { announce(presence) }
@@ -116,12 +115,14 @@ extension Engine {
 
   // MARK: Ending
 
+  /// No link is left; where another is about to take over, nobody is told.
   func suspend(_ bond: Bond) {
-    tellSuspended(bond, true)
+    if !bond.isSuspended, bond.host.links.allSatisfy(\.isClosing) { tellSuspended(bond, true) }
     timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
   }
 
   private func tellSuspended(_ bond: Bond, _ isSuspended: Bool) {
+    bond.isSuspended = isSuspended
     for presence in bond.host.presences.values {
       for member in presence.members.values {
         if let locals = presence.group.locals(in: member.connected) {
@@ -140,7 +141,9 @@ extension Engine {
       bond.link = nil
       close(link, reason)
     }
+    var refused: [EndpointID] = []
     for presence in host.presences.values {
+      refused += presence.strand?.waiting ?? []
       presence.strand = nil
       presence.forgetAnnouncements()
       presence.theirDigest = nil
@@ -155,6 +158,7 @@ extension Engine {
         }
       }
     }
+    tellWritable(refused)
     store.forget(bond)
     reach(host)
   }

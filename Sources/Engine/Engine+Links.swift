@@ -112,12 +112,12 @@ extension Engine {
   private func detach(_ link: Link, _ reason: Reason) {
     comparisonsLost(with: link)
     let host = link.host
-    if let bond = host.bond, bond.link === link {
-      bond.link = nil
-      bond.isOpen = false
-      if bond.hasBeenOpen {
-        suspend(bond)
+    if let bond = host.bond {
+      if bond.link === link {
+        bond.link = nil
+        bond.isOpen = false
       }
+      if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
     if reason != .idle, reason != .conflict { reach(host) }
   }

@@ -24,6 +24,10 @@ extension Engine {
     unite(group, by: entry)
     if let member = group.members[entry.endpoint] {
       if entry.incarnation > member.entry.incarnation {
+        guard member.index == nil else {
+          member.successor = .introduced(entry)
+          return nil
+        }
         depart(member, .left, readThrough: nil)
       } else {
         if (entry.rank, entry.inviter) > (member.entry.rank, member.entry.inviter) {

@@ -364,15 +364,18 @@ extension Engine {
     presence.members[member.id] = nil
     presence.pairsChanged()
     if let index = member.index { member.host.bond?.remove(member, index) }
-    guard presence.members.isEmpty else { return }
-    presence.strand?.isLeft = true
-    group.presences[member.host.id] = nil
-    member.host.presences[group.serial] = nil
+    if presence.members.isEmpty {
+      presence.strand?.isLeft = true
+      group.presences[member.host.id] = nil
+      member.host.presences[group.serial] = nil
+    }
+    if let successor = member.successor { succeed(successor, of: member) }
   }
 
   /// The bond to a member's host is over; the hosts look for each other for a while.
   func lost(_ member: Member, _ reason: Reason) {
     member.index = nil
+    member.successor = nil
     member.admits = SlotSet()
     member.admitted = SlotSet()
     member.clearUnsettled()

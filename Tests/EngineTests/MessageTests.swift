@@ -112,7 +112,7 @@ import Wire
     }
     try seats[1].invite(c)
     try seats[1].invite(d)
-    stage.run(.milliseconds(30))
+    stage.run(.milliseconds(100))
     try c.accept()
     try d.accept()
     for number in 0..<100 {

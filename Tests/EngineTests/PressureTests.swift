@@ -67,7 +67,7 @@ import Wire
     let seats = try stage.gather("a", "b", "c")
     stage.filter = { frame, from, to in !(from.name == "b" && to.name == "a" && frame == .ack) }
     try seats[0].say("x", receipt: true)
-    for _ in 0..<15 {
+    for _ in 0..<20 {
       stage.run(.seconds(1))
       try seats[0].say("y", to: [seats[2]])
     }
@@ -76,8 +76,24 @@ import Wire
     #expect(told.contains("A: B notConnected slow"))
     #expect(told.contains("unknown to B"))
     #expect(told.contains("delivered to C"))
-    #expect(seats[2].heard.count == 16)
+    #expect(seats[2].heard.count == 21)
     #expect(seats[2].take().allSatisfy { $0.hasPrefix("C < A") })
+  }
+
+  @Test("A sender that waits for a host that is lost may send again")
+  func lostWhileFull() throws {
+    var settings = Settings()
+    settings.backlogCountMax = 5
+    let seats = try stage.gather("a", "b", "c", settings: settings)
+    stage.run(.seconds(1))
+    stage.powerOff(seats[1].host)
+    for _ in 0..<5 { try seats[0].say("x") }
+    #expect(throws: EngineError.self) { try seats[0].say("x") }
+    stage.run(.seconds(6))
+    #expect(seats[0].take().last == "A writable")
+    try seats[0].say("y")
+    stage.run()
+    #expect(seats[2].heard.count == 6)
   }
 
   @Test("A host that reads nothing at all is told lost, and the others do not notice")

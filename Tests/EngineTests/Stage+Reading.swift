@@ -4,7 +4,7 @@ import Wire
 
 /// How a transcript reads.
 extension Stage {
-  private func names(_ locals: Locals) -> String { locals.all.map(name).joined(separator: "+") }
+  private func names(_ locals: Locals) -> String { locals.all.map(name).sorted().joined(separator: "+") }
 
   func describe(_ output: Output, _ host: Host) -> String? {
     switch output {

@@ -178,6 +178,8 @@ final class Member {
   private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
   private var cachedLocals: Locals?
 
+  /// Word of its next incarnation, which came ahead of what this one still has to say, and waits for it.
+  var successor: Successor?
   /// When pairs that are connecting are told to be unreachable.
   var connectingUntil: Instant?
   /// When a member that was lost is forgotten.
@@ -247,6 +249,12 @@ final class Member {
     shownChains[slot] = nil
     for position in unsettled.indices { unsettled[position].slots.subtract(only) }
   }
+}
+
+enum Successor {
+  case invite(Invite)
+  case answer(Acceptance, OutgoingInvitation)
+  case introduced(Entry)
 }
 
 extension Group {

@@ -96,6 +96,8 @@ final class Bond {
   var link: Link?
   var isOpen = false
   var hasBeenOpen = false
+  /// Whether its pairs were told that it has no link.
+  var isSuspended = false
   /// Whether a peer of the other side has been accepted, which holds for the links to come.
   private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
