@@ -101,6 +101,7 @@ extension Engine {
     bond.journal.resume(after: received)
     bond.isOpen = true
     bond.fence = .max
+    if bond.isAccepted { link.gate.open() }
     link.used = now
     opened(bond)
     if bond.journal.hasUnsent { wake(link) }
@@ -110,7 +111,6 @@ extension Engine {
     bond.hasBeenOpen = true
     ledger.touch(bond: bond.host.id)
     if bond.isSuspended { tellSuspended(bond, false) }
-    if !bond.members.isEmpty { bond.link?.gate.open() }
     bond.comparesRostersAt = now + settings.rosterInterval
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }
@@ -123,8 +123,9 @@ extension Engine {
 
   // MARK: Ending
 
+  /// No link is left; where another is about to take over, nobody is told.
   func suspend(_ bond: Bond) {
-    if !bond.isSuspended { tellSuspended(bond, true) }
+    if !bond.isSuspended, bond.host.links.allSatisfy({ $0.isClosing || $0.isRetired }) { tellSuspended(bond, true) }
     timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
   }
 
@@ -148,14 +149,15 @@ extension Engine {
       bond.link = nil
       close(link, reason)
     }
+    var refused: [EndpointID] = []
     for presence in host.presences.values {
+      refused += presence.strand?.waiting ?? []
       presence.strand = nil
       presence.forgetAnnouncements()
       presence.theirDigest = nil
       presence.rosterSentFor = nil
       for member in presence.members.values { lost(member, reason) }
     }
-    bond.forEachStrand { tellWritable($0, always: true) }
     let everSent = bond.journal.everSent
     if !sabotage.contains(.forgetsUndelivered) {
       bond.journal.forEach { ordinal, entry in
@@ -164,6 +166,7 @@ extension Engine {
         }
       }
     }
+    tellWritable(refused)
     forgetStored(bond)
     reach(host)
   }
@@ -379,11 +382,14 @@ extension Engine {
 
   func dialFailed(_ host: RemoteHost) {
     host.dialFailures += 1
-    let pause = min(Self.dialPauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
+    let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax
+    let pause = min(pauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
     host.dialsAgain = now + pause
     timers.set(.host(host.id), now + pause)
   }
 
+  /// A suspension is short, and a link that comes back late in it must still be found.
+  private static let suspendedPauseMax: Duration = .milliseconds(500)
   /// A host that comes back is found within this.
   private static let dialPauseMax: Duration = .seconds(5)
 

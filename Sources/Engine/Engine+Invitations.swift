@@ -143,7 +143,34 @@ extension Engine {
       let entry = acceptance.entry
       guard entry.peer == acceptance.carrier.peer, entry.host == link.host.id, peerID(of: entry.peer) == invitation.to
       else { throw Violation(.protocolViolation, "an invitation accepted by another peer than was invited") }
-      conclude(invitation, acceptance)
+      if let leaving = predecessor(of: entry, at: link.host) {
+        leaving.successor = .answer(acceptance, invitation)
+      } else {
+        conclude(invitation, acceptance)
+      }
+    }
+  }
+
+  /// A member's earlier incarnation that has left, though its leave has not been read: records are slower than answers.
+  func predecessor(of entry: Entry, at host: RemoteHost) -> Member? {
+    host.presences.values.lazy.compactMap { $0.members[entry.endpoint] }
+      .first { $0.index != nil && $0.entry.incarnation < entry.incarnation }
+  }
+
+  /// A member has left, and all that it said is read: its next incarnation has the word.
+  func succeed(_ successor: Successor, of member: Member) {
+    switch successor {
+    case .invite(let invite):
+      if let link = openLink(to: member.host) { consider(invite, from: link) }
+    case .answer(let acceptance, let invitation):
+      if invitation.isPending {
+        conclude(invitation, acceptance)
+      } else {
+        sayIfOpen(Confirm(id: invitation.id.rawValue, reason: .cancelled, rank: 0), to: member.host)
+      }
+    case .introduced(let entry):
+      let group = member.presence.group
+      if group.localCount > 0 { learn(entry, in: group, by: .introduction) }
     }
   }
 
@@ -197,6 +224,15 @@ extension Engine {
     guard invite.entry.peer == invite.carrier.peer, invite.entry.host == host.id else {
       throw Violation(.protocolViolation, "an invitation in the name of another peer or host")
     }
+    if let leaving = predecessor(of: invite.entry, at: host) {
+      leaving.successor = .invite(invite)
+    } else {
+      consider(invite, from: link)
+    }
+  }
+
+  private func consider(_ invite: Invite, from link: Link) {
+    let host = link.host
     let inviter = peerID(of: invite.entry.peer)
     if let known = incoming.first(where: { $0.host === host && $0.invite.id == invite.id }) {
       if let answer = known.answer { say(answer, on: link) }

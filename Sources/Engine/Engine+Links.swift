@@ -113,13 +113,13 @@ extension Engine {
     comparisonsLost(with: link)
     let host = link.host
     if reason != .duplicate { note(link, wasUseful: now - link.opened >= Self.usefulMin) }
-    if let bond = host.bond, bond.link === link {
-      bond.link = nil
-      bond.isOpen = false
-      if bond.hasBeenOpen {
-        suspend(bond)
+    if let bond = host.bond {
+      if bond.link === link {
+        bond.link = nil
+        bond.isOpen = false
+        for other in host.links where other.isRetired { close(other, .duplicate) }
       }
-      for other in host.links where other.isRetired { close(other, .duplicate) }
+      if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
     if reason != .idle, reason != .conflict { reach(host) }
   }
@@ -171,9 +171,10 @@ extension Engine {
       while !link.isClosing {
         let rest = bytes.extracting(droppingFirst: consumed)
         guard let head = try next(in: rest, on: link) else { break }
-        try link.gate.admit(head.type, bytes: head.end, at: now)
+        let isAdmitted = try link.gate.admits(head.type, bytes: head.end, at: now)
         if isInTime(head.type, on: link) {
-          try take(head.type, rest.extracting(head.body), from: link)
+          let body = rest.extracting(head.body)
+          if isAdmitted { try take(head.type, body, from: link) } else { try skip(head.type, body, from: link) }
         }
         consumed += head.end
       }
@@ -234,6 +235,19 @@ extension Engine {
     case .identity: try take(try decode(IdentityFrame.self, body), from: link)
     }
     if type != .ping && type != .pong { link.used = now }
+  }
+
+  /// Counts a record that is not read.
+  private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
+    guard type != .ack, type != .digest else { return }
+    let record: RecordHead
+    do throws(WireError) {
+      var reader = Reader(body)
+      record = try RecordHead(from: &reader)
+    } catch {
+      throw Violation(.protocolViolation, "\(type): \(error)")
+    }
+    _ = try count(record, bytes: body.byteCount, over: try bond(of: link))
   }
 
   private func decode<F: Frame>(_: F.Type, _ body: RawSpan) throws(Violation) -> F {

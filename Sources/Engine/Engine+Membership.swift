@@ -16,14 +16,18 @@ extension Engine {
   @discardableResult
   func learn(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
     if entry.host == hostID { return learnLocal(entry, in: group, by: voucher) }
-    if case .invitation = voucher { unite(group, withGroupsOf: entry) }
     if let departed = group.departed[entry.endpoint], entry.incarnation <= departed,
       !sabotage.contains(.raisesTheDead)
     {
       return nil
     }
+    unite(group, by: entry)
     if let member = group.members[entry.endpoint] {
       if entry.incarnation > member.entry.incarnation {
+        guard member.index == nil else {
+          member.successor = .introduced(entry)
+          return nil
+        }
         depart(member, .left, readThrough: nil)
       } else {
         if (entry.rank, entry.inviter) > (member.entry.rank, member.entry.inviter) {
@@ -46,19 +50,23 @@ extension Engine {
     meet(member, group.localSlots)
     settleOverflow(in: group)
     reach(host)
-    if let presence = group.presences[host.id] { announce(presence) }
+    if let presence = group.presences[host.id] {
+      // The other side knows whom it invited, or was invited by; those with it are introduced there first.
+      if case .invitation(let local, _) = voucher { announce(local, to: presence) } else { announce(presence) }
+    }
     return member
+  }
+
+  /// An endpoint is in one group: two that both know it are one.
+  private func unite(_ group: Group, by entry: Entry) {
+    for presence in hosts[entry.host]?.presences.values ?? []
+    where presence.group !== group && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
+      absorb(presence.group, into: group)
+    }
   }
 
   /// Far past what a group is measured with, and still a bound on what others can make this host hold.
   private static let membersMax = 65_536
-
-  /// An endpoint is in one group only: where an invitation joins it to a second one, the two are one.
-  private func unite(_ group: Group, withGroupsOf entry: Entry) {
-    for presence in hosts[entry.host]?.presences.values ?? [] where presence.group !== group {
-      if presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation { absorb(presence.group, into: group) }
-    }
-  }
 
   /// An endpoint of this host's own in another of its groups: the two are one.
   private func learnLocal(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
@@ -117,6 +125,7 @@ extension Engine {
     let before = group.presences.values.filter { $0.host.id != entry.host }
     let roster = roster(of: group, but: [entry.endpoint, local.id])
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
+    defer { if let presence = group.presences[entry.host] { announce(presence) } }
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
     let isAlone = roster.isEmpty && before.isEmpty
     guard isInviter || !isAlone else { return }
@@ -154,7 +163,6 @@ extension Engine {
 
   private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
     guard !presence.host.isSelf else { return }
-    announce(presence)
     record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
   }
 
@@ -215,24 +223,30 @@ extension Engine {
       guard let strand = presence.strand, let link = bond.link else { continue }
       let mine = presence.group.digest
       say(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
-      guard let theirs = presence.theirDigest, theirs != mine else { continue }
-      if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { continue }
-      presence.rosterSentFor = (mine.sum, theirs.sum)
-      let group = presence.group
-      guard
-        let local = group.allLocals.first(where: { local in
-          presence.members.contains { $0.connected.contains(local.slot) }
-        })
-      else { continue }
-      introduce(
-        roster(of: group, but: [local.id]), by: local, to: [presence], spread: false)
+      tellRoster(to: presence)
     }
+  }
+
+  /// Where the rosters differ, the other side is introduced to everybody.
+  private func tellRoster(to presence: Presence) {
+    let group = presence.group
+    let mine = group.digest
+    guard let theirs = presence.theirDigest, theirs != mine else { return }
+    if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
+    guard
+      let local = group.allLocals.first(where: { local in
+        presence.members.contains { $0.connected.contains(local.slot) }
+      })
+    else { return }
+    presence.rosterSentFor = (mine.sum, theirs.sum)
+    introduce(roster(of: group, but: [local.id]), by: local, to: [presence], spread: false)
   }
 
   func take(_ digest: RosterDigest, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
-    guard let group = bond.incoming[digest.strand]?.group else { return }
-    group.presences[bond.host.id]?.theirDigest = (digest.count, digest.sum)
+    guard let group = bond.incoming[digest.strand]?.group, let presence = group.presences[bond.host.id] else { return }
+    presence.theirDigest = (digest.count, digest.sum)
+    tellRoster(to: presence)
   }
 
   // MARK: One group from two

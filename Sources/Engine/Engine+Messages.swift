@@ -171,11 +171,22 @@ extension Engine {
     bond.journal.forget(ids, of: local?.id, after: seen)
   }
 
-  func tellWritable(_ strand: Strand, always: Bool = false) {
-    let hasRoom = strand.byteCount <= settings.backlogBytesMax / 2 && strand.count <= settings.backlogCountMax / 2
-    guard !strand.waiting.isEmpty, hasRoom || always else { return }
-    for endpoint in strand.waiting where endpoints.contains(endpoint) { emit(.writable(endpoint)) }
+  func tellWritable(_ strand: Strand) {
+    guard !strand.waiting.isEmpty, strand.byteCount <= settings.backlogBytesMax / 2,
+      strand.count <= settings.backlogCountMax / 2
+    else { return }
+    let refused = strand.waiting
     strand.waiting = []
+    tellWritable(refused)
+  }
+
+  /// Tells those that no other host keeps waiting.
+  func tellWritable(_ refused: [EndpointID]) {
+    for endpoint in refused {
+      guard let local = endpoints[endpoint] else { continue }
+      let waits = local.group.presences.contains { $0.strand?.waiting.contains(endpoint) ?? false }
+      if !waits { emit(.writable(endpoint)) }
+    }
   }
 
   // MARK: Unreliable

@@ -69,11 +69,10 @@ extension Engine {
 
   /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
   func announce(_ presence: Presence) {
-    guard let bond = presence.host.bond, bond.hasBeenOpen else { return }
     // Until a member there has joined, its host's gate may be closed to more.
     var room = presence.members.contains { $0.index != nil } ? Int.max : Self.announcedAtFirst
     for local in presence.group.allLocals where presence.wantsAnnouncing(local.slot) && room > 0 {
-      announce(local, to: presence, bond)
+      announce(local, to: presence)
       room -= 1
     }
   }
@@ -86,7 +85,10 @@ extension Engine {
     announce(presence)
   }
 
-  private func announce(_ local: LocalEndpoint, to presence: Presence, _ bond: Bond) {
+  func announce(_ local: LocalEndpoint, to presence: Presence) {
+    guard let bond = presence.host.bond, bond.hasBeenOpen, local.group === presence.group,
+      presence.wantsAnnouncing(local.slot)
+    else { return }
     let others = presence.members.values.filter { $0.id != local.id }
     guard let target = others.first else { return }
     let joined = presence.members.values.filter { $0.index != nil && $0.id != local.id }
@@ -99,6 +101,8 @@ extension Engine {
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
+    // What a host says to who joins it is no more a stranger's word.
+    bond.accept()
     if !presence.isAnnounced(local.slot) { presence.setAnnounced(local.slot, announced) }
     presence.repeats.remove(local.slot)
     for (position, member) in admitted.enumerated() {
@@ -121,7 +125,7 @@ extension Engine {
     let bond = try bond(of: link)
     let host = link.host
     let strand = try count(join.record, bytes: 0, over: bond)
-    try prove(join.carrier, of: host)
+    try prove(join.carrier, of: host, orEarlier: true)
     guard join.entry.peer == join.carrier.peer, join.entry.host == host.id else {
       throw Violation(.protocolViolation, "an endpoint in the name of another peer or host")
     }
@@ -144,7 +148,7 @@ extension Engine {
     guard member.entry.peer == join.entry.peer else {
       throw Violation(.protocolViolation, "an endpoint that changes its peer")
     }
-    link.gate.open()
+    bond.accept()
     strand.group = group
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
     member.entry = join.entry
@@ -202,11 +206,12 @@ extension Engine {
   }
 
   /// Checks a peer's statement that the host carries it.
-  func prove(_ carrier: Carrier, of host: RemoteHost) throws(Violation) {
+  func prove(_ carrier: Carrier, of host: RemoteHost, orEarlier: Bool = false) throws(Violation) {
     let peer = peerID(of: carrier.peer)
     if host.proved[peer] == carrier.incarnation { return }
     // A record from before its host's restart carries the statement of that time.
-    guard let key = host.key, let present = host.incarnation, carrier.incarnation <= present,
+    guard let key = host.key, let present = host.incarnation,
+      carrier.incarnation == present || (orEarlier && carrier.incarnation < present),
       sabotage.contains(.believesCarriers)
         || crypto.verify(
           carrier.signature,
@@ -309,6 +314,7 @@ extension Engine {
     for member in members(verdict.by, of: presence, verdict.record.strand, over: bond) where member.id != local.id {
       let slot = SlotSet(local.slot)
       if verdict.reason == .none {
+        presence.announcedInVain = 0
         member.admitted.formUnion(slot)
         update(member)
       } else {
@@ -325,8 +331,10 @@ extension Engine {
   /// A host would not let a local endpoint in at all: not yet, or never again.
   private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
     if reason == .notIntroduced {
-      presence.announcesAgain = now + Self.introductionPause
-      timers.set(.group(presence.group.serial), now + Self.introductionPause)
+      let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
+      presence.announcedInVain += 1
+      presence.announcesAgain = now + pause
+      timers.set(.group(presence.group.serial), now + pause)
     } else {
       for member in presence.members.values {
         member.refused.insert(local.slot)
@@ -335,8 +343,8 @@ extension Engine {
     }
   }
 
-  /// What an introduction on its way may take.
-  private static let introductionPause: Duration = .seconds(2)
+  /// An introduction is on its way for a moment, or it does not come at all.
+  private static let introductionPauseMax: Duration = .seconds(5)
 
   /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on.
   private func members(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Member] {
@@ -378,15 +386,18 @@ extension Engine {
     presence.members[member.id] = nil
     presence.pairsChanged()
     if let index = member.index { member.host.bond?.remove(member, index) }
-    guard presence.members.isEmpty else { return }
-    presence.strand?.isLeft = true
-    group.presences[member.host.id] = nil
-    member.host.presences[group.serial] = nil
+    if presence.members.isEmpty {
+      presence.strand?.isLeft = true
+      group.presences[member.host.id] = nil
+      member.host.presences[group.serial] = nil
+    }
+    if let successor = member.successor { succeed(successor, of: member) }
   }
 
   /// The bond to a member's host is over; the hosts look for each other for a while.
   func lost(_ member: Member, _ reason: Reason) {
     member.index = nil
+    member.successor = nil
     member.admits = SlotSet()
     member.admitted = SlotSet()
     member.clearUnsettled()

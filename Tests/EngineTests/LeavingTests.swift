@@ -16,7 +16,7 @@ import Wire
     #expect(seats[1].take().sorted() == ["B: A notConnected left", "B: C notConnected left"])
     stage.run(.seconds(120))
     #expect(seats.map(\.connected) == ["C", "", "A"])
-    #expect(seats.flatMap { $0.take() } == [])
+    #expect(seats.flatMap { seat in seat.take() } == [])
   }
 
   @Test("P-SES-4 Closing a session and removing its peer tell the others at once", arguments: [false, true])

@@ -100,8 +100,20 @@ extension Stage {
   }
 
   private func hand(_ bytes: [UInt8], over pipe: Pipe, from side: Int) {
-    let bytes = pipe.arrived[side] + bytes
+    let bytes = passing(pipe.arrived[side] + bytes, over: pipe, from: side)
     let consumed = pipe.ends[1 - side].engine.received(bytes.span.bytes, on: pipe.id, at: now)
     pipe.arrived[side] = Array(bytes.dropFirst(consumed))
+  }
+
+  /// What the stage lets through of whole frames, and the start of the next one.
+  private func passing(_ bytes: [UInt8], over pipe: Pipe, from side: Int) -> [UInt8] {
+    guard let filter else { return bytes }
+    var passed: [UInt8] = []
+    var rest = bytes[...]
+    while let head = try? FrameHead.next(in: Array(rest).span.bytes) {
+      if filter(head.type, pipe.ends[side], pipe.ends[1 - side]) { passed += rest.prefix(head.end) }
+      rest = rest.dropFirst(head.end)
+    }
+    return passed + rest
   }
 }

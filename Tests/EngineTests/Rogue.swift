@@ -70,7 +70,9 @@ final class Rogue {
 
   // MARK: What an honest host would say
 
-  func greet(incarnation: UInt64 = 1, bond: UInt64 = 7, expects: UInt64? = nil) {
+  static let bond: UInt64 = 7
+
+  func greet(incarnation: UInt64 = 1, bond: UInt64 = Rogue.bond, expects: UInt64? = nil) {
     say(
       Hello(
         incarnation: Incarnation(incarnation), bond: bond, expects: expects ?? last(Hello.self)?.bond ?? 0, ordinal: 1))
@@ -78,7 +80,11 @@ final class Rogue {
 
   func attach() {
     greet()
-    say(Attach(received: 0, first: 1, next: 1))
+    say(attachment)
+  }
+
+  var attachment: Attach {
+    Attach(bond: Self.bond, expects: last(Hello.self)?.bond ?? 0, received: 0, first: 1, next: 1)
   }
 
   var carrier: Carrier { carrier(of: peerKey) }
@@ -111,7 +117,8 @@ final class Rogue {
 
   func join(_ seat: Seat, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
     Join(
-      record: head(), index: index, target: seat.endpoint, seen: 0, admits: .all, entry: entry ?? self.entry(),
+      record: head(), index: index, target: seat.endpoint,
+      targetIncarnation: EndpointIncarnation(host: Incarnation(1), count: 0), seen: 0, admits: .all, entry: entry ?? self.entry(),
       carrier: carrier, tickets: tickets)
   }
 

@@ -121,9 +121,9 @@ extension Stage {
   /// Invited, accepted, and left alone for a moment.
   func connect(_ a: Seat, _ b: Seat) throws {
     try a.invite(b)
-    run(.milliseconds(100))
+    run(.milliseconds(400))
     try b.accept()
-    run(.milliseconds(100))
+    run(.milliseconds(400))
   }
 
   /// All of them in one session, and nothing of it in their transcripts.

@@ -4,7 +4,7 @@ import Wire
 
 /// How a transcript reads.
 extension Stage {
-  private func names(_ locals: Locals) -> String { locals.all.map(name).joined(separator: "+") }
+  private func names(_ locals: Locals) -> String { locals.all.map(name).sorted().joined(separator: "+") }
 
   func describe(_ output: Output, _ host: Host) -> String? {
     switch output {
@@ -34,7 +34,8 @@ extension Stage {
     case .comparison(_, let local, let remote, let code): "\(name(local)) and \(name(remote)) compare \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
-    case .publish, .withdraw, .look, .lookNoMore, .probe, .dial, .wantsToSend, .datagram, .close, .persist: nil
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend, .datagram, .close, .persist:
+      nil
     }
   }
 

@@ -57,6 +57,10 @@ final class Stage {
   var datagramBytesMax = 1_200
   /// Whether the first host hears the second's advertisements.
   var hears: (Host, Host) -> Bool = { _, _ in true }
+  /// Takes the payload of each message as it is told.
+  var onMessage: (([UInt8]) -> Void)?
+  /// Which frames arrive, by type, sender and receiver.
+  var filter: ((FrameType, Host, Host) -> Bool)?
   /// Pairs of hosts that cannot reach each other; nobody is told.
   var walls: Set<Set<String>> = []
 
@@ -159,6 +163,7 @@ final class Stage {
     default:
       host.ledger.note(output, host.name)
       host.outputs.append(output)
+      if case .message(_, _, _, let bytes) = output { onMessage?(host.engine.payload(bytes)) }
       if let line = describe(output, host) { host.lines.append(line) }
     }
   }

@@ -28,7 +28,7 @@ struct Limited: Sendable, CustomTestStringConvertible {
   }
 
   static let helloHead = Array(Raw.part(RawHello()))
-  static let joinHead: [UInt8] = [1, 1, 0] + Raw.part(Sample.endpoint) + [0]
+  static let joinHead: [UInt8] = [1, 1, 0] + Raw.part(Sample.endpoint) + [0, 0, 0]
   static let entryHead = Array(Raw.part(Sample.bo).dropLast())
 
   /// The fixed fields of the least hello.

@@ -14,9 +14,10 @@ struct Gate {
 
   mutating func open() { isOpen = true }
 
-  mutating func admit(_ type: FrameType, bytes: Int, at now: Instant) throws(Violation) {
-    if isOpen { return }
-    guard type.isEarly else {
+  /// Whether the frame may be read; a record that may not is only counted, since its sender cannot know.
+  mutating func admits(_ type: FrameType, bytes: Int, at now: Instant) throws(Violation) -> Bool {
+    if isOpen { return true }
+    guard type != .message, type != .datagram else {
       throw Violation(.protocolViolation, "\(type) before any peer of this host was accepted")
     }
     guard bytes <= Limits.earlyFrameLengthMax else {
@@ -28,8 +29,11 @@ struct Gate {
       allowance = min(Self.burst, allowance + Int(earned))
       counted = now
     }
-    guard allowance > 0 else { throw Violation(.busy, "more than \(Self.perSecond) frames a second before any peer was accepted") }
+    guard allowance > 0 else {
+      throw Violation(.busy, "more than \(Self.perSecond) frames a second before any peer was accepted")
+    }
     allowance -= 1
+    return type.isEarly
   }
 }
 

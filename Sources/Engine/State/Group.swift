@@ -101,8 +101,9 @@ final class Presence {
   var strand: Strand?
   /// The ordinal of the record that announced each local slot on the present bond.
   private var announced: [UInt64] = []
-  /// When those who were not known there are announced again.
+  /// When those who were not known there are announced again, and how often they have been.
   var announcesAgain: Instant?
+  var announcedInVain = 0
   /// What was last heard of, and told about, the roster.
   var theirDigest: (count: UInt32, sum: UInt64)?
   var rosterSentFor: (mine: UInt64, theirs: UInt64)?
@@ -201,6 +202,8 @@ final class Member {
   private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
   private var cachedLocals: Locals?
 
+  /// Word of its next incarnation, which came ahead of what this one still has to say, and waits for it.
+  var successor: Successor?
   /// When pairs that are connecting are told to be unreachable.
   var connectingUntil: Instant?
   /// When a member that was lost is forgotten.
@@ -281,7 +284,8 @@ final class Member {
     refused.formUnion(other.refused.shifted(by: offset))
     connecting.formUnion(other.connecting.shifted(by: offset))
     setConnected(connected.union(other.connected.shifted(by: offset)))
-    for (ordinal, slots) in other.unsettled { settle(slots.shifted(by: offset), at: ordinal) }
+    told.formUnion(other.told.shifted(by: offset))
+    for (ordinal, slots) in other.unsettled { unsettled.append((ordinal, slots.shifted(by: offset))) }
     for slot in other.shownChains.keys.sorted() { shownChains[slot + offset] = other.shownChains[slot] }
     connectingUntil = [connectingUntil, other.connectingUntil].compactMap { $0 }.max()
     if connected.isEmpty { forgottenAt = forgottenAt ?? other.forgottenAt } else { forgottenAt = nil }
@@ -300,6 +304,12 @@ final class Member {
     shownChains[slot] = nil
     for position in unsettled.indices { unsettled[position].slots.subtract(only) }
   }
+}
+
+enum Successor {
+  case invite(Invite)
+  case answer(Acceptance, OutgoingInvitation)
+  case introduced(Entry)
 }
 
 extension Group {

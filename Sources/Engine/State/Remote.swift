@@ -111,6 +111,8 @@ final class Bond {
   var hasBeenOpen = false
   /// Whether its pairs have been told that their link is away.
   var isSuspended = false
+  /// Whether a peer of the other side has been accepted, which holds for the links to come.
+  private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
   var heard: Instant
 
@@ -141,11 +143,17 @@ final class Bond {
   /// Identities that came before the records that say whose they are.
   var earlyIdentities: [IdentityFrame] = []
 
+  func accept() {
+    isAccepted = true
+    link?.gate.open()
+  }
+
   func restore(_ row: BondRow) {
     theirs = row.theirs
     linkOrdinal = row.linkOrdinal
     hasBeenOpen = true
     isSuspended = true
+    isAccepted = true
     received = row.received
     stored = row.received
     lastStrand = row.lastStrand

@@ -1,0 +1,77 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct LimitTests {
+  let stage = Stage()
+
+  func room(for peers: UInt32) -> SessionSettings {
+    var session = SessionSettings()
+    session.peersMax = peers
+    return session
+  }
+
+  @Test("P-SES-6 A session has room for two at least, and past eight where it is asked to")
+  func sizes() throws {
+    let a = try stage.seat("a")
+    #expect(throws: EngineError.self) { try a.engine.openSession(a.peer, room(for: 1), at: stage.now) }
+    let seats = try stage.gather("c", "d", "e", "f", "g", "h", "i", "j", "k", session: room(for: 20))
+    #expect(seats.count == 9)
+  }
+
+  @Test("P-SES-6 With eight members a ninth is refused as full, and told so")
+  func nine() throws {
+    let seats = try stage.gather("a", "b", "c", "d", "e", "f", "g", "h", session: room(for: 8))
+    let late = try stage.seat("z", room(for: 8))
+    stage.clear()
+    try seats[3].invite(late)
+    stage.run(.seconds(1))
+    try late.accept()
+    stage.run(.seconds(10))
+    #expect(late.take() == ["z invited by d: ", "invitation ended: full"])
+    #expect(seats[3].take() == ["invitation ended: full"])
+    stage.expectAllConnected(seats)
+  }
+
+  @Test("Two groups that would be too many together are refused as a whole")
+  func groups() throws {
+    let seats = try ["a", "b", "c", "d"].map { try stage.seat($0, room(for: 3)) }
+    try stage.connect(seats[0], seats[1])
+    try stage.connect(seats[2], seats[3])
+    stage.clear()
+    try stage.connect(seats[0], seats[2])
+    stage.run(.seconds(10))
+    #expect(seats[0].take() == ["invitation ended: full"])
+    #expect(seats.map(\.connected) == ["B", "A", "D", "C"])
+  }
+
+  @Test("A race for the last place is settled the same everywhere, and who lost it is told full", arguments: [0, 1, 5, 20, 50])
+  func race(milliseconds: Int) throws {
+    let seats = try stage.gather("a", "b", session: room(for: 3))
+    let rivals = try ["c", "d"].map { try stage.seat($0, room(for: 3)) }
+    stage.clear()
+    stage.latency = .milliseconds(milliseconds)
+    try seats[0].invite(rivals[0])
+    try seats[1].invite(rivals[1])
+    stage.run(.seconds(1))
+    for rival in rivals { try rival.accept() }
+    stage.run(.seconds(20))
+    // The inviter with the lower endpoint brings in who stays.
+    let winner = seats[0].endpoint < seats[1].endpoint ? 0 : 1
+    stage.expectAllConnected(seats + [rivals[winner]])
+    #expect(rivals[1 - winner].connected == "")
+    let told = rivals[1 - winner].take()
+    #expect(told.contains { $0.hasSuffix(" full") }, "\(told)")
+  }
+
+  @Test("A place that is free again is taken by a new invitation")
+  func freeAgain() throws {
+    let seats = try stage.gather("a", "b", session: room(for: 2))
+    let c = try stage.seat("c", room(for: 2))
+    seats[1].leave()
+    stage.run(.seconds(1))
+    try stage.connect(seats[0], c)
+    stage.expectAllConnected([seats[0], c])
+  }
+}

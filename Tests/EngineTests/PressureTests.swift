@@ -1,0 +1,109 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct PressureTests {
+  let stage = Stage()
+
+  @Test("A full queue refuses a message as unavailable to all, and tells when it is writable")
+  func full() throws {
+    var settings = Settings()
+    settings.backlogBytesMax = 10_000
+    let seats = try stage.gather("a", "b", "c", settings: settings)
+    stage.windowBytes = 1
+    seats[1].host.isStalled = true
+    let text = String(repeating: "x", count: 3_000)
+    var sent = 0
+    let error = #expect(throws: EngineError.self) {
+      while true {
+        try seats[0].say(text)
+        sent += 1
+      }
+    }
+    #expect(error?.code == .unavailable)
+    #expect(sent == 3)
+    stage.run(.seconds(1))
+    #expect(seats[2].heard.count == sent)
+    try seats[0].say(text, to: [seats[2]])
+    #expect(seats[0].take() == [])
+    seats[1].host.isStalled = false
+    stage.run(.seconds(1))
+    #expect(seats[0].take() == ["A writable"])
+    try seats[0].say(text)
+    stage.run(.seconds(1))
+    #expect(seats[1].heard.count == 4)
+    #expect(seats[2].heard.count == 5)
+    #expect(seats[0].take() == [])
+  }
+
+  @Test("A message larger than the queue is taken when the queue is empty")
+  func largerThanQueue() throws {
+    var settings = Settings()
+    settings.backlogBytesMax = 1_000
+    let seats = try stage.gather("a", "b", settings: settings)
+    stage.run(.seconds(1))
+    try seats[0].say(String(repeating: "x", count: 5_000))
+    #expect(throws: EngineError.self) { try seats[0].say("x") }
+    stage.run(.seconds(1))
+    #expect(seats[1].heard.count == 1)
+    #expect(seats[0].take() == ["A writable"])
+  }
+
+  @Test("A queue is bounded by count too")
+  func fullByCount() throws {
+    var settings = Settings()
+    settings.backlogCountMax = 5
+    let seats = try stage.gather("a", "b", settings: settings)
+    stage.run(.seconds(1))
+    seats[1].host.isStalled = true
+    for _ in 0..<5 { try seats[0].say("x") }
+    #expect(throws: EngineError.self) { try seats[0].say("x") }
+  }
+
+  /// Keeps its link alive and never takes a record: what is sent to it is held back before it is read.
+  @Test("A host that acknowledges nothing is cut as slow, and the others do not notice")
+  func slow() throws {
+    let seats = try stage.gather("a", "b", "c")
+    stage.filter = { frame, from, to in !(from.name == "b" && to.name == "a" && frame == .ack) }
+    try seats[0].say("x", receipt: true)
+    for _ in 0..<20 {
+      stage.run(.seconds(1))
+      try seats[0].say("y", to: [seats[2]])
+    }
+    stage.run(.seconds(1))
+    let told = seats[0].take()
+    #expect(told.contains("A: B notConnected slow"))
+    #expect(told.contains("unknown to B"))
+    #expect(told.contains("delivered to C"))
+    #expect(seats[2].heard.count == 21)
+    #expect(seats[2].take().allSatisfy { $0.hasPrefix("C < A") })
+  }
+
+  @Test("A sender that waits for a host that is lost may send again")
+  func lostWhileFull() throws {
+    var settings = Settings()
+    settings.backlogCountMax = 5
+    let seats = try stage.gather("a", "b", "c", settings: settings)
+    stage.run(.seconds(1))
+    stage.powerOff(seats[1].host)
+    for _ in 0..<5 { try seats[0].say("x") }
+    #expect(throws: EngineError.self) { try seats[0].say("x") }
+    stage.run(.seconds(6))
+    #expect(seats[0].take().last == "A writable")
+    try seats[0].say("y")
+    stage.run()
+    #expect(seats[2].heard.count == 6)
+  }
+
+  @Test("A host that reads nothing at all is told lost, and the others do not notice")
+  func hanging() throws {
+    let seats = try stage.gather("a", "b", "c")
+    seats[1].host.isStalled = true
+    stage.walls.insert(["a", "b"])
+    stage.walls.insert(["c", "b"])
+    stage.run(.seconds(6))
+    #expect(seats[0].take() == ["A: B suspended", "A: B notConnected lost"])
+    #expect(seats[0].connected == "C")
+  }
+}

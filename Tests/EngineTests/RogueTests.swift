@@ -1,0 +1,250 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// What a host that breaks the rules gets for it: its link closed, and nothing else changed.
+@Suite struct RogueTests {
+  let stage = Stage()
+
+  func victim() throws -> Seat {
+    let seat = try stage.seat("v")
+    stage.clear()
+    return seat
+  }
+
+  @Test("P-HAB-2 A frame before hello closes the link")
+  func beforeHello() throws {
+    let rogue = Rogue("r", to: try victim().host, on: stage)
+    rogue.say(Ping(token: 1))
+    #expect(rogue.last(Bye.self)?.reason == .protocolViolation)
+    #expect(rogue.isClosed)
+  }
+
+  @Test("P-HAB-2 A host that says nothing is closed in time")
+  func silent() throws {
+    let rogue = Rogue("r", to: try victim().host, on: stage)
+    stage.run(.seconds(6))
+    #expect(rogue.isClosed)
+  }
+
+  @Test("P-HAB-2 Attach before hello, and attach again, close the link")
+  func attachMisuse() throws {
+    let seat = try victim()
+    let first = Rogue("r1", to: seat.host, on: stage)
+    first.say(Attach(bond: Rogue.bond, expects: 0, received: 0, first: 1, next: 1))
+    #expect(first.isClosed)
+    let second = Rogue("r2", to: seat.host, on: stage)
+    second.attach()
+    #expect(!second.isClosed)
+    second.say(second.attachment)
+    #expect(second.last(Bye.self)?.reason == .protocolViolation)
+  }
+
+  @Test("P-HAB-2 Records before anybody was accepted are counted, and not read", arguments: 0..<5)
+  func beforeAcceptance(kind: Int) throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    rogue.attach()
+    switch kind {
+    case 0: rogue.say(Leave(record: rogue.head(), index: 1, reason: .left, seen: 0))
+    case 1: rogue.say(Verdict(record: rogue.head(), about: 1, by: .all, reason: .none, seen: 0))
+    case 2: rogue.say(Ack(strand: 1, received: 1))
+    case 3: rogue.say(RosterDigest(strand: 1, count: 1, sum: 1))
+    default: rogue.say(Gone(
+          record: rogue.head(), endpoint: seat.endpoint,
+          incarnation: EndpointIncarnation(host: Incarnation(1), count: 0)))
+    }
+    #expect(!rogue.isClosed)
+    #expect(seat.take() == [])
+  }
+
+  @Test("P-HAB-2 A flood of small frames before acceptance is closed as busy")
+  func flood() throws {
+    let rogue = Rogue("r", to: try victim().host, on: stage)
+    rogue.attach()
+    for token in 0..<300 where !rogue.isClosed { rogue.say(Ping(token: UInt64(token))) }
+    #expect(rogue.last(Bye.self)?.reason == .busy)
+  }
+
+  @Test("P-HAB-2 An oversize frame, an unknown type and garbage close the link at once", arguments: 0..<4)
+  func garbage(kind: Int) throws {
+    let rogue = Rogue("r", to: try victim().host, on: stage)
+    rogue.attach()
+    switch kind {
+    case 0: rogue.say(bytes: [0xff, 0xff, 0x03, 0x20])
+    case 1: rogue.say(bytes: [0x02, 0xee, 0x00])
+    case 2: rogue.say(bytes: [0x00])
+    default: rogue.say(bytes: [UInt8](repeating: 0xff, count: 2_000))
+    }
+    #expect(rogue.last(Bye.self)?.reason == .protocolViolation)
+  }
+
+  @Test("P-HAB-2 A datagram of a stranger does nothing at all")
+  func datagram() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    rogue.attach()
+    for size in 0..<40 {
+      let bytes = [UInt8](repeating: UInt8(size), count: size)
+      seat.engine.receivedDatagram(bytes.span.bytes, on: rogue.link, at: stage.now)
+    }
+    stage.run()
+    #expect(!rogue.isClosed)
+    #expect(seat.take() == [])
+  }
+
+  @Test("P-ID-5 An invitation in the name of another's peer is refused, and its link closed")
+  func stolenPeer() throws {
+    let seat = try victim()
+    let key = stage.crypto.key(named: "peer of somebody else")
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    rogue.attach()
+    rogue.say(rogue.invitation(seat, entry: rogue.entry(peer: key), carrier: rogue.carrier(of: key)))
+    #expect(rogue.isClosed)
+    let second = Rogue("r2", to: seat.host, on: stage)
+    second.attach()
+    second.say(second.invitation(seat, entry: second.entry(peer: key)))
+    #expect(second.isClosed)
+    #expect(seat.take() == [])
+  }
+
+  @Test("P-ID-5 A carrier statement of another host or an older incarnation is refused")
+  func replayedCarrier() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    let other = Rogue("other", to: seat.host, on: stage)
+    rogue.attach()
+    rogue.say(rogue.invitation(seat, entry: rogue.entry(peer: other.peerKey), carrier: other.carrier))
+    #expect(rogue.isClosed)
+    let old = Rogue("old", to: seat.host, on: stage)
+    old.greet(incarnation: 2)
+    old.say(old.attachment, old.invitation(seat, carrier: old.carrier(of: old.peerKey, incarnation: 1)))
+    #expect(old.isClosed)
+    #expect(seat.take() == [])
+  }
+
+  @Test("A host that keeps the rules is let in, and an invitation again is answered already")
+  func honest() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    #expect(seat.take() == ["v invited by r: ", "invitation ended: none", "V: R connecting", "V: R connected"])
+    rogue.say(rogue.invitation(seat, id: 2))
+    #expect(rogue.last(Answer.self)?.outcome == .declined(.already))
+    #expect(seat.connected == "R")
+    #expect(seat.take() == [])
+  }
+
+  @Test("P-SEC-3 A security identity that its key did not sign closes the link, and nobody is asked")
+  func forgedIdentity() throws {
+    var session = SessionSettings()
+    session.trust = .ask(timeout: .seconds(10))
+    let seat = try stage.seat("v", session)
+    stage.clear()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat, showsIdentity: true)
+    let index = try #require(rogue.last(Join.self)?.index)
+    rogue.say(IdentityFrame(from: 1, to: index, chain: [[1]], signature: [1, 2, 3]))
+    #expect(rogue.last(Bye.self)?.reason == .protocolViolation)
+    #expect(!seat.take().contains { $0.contains("decide") })
+  }
+
+  @Test("P-SEC-5 A nonce that was not committed to closes the link, and no code is shown")
+  func forgedNonce() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    stage.clear()
+    rogue.say(CompareCommit(id: 5, from: rogue.peer, to: seat.peer, commitment: stage.crypto.hash([1])))
+    rogue.say(CompareReveal(id: 5, nonce: stage.crypto.hash([2])))
+    #expect(rogue.isClosed)
+    #expect(!seat.take().contains { $0.contains("compare ") })
+  }
+
+  @Test("An introduction that its introducer did not sign closes the link, and names nobody")
+  func forgedIntroduction() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    let friend = Rogue("friend", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    stage.clear()
+    rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: friend, by: rogue, key: friend.peerKey)))
+    #expect(rogue.isClosed)
+    #expect(!seat.take().contains { $0.contains("FRIEND") })
+  }
+
+  @Test("An introduction by a host's endpoint that is no member names nobody")
+  func strangersIntroduction() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    let friend = Rogue("friend", to: seat.host, on: stage)
+    let stranger = Rogue("stranger", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    stage.clear()
+    rogue.say(
+      Introduce(record: rogue.head(), spread: true, introduction: introduction(of: friend, by: stranger, key: stranger.peerKey)))
+    #expect(seat.take() == [])
+  }
+
+  @Test("An introduction is replayed in vain for an endpoint that left")
+  func replayedIntroduction() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    let friend = Rogue("friend", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    let introduction = introduction(of: friend, by: rogue, key: rogue.peerKey)
+    rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction))
+    friend.attach()
+    let join = friend.join(seat)
+    friend.say(join, Verdict(record: friend.head(), about: try #require(rogue.last(Join.self)?.index), by: .all, reason: .none, seen: 1))
+    #expect(seat.connected == "FRIEND R")
+    friend.say(Leave(record: friend.head(), index: 1, reason: .left, seen: 1))
+    #expect(seat.connected == "R")
+    stage.clear()
+    rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction))
+    friend.say(friend.join(seat, tickets: [introduction]))
+    #expect(seat.take() == [])
+    #expect(seat.connected == "R")
+  }
+
+  @Test("A join without an introduction is answered as not introduced, and changes nothing")
+  func uninvited() throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    rogue.attach()
+    rogue.say(rogue.join(seat))
+    #expect(rogue.last(Verdict.self)?.reason == .notIntroduced)
+    #expect(seat.take() == [])
+  }
+
+  @Test("One key on two hosts: the newer incarnation is right, and the other is told of the conflict")
+  func conflict() throws {
+    let a = try stage.seat("a")
+    let key = stage.crypto.key(named: "host shared")
+    let old = try stage.silentSeat("b", on: try stage.host("old", incarnation: 1, key: key))
+    try old.advertise()
+    stage.run()
+    try stage.connect(a, old)
+    stage.expectAllConnected([a, old])
+    let new = try stage.silentSeat("c", on: try stage.host("new", incarnation: 2, key: key))
+    try new.advertise()
+    stage.run()
+    stage.clear()
+    try stage.connect(a, new)
+    stage.run(.seconds(20))
+    #expect(a.connected == "C")
+    #expect(old.take().contains("conflict"))
+    #expect(!new.take().contains("conflict"))
+  }
+
+  private func introduction(of friend: Rogue, by introducer: Rogue, key: PublicKey) -> Introduction {
+    let group = GroupID(introducer.endpoint.raw)
+    let incarnation = EndpointIncarnation(host: Incarnation(1), count: 0)
+    let signed = Introduction.signedBytes(
+      group: group, introducer: introducer.endpoint, introducerIncarnation: incarnation, entries: [friend.entry()])
+    return Introduction(
+      group: group, introducer: introducer.endpoint, introducerIncarnation: incarnation, entries: [friend.entry()],
+      signature: stage.crypto.sign(signed, with: key))
+  }
+}

@@ -1,0 +1,208 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct TrustTests {
+  let stage = Stage()
+
+  func settings(_ encryption: Encryption) -> SessionSettings {
+    var session = SessionSettings()
+    session.encryption = encryption
+    return session
+  }
+
+  func asking(_ timeout: Duration = .seconds(20), identity: SecurityIdentity? = nil) -> SessionSettings {
+    var session = SessionSettings()
+    session.trust = .ask(timeout: timeout)
+    session.identity = identity
+    return session
+  }
+
+  func identity(_ number: UInt64) -> SecurityIdentity {
+    SecurityIdentity(id: IdentityID(rawValue: number), chain: [[UInt8(number)], [9]])
+  }
+
+  @Test(
+    "P-SEC-1 Who has no encryption and who requires it do not connect, whoever invites, and hear why",
+    arguments: [(Encryption.none, Encryption.required), (.required, .none)])
+  func refused(inviter: Encryption, invitee: Encryption) throws {
+    let a = try stage.seat("a", settings(inviter))
+    let b = try stage.seat("b", settings(invitee))
+    stage.clear()
+    try a.invite(b)
+    stage.run(.seconds(1))
+    try b.accept()
+    stage.run(.seconds(60))
+    #expect(a.take() == ["invitation ended: encryption"])
+    #expect(b.take() == ["b invited by a: ", "invitation ended: encryption"])
+    #expect(a.connected == "")
+  }
+
+  @Test(
+    "P-SEC-1 Every other pair of preferences connects",
+    arguments: [Encryption.none, .optional, .required], [Encryption.none, .optional, .required])
+  func connected(one: Encryption, other: Encryption) throws {
+    if Set([one, other]) == [.none, .required] { return }
+    let a = try stage.seat("a", settings(one))
+    let b = try stage.seat("b", settings(other))
+    try stage.connect(a, b)
+    stage.expectAllConnected([a, b])
+  }
+
+  @Test("P-SEC-1 A group is joined as a whole or not at all: one member that requires encryption keeps none out")
+  func wholeGroup() throws {
+    let a = try stage.seat("a", settings(.optional))
+    let b = try stage.seat("b", settings(.required))
+    let c = try stage.seat("c", settings(.none))
+    try stage.connect(a, b)
+    stage.clear()
+    try a.invite(c)
+    stage.run(.seconds(1))
+    try c.accept()
+    stage.run(.seconds(60))
+    #expect(a.take() == ["invitation ended: encryption"])
+    #expect([a.connected, b.connected, c.connected] == ["B", "A", ""])
+  }
+
+  @Test("P-SEC-3 A member waits for a decision on each side, and is connected on yes")
+  func yes() throws {
+    let a = try stage.seat("a", asking())
+    let b = try stage.seat("b", asking())
+    stage.clear()
+    try stage.connect(a, b)
+    #expect(a.take().suffix(2) == ["A: B connecting", "A: decide on B, chain []"])
+    #expect(b.take().suffix(2) == ["B: A connecting", "B: decide on A, chain []"])
+    try a.decide(true)
+    stage.run(.seconds(1))
+    #expect(a.take() == [])
+    try b.decide(true)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["A: B connected"])
+    #expect(b.take() == ["B: A connected"])
+    #expect(throws: EngineError.self) { try b.decide(true) }
+  }
+
+  @Test("P-SEC-3 A no refuses the pair, and both are told")
+  func no() throws {
+    let a = try stage.seat("a", asking())
+    let b = try stage.seat("b")
+    try stage.connect(a, b)
+    stage.clear()
+    try a.decide(false)
+    stage.run(.seconds(60))
+    #expect(a.take() == ["A: B notConnected untrusted"])
+    #expect(b.take() == ["B: A notConnected untrusted"])
+  }
+
+  @Test("P-SEC-3 No decision in time is a no")
+  func timeout() throws {
+    let a = try stage.seat("a", asking(.seconds(5)))
+    let b = try stage.seat("b")
+    try stage.connect(a, b)
+    stage.clear()
+    stage.run(.seconds(60))
+    #expect(a.take() == ["decision ended", "A: B notConnected untrusted"])
+    #expect(b.take() == ["B: A notConnected untrusted"])
+  }
+
+  @Test("P-SEC-3 An introduced member is decided on as an invited one, and a no leaves the others connected")
+  func introduced() throws {
+    let a = try stage.seat("a", asking())
+    let b = try stage.seat("b")
+    let c = try stage.seat("c")
+    try stage.connect(a, b)
+    try a.decide(true)
+    try stage.connect(b, c)
+    stage.run(.seconds(1))
+    try a.decide(false)
+    stage.run(.seconds(60))
+    #expect([a.connected, b.connected, c.connected] == ["B", "A C", "B"])
+  }
+
+  @Test("P-SEC-3 The chain that a peer shows is what the other decides on, before and after its link is lost")
+  func chains() throws {
+    let a = try stage.seat("a", asking(identity: identity(1)))
+    let b = try stage.seat("b", asking(identity: identity(2)))
+    stage.clear()
+    try stage.connect(a, b)
+    #expect(a.take().last == "A: decide on B, chain [[2], [9]]")
+    #expect(b.take().last == "B: decide on A, chain [[1], [9]]")
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(2))
+    try a.decide(true)
+    try b.decide(true)
+    stage.run(.seconds(1))
+    stage.expectAllConnected([a, b])
+  }
+
+  @Test("A decision that nobody waits for any more is ended")
+  func memberLeaves() throws {
+    let a = try stage.seat("a", asking())
+    let b = try stage.seat("b")
+    try stage.connect(a, b)
+    stage.clear()
+    b.leave()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["A: B notConnected left", "decision ended"])
+    #expect(throws: EngineError.self) { try a.decide(true) }
+  }
+
+  @Test("P-SEC-5 Comparison codes are equal on both ends, and others over another link")
+  func codes() throws {
+    let seats = try stage.gather("a", "b")
+    var codes: [Substring] = []
+    for round in 0..<2 {
+      let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
+      stage.run(.seconds(1))
+      let (one, other) = (seats[0].take(), seats[1].take())
+      #expect(one.first?.suffix(7) == other.first?.suffix(7))
+      codes.append(try #require(one.first).suffix(7))
+      try seats[0].engine.conclude(id, matches: true, at: stage.now)
+      stage.run(.seconds(round == 0 ? 130 : 0))
+      #expect(seats[0].take().first == "comparison ended: none")
+      stage.cut(seats[0].host, seats[1].host)
+      stage.run(.seconds(2))
+      stage.clear()
+    }
+    #expect(codes[0] != codes[1])
+  }
+
+  @Test("P-SEC-5 Where both begin a comparison it is one, with one code")
+  func bothCompare() throws {
+    let seats = try stage.gather("a", "b")
+    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
+    _ = try seats[1].engine.compare(seats[1].peer, with: seats[0].peer, at: stage.now)
+    stage.run(.seconds(1))
+    let codes = seats.map { seat in seat.take().filter { $0.contains("compare") }.map { $0.suffix(7) } }
+    #expect(codes[0].count == 1)
+    #expect(codes[0] == codes[1])
+  }
+
+  @Test("P-SEC-5 A code that differs for one side ends the comparison as a mismatch for both")
+  func mismatch() throws {
+    let seats = try stage.gather("a", "b")
+    let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
+    stage.run(.seconds(1))
+    try seats[0].engine.conclude(id, matches: false, at: stage.now)
+    stage.run(.seconds(1))
+    #expect(seats[0].take().last == "comparison ended: mismatch")
+    #expect(seats[1].take().last == "comparison ended: mismatch")
+  }
+
+  @Test("P-SEC-5 A comparison is lost with its link, and only connected peers compare")
+  func comparisonLost() throws {
+    let seats = try stage.gather("a", "b")
+    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
+    stage.run()
+    stage.cut(seats[0].host, seats[1].host)
+    stage.run(.seconds(1))
+    #expect(seats[0].take().contains("comparison ended: lost"))
+    #expect(seats[1].take().contains("comparison ended: lost"))
+    seats[1].leave()
+    stage.run(.seconds(1))
+    #expect(throws: EngineError.self) {
+      _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
+    }
+  }
+}
