@@ -35,6 +35,12 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(name: "MediaTests", dependencies: ["COpenSSL", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .executableTarget(
+      name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
+      swiftSettings: house),
+    .testTarget(
+      name: "FirstContact", dependencies: ["Engine", "Media", "Reactor", "Wire", "first-contact"], exclude: ["Program"],
+      swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,184 @@
+internal import Engine
+internal import Media
+internal import Reactor
+internal import Wire
+
+/// One host on one loop: does what its engine wants of the network and of the clock, and passes on what it tells.
+///
+/// Law: the engine is called through `call` alone. That is one mutation, and all that comes of it, before anything else.
+actor Host {
+  private let reactor: Reactor
+  private let engine: Engine
+  private let context: LinkContext
+  private let tell: @Sendable (Output, _ payload: RawSpan) -> Void
+  private var listener: Listener?
+  private var links: [LinkID: SecureLink] = [:]
+  private var lastLink: UInt64 = 0
+  private var alarm: (deadline: Instant, timer: Timer)?
+  private var isDraining = false
+  private var isStopping = false
+
+  /// Tells, on the loop, what the peers' own programs are to hear; what is told must not call back before it returns.
+  init(
+    on reactor: Reactor, key: SigningKey, peerKeys: [SigningKey],
+    tell: @escaping @Sendable (Output, _ payload: RawSpan) -> Void
+  ) throws {
+    self.reactor = reactor
+    self.tell = tell
+    context = LinkContext(key: key)
+    engine = Engine(
+      host: key.publicKey, incarnation: Incarnation(1), settings: Settings(),
+      crypto: OpenSSLCrypto(keys: [key] + peerKeys),
+      seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+  private static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
+
+  /// Takes links of other hosts from now on; answers where.
+  func listen(at address: SocketAddress) throws -> SocketAddress {
+    let listener = try Listener(at: address, on: reactor) { [unowned self] in take($0) }
+    self.listener = listener
+    return listener.address
+  }
+
+  /// One mutation of the engine, and all that comes of it.
+  func call<Result>(_ mutate: (Engine, Instant) throws -> Result) rethrows -> Result {
+    precondition(!isDraining, "the engine is called from within what it tells")
+    defer { drain() }
+    return try mutate(engine, Self.now)
+  }
+
+  /// Ends every link, after what it still has to send, and then the loop.
+  func stop() {
+    isStopping = true
+    listener = nil
+    for link in links.values { link.close() }
+    stopIfAlone()
+  }
+
+  private func stopIfAlone() {
+    if isStopping, links.isEmpty { reactor.stop() }
+  }
+
+  // MARK: What comes of a mutation
+
+  private func drain() {
+    isDraining = true
+    while let output = engine.nextOutput() { carryOut(output) }
+    isDraining = false
+    setAlarm()
+  }
+
+  private func carryOut(_ output: Output) {
+    switch output {
+    case .dial(let dial, _, let address):
+      open(dial, at: address)
+    case .wantsToSend(let link):
+      links[link]?.wantsToSend()
+    case .close(let link, _):
+      links[link]?.close()
+    case .probe(let sighting):
+      // A sighting that was given by hand stands until it is taken back.
+      reactor.soon { [self] in call { $0.probeAnswered(sighting, at: $1) } }
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore:
+      // Nobody is looked for.
+      break
+    case .datagram, .persist:
+      preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
+    case .message(_, _, _, let bytes):
+      engine.withPayload(bytes) { tell(output, $0) }
+    default:
+      tell(output, RawSpan())
+    }
+  }
+
+  private func setAlarm() {
+    let deadline = engine.nextDeadline
+    if deadline == alarm?.deadline { return }
+    if let alarm { reactor.cancel(alarm.timer) }
+    alarm = deadline.map { deadline in
+      let timer = reactor.schedule(at: UInt64(max(0, deadline.nanoseconds))) { [self] in
+        alarm = nil
+        call { $0.advance(to: $1) }
+      }
+      return (deadline, timer)
+    }
+  }
+
+  // MARK: Links
+
+  private func open(_ dial: DialID, at address: Address) {
+    do {
+      let target = try SocketAddress(dialing: address)
+      let end = Connection(of: self, number(), dial)
+      links[end.id] = try .dial(target, context, on: reactor, owner: end)
+    } catch {
+      reactor.soon { [self] in call { $0.dialFailed(dial, at: $1) } }
+    }
+  }
+
+  private func take(_ socket: consuming Descriptor) {
+    let end = Connection(of: self, number(), nil)
+    // One that left before it could be watched was never here.
+    links[end.id] = try? .accept(socket, context, on: reactor, owner: end)
+  }
+
+  private func number() -> LinkID {
+    lastLink += 1
+    return LinkID(rawValue: lastLink)
+  }
+
+  fileprivate func opened(_ id: LinkID, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
+    call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
+  }
+
+  fileprivate func received(_ bytes: RawSpan, on id: LinkID) -> Int {
+    call { $0.received(bytes, on: id, at: $1) }
+  }
+
+  fileprivate func fill(_ output: inout OutputRawSpan, for id: LinkID) {
+    call { $0.fill(&output, for: id, at: $1) }
+  }
+
+  fileprivate func closed(_ id: LinkID, unanswered dial: DialID?) {
+    links[id] = nil
+    call { engine, now in
+      if let dial { engine.dialFailed(dial, at: now) } else { engine.linkClosed(id, at: now) }
+    }
+    stopIfAlone()
+  }
+}
+
+/// A link's owner: the host, by the number under which the engine knows the link.
+private final class Connection: SecureLinkOwner {
+  let id: LinkID
+  private let host: Host
+  private let dial: DialID?
+  private var isOpen = false
+
+  init(of host: Host, _ id: LinkID, _ dial: DialID?) {
+    self.host = host
+    self.id = id
+    self.dial = dial
+  }
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
+    isOpen = true
+    host.assumeIsolated { [id, dial] in $0.opened(id, to: remoteKey, exporter, dial) }
+  }
+
+  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
+    host.assumeIsolated { [id] in $0.received(bytes, on: id) }
+  }
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
+    host.assumeIsolated { [id] in $0.fill(&output, for: id) }
+  }
+
+  func closed(_ link: SecureLink, because end: LinkEnd) {
+    let unanswered = isOpen ? nil : dial
+    host.assumeIsolated { [id] in $0.closed(id, unanswered: unanswered) }
+  }
+}
