@@ -120,7 +120,7 @@ extension Model {
     switch state {
     case .connecting:
       check(.statesInOrder, pair.state != .connecting && pair.state != .connected) { says() }
-      if let there, pair.leavesTold == there.leaves, !there.isSeeking, now - there.leftAt > 0 {
+      if let there, there.leaves > 0, pair.leavesTold == there.leaves, !there.isSeeking {
         violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
       }
       pair.state = .connecting
@@ -133,7 +133,8 @@ extension Model {
     case .notConnected(let reason):
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
       if let there, pair.state == .connected { hasCause(here, there, reason) }
-      if let there, there.leaves > 0 { pair.leavesTold = there.leaves }
+      if let there, reason == .left || reason == .gone { pair.leavesTold = there.leaves }
+      if let there, reason == .slow { disturbed(here.ref.host, there.ref.host, until: now) }
       pair.state = .notConnected
       pair.suspendedAt = nil
       counts(here)
