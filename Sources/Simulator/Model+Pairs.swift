@@ -27,8 +27,8 @@ extension Model {
     groupLast += 1
     record.groupsBefore.append(record.group)
     record.group = groupLast
-    // Ad hoc mode goes on where one leaves, and brings it back.
-    if let type = record.adhoc { startsAdhoc(id, type) }
+    // Who leaves is not to be brought back at once: ad hoc mode ends with it.
+    record.adhoc = nil
     for remote in record.pairOrder {
       guard let pair = record.pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
       pair.state = .leaving
@@ -37,7 +37,6 @@ extension Model {
   }
 
   func closes(_ id: EndpointID) {
-    endpoints[id]?.adhoc = nil
     leaves(id)
     endpoints[id]?.isOpen = false
   }

@@ -44,6 +44,7 @@ final class Link {
 }
 
 extension World {
+  /// Neither empty nor long.
   static func address(of host: Int) -> Address { try! Address(text: "sim:\(host)") }
 
   static func host(at address: Address) -> Int? {
