@@ -32,7 +32,7 @@ let package = Package(
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
-    .testTarget(name: "SimulatorTests", dependencies: ["Simulator"], swiftSettings: house),
+    .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(name: "MediaTests", dependencies: ["COpenSSL", "Media", "Reactor", "Wire"], swiftSettings: house),
     .executableTarget(

@@ -23,6 +23,7 @@ extension Model {
   func pulse(_ world: World) {
     checkInvitations(world)
     checkDecisions(world)
+    checkMemory()
     noteSilence(world)
     for here in order where here.isOpen && here.isWatched && isHostUp[here.ref.host] && !here.isGone {
       matches(here, world)

@@ -27,6 +27,8 @@ extension Model {
     groupLast += 1
     record.groupsBefore.append(record.group)
     record.group = groupLast
+    // Who leaves is not to be brought back at once: ad hoc mode ends with it.
+    record.adhoc = nil
     for remote in record.pairOrder {
       guard let pair = record.pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
       pair.state = .leaving
@@ -37,7 +39,6 @@ extension Model {
   func closes(_ id: EndpointID) {
     leaves(id)
     endpoints[id]?.isOpen = false
-    endpoints[id]?.adhoc = nil
   }
 
   func startsAdhoc(_ id: EndpointID, _ type: Int) {
@@ -118,7 +119,7 @@ extension Model {
     switch state {
     case .connecting:
       check(.statesInOrder, pair.state != .connecting && pair.state != .connected) { says() }
-      if let there, pair.leavesTold == there.leaves, !there.isSeeking, now - there.leftAt > 0 {
+      if let there, there.leaves > 0, pair.leavesTold == there.leaves, !there.isSeeking {
         violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
       }
       pair.state = .connecting
@@ -131,7 +132,8 @@ extension Model {
     case .notConnected(let reason):
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
       if let there, pair.state == .connected { hasCause(here, there, reason) }
-      if let there, there.leaves > 0 { pair.leavesTold = there.leaves }
+      if let there, reason == .left || reason == .gone { pair.leavesTold = there.leaves }
+      if let there, reason == .slow { disturbed(here.ref.host, there.ref.host, until: now) }
       pair.state = .notConnected
       pair.suspendedAt = nil
       counts(here)

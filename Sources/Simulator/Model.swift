@@ -8,6 +8,8 @@ import Wire
 final class Model {
   let plan: Plan
   var now: Int64 = 0
+  /// What the process held before the run.
+  private let bytesBefore: Int
   private(set) var violation: Violation?
 
   // Who is there.
@@ -62,6 +64,7 @@ final class Model {
 
   init(plan: Plan) {
     self.plan = plan
+    bytesBefore = plan.hosts.contains { $0.malice != nil } ? Memory.residentBytes : 0
     let count = plan.hosts.count
     hostIDs = Array(repeating: HostID(ID128(high: 0, low: 0)), count: count)
     isMalicious = plan.hosts.map { $0.malice != nil }
@@ -148,6 +151,13 @@ final class Model {
 
   func woke(_ host: SimHost, times: Int) {
     check(.timeMovesOn, times < 5_000) { "\(host.label) was woken \(times) times within a second" }
+  }
+
+  /// Whatever a stranger sends, it cannot make a process grow without bound.
+  func checkMemory() {
+    guard isMalicious.contains(true) else { return }
+    let growth = (Memory.residentBytes - bytesBefore) >> 20
+    check(.memoryIsBounded, growth < 256) { "the process has grown by \(growth) MiB" }
   }
 
   // MARK: Words

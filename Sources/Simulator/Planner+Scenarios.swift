@@ -232,7 +232,7 @@ extension Planner {
   private mutating func codes() {
     add(hosts: size(2, 5), peers: random.pick([1, 2]))
     everybodyShows()
-    if random.flip() { everybodyJoins() }
+    everybodyJoins()
     for _ in 0..<6 {
       let ref = random.pick(refs)
       let other = another(than: ref)

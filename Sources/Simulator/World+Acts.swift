@@ -4,8 +4,10 @@ import Wire
 /// The steps of a plan as they happen. A step that makes no sense any more, because its host is down or its
 /// endpoint has gone, does nothing: the shrinker may have taken away what it built on.
 extension World {
+  /// Legal by the rules of service types.
   static let types = ["talk", "play", "wall"].map { try! ServiceType($0) }
 
+  /// One short pair is always within the limits.
   static func info(_ number: Int) -> DiscoveryInfo {
     number == 0 ? .empty : try! DiscoveryInfo(["v": "\(number)"])
   }
@@ -128,6 +130,7 @@ extension World {
     case .leave(let ref, let end):
       acting(ref, end) { host, engine, peer, endpoint in
         say(host, "\(ref) leaves")
+        peer.adhoc[end] = nil
         model.leaves(endpoint)
         engine.leave(endpoint, at: host.local(now))
       }

@@ -24,6 +24,7 @@ final class Intruder {
     var endpoint: EndpointID
     var group: GroupID
     var target: Entry?
+    var bond: UInt64 = 1
     var sequence: UInt64 = 0
     var invitation: UInt64 = 0
 
@@ -75,7 +76,8 @@ extension World {
     guard let intruder = host.intruder else { return }
     let line = Intruder.Line(link: link, side: side, endpoint: EndpointID(intruder.id()), group: GroupID(intruder.id()))
     intruder.lines.append(line)
-    say(Hello(incarnation: Incarnation(1), bond: intruder.random.next() | 1, expects: 0, ordinal: UInt32(links.count)), line)
+    line.bond = intruder.random.next() | 1
+    say(Hello(incarnation: Incarnation(1), bond: line.bond, expects: 0, ordinal: UInt32(links.count)), line)
   }
 
   private func say(_ frame: some Frame, _ line: Intruder.Line) { say(bytes: frame.encoded(), line) }
@@ -103,7 +105,8 @@ extension World {
     case .hello:
       guard !line.isGreeted else { return }
       line.isGreeted = true
-      say(Attach(received: 0, first: 1, next: 1), line)
+      let theirs = (try? Hello(decoding: span))?.bond ?? 1
+      say(Attach(bond: line.bond, expects: theirs, received: 0, first: 1, next: 1), line)
     case .ping:
       if let ping = try? Ping(decoding: span) { say(Pong(token: ping.token), line) }
     case .invite:
@@ -132,7 +135,7 @@ extension World {
     guard let target = line.target else { return }
     say(
       Join(
-        record: intruder.head(line), index: 1, target: target.endpoint, seen: 0, admits: .all,
+        record: intruder.head(line), index: 1, target: target.endpoint, targetIncarnation: target.incarnation, seen: 0, admits: .all,
         entry: intruder.entry(line.endpoint, key: intruder.peer.key, host: intruder.host.id),
         carrier: intruder.carrier(intruder.peer.key, signedBy: intruder.peer.key), tickets: []),
       line)
@@ -279,7 +282,7 @@ extension World {
     let wild = intruder.random.pick([0, 1, 2, 1 << 20, 1 << 62, UInt64.max])
     switch intruder.random.below(5) {
     case 0: say(Ack(strand: 1, received: wild), line)
-    case 1: say(Attach(received: wild, first: wild, next: wild), line)
+    case 1: say(Attach(bond: line.bond, expects: wild | 1, received: wild, first: wild, next: wild), line)
     case 2:
       line.sequence = wild == .max ? wild - 1 : wild
       say(Leave(record: intruder.head(line), index: UInt32(truncatingIfNeeded: wild), reason: .left, seen: wild), line)

@@ -44,6 +44,7 @@ final class Link {
 }
 
 extension World {
+  /// Neither empty nor long.
   static func address(of host: Int) -> Address { try! Address(text: "sim:\(host)") }
 
   static func host(at address: Address) -> Int? {
@@ -228,19 +229,12 @@ extension World {
   }
 
   private static func frames(in bytes: [UInt8], upTo end: Int) -> Int {
+    let span = bytes.span.bytes
     var count = 0
     var offset = 0
-    while offset < end {
-      var length = 0
-      var shift = 0
-      while offset < end {
-        let byte = bytes[offset]
-        offset += 1
-        length |= Int(byte & 0x7f) << min(shift, 56)
-        shift += 7
-        if byte < 0x80 { break }
-      }
-      offset += length
+    // What a malicious host sent may be no frame at all.
+    while offset < end, let head = try? FrameHead.next(in: span.extracting(offset..<end)) {
+      offset += head.end
       count += 1
     }
     return count

@@ -76,6 +76,7 @@ final class World {
         let key = ring.makeKey(&random)
         crypto.own(key)
         let id = PeerID(digest: crypto.hash(PeerID.preimage(of: key)))
+        // A number or two make a name of legal length.
         let peer = SimPeer(ref: ref, plan: peerPlan, key: key, id: id, name: try! DisplayName(ref.description))
         if peerPlan.showsIdentity {
           let certificate = ring.makeIdentity(&random)
