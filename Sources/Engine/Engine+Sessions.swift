@@ -46,8 +46,9 @@ extension Engine {
 
   func closeSession(_ local: LocalEndpoint) {
     leave(local)
-    groups[local.group.serial] = nil
-    ledger.touch(group: local.group.serial)
+    let serial = local.group.serial
+    groups[serial] = nil
+    ledger.touch(group: serial)
     ledger.touch(local.id)
     endpointsByIndex[local.index] = nil
     endpoints[local.id] = nil
