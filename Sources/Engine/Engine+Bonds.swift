@@ -188,9 +188,10 @@ extension Engine {
       if now >= end { lose(bond, .lost) } else { timers.set(.bond(bond.host.id), end) }
       return
     }
-    if isTooFarBehind(bond) {
-      lose(bond, .slow)
-      return
+    if let progress = waitingSince(bond) {
+      let end = progress + settings.backlogAgeMax
+      if now >= end { return lose(bond, .slow) }
+      timers.set(.bond(bond.host.id), end)
     }
     if let due = bond.acknowledgesAt {
       if due <= now { acknowledge(bond) } else { timers.set(.bond(bond.host.id), due) }
@@ -204,11 +205,14 @@ extension Engine {
     }
   }
 
-  private func isTooFarBehind(_ bond: Bond) -> Bool {
-    bond.host.presences.values.contains { presence in
-      guard let strand = presence.strand, strand.count > 0 else { return false }
-      return now - strand.progress >= settings.backlogAgeMax
+  /// The oldest progress of a strand that waits for an acknowledgement.
+  private func waitingSince(_ bond: Bond) -> Instant? {
+    var oldest: Instant?
+    bond.host.presences.forEach { _, presence in
+      guard let strand = presence.strand, strand.count > 0 else { return }
+      oldest = min(oldest ?? strand.progress, strand.progress)
     }
+    return oldest
   }
 
   // MARK: Records out
@@ -226,10 +230,17 @@ extension Engine {
     let ordinal = bond.journal.append(
       frame.encodedSize, of: strand, message: nil, at: now, held: settings.isDurable
     ) { frame.write(into: &$0) }
+    appended(ordinal, to: strand, over: bond)
+    return ordinal
+  }
+
+  func appended(_ ordinal: UInt64, to strand: Strand, over bond: Bond) {
     if let link = bond.link, bond.isOpen { wake(link) }
+    // Nothing waited before, so nobody looks after it.
+    if strand.count == 1 { timers.set(.bond(bond.host.id), now + settings.backlogAgeMax) }
+    guard ledger.isKept else { return }
     ledger.touch(bond: bond.host.id)
     ledger.touch(record: ordinal, of: bond.host.id)
-    return ordinal
   }
 
   func strand(of presence: Presence, _ bond: Bond) -> Strand {
@@ -244,14 +255,14 @@ extension Engine {
   /// Counts a record that came, and refuses one that is not the next.
   func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(Violation) -> IncomingStrand {
     let strand: IncomingStrand
-    if let known = bond.incoming[record.strand] {
+    if let known = bond.incomingStrand(record.strand) {
       strand = known
     } else {
       guard bond.incoming.count < Limits.strandsMax else {
         throw Violation(.busy, "more than \(Limits.strandsMax) strands")
       }
       strand = IncomingStrand(id: record.strand)
-      bond.incoming[record.strand] = strand
+      bond.add(strand)
     }
     if sabotage.contains(.repeatsRecords) || sabotage.contains(.losesRecord), record.sequence != strand.received + 1 {
       strand.received = record.sequence - 1
@@ -338,8 +349,9 @@ extension Engine {
       throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
     }
     var ordinal = bond.journal.first
+    let host = bond.host.id
     bond.journal.dropAcknowledged { entry in
-      ledger.touch(record: ordinal, of: bond.host.id)
+      ledger.touch(record: ordinal, of: host)
       ordinal += 1
       if let message = entry.message, message.wantsReceipt {
         emit(.fate(message.id, from: message.from, to: message.to, .delivered))

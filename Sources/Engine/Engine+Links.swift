@@ -65,7 +65,9 @@ extension Engine {
   public func fill(_ out: inout OutputRawSpan, for id: LinkID, at now: Instant) {
     guard let link = links[id] else { return }
     self.now = max(self.now, now)
+    let (before, isRoom) = (out.byteCount, out.freeCapacity > 0)
     fill(&out, for: link)
+    if isRoom, out.byteCount == before { link.wantsToSend = false }
   }
 
   // MARK: Opening and closing
@@ -85,6 +87,7 @@ extension Engine {
       ordinal: bond.linkOrdinal &+ 1, at: now)
     links[id] = link
     host.links.append(link)
+    if link.isLoopback { loopback = link }
     greet(link, bond)
     if !link.isLoopback { timers.set(.link(id), now + settings.beat) }
   }
@@ -102,6 +105,7 @@ extension Engine {
   func dropped(_ link: Link) {
     links[link.id] = nil
     link.host.links.removeAll { $0 === link }
+    if link === loopback { loopback = nil }
     if !link.isClosing {
       link.isClosing = true
       detach(link, .lost)

@@ -169,7 +169,7 @@ extension Engine {
   func take(_ introduce: Introduce, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     let strand = try count(introduce.record, bytes: 0, over: bond)
-    guard let group = strand.group else { return }
+    guard let group = strand.group.flatMap({ groups[$0] }) else { return }
     let introduction = introduce.introduction
     guard try believe(introduction, in: group) else { return }
     guard introduce.spread else { return }
@@ -244,7 +244,9 @@ extension Engine {
 
   func take(_ digest: RosterDigest, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
-    guard let group = bond.incoming[digest.strand]?.group, let presence = group.presences[bond.host.id] else { return }
+    guard let group = bond.incoming[digest.strand]?.group.flatMap({ groups[$0] }),
+      let presence = group.presences[bond.host.id]
+    else { return }
     presence.theirDigest = (digest.count, digest.sum)
     tellRoster(to: presence)
   }

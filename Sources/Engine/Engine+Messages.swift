@@ -30,29 +30,19 @@ extension Engine {
     return id
   }
 
-  /// A host's part of a message.
-  private struct Share {
-    var presence: Presence
-    var addressing: Presence.Addressing
-  }
-
-  private func shares(of recipients: Recipients, _ local: LocalEndpoint) throws(EngineError) -> [Share] {
-    var shares: [Share] = []
+  private func shares(of recipients: Recipients, _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
     switch recipients {
     case .all:
-      local.group.presences.forEach { _, presence in
-        let addressing = presence.addressing(for: local.slot)
-        if !addressing.recipients.isEmpty { shares.append(Share(presence: presence, addressing: addressing)) }
-      }
-      if shares.isEmpty { throw EngineError(.notConnected, "nobody is connected in this session") }
+      let shares = local.group.shares(for: local.slot)
+      guard !shares.isEmpty else { throw EngineError(.notConnected, "nobody is connected in this session") }
+      return shares
     case .only(let endpoints):
       guard !endpoints.isEmpty else { throw EngineError(.invalidParameter, "a message to nobody") }
-      shares = try sharesByHost(of: endpoints, local)
+      return try sharesByHost(of: endpoints, local)
     }
-    return shares
   }
 
-  private func sharesByHost(of endpoints: [EndpointID], _ local: LocalEndpoint) throws(EngineError) -> [Share] {
+  private func sharesByHost(of endpoints: [EndpointID], _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
     var named = Table<HostID, [Member]>()
     var missing: [EndpointID] = []
     var seen: Set<EndpointID> = []
@@ -72,7 +62,7 @@ extension Engine {
       let whole = presence.addressing(for: local.slot)
       // Nothing is left out, so the shorter form says the same.
       let isAll = members.count == whole.recipients.count || sabotage.contains(.tellsEveryone)
-      return Share(
+      return Group.Share(
         presence: presence,
         addressing: isAll
           ? whole : .init(audience: .only(members.compactMap(\.index).sorted()), recipients: members.map(\.id)))
@@ -81,7 +71,7 @@ extension Engine {
 
   // MARK: Reliable
 
-  private func checkRoom(for size: Int, _ shares: [Share], _ local: LocalEndpoint) throws(EngineError) {
+  private func checkRoom(for size: Int, _ shares: [Group.Share], _ local: LocalEndpoint) throws(EngineError) {
     guard size <= Limits.messagePayloadBytesMax else {
       throw EngineError(
         .invalidParameter,
@@ -100,7 +90,7 @@ extension Engine {
     if isFull { throw EngineError(.unavailable, "the queue is full: a host is behind; go on when the session is writable") }
   }
 
-  private func post(_ payload: RawSpan, _ share: Share, _ id: MessageID, from local: LocalEndpoint, receipt: Bool) {
+  private func post(_ payload: RawSpan, _ share: Group.Share, _ id: MessageID, from local: LocalEndpoint, receipt: Bool) {
     let presence = share.presence
     guard let bond = presence.host.bond else { return }
     let strand = strand(of: presence, bond)
@@ -113,10 +103,7 @@ extension Engine {
       MessageView.write(
         record: head, from: local.index, seen: bond.received, to: audience, payload: payload, into: &out)
     }
-    ledger.touch(bond: bond.host.id)
-    ledger.touch(record: ordinal, of: bond.host.id)
-    if let link = bond.link, bond.isOpen { wake(link) }
-    timers.set(.bond(presence.host.id), now + settings.backlogAgeMax)
+    appended(ordinal, to: strand, over: bond)
   }
 
   func take(message body: RawSpan, from link: Link) throws(Violation) {
@@ -191,7 +178,7 @@ extension Engine {
 
   // MARK: Unreliable
 
-  private func fling(_ payload: RawSpan, _ share: Share, from local: LocalEndpoint) {
+  private func fling(_ payload: RawSpan, _ share: Group.Share, from local: LocalEndpoint) {
     guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }
     let audience = share.addressing.audience
     let size = DatagramView.encodedSize(from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)

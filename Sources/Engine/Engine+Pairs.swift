@@ -149,7 +149,7 @@ extension Engine {
       throw Violation(.protocolViolation, "an endpoint that changes its peer")
     }
     bond.accept()
-    strand.group = group
+    strand.group = group.serial
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
     member.entry = join.entry
     if (rank, inviter) > (join.entry.rank, join.entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }

@@ -79,7 +79,7 @@ extension Engine {
     enter(now)
     defer { settle() }
     while let first = store.batches.first, first.number <= batch {
-      store.batches.popFirst()
+      store.batches.removeFirst()
       for position in first.positions {
         let bond = position.bond
         bond.journal.release(through: position.next - 1)
@@ -159,7 +159,7 @@ extension Engine {
       let strand = row.strands.first { $0.group == UInt64(serial) }
       presence?.strand = strand.flatMap { bond.strand($0.id) }
     }
-    for incoming in row.incoming { bond.incoming[incoming.id]?.group = groups[Int(incoming.group)] }
+    for incoming in row.incoming { bond.incoming[incoming.id]?.group = Int(incoming.group) }
     for presence in host.presences.values {
       for member in presence.members.values {
         if let index = member.index { bond.members[index, default: []].append(member) }

@@ -40,6 +40,8 @@ public final class Engine {
   private var lastNumber: UInt64 = 0
   private var lastIndex: UInt32 = 0
   private var linksToTell: [LinkID] = []
+  /// By which local peers reach each other, once they do.
+  var loopback: Link?
   /// What the loopback link has sent and not yet received.
   private let looping = ByteQueue()
 
@@ -127,7 +129,7 @@ public final class Engine {
 
   /// Hands what local peers have for each other to the engine itself.
   private func pumpLoopback() {
-    guard let link = hosts[hostID]?.links.first else { return }
+    guard let link = loopback else { return }
     while link.wantsToSend {
       link.wantsToSend = false
       while looping.append(upTo: Self.loopbackPiece, { fill(&$0, for: link) }) > 0 {}
@@ -143,15 +145,11 @@ public final class Engine {
   func settle() {
     pumpLoopback()
     flushStore()
-    for id in linksToTell {
-      guard let link = links[id] else { continue }
-      link.wantsToSend = false
-      emit(.wantsToSend(id))
-    }
+    for id in linksToTell where links.contains(id) { emit(.wantsToSend(id)) }
     linksToTell.removeAll(keepingCapacity: true)
   }
 
-  /// Notes that a link has bytes to send.
+  /// Notes that a link has bytes to send. Its host is told once, and then fills until there is nothing.
   func wake(_ link: Link) {
     if link.wantsToSend { return }
     link.wantsToSend = true

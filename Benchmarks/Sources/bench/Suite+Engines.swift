@@ -97,7 +97,7 @@ extension Suite {
 
     let joining = try processorTime {
       for number in size..<size + Self.joiners { try bring(number) }
-      room.run(.seconds(1))
+      room.run(.seconds(3))
     }
     check(near.pairs == size + Self.joiners, "\(Self.joiners) more joined, and \(near.pairs) pairs are connected")
     report("join-a-crowd-of-\(size)", joining / .milliseconds(1) / Double(Self.joiners), "ms")

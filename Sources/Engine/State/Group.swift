@@ -23,6 +23,29 @@ final class Group {
     ledger.touch(group: serial)
   }
 
+  /// A host's part of a message.
+  struct Share {
+    var presence: Presence
+    var addressing: Presence.Addressing
+  }
+
+  /// What each local slot says to everybody, until a pair changes.
+  private var shares: [[Share]?] = []
+
+  func shares(for slot: Int) -> [Share] {
+    if slot < shares.count, let known = shares[slot] { return known }
+    var made: [Share] = []
+    presences.forEach { _, presence in
+      let addressing = presence.addressing(for: slot)
+      if !addressing.recipients.isEmpty { made.append(Share(presence: presence, addressing: addressing)) }
+    }
+    while shares.count <= slot { shares.append(nil) }
+    shares[slot] = made
+    return made
+  }
+
+  func pairsChanged() { shares = [] }
+
   var allLocals: [LocalEndpoint] { locals.compactMap { $0 } }
 
   func local(at slot: Int) -> LocalEndpoint? { slot < locals.count ? locals[slot] : nil }
@@ -148,9 +171,13 @@ final class Presence {
     if slot < announced.count { announced[slot] = 0 }
     repeats.remove(slot)
     if slot < addressings.count { addressings[slot] = nil }
+    group.pairsChanged()
   }
 
-  func pairsChanged() { addressings = [] }
+  func pairsChanged() {
+    addressings = []
+    group.pairsChanged()
+  }
 
   func addressing(for slot: Int) -> Addressing {
     if slot < addressings.count, let known = addressings[slot] { return known }

@@ -4,12 +4,11 @@ import Wire
 ///
 /// Each has an ordinal, counted from 1 over the life of the bond. Law: `first ≤ unsent ≤ next` and
 /// `everSent < next`; `bytes` holds exactly the frames of the records from `first` on.
-struct Journal {
+final class Journal {
   struct Entry {
     var size: Int
     var strand: Strand
     var sequence: UInt64
-    var appended: Instant
     var message: Message?
   }
 
@@ -42,12 +41,12 @@ struct Journal {
   var isWithinRecord: Bool { sentOfUnsent > 0 }
 
   /// Takes a record's frame of `size` bytes from `write`, and returns its ordinal.
-  mutating func append(
+  func append(
     _ size: Int, of strand: Strand, message: Message?, at now: Instant, held: Bool, _ write: (inout OutputRawSpan) -> Void
   ) -> UInt64 {
     bytes.append(size, write)
     strand.queued(size, at: now)
-    entries.append(Entry(size: size, strand: strand, sequence: strand.last, appended: now, message: message))
+    entries.append(Entry(size: size, strand: strand, sequence: strand.last, message: message))
     let ordinal = next - 1
     if !held { release(through: ordinal) }
     return ordinal
@@ -71,7 +70,7 @@ struct Journal {
   }
 
   /// An empty journal goes on from here.
-  mutating func restore(first: UInt64) {
+  func restore(first: UInt64) {
     self.first = first
     unsent = first
     everSent = first - 1
@@ -79,7 +78,7 @@ struct Journal {
   }
 
   /// Any link may have had a record that is restored.
-  mutating func restore(_ row: RecordRow, of strand: Strand, at now: Instant) {
+  func restore(_ row: RecordRow, of strand: Strand, at now: Instant) {
     let message =
       row.message == 0
       ? nil : Message(id: MessageID(rawValue: row.message), from: row.from, to: row.to, wantsReceipt: row.wantsReceipt)
@@ -91,7 +90,7 @@ struct Journal {
   }
 
   /// Lets the link have the records up to this one.
-  mutating func release(through ordinal: UInt64) {
+  func release(through ordinal: UInt64) {
     while releasable < ordinal, releasable + 1 < next {
       releasable += 1
       releasableOffset += entries[Int(releasable - first)].size
@@ -99,7 +98,7 @@ struct Journal {
   }
 
   /// Moves what fits of the unsent bytes into `out`; up to the end of one record where `oneRecord` says so.
-  mutating func fill(_ out: inout OutputRawSpan, oneRecord: Bool = false) {
+  func fill(_ out: inout OutputRawSpan, oneRecord: Bool = false) {
     let start = unsentOffset + sentOfUnsent
     let limit = oneRecord && unsent <= releasable ? unsentOffset + entries[Int(unsent - first)].size : releasableOffset
     guard start < limit else { return }
@@ -107,12 +106,12 @@ struct Journal {
     guard left > 0 else { return }
     left += sentOfUnsent
     while true {
-      let entry = entries[Int(unsent - first)]
+      let position = Int(unsent - first)
       if left > 0 {
         everSent = max(everSent, unsent)
-        entry.strand.sent(entry.sequence)
+        entries[position].strand.sent(entries[position].sequence)
       }
-      let size = entry.size
+      let size = entries[position].size
       if left < size { break }
       left -= size
       unsentOffset += size
@@ -123,7 +122,7 @@ struct Journal {
   }
 
   /// A new link begins after the records that the other side has: those through `received`.
-  mutating func resume(after received: UInt64) {
+  func resume(after received: UInt64) {
     unsent = max(first, received + 1)
     sentOfUnsent = 0
     unsentOffset = 0
@@ -131,20 +130,20 @@ struct Journal {
   }
 
   /// Drops the records at the front that their strands have acknowledged.
-  mutating func dropAcknowledged(_ dropped: (Entry) -> Void) {
+  func dropAcknowledged(_ dropped: (Entry) -> Void) {
     var freed = 0
-    while let entry = entries.first, entry.sequence <= entry.strand.acknowledged {
+    while !entries.isEmpty, entries[0].sequence <= entries[0].strand.acknowledged {
       // A record that this link has not sent whole can be acknowledged only because an earlier link had.
       if first == unsent {
         guard sentOfUnsent == 0 else { break }
         unsent += 1
-        unsentOffset += entry.size
+        unsentOffset += entries[0].size
       }
-      entries.popFirst()
+      freed += entries[0].size
+      entries[0].strand.drained(entries[0].size)
+      dropped(entries[0])
+      entries.removeFirst()
       first += 1
-      freed += entry.size
-      entry.strand.drained(entry.size)
-      dropped(entry)
     }
     bytes.removeFirst(freed)
     unsentOffset -= freed
@@ -152,13 +151,12 @@ struct Journal {
   }
 
   /// What became of messages for these members is told: it is not told again.
-  mutating func forget(_ members: Set<EndpointID>, of sender: EndpointID?, after seen: UInt64) {
+  func forget(_ members: Set<EndpointID>, of sender: EndpointID?, after seen: UInt64) {
     for position in 0..<entries.count where first + UInt64(position) > seen {
-      var entry = entries[position]
-      guard let message = entry.message, sender == nil || sender == message.from else { continue }
-      entry.message?.to.removeAll(where: members.contains)
-      if entry.message?.to.isEmpty == true { entry.message = nil }
-      entries.replace(at: position, by: entry)
+      guard let message = entries[position].message, sender == nil || sender == message.from else { continue }
+      let left = message.to.filter { !members.contains($0) }
+      entries[position].message?.to = left
+      if left.isEmpty { entries[position].message = nil }
     }
   }
 

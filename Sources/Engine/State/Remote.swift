@@ -116,7 +116,7 @@ final class Bond {
   var linkOrdinal: UInt32 = 0
   var heard: Instant
 
-  var journal = Journal()
+  let journal = Journal()
   private(set) var strands: [UInt32: Strand] = [:]
   private(set) var lastStrand: UInt32 = 0
   /// The last record that the other side can have read; only after a restart is it known.
@@ -125,7 +125,9 @@ final class Bond {
   var received: UInt64 = 0
   /// How many of them are stored; the same as `received` without a store.
   var stored: UInt64 = 0
-  var incoming = Table<UInt32, IncomingStrand>()
+  private(set) var incoming = Table<UInt32, IncomingStrand>()
+  /// Where the last record came in, and most likely the next one will.
+  private var lastIncoming: IncomingStrand?
   /// Who has joined under each of the other side's numbers: one, but for a moment while groups join.
   var members: [UInt32: [Member]] = [:]
   var acknowledgesAt: Instant?
@@ -163,6 +165,14 @@ final class Bond {
     for strand in row.incoming { incoming[strand.id] = IncomingStrand(id: strand.id, received: strand.received) }
   }
 
+  func incomingStrand(_ id: UInt32) -> IncomingStrand? {
+    if let lastIncoming, lastIncoming.id == id { return lastIncoming }
+    lastIncoming = incoming[id]
+    return lastIncoming
+  }
+
+  func add(_ strand: IncomingStrand) { incoming[strand.id] = strand }
+
   func strand(_ id: UInt32) -> Strand? { strands[id] }
 
   func hadStrand(_ id: UInt32) -> Bool { id > 0 && id <= lastStrand }
@@ -189,7 +199,7 @@ final class Bond {
 
   /// What was said to one local group is said to another that has taken it in.
   func regroup(_ old: Group, as new: Group) {
-    incoming.forEach { _, strand in if strand.group === old { strand.group = new } }
+    incoming.forEach { _, strand in if strand.group == old.serial { strand.group = new.serial } }
   }
 
   func makeStrand() -> Strand {
@@ -205,8 +215,8 @@ final class IncomingStrand {
   let id: UInt32
   var received: UInt64 = 0
   var stored: UInt64 = 0
-  /// The local group that it was opened to.
-  weak var group: Group?
+  /// The serial of the local group that it was opened to, which may have gone.
+  var group: Int?
   /// What was last acknowledged, and what is to be: the latter only after this host's records through `after` went out.
   var acknowledged: UInt64 = 0
   var pending: (received: UInt64, after: UInt64)?

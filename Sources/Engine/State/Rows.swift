@@ -331,7 +331,7 @@ struct BondRow: Part {
       StrandRow(id: $0.id, last: $0.last, acknowledged: $0.acknowledged, group: UInt64(groups[$0.id] ?? 0))
     }
     incoming = bond.incoming.values.map {
-      IncomingRow(id: $0.id, received: $0.received, group: UInt64($0.group?.serial ?? 0))
+      IncomingRow(id: $0.id, received: $0.received, group: UInt64($0.group ?? 0))
     }
   }
 
