@@ -57,9 +57,45 @@ extension Engine {
     timers.set(.adhoc(invitation.local.id), again)
   }
 
+  // MARK: Invited
+
+  /// One invitation is accepted at a time: once its session is joined, most of the others come from there.
+  func adhocInvited(_ invitation: IncomingInvitation, _ local: LocalEndpoint) {
+    guard local.adhoc?.accepted == nil, local.adhoc?.acceptsAgain == nil else {
+      local.adhoc?.waiting.append(invitation.id)
+      return
+    }
+    local.adhoc?.accepted = invitation.id
+    accept(invitation, with: local)
+  }
+
+  func adhocAnswered(_ invitation: IncomingInvitation) {
+    for local in endpoints.values where local.adhoc?.accepted == invitation.id {
+      local.adhoc?.accepted = nil
+      guard local.adhoc?.waiting.isEmpty == false else { continue }
+      local.adhoc?.acceptsAgain = now + Self.introductionTime
+      timers.set(.adhoc(local.id), now + Self.introductionTime)
+    }
+  }
+
+  /// What it takes until a newcomer has heard of everybody.
+  private static let introductionTime: Duration = .milliseconds(100)
+
+  private func acceptNext(_ local: LocalEndpoint) {
+    local.adhoc?.acceptsAgain = nil
+    while local.adhoc?.accepted == nil, let id = local.adhoc?.waiting.first {
+      local.adhoc?.waiting.removeFirst()
+      guard let invitation = incoming[id], case .asked = invitation.state else { continue }
+      if isFellow(invitation.inviter, of: local) { decline(invitation, .already) } else { adhocInvited(invitation, local) }
+    }
+  }
+
   func adhocDue(_ local: LocalEndpoint) {
-    guard let adhoc = local.adhoc else { return }
     var next = Instant.distantFuture
+    if let due = local.adhoc?.acceptsAgain {
+      if due <= now { acceptNext(local) } else { next = due }
+    }
+    guard let adhoc = local.adhoc else { return }
     for peer in adhoc.invitations.keys {
       guard let due = adhoc.invitations[peer] else { continue }
       let spot = Discovery.Spot(type: adhoc.type, peer: peer)

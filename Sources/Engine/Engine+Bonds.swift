@@ -111,7 +111,7 @@ extension Engine {
     bond.hasBeenOpen = true
     ledger.touch(bond: bond.host.id)
     if bond.isSuspended { tellSuspended(bond, false) }
-    bond.comparesRostersAt = now + settings.rosterInterval
+    bond.comparesRostersAt = now + Self.rosterPause
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }
     acknowledgeAgain(bond)
@@ -198,7 +198,6 @@ extension Engine {
     }
     if let due = bond.comparesRostersAt {
       if due <= now {
-        bond.comparesRostersAt = now + settings.rosterInterval
         compareRosters(over: bond)
       }
       scheduleBond(bond)

@@ -267,7 +267,7 @@ extension Engine {
     if let eager = ends.first(where: { $0.adhoc?.type == invite.type }) {
       incoming[invitation.id] = invitation
       timers.set(.invitation(invitation.id), invitation.deadline)
-      return accept(invitation, with: eager)
+      return adhocInvited(invitation, eager)
     }
     guard peer.advertised.contains(invite.type) else { return decline(.gone) }
     incoming[invitation.id] = invitation
@@ -288,7 +288,7 @@ extension Engine {
       && theirs.host === ours.host && ours.isCurrent
   }
 
-  private func accept(_ invitation: IncomingInvitation, with local: LocalEndpoint) {
+  func accept(_ invitation: IncomingInvitation, with local: LocalEndpoint) {
     let group = local.group
     let theirs = invitation.invite.entry
     if isConnected(local, with: theirs.endpoint) { return decline(invitation, .already) }
@@ -311,7 +311,7 @@ extension Engine {
     timers.set(.invitation(invitation.id), invitation.deadline)
   }
 
-  private func decline(_ invitation: IncomingInvitation, _ reason: Reason) {
+  func decline(_ invitation: IncomingInvitation, _ reason: Reason) {
     let answer = Answer(id: invitation.invite.id, outcome: .declined(reason))
     invitation.answer = answer
     sayIfOpen(answer, to: invitation.host)
@@ -356,6 +356,7 @@ extension Engine {
     invitation.state = .ended
     timers.set(.invitation(invitation.id), now + Self.rememberedMax)
     if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
+    adhocAnswered(invitation)
     if let replaced = invitation.replaces {
       emit(.invitationEnded(replaced.id, reason))
       if replaced.isAdhoc { adhocEnded(replaced, reason) }

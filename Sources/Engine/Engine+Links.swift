@@ -175,12 +175,14 @@ extension Engine {
       while !link.isClosing {
         let rest = bytes.extracting(droppingFirst: consumed)
         guard let head = try next(in: rest, on: link) else { break }
-        let isAdmitted = try link.gate.admits(head.type, bytes: head.end, at: now)
-        if isInTime(head.type, on: link) {
-          let body = rest.extracting(head.body)
-          if isAdmitted { try take(head.type, body, from: link) } else { try skip(head.type, body, from: link) }
-        }
         consumed += head.end
+        guard isInTime(head.type, on: link) else { continue }
+        let body = rest.extracting(head.body)
+        if try link.gate.admits(head.type, bytes: head.end, at: now) {
+          try take(head.type, body, from: link)
+        } else {
+          try skip(head.type, body, from: link)
+        }
       }
     } catch {
       close(link, error.reason, error.detail)

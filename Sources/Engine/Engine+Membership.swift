@@ -59,7 +59,8 @@ extension Engine {
 
   /// An endpoint is in one group: two that both know it are one.
   private func unite(_ group: Group, by entry: Entry) {
-    for presence in hosts[entry.host]?.presences.values ?? []
+    guard let host = hosts[entry.host], host.presences.count > (group.presences.contains(host.id) ? 1 : 0) else { return }
+    for presence in host.presences.values
     where presence.group !== group && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
       absorb(presence.group, into: group)
     }
@@ -86,7 +87,7 @@ extension Engine {
     group.presences[host.id] = presence
     host.presences[group.serial] = presence
     let member = Member(entry: entry, peer: peerID(of: entry.peer), host: host, presence: presence)
-    group.members[member.id] = member
+    group.add(member)
     ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = member
     presence.pairsChanged()
@@ -97,13 +98,18 @@ extension Engine {
   func mirror(_ local: LocalEndpoint) {
     let group = local.group
     guard group.localCount > 1 else { return }
-    for other in group.allLocals where group.members[other.id] == nil {
+    func reflect(_ other: LocalEndpoint) {
+      guard group.members[other.id] == nil else { return }
       let member = enter(entry(of: other), host(hostID), group)
       var slots = group.localSlots
       slots.remove(other.slot)
       meet(member, slots)
     }
-    for member in group.members.values where member.id != local.id { meet(member, SlotSet(local.slot)) }
+    reflect(local)
+    if group.presences[hostID]?.members.count != group.localCount { group.allLocals.forEach(reflect) }
+    for member in group.members.values where member.id != local.id && !member.met.contains(local.slot) {
+      meet(member, SlotSet(local.slot))
+    }
     reach(host(hostID))
     if let presence = group.presences[hostID] { announce(presence) }
   }
@@ -122,9 +128,12 @@ extension Engine {
   /// The inviter's side gives the rank; each side introduces its own people to the other's.
   func join(_ local: LocalEndpoint, _ entry: Entry, isInviter: Bool, until: Instant) {
     let group = local.group
+    let wasKnown = group.members[entry.endpoint]?.entry.incarnation == entry.incarnation
     let before = group.presences.values.filter { $0.host.id != entry.host }
-    let roster = roster(of: group, but: [entry.endpoint, local.id])
+    let roster = wasKnown ? [] : roster(of: group, but: [entry.endpoint, local.id])
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
+    // Who made it known here has introduced it to the others, and the others to it.
+    if wasKnown { return }
     defer { if let presence = group.presences[entry.host] { announce(presence) } }
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
     let isAlone = roster.isEmpty && before.isEmpty
@@ -171,17 +180,17 @@ extension Engine {
     let strand = try count(introduce.record, bytes: 0, over: bond)
     guard let group = strand.group.flatMap({ groups[$0] }) else { return }
     let introduction = introduce.introduction
-    guard try believe(introduction, in: group) else { return }
-    guard introduce.spread else { return }
+    guard try believe(introduction, in: group), introduce.spread else { return }
     let named = Set(introduction.entries.map(\.host))
     for presence in group.presences.values where presence.host !== link.host && !named.contains(presence.host.id) {
       tell(introduction, to: presence, spread: false)
     }
   }
 
-  /// Whether a member made the introduction. Those whom it names and who are not known become members.
+  /// Whether a member made the introduction and it names somebody new, who becomes a member.
   @discardableResult
   func believe(_ introduction: Introduction, in group: Group) throws(Violation) -> Bool {
+    guard introduction.entries.contains(where: { isNews($0, in: group) }) else { return false }
     let key: PublicKey
     if let introducer = group.members[introduction.introducer],
       introducer.entry.incarnation == introduction.introducerIncarnation
@@ -209,6 +218,18 @@ extension Engine {
     return true
   }
 
+  private func isNews(_ entry: Entry, in group: Group) -> Bool {
+    if let member = group.members[entry.endpoint] {
+      return entry.incarnation > member.entry.incarnation
+        || (entry.rank, entry.inviter) > (member.entry.rank, member.entry.inviter)
+    }
+    if let local = endpoints[entry.endpoint], local.group === group {
+      // Named here, it can show this to who has not heard of it.
+      return local.incarnation == entry.incarnation && group.tickets.isEmpty
+    }
+    return true
+  }
+
   private func keepTicket(_ introduction: Introduction, in group: Group) {
     if group.tickets.contains(introduction) { return }
     if group.tickets.count == Limits.ticketsMax { group.tickets.removeFirst() }
@@ -218,14 +239,22 @@ extension Engine {
   // MARK: Rosters
 
   func compareRosters(over bond: Bond) {
-    guard !sabotage.contains(.introducesNobody), !bond.host.isSelf else { return }
+    guard !sabotage.contains(.introducesNobody), !bond.host.isSelf else { return bond.comparesRostersAt = nil }
+    var differs = false
     for presence in bond.host.presences.values {
       guard let strand = presence.strand, let link = bond.link else { continue }
       let mine = presence.group.digest
       say(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
-      tellRoster(to: presence)
+      // While the rosters change, word of it is under way.
+      if let theirs = presence.theirDigest, theirs != mine { differs = true }
+      if presence.myDigest.map({ $0 == mine }) ?? false { tellRoster(to: presence) }
+      presence.myDigest = mine
     }
+    bond.comparesRostersAt = now + (differs ? Self.rosterPause : settings.rosterInterval)
   }
+
+  /// What word of a newcomer may take to be everywhere.
+  static let rosterPause: Duration = .milliseconds(500)
 
   /// Where the rosters differ, the other side is introduced to everybody.
   private func tellRoster(to presence: Presence) {
@@ -248,7 +277,6 @@ extension Engine {
       let presence = group.presences[bond.host.id]
     else { return }
     presence.theirDigest = (digest.count, digest.sum)
-    tellRoster(to: presence)
   }
 
   // MARK: One group from two
@@ -273,6 +301,7 @@ extension Engine {
     for local in newcomers { group.place(local, at: offset + local.slot) }
     group.departed.merge(other.departed) { max($0, $1) }
     for ticket in other.tickets { keepTicket(ticket, in: group) }
+    let shared = other.presences.keys.filter { group.presences.contains($0) && $0 != hostID }
     for presence in other.presences.values { move(presence, to: group, offset: offset) }
     for host in hosts.values { host.bond?.regroup(other, as: group) }
     groups[other.serial] = nil
@@ -283,10 +312,15 @@ extension Engine {
       var strangers = group.localSlots.subtracting(member.met)
       if let own = endpoints[member.id], own.group === group { strangers.remove(own.slot) }
       meet(member, strangers)
+      judge(member, strangers)
+      update(member)
     }
     for local in newcomers { mirror(local) }
     settleOverflow(in: group)
-    for presence in group.presences.values { announceAnew(presence) }
+    for presence in group.presences.values {
+      // A host that was in both may make them one before or after this: what it could not place yet is said again.
+      if shared.contains(presence.host.id) { announceAnew(presence) } else { announce(presence) }
+    }
   }
 
   private func move(_ presence: Presence, to group: Group, offset: Int) {
@@ -307,7 +341,7 @@ extension Engine {
       } else {
         let member = Member(entry: old.entry, peer: old.peer, host: host, presence: target)
         member.absorb(old, offset: offset)
-        group.members[member.id] = member
+        group.add(member)
         target.members[member.id] = member
         host.bond?.replace(old, by: member)
       }

@@ -152,6 +152,7 @@ extension Engine {
     strand.group = group.serial
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
     member.entry = join.entry
+    group.limitsChanged()
     if (rank, inviter) > (join.entry.rank, join.entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }
     host.learn(join.entry.addresses)
     member.forgottenAt = nil
@@ -381,7 +382,7 @@ extension Engine {
     tellNotConnected(member, member.connecting.union(member.connected), reason)
     endDecisions(about: member)
     if !member.host.isSelf { group.departed[member.id] = max(group.departed[member.id] ?? member.entry.incarnation, member.entry.incarnation) }
-    group.members[member.id] = nil
+    group.remove(member)
     ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = nil
     presence.pairsChanged()

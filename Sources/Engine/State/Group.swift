@@ -9,6 +9,8 @@ final class Group {
   private(set) var locals: [LocalEndpoint?] = []
   private(set) var localSlots = SlotSet()
   private(set) var localCount = 0
+  private var remoteCount = 0
+  private var knownPeersMax: UInt32?
   var members = Table<EndpointID, Member>()
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
@@ -62,6 +64,7 @@ final class Group {
     local.group = self
     localSlots.insert(slot)
     localCount += 1
+    knownPeersMax = knownPeersMax.map { min($0, local.settings.peersMax) }
     ledger.touch(local.id)
   }
 
@@ -69,6 +72,7 @@ final class Group {
     locals[local.slot] = nil
     localSlots.remove(local.slot)
     localCount -= 1
+    limitsChanged()
     members.forEach { _, member in member.forget(slot: local.slot) }
     presences.forEach { _, presence in presence.forget(slot: local.slot) }
   }
@@ -81,24 +85,47 @@ final class Group {
     locals = []
   }
 
-  /// Everybody: local endpoints, and members of other hosts.
-  var size: Int { localCount + members.values.reduce(0) { $0 + ($1.host.isSelf ? 0 : 1) } }
+  func add(_ member: Member) {
+    members[member.id] = member
+    if !member.host.isSelf { remoteCount += 1 }
+    knownPeersMax = knownPeersMax.map { min($0, member.entry.terms.peersMax) }
+  }
 
+  func remove(_ member: Member) {
+    if members[member.id] != nil, !member.host.isSelf { remoteCount -= 1 }
+    members[member.id] = nil
+    limitsChanged()
+  }
+
+  func limitsChanged() { knownPeersMax = nil }
+
+  /// Everybody: local endpoints, and members of other hosts.
+  var size: Int { localCount + remoteCount }
+
+  /// The lowest limit of anybody.
   var peersMax: UInt32 {
-    let own = allLocals.map(\.settings.peersMax).min() ?? .max
-    return members.values.reduce(own) { min($0, $1.entry.terms.peersMax) }
+    if let knownPeersMax { return knownPeersMax }
+    var least = UInt32.max
+    for case let local? in locals { least = min(least, local.settings.peersMax) }
+    members.forEach { _, member in least = min(least, member.entry.terms.peersMax) }
+    knownPeersMax = least
+    return least
   }
 
   var needs: Needs {
-    let own = allLocals.reduce(into: Needs()) { $0.formUnion($1.needs) }
-    return members.values.reduce(into: own) { $0.formUnion(Needs($1.entry.terms.encryption)) }
+    var all = Needs()
+    for case let local? in locals { all.formUnion(local.needs) }
+    members.forEach { _, member in all.formUnion(Needs(member.entry.terms.encryption)) }
+    return all
   }
 
   var standing: Standing { Standing(size: UInt32(size), peersMax: peersMax, needs: needs) }
 
   var rankMax: UInt32 {
-    let own = allLocals.map(\.rank).max() ?? 0
-    return members.values.reduce(own) { max($0, $1.entry.rank) }
+    var most: UInt32 = 0
+    for case let local? in locals { most = max(most, local.rank) }
+    members.forEach { _, member in most = max(most, member.entry.rank) }
+    return most
   }
 
   /// The same for everybody who knows the same members.
@@ -128,6 +155,7 @@ final class Presence {
   var announcesAgain: Instant?
   var announcedInVain = 0
   /// What was last heard of, and told about, the roster.
+  var myDigest: (count: UInt32, sum: UInt64)?
   var theirDigest: (count: UInt32, sum: UInt64)?
   var rosterSentFor: (mine: UInt64, theirs: UInt64)?
   private var addressings: [Addressing?] = []

@@ -73,6 +73,10 @@ struct Adhoc {
   var type: ServiceType
   /// When each peer is to be invited (again); in order of discovery.
   var invitations = Table<PeerID, Instant>()
+  /// Invitations of others that wait for the one that was accepted: most often it makes them needless.
+  var waiting: [InvitationID] = []
+  var accepted: InvitationID?
+  var acceptsAgain: Instant?
 }
 
 extension Needs {
