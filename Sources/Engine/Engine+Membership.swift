@@ -16,6 +16,10 @@ extension Engine {
   @discardableResult
   func learn(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
     if entry.host == hostID { return learnLocal(entry, in: group, by: voucher) }
+    if let place = group.overflowed[entry.endpoint], place != (entry.rank, entry.inviter) {
+      group.overflowed[entry.endpoint] = nil
+      group.departed[entry.endpoint] = nil
+    }
     if let departed = group.departed[entry.endpoint], entry.incarnation <= departed,
       !sabotage.contains(.raisesTheDead)
     {
@@ -300,6 +304,7 @@ extension Engine {
     let newcomers = other.allLocals
     for local in newcomers { group.place(local, at: offset + local.slot) }
     group.departed.merge(other.departed) { max($0, $1) }
+    group.overflowed.merge(other.overflowed) { mine, _ in mine }
     for ticket in other.tickets { keepTicket(ticket, in: group) }
     let shared = other.presences.keys.filter { group.presences.contains($0) && $0 != hostID }
     for presence in other.presences.values { move(presence, to: group, offset: offset) }
@@ -367,6 +372,7 @@ extension Engine {
       guard let member = group.members[last.2] else { return }
       refuseEverywhere(member, .full)
       depart(member, .full, readThrough: nil)
+      group.overflowed[member.id] = (member.entry.rank, member.entry.inviter)
     }
   }
 }

@@ -138,10 +138,11 @@ extension Engine {
     guard let member = group.members[join.entry.endpoint], member.entry.incarnation == join.entry.incarnation,
       member.host === host
     else {
+      let last: Reason = group.overflowed[join.entry.endpoint] != nil ? .full : .gone
       let isOver = group.departed[join.entry.endpoint].map { join.entry.incarnation <= $0 } ?? false
       answerStray(bond) {
         Verdict(
-          record: $0, about: join.index, by: .all, reason: isOver ? .gone : .notIntroduced, seen: bond.received)
+          record: $0, about: join.index, by: .all, reason: isOver ? last : .notIntroduced, seen: bond.received)
       }
       return
     }
@@ -311,7 +312,11 @@ extension Engine {
     guard let local = endpointsByIndex[verdict.about] else { return }
     let group = local.group
     guard let presence = group.presences[bond.host.id] else { return }
-    if verdict.reason == .notIntroduced || verdict.reason == .gone { return answered(verdict.reason, local, presence) }
+    switch verdict.reason {
+    case .notIntroduced, .gone: return answered(verdict.reason, local, presence)
+    case .full: return turnedAway(local, from: presence, after: verdict.seen)
+    default: break
+    }
     for member in members(verdict.by, of: presence, verdict.record.strand, over: bond) where member.id != local.id {
       let slot = SlotSet(local.slot)
       if verdict.reason == .none {
@@ -341,6 +346,18 @@ extension Engine {
         member.refused.insert(local.slot)
         tellNotConnected(member, SlotSet(local.slot), reason)
       }
+    }
+  }
+
+  /// A host has no room for a local endpoint, which is then none of its members' fellows.
+  private func turnedAway(_ local: LocalEndpoint, from presence: Presence, after seen: UInt64) {
+    for member in presence.members.values where member.id != local.id {
+      undeliver(to: [member], from: local, after: seen)
+      member.refused.insert(local.slot)
+      tellNotConnected(member, SlotSet(local.slot), .full)
+      guard presence.group.localCount == 1 else { continue }
+      depart(member, .full, readThrough: nil)
+      presence.group.departed[member.id] = nil
     }
   }
 

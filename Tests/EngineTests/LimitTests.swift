@@ -63,6 +63,12 @@ import Wire
     #expect(rivals[1 - winner].connected == "")
     let told = rivals[1 - winner].take()
     #expect(told.contains { $0.hasSuffix(" full") }, "\(told)")
+    // It is still there: an invitation brings it in when there is room.
+    rivals[winner].leave()
+    stage.run(.seconds(1))
+    try stage.connect(seats[0], rivals[1 - winner])
+    stage.run(.seconds(2))
+    stage.expectAllConnected(seats + [rivals[1 - winner]])
   }
 
   @Test("A place that is free again is taken by a new invitation")

@@ -115,15 +115,16 @@ import Wire
     stage.run(.milliseconds(100))
     try c.accept()
     try d.accept()
-    for number in 0..<100 {
+    for number in 0..<400 {
       try sayToAll("\(number)")
       stage.run(.milliseconds(1))
     }
     stage.run(.seconds(1))
-    #expect(owed["B"] == 100)
-    #expect(seats[1].heard.filter { $0 == "A" }.count == 100)
-    #expect(c.heard.filter { $0 == "A" }.count == owed["C", default: 0])
-    #expect(d.heard.filter { $0 == "A" }.count == owed["D", default: 0])
+    #expect(owed["B"] == 400)
+    #expect(owed.count == 3)
+    #expect(seats[1].heard.filter { $0 == "A" }.count == 400)
+    #expect(c.heard.filter { $0 == "A" }.count == owed["C"])
+    #expect(d.heard.filter { $0 == "A" }.count == owed["D"])
   }
 
   @Test("P-MSG-4 Unreliable messages go at once by datagrams, past a reliable queue that stands still")

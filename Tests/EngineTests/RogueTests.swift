@@ -41,6 +41,16 @@ import Wire
     #expect(second.last(Bye.self)?.reason == .protocolViolation)
   }
 
+  @Test("P-HAB-2 Messages before anybody was accepted close the link", arguments: [FrameType.message, .datagram])
+  func messageBeforeAcceptance(type: FrameType) throws {
+    let seat = try victim()
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    rogue.attach()
+    rogue.say(bytes: [8, type.rawValue, 1, 1, 1, 0, 0, 65, 66])
+    #expect(rogue.last(Bye.self)?.reason == .protocolViolation)
+    #expect(seat.take() == [])
+  }
+
   @Test("P-HAB-2 Records before anybody was accepted are counted, and not read", arguments: 0..<5)
   func beforeAcceptance(kind: Int) throws {
     let seat = try victim()
@@ -228,10 +238,10 @@ import Wire
     try stage.connect(a, old)
     stage.expectAllConnected([a, old])
     let new = try stage.silentSeat("c", on: try stage.host("new", incarnation: 2, key: key))
-    try new.advertise()
+    try new.browse()
     stage.run()
     stage.clear()
-    try stage.connect(a, new)
+    try stage.connect(new, a)
     stage.run(.seconds(20))
     #expect(a.connected == "C")
     #expect(old.take().contains("conflict"))

@@ -15,6 +15,9 @@ final class Group {
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
   var departed: [EndpointID: EndpointIncarnation] = [:] { didSet { ledger.touch(group: serial) } }
+  /// Of these, those for whom there was no room, with the place that they lost: they are still there, and may come
+  /// back to another.
+  var overflowed: [EndpointID: (rank: UInt32, inviter: EndpointID)] = [:]
   /// Introductions that name local endpoints, newest last: to be shown to who has not heard of them.
   var tickets: [Introduction] = []
 
