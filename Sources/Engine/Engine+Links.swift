@@ -245,7 +245,7 @@ extension Engine {
 
   /// Counts a record that is not read.
   private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
-    guard type != .ack, type != .digest else { return }
+    guard type != .digest else { return }
     let record: RecordHead
     do throws(WireError) {
       var reader = Reader(body)

@@ -76,7 +76,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   /// Whether it may come before a peer of its sender is accepted.
   public var isEarly: Bool {
     switch self {
-    case .ack, .leave, .verdict, .introduce, .message, .gone, .digest, .datagram: false
+    case .leave, .verdict, .introduce, .message, .gone, .digest, .datagram: false
     default: true
     }
   }

@@ -70,7 +70,7 @@ import Wire
 
   @Test("Early frames are those that docs/protocol.md lists")
   func early() {
-    let late: Set<FrameType> = [.ack, .leave, .verdict, .introduce, .message, .gone, .digest, .datagram]
+    let late: Set<FrameType> = [.leave, .verdict, .introduce, .message, .gone, .digest, .datagram]
     for type in FrameType.allCases { #expect(type.isEarly == !late.contains(type)) }
   }
 }
