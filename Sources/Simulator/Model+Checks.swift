@@ -169,7 +169,7 @@ extension Model {
   }
 
   private func checkFates() {
-    for (number, message) in messages.enumerated() where message.sending.mode == .reliable {
+    for (number, message) in messages.enumerated() where message.sending.mode == .reliable && !message.isForgotten {
       guard let sender = endpoints[message.from], isStanding(sender) else { continue }
       for (place, recipient) in message.to.enumerated() {
         guard let there = endpoints[recipient], !isUnsettled[there.ref.host] else { continue }

@@ -14,6 +14,8 @@ final class SentMessage {
   /// The run of the recipient's host that it was told in; 0: not yet.
   var receivedIn: [Int]
   var wasForgotten: [Bool]
+  /// Its sender crashed before it had stored it.
+  var isForgotten = false
   /// Recipients of whom nothing is known, by host.
   var waiting: [(host: Int, count: Int)] = []
 
@@ -83,6 +85,7 @@ extension Model {
       }
     }
     sent[Told(endpoint: from, id: id)] = messages.count
+    if host.plan.isDurable { unstoredSends[host.index].append((messages.count, .max)) }
     messages.append(message)
   }
 
@@ -149,13 +152,18 @@ extension Model {
 
   /// What was told before this batch is in it.
   func persists(_ host: SimHost, _ batch: UInt64) {
-    batchLast[host.index] = batch
     for place in unstored[host.index].indices where unstored[host.index][place].batch == .max {
       unstored[host.index][place].batch = batch
     }
+    for place in unstoredSends[host.index].indices where unstoredSends[host.index][place].batch == .max {
+      unstoredSends[host.index][place].batch = batch
+    }
   }
 
-  func stored(_ host: SimHost, _ batch: UInt64) { unstored[host.index].removeAll { $0.batch <= batch } }
+  func stored(_ host: SimHost, _ batch: UInt64) {
+    unstored[host.index].removeAll { $0.batch <= batch }
+    unstoredSends[host.index].removeAll { $0.batch <= batch }
+  }
 
   // MARK: Fates
 
@@ -164,6 +172,8 @@ extension Model {
       return violate(.fatesAreTrue, "\(host.label) tells the fate of a message that nobody sent")
     }
     let message = messages[number]
+    // An old backup may know of what is long over.
+    if isUnsettled[message.host] { return }
     for recipient in to {
       guard endpoints[recipient]?.isWatched ?? false else { continue }
       guard let place = message.to.firstIndex(of: recipient) else {

@@ -34,7 +34,8 @@ final class Model {
   var sent: [Told<MessageID>: Int] = [:]
   /// What a durable host was told since its last stored batch, and would forget in a crash.
   var unstored: [[(message: Int, place: Int, batch: UInt64)]]
-  var batchLast: [UInt64]
+  /// Sends that a durable host has not stored: in a crash it forgets that it made them.
+  var unstoredSends: [[(message: Int, batch: UInt64)]]
 
   var invitations: [InvitationRecord] = []
   var made: [OfHost<InvitationID>: Int] = [:]
@@ -74,7 +75,7 @@ final class Model {
     disturbedUntil = Array(repeating: -1 << 60, count: count * count)
     silentSince = Array(repeating: .max, count: count * count)
     unstored = Array(repeating: [], count: count)
-    batchLast = Array(repeating: 0, count: count)
+    unstoredSends = Array(repeating: [], count: count)
     for (index, host) in plan.hosts.enumerated() {
       if let twin = host.twinOf {
         isUnsettled[index] = true
@@ -103,7 +104,6 @@ final class Model {
   func cameUp(_ host: SimHost, from: Return) {
     isHostUp[host.index] = true
     cameUpAt[host.index] = now
-    batchLast[host.index] = 0
     if from == .backup { isUnsettled[host.index] = true }
     if from != .stored || !host.plan.isDurable { forget(host.index) }
   }
@@ -120,6 +120,8 @@ final class Model {
       messages[item.message].wasForgotten[item.place] = true
     }
     unstored[host.index] = []
+    for item in unstoredSends[host.index] { messages[item.message].isForgotten = true }
+    unstoredSends[host.index] = []
   }
 
   /// A host came back with nothing: its endpoints are gone for good.

@@ -424,11 +424,13 @@ extension Planner {
     add(hosts: size(2, 6))
     add(hosts: 1, peers: random.pick([1, 3])) { host, random in host.malice = Malice.drawn(&random) }
     let evil = plan.hosts.count - 1
-    if random.flip() {
-      everybodyIsAdhoc()
-    } else {
+    switch random.below(3) {
+    case 0: everybodyIsAdhoc()
+    case 1:
       everybodyShows()
       everybodyJoins(gap: 300)
+    // They keep to themselves: whoever connects here was brought together by a lie.
+    default: everybodyShows()
     }
     at(1_000, .advertise(PeerRef(host: evil), type: 0, info: 0))
     everybodyTalks(count: 30, Self.mixed)

@@ -189,7 +189,7 @@ extension World {
   private func transmitEnd(_ line: Intruder.Line) {
     line.link.ends[line.side].isOpen = false
     line.link.ends[line.side].hasEnded = true
-    events.push(.end(link: line.link.index, side: 1 - line.side), at: now + line.link.latency + 100_000_000)
+    send(.end, line.link, line.side, at: now + line.link.latency + 100_000_000)
   }
 
   private func invite(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line, key: PublicKey, signer: PublicKey) {

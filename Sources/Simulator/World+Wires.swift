@@ -12,6 +12,11 @@ final class Link {
   /// The dialling host first.
   var ends: [End]
 
+  enum Parcel {
+    case bytes([UInt8])
+    case end
+  }
+
   struct End {
     var host: Int
     var run: Int
@@ -21,7 +26,9 @@ final class Link {
     var isClosing = false
     var hasEnded = false
     var wants = false
-    /// Bytes that have left this end and not come to the other.
+    /// What has left this end and not come to the other, in order: whatever arrives, arrives first in, first out.
+    var flight: [Parcel] = []
+    /// The bytes of it.
     var underway = 0
     /// It closes because of what the other host said; in its words where they are seen.
     var blame: String?
@@ -159,7 +166,7 @@ extension World {
       let left = bytes.count - start
       let size = left <= pieceMax && faults.chunkBytesMax >= 65_536 ? left : 1 + wires.below(min(left, pieceMax))
       let piece = size == bytes.count ? bytes : Array(bytes[start..<(start + size)])
-      events.push(.chunk(link: link.index, side: 1 - side, bytes: piece), at: arrival(of: size, link, side))
+      send(.bytes(piece), link, side, at: arrival(of: size, link, side))
       start += size
     }
   }
@@ -177,22 +184,28 @@ extension World {
     guard !link.ends[side].hasEnded else { return }
     link.ends[side].hasEnded = true
     link.ends[side].isOpen = false
-    events.push(.end(link: link.index, side: 1 - side), at: arrival(of: 1, link, side))
+    send(.end, link, side, at: arrival(of: 1, link, side))
+  }
+
+  func send(_ parcel: Link.Parcel, _ link: Link, _ side: Int, at time: Int64) {
+    link.ends[side].flight.append(parcel)
+    events.push(.arrival(link: link.index, side: 1 - side), at: time)
   }
 
   /// A pipe holds what comes while its way is down, and sends it on when the way is back.
-  private func holds(_ link: Link, _ side: Int, _ event: Event) -> Bool {
-    let from = link.ends[1 - side].host
-    let until = downUntil[from * hosts.count + link.ends[side].host]
-    guard until > now else { return false }
-    let again = max(until + 200_000_000, link.ends[1 - side].arrivalLast)
-    link.ends[1 - side].arrivalLast = again
-    events.push(event, at: again)
-    return true
+  func arrive(_ link: Link, _ side: Int) {
+    let until = downUntil[link.ends[1 - side].host * hosts.count + link.ends[side].host]
+    guard until <= now else {
+      return events.push(.arrival(link: link.index, side: side), at: until + 200_000_000)
+    }
+    guard !link.ends[1 - side].flight.isEmpty else { return }
+    switch link.ends[1 - side].flight.removeFirst() {
+    case .bytes(let bytes): arrive(bytes, link, side)
+    case .end: lose(link, side)
+    }
   }
 
-  func arrive(_ bytes: [UInt8], _ link: Link, _ side: Int) {
-    if holds(link, side, .chunk(link: link.index, side: side, bytes: bytes)) { return }
+  private func arrive(_ bytes: [UInt8], _ link: Link, _ side: Int) {
     let end = link.ends[side]
     link.ends[1 - side].underway -= bytes.count
     if end.isOpen, hosts[end.host].isMalicious {
@@ -238,11 +251,6 @@ extension World {
       count += 1
     }
     return count
-  }
-
-  func arriveEnd(_ link: Link, _ side: Int) {
-    if holds(link, side, .end(link: link.index, side: side)) { return }
-    lose(link, side)
   }
 
   /// One side is told that the link is gone.
@@ -346,7 +354,7 @@ extension World {
       for side in 0...1 where link.ends[side].host == host.index && link.ends[side].isOpen {
         link.ends[side].isOpen = false
         link.ends[side].hasEnded = true
-        if !isQuiet { events.push(.end(link: link.index, side: 1 - side), at: now + link.latency) }
+        if !isQuiet { send(.end, link, side, at: max(now + link.latency, link.ends[side].arrivalLast)) }
       }
     }
   }

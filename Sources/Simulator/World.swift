@@ -7,8 +7,8 @@ final class World {
     case start(host: Int)
     case wake(host: Int, at: Int64)
     case step(Int)
-    case chunk(link: Int, side: Int, bytes: [UInt8])
-    case end(link: Int, side: Int)
+    /// The next thing in flight to this side of a link comes there.
+    case arrival(link: Int, side: Int)
     case opened(link: Int, side: Int, DialID?)
     case dialFailed(host: Int, run: Int, DialID)
     case datagram(link: Int, side: Int, bytes: [UInt8])
@@ -125,8 +125,7 @@ final class World {
     case .start(let host): start(hosts[host], from: .fresh)
     case .wake(let index, let at): wake(hosts[index], at)
     case .step(let number): perform(plan.steps[number].act)
-    case .chunk(let link, let side, let bytes): arrive(bytes, links[link], side)
-    case .end(let link, let side): arriveEnd(links[link], side)
+    case .arrival(let link, let side): arrive(links[link], side)
     case .opened(let link, let side, let dial): open(links[link], side, dial)
     case .dialFailed(let host, let run, let dial):
       with(host, run) { host, engine in

@@ -1,4 +1,6 @@
+import Dispatch
 import Simulator
+import Synchronization
 
 /// The table of switches: each engine rule that is switched off, and what caught it.
 struct Canaries {
@@ -6,19 +8,29 @@ struct Canaries {
   var jobs: Int
 
   func run() -> Int32 {
-    var missed = 0
-    for canary in Canary.allCases {
-      if let caught = canary.caught(seeds: seedsMax) {
-        print(
-          Simulate.padded(canary.name, 24) + Simulate.padded(caught.violation.rule.rawValue, 28)
-            + "seed \(caught.seed) of \(caught.scenario.rawValue)")
-      } else {
-        missed += 1
-        print(Simulate.padded(canary.name, 24) + "NOT CAUGHT in \(seedsMax) seeds")
+    let all = Canary.allCases
+    let next = Mutex(0)
+    let missed = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: jobs) { _ in
+      while true {
+        let place = next.withLock { place in
+          defer { place += 1 }
+          return place
+        }
+        guard place < all.count else { return }
+        let caught = all[place].caught(seeds: seedsMax)
+        if caught == nil { missed.withLock { $0 += 1 } }
+        Simulate.write(line(all[place], caught) + "\n")
       }
     }
-    let count = Canary.allCases.count
-    print(missed == 0 ? "\nall \(count) switches are caught" : "\n\(missed) of \(count) switches are not caught")
-    return missed == 0 ? 0 : 1
+    let count = missed.withLock { $0 }
+    print(count == 0 ? "\nall \(all.count) switches are caught" : "\n\(count) of \(all.count) switches are not caught")
+    return count == 0 ? 0 : 1
+  }
+
+  private func line(_ canary: Canary, _ caught: Canary.Catch?) -> String {
+    let name = Simulate.padded(canary.name, 24)
+    guard let caught else { return name + "NOT CAUGHT in \(seedsMax) seeds" }
+    return name + Simulate.padded(caught.violation.rule.rawValue, 28) + "seed \(caught.seed) of \(caught.scenario.rawValue)"
   }
 }
