@@ -129,7 +129,7 @@ extension Engine {
 
   private func restore(_ row: GroupRow, _ serial: Int) {
     let group = Group(serial: serial, label: row.label, ledger: ledger)
-    for departed in row.departed { group.departed[departed.endpoint] = departed.incarnation }
+    for departed in row.departed { group.noteDeparture(of: departed.endpoint, departed.incarnation) }
     groups[serial] = group
     skipNumbers(through: UInt64(serial))
   }

@@ -175,7 +175,9 @@ struct GroupRow: Part {
 
   init(_ group: Group) {
     label = group.label
-    departed = group.departed.sorted { $0.key < $1.key }.map { Departed(endpoint: $0.key, incarnation: $0.value) }
+    departed = group.departed.keys.compactMap { id in
+      group.departed[id].map { Departed(endpoint: id, incarnation: $0) }
+    }
   }
 
   init(from reader: inout Reader) throws(WireError) {
