@@ -167,7 +167,7 @@ final class Bond {
     isAccepted = true
     received = row.received
     stored = row.received
-    lastStrand = row.lastStrand
+    lastStrand = max(row.lastStrand, row.strands.map(\.id).max() ?? 0)
     for strand in row.strands {
       strands[strand.id] = Strand(id: strand.id, acknowledged: strand.acknowledged, isLeft: strand.group == 0)
     }
