@@ -169,6 +169,7 @@ extension Engine {
     tellWritable(refused)
     forgetStored(bond)
     reach(host)
+    forgetIfUnknown(host)
   }
 
   private func forgetStored(_ bond: Bond) {
@@ -204,15 +205,23 @@ extension Engine {
     }
   }
 
-  /// The oldest progress of a strand that waits for an acknowledgement.
+  /// The oldest progress of a strand that waits for an acknowledgement; what local peers have for each other waits for
+  /// nobody but the store.
   private func waitingSince(_ bond: Bond) -> Instant? {
+    if bond.host.isSelf { return nil }
     var oldest: Instant?
-    bond.host.presences.forEach { _, presence in
-      guard let strand = presence.strand, strand.count > 0 else { return }
-      oldest = min(oldest ?? strand.progress, strand.progress)
+    func look(at strand: Strand?) {
+      guard let strand, strand.count > 0 else { return }
+      let since = strand.count > Self.recordsMax ? .distantPast : strand.progress
+      oldest = min(oldest ?? since, since)
     }
+    look(at: bond.strays)
+    bond.host.presences.forEach { _, presence in look(at: presence.strand) }
     return oldest
   }
+
+  /// Messages stop far before; who has so many answers and introductions waiting asks without listening.
+  private static let recordsMax = 65_536
 
   // MARK: Records out
 
@@ -414,6 +423,7 @@ extension Engine {
       }
     }
     probeDue(host)
+    forgetIfUnknown(host)
   }
 
   /// Forgets a host of which nothing is known that another contact would not tell.

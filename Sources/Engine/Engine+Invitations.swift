@@ -355,6 +355,7 @@ extension Engine {
     guard invitation.isPending else { return }
     invitation.state = .ended
     timers.set(.invitation(invitation.id), now + Self.rememberedMax)
+    forgetOldest(of: invitation.host)
     if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
     adhocAnswered(invitation)
     if let replaced = invitation.replaces {
@@ -364,6 +365,15 @@ extension Engine {
       timers.set(.invitation(replaced.id), replaced.forgottenAt)
     }
   }
+
+  /// A host that invites and takes back, again and again, is not remembered without bound.
+  private func forgetOldest(of host: RemoteHost) {
+    var ended = incoming.values.filter { $0.host === host && !$0.isPending }[...]
+    while ended.count > Self.rememberedCountMax, let oldest = ended.popFirst() { incoming[oldest.id] = nil }
+  }
+
+  /// As many as may wait for an answer at once: their answers may all be on their way when the link is lost.
+  private static let rememberedCountMax = heldMax
 
   func invitationDue(_ id: InvitationID) {
     if let invitation = outgoing[id] {

@@ -20,9 +20,13 @@ extension Engine {
       return
     }
     let host = host(remote)
+    guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
     host.key = key
     open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
   }
+
+  /// One is used; some more are on their way in or out, or dead and not yet missed.
+  private static let linksMax = 16
 
   public func linkClosed(_ id: LinkID, at now: Instant) {
     enter(now)
@@ -95,10 +99,18 @@ extension Engine {
   /// Says goodbye, and has the link closed once that is sent.
   func close(_ link: Link, _ reason: Reason, _ detail: String = "") {
     guard !link.isClosing else { return }
-    say(Bye(reason: reason, detail: String(detail.prefix(60))), on: link)
+    say(Bye(reason: reason, detail: Self.shortened(detail)), on: link)
+    if link.isClosing { return }
     link.isClosing = true
     detach(link, reason)
     emit(.close(link.id, reason))
+  }
+
+  /// A character may have any number of bytes, and what is wrong with a text may be told in its own words.
+  private static func shortened(_ detail: String) -> String {
+    var short = detail.prefix(60)
+    while short.utf8.count > Limits.detailBytesMax { short.removeLast() }
+    return String(short)
   }
 
   /// The link is gone, without a word.

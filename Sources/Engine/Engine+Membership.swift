@@ -11,14 +11,23 @@ extension Engine {
     /// A local endpoint invited it, or was invited by it: it may come back even if it had been sent away.
     case invitation(local: LocalEndpoint, until: Instant)
     case introduction
+
+    func tell(_ addresses: [Address], of host: RemoteHost) {
+      switch self {
+      case .invitation: host.learn(addresses)
+      case .introduction: host.learn(byHearsay: addresses)
+      }
+    }
   }
 
   @discardableResult
   func learn(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
     if entry.host == hostID { return learnLocal(entry, in: group, by: voucher) }
+    // No other host has an endpoint of this one's own.
+    if endpoints.contains(entry.endpoint) { return nil }
     if let place = group.overflowed[entry.endpoint], place != (entry.rank, entry.inviter) {
       group.overflowed[entry.endpoint] = nil
-      group.departed[entry.endpoint] = nil
+      group.forgetDeparture(of: entry.endpoint)
     }
     if let departed = group.departed[entry.endpoint], entry.incarnation <= departed,
       !sabotage.contains(.raisesTheDead)
@@ -38,14 +47,16 @@ extension Engine {
           member.entry.rank = entry.rank
           member.entry.inviter = entry.inviter
         }
-        member.host.learn(entry.addresses)
+        voucher.tell(entry.addresses, of: member.host)
         if case .invitation(let local, let until) = voucher { reconcile(member, with: local, until: until) }
         return member
       }
     }
-    guard group.members.count < Self.membersMax else { return nil }
+    guard group.members.count < Self.membersMax,
+      (group.presences[entry.host]?.members.count ?? 0) < Limits.audienceIndexesMax
+    else { return nil }
     let host = host(entry.host)
-    host.learn(entry.addresses)
+    voucher.tell(entry.addresses, of: host)
     let member = enter(entry, host, group)
     if case .invitation(let local, let until) = voucher {
       local.removed.remove(member.id)
@@ -171,7 +182,7 @@ extension Engine {
     }
   }
 
-  /// Few enough for a frame that may come before any peer was accepted.
+  /// Few enough for a frame that may come before any peer was accepted; a join shows two with half as many.
   private static let introducedMax = 24
 
   private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
@@ -184,11 +195,20 @@ extension Engine {
     let strand = try count(introduce.record, bytes: 0, over: bond)
     guard let group = strand.group.flatMap({ groups[$0] }) else { return }
     let introduction = introduce.introduction
-    guard try believe(introduction, in: group), introduce.spread else { return }
+    guard try believe(introduction, in: group), introduce.spread,
+      introduction.entries.count <= Self.introducedMax
+    else { return }
     let named = Set(introduction.entries.map(\.host))
-    for presence in group.presences.values where presence.host !== link.host && !named.contains(presence.host.id) {
+    for presence in group.presences.values
+    where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand) {
       tell(introduction, to: presence, spread: false)
     }
+  }
+
+  /// What is not passed on to a host that is behind, it learns when rosters are compared.
+  private func hasRoom(_ strand: Strand?) -> Bool {
+    guard let strand else { return true }
+    return strand.byteCount <= settings.backlogBytesMax && strand.count <= settings.backlogCountMax
   }
 
   /// Whether a member made the introduction and it names somebody new, who becomes a member.
@@ -215,7 +235,7 @@ extension Engine {
     for entry in introduction.entries {
       if entry.host == hostID, let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation {
         local.rank = max(local.rank, entry.rank)
-        keepTicket(introduction, in: group)
+        if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group) }
       }
       learn(entry, in: group, by: .introduction)
     }
@@ -303,7 +323,7 @@ extension Engine {
     let offset = group.locals.count
     let newcomers = other.allLocals
     for local in newcomers { group.place(local, at: offset + local.slot) }
-    group.departed.merge(other.departed) { max($0, $1) }
+    other.departed.forEach { endpoint, incarnation in group.noteDeparture(of: endpoint, incarnation) }
     group.overflowed.merge(other.overflowed) { mine, _ in mine }
     for ticket in other.tickets { keepTicket(ticket, in: group) }
     let shared = other.presences.keys.filter { group.presences.contains($0) && $0 != hostID }
@@ -343,12 +363,14 @@ extension Engine {
       if let known = group.members[old.id] {
         known.absorb(old, offset: offset)
         host.bond?.replace(old, by: known)
+        moveDecisions(about: old, to: known)
       } else {
         let member = Member(entry: old.entry, peer: old.peer, host: host, presence: target)
         member.absorb(old, offset: offset)
         group.add(member)
         target.members[member.id] = member
         host.bond?.replace(old, by: member)
+        moveDecisions(about: old, to: member)
       }
     }
     target.absorbAnnouncements(of: presence, offset: offset)

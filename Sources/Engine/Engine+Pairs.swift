@@ -149,6 +149,9 @@ extension Engine {
     guard member.entry.peer == join.entry.peer else {
       throw Violation(.protocolViolation, "an endpoint that changes its peer")
     }
+    guard (bond.members[join.index] ?? []).allSatisfy({ $0.id == member.id }) else {
+      throw Violation(.protocolViolation, "an endpoint with the number \(join.index), which is another's")
+    }
     bond.accept()
     strand.group = group.serial
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
@@ -159,6 +162,7 @@ extension Engine {
     member.forgottenAt = nil
     member.strand = join.record.strand
     if member.index != join.index {
+      if let old = member.index { bond.remove(member, old) }
       member.index = join.index
       bond.members[join.index, default: []].append(member)
       member.presence.pairsChanged()
@@ -182,7 +186,7 @@ extension Engine {
 
   /// An answer to a host that has no place in the group it asks for.
   private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
-    record(bond.strays, over: bond, make)
+    record(bond.strandForStrays(), over: bond, make)
   }
 
   /// Which local slots a host's own endpoint was admitted to, or admits.
@@ -200,32 +204,13 @@ extension Engine {
         if let local = endpointsByIndex[index], local.group === presence.group { slots.insert(local.slot) }
       }
     case .allBut(let indexes):
-      for local in presence.group.allLocals where isTold(local) && !indexes.contains(local.index) {
+      let excluded = Set(indexes)
+      for local in presence.group.allLocals where isTold(local) && !excluded.contains(local.index) {
         slots.insert(local.slot)
       }
     }
     return slots
   }
-
-  /// Checks a peer's statement that the host carries it.
-  func prove(_ carrier: Carrier, of host: RemoteHost, orEarlier: Bool = false) throws(Violation) {
-    let peer = peerID(of: carrier.peer)
-    if host.proved[peer] == carrier.incarnation { return }
-    // A record from before its host's restart carries the statement of that time.
-    guard let key = host.key, let present = host.incarnation,
-      carrier.incarnation == present || (orEarlier && carrier.incarnation < present),
-      sabotage.contains(.believesCarriers)
-        || crypto.verify(
-          carrier.signature,
-          of: Carrier.signedBytes(peer: carrier.peer, host: key, incarnation: carrier.incarnation), by: carrier.peer)
-    else {
-      throw Violation(.protocolViolation, "a carrier statement that its peer did not sign")
-    }
-    if host.proved.count < Self.provedMax { host.proved[peer] = carrier.incarnation }
-  }
-
-  /// What is past it is proved again each time.
-  private static let provedMax = 16_384
 
   // MARK: Judging
 
@@ -323,7 +308,7 @@ extension Engine {
         presence.announcedInVain = 0
         member.admitted.formUnion(slot)
         update(member)
-      } else {
+      } else if member.admitted.contains(local.slot) || !member.refused.contains(local.slot) {
         undeliver(to: [member], from: local, after: verdict.seen)
         member.admitted.subtract(slot)
         member.admits.subtract(slot)
@@ -357,7 +342,7 @@ extension Engine {
       tellNotConnected(member, SlotSet(local.slot), .full)
       guard presence.group.localCount == 1 else { continue }
       depart(member, .full, readThrough: nil)
-      presence.group.departed[member.id] = nil
+      presence.group.forgetDeparture(of: member.id)
     }
   }
 
@@ -367,11 +352,12 @@ extension Engine {
   /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on.
   private func members(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Member] {
     switch audience {
-    case .all: presence.members.values.filter { $0.index != nil && $0.strand == strand }
-    case .only(let indexes): indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }
+    case .all: return presence.members.values.filter { $0.index != nil && $0.strand == strand }
+    case .only(let indexes): return indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }
     case .allBut(let indexes):
-      presence.members.values.filter { member in
-        member.strand == strand && (member.index.map { !indexes.contains($0) } ?? false)
+      let excluded = Set(indexes)
+      return presence.members.values.filter { member in
+        member.strand == strand && (member.index.map { !excluded.contains($0) } ?? false)
       }
     }
   }
@@ -398,7 +384,7 @@ extension Engine {
     if let seen { undeliver(to: [member], from: nil, after: seen) }
     tellNotConnected(member, member.connecting.union(member.connected), reason)
     endDecisions(about: member)
-    if !member.host.isSelf { group.departed[member.id] = max(group.departed[member.id] ?? member.entry.incarnation, member.entry.incarnation) }
+    if !member.host.isSelf { group.noteDeparture(of: member.id, member.entry.incarnation) }
     group.remove(member)
     ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = nil
@@ -408,6 +394,7 @@ extension Engine {
       presence.strand?.isLeft = true
       group.presences[member.host.id] = nil
       member.host.presences[group.serial] = nil
+      forgetIfUnknown(member.host)
     }
     if let successor = member.successor { succeed(successor, of: member) }
   }
@@ -519,7 +506,7 @@ extension Engine {
       }
       if let end = member.forgottenAt, end <= now, member.connected.isEmpty {
         depart(member, .lost, readThrough: nil)
-        group.departed[member.id] = nil
+        group.forgetDeparture(of: member.id)
       }
     }
     scheduleGroup(group)

@@ -11,6 +11,19 @@ extension Engine {
     guard settings.peersMax >= Limits.peersMin else {
       throw EngineError(.invalidParameter, "a session has room for \(Limits.peersMin) peers at least")
     }
+    if let chain = settings.identity?.chain {
+      guard !chain.isEmpty, chain.count <= Limits.chainCertificatesMax else {
+        throw EngineError(
+          .invalidParameter,
+          "a security identity has 1 to \(Limits.chainCertificatesMax) certificates; this one has \(chain.count)")
+      }
+      let size = chain.reduce(0) { $0 + $1.count }
+      guard chain.allSatisfy({ $0.count <= Limits.certificateBytesMax }), size <= Self.chainBytesMax else {
+        throw EngineError(
+          .invalidParameter,
+          "certificates have at most \(Limits.certificateBytesMax) bytes each and \(Self.chainBytesMax) together")
+      }
+    }
     let group = makeGroup()
     let local = LocalEndpoint(
       id: EndpointID(entropy.id(crypto)), peer: peer, settings: settings,
@@ -21,6 +34,9 @@ extension Engine {
     ledger.touch(local.id)
     return local.id
   }
+
+  /// An identity is shown before a peer is accepted, so that its frame has to be one that may come early.
+  private static let chainBytesMax = Limits.earlyFrameLengthMax - 2 * Limits.identitySignatureBytesMax
 
   /// Leaves the others, and ad hoc mode; the session can be used again.
   public func leave(_ endpoint: EndpointID, at now: Instant) {

@@ -129,13 +129,15 @@ extension Engine {
 
   private func restore(_ row: GroupRow, _ serial: Int) {
     let group = Group(serial: serial, label: row.label, ledger: ledger)
-    for departed in row.departed { group.departed[departed.endpoint] = departed.incarnation }
+    for departed in row.departed { group.noteDeparture(of: departed.endpoint, departed.incarnation) }
     groups[serial] = group
     skipNumbers(through: UInt64(serial))
   }
 
   private func restore(_ row: MemberRow, in serial: Int) {
-    guard let group = groups[serial], row.entry.host != hostID else { return }
+    guard let group = groups[serial], row.entry.host != hostID, group.members[row.entry.endpoint] == nil,
+      !store.unclaimed.contains(row.entry.endpoint)
+    else { return }
     let host = host(row.entry.host)
     host.learn(row.entry.addresses)
     let member = enter(row.entry, host, group)
@@ -149,6 +151,7 @@ extension Engine {
   private static let forgottenAfterRestart: Duration = .seconds(600)
 
   private func restore(_ row: BondRow, records: [(UInt64, RecordRow)], with id: HostID) {
+    guard id != hostID, id == HostID(digest: crypto.hash(HostID.preimage(of: row.key))) else { return }
     let host = host(id)
     host.key = row.key
     host.incarnation = row.incarnation
@@ -180,7 +183,9 @@ extension Engine {
   /// A peer is here again, and so are its sessions.
   func restoreSessions(of peer: LocalPeer) {
     for id in store.unclaimed.keys {
-      guard let row = store.unclaimed[id], row.peer == peer.id, let group = groups[Int(row.group)] else { continue }
+      guard let row = store.unclaimed[id], row.peer == peer.id, let group = groups[Int(row.group)],
+        group.local(at: Int(row.slot)) == nil, endpointsByIndex[row.index] == nil
+      else { continue }
       store.unclaimed[id] = nil
       let local = LocalEndpoint(
         id: id, peer: peer, settings: row.settings, incarnation: row.incarnation, index: row.index, group: group,

@@ -43,6 +43,28 @@ final class Comparison {
 
 /// Trust: decisions about members, security identities, comparison codes.
 extension Engine {
+  // MARK: Carriers
+
+  /// Checks a peer's statement that the host carries it.
+  func prove(_ carrier: Carrier, of host: RemoteHost, orEarlier: Bool = false) throws(Violation) {
+    let peer = peerID(of: carrier.peer)
+    if host.proved[peer] == carrier.incarnation { return }
+    // A record from before its host's restart carries the statement of that time.
+    guard let key = host.key, let present = host.incarnation,
+      carrier.incarnation == present || (orEarlier && carrier.incarnation < present),
+      sabotage.contains(.believesCarriers)
+        || crypto.verify(
+          carrier.signature,
+          of: Carrier.signedBytes(peer: carrier.peer, host: key, incarnation: carrier.incarnation), by: carrier.peer)
+    else {
+      throw Violation(.protocolViolation, "a carrier statement that its peer did not sign")
+    }
+    if host.proved.count < Self.provedMax { host.proved[peer] = carrier.incarnation }
+  }
+
+  /// What is past it is proved again each time.
+  private static let provedMax = 16_384
+
   // MARK: Decisions
 
   /// Whether a session's own policy lets a member in now; if not, somebody has been asked.
@@ -86,6 +108,11 @@ extension Engine {
     guard decision.expires <= now else { return timers.set(.decision(id), decision.expires) }
     emit(.decisionEnded(id))
     conclude(decision, false)
+  }
+
+  /// The member's group has become part of another.
+  func moveDecisions(about old: Member, to member: Member) {
+    for decision in decisions.values where decision.member === old { decisions[decision.id]?.member = member }
   }
 
   func endDecisions(about member: Member) { endDecisions { $0.member === member } }
@@ -153,7 +180,12 @@ extension Engine {
       guard !identity.chain.isEmpty, crypto.verify(identity.signature, of: signed, byLeafOf: identity.chain) else {
         throw Violation(.protocolViolation, "a security identity that its key did not sign")
       }
-      member.shownChains[local.slot] = identity.chain
+      // One for all, so that a host is held to one chain for each endpoint, however many it is shown to.
+      let shown = member.shownChains.values.first ?? identity.chain
+      guard shown == identity.chain else {
+        throw Violation(.protocolViolation, "a second security identity of one endpoint")
+      }
+      member.shownChains[local.slot] = shown
       judge(member, SlotSet(local.slot))
       update(member)
     }

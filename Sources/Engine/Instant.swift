@@ -6,6 +6,7 @@ public struct Instant: Hashable, Comparable, Sendable {
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   public static let distantFuture = Instant(nanoseconds: .max)
+  static let distantPast = Instant(nanoseconds: .min)
 
   public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 

@@ -14,7 +14,7 @@ final class Group {
   var members = Table<EndpointID, Member>()
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
-  var departed: [EndpointID: EndpointIncarnation] = [:] { didSet { ledger.touch(group: serial) } }
+  private(set) var departed = Table<EndpointID, EndpointIncarnation>()
   /// Of these, those for whom there was no room, with the place that they lost: they are still there, and may come
   /// back to another.
   var overflowed: [EndpointID: (rank: UInt32, inviter: EndpointID)] = [:]
@@ -50,6 +50,24 @@ final class Group {
   }
 
   func pairsChanged() { shares = [] }
+
+  func noteDeparture(of endpoint: EndpointID, _ incarnation: EndpointIncarnation) {
+    if let known = departed[endpoint], known >= incarnation { return }
+    if departed.count >= Self.departedMax {
+      // The older half, so that many go at the cost of one.
+      for old in departed.keys.prefix(Self.departedMax / 2) { departed[old] = nil }
+    }
+    departed[endpoint] = incarnation
+    ledger.touch(group: serial)
+  }
+
+  func forgetDeparture(of endpoint: EndpointID) {
+    departed[endpoint] = nil
+    ledger.touch(group: serial)
+  }
+
+  /// An introduction that was under way when its endpoint left is late by seconds; in that time fewer leave.
+  private static let departedMax = 4_096
 
   var allLocals: [LocalEndpoint] { locals.compactMap { $0 } }
 

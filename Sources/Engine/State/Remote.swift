@@ -35,6 +35,13 @@ final class RemoteHost {
     }
   }
 
+  /// What another host says of it comes last, and takes the place of nothing that it said itself.
+  func learn(byHearsay more: [Address]) {
+    for address in more where !addresses.contains(address) && addresses.count < Self.addressesMax {
+      addresses.append(address)
+    }
+  }
+
   /// Lets go of everything that knows of it.
   func empty() {
     bond = nil
@@ -94,6 +101,8 @@ final class Link {
     said = now
     used = now
     gate = Gate(at: now)
+    // Local peers are no strangers to each other.
+    if host.isSelf { gate.open() }
   }
 
   var isLoopback: Bool { host.isSelf }
@@ -141,7 +150,7 @@ final class Bond {
 
   var hasPendingAcknowledgement = false
   /// For answers to hosts that ask for a group in which they have no place.
-  private(set) lazy var strays = makeStrand()
+  private(set) var strays: Strand?
   /// Identities that came before the records that say whose they are.
   var earlyIdentities: [IdentityFrame] = []
 
@@ -158,7 +167,7 @@ final class Bond {
     isAccepted = true
     received = row.received
     stored = row.received
-    lastStrand = row.lastStrand
+    lastStrand = max(row.lastStrand, row.strands.map(\.id).max() ?? 0)
     for strand in row.strands {
       strands[strand.id] = Strand(id: strand.id, acknowledged: strand.acknowledged, isLeft: strand.group == 0)
     }
@@ -200,6 +209,12 @@ final class Bond {
   /// What was said to one local group is said to another that has taken it in.
   func regroup(_ old: Group, as new: Group) {
     incoming.forEach { _, strand in if strand.group == old.serial { strand.group = new.serial } }
+  }
+
+  func strandForStrays() -> Strand {
+    let strand = strays ?? makeStrand()
+    strays = strand
+    return strand
   }
 
   func makeStrand() -> Strand {

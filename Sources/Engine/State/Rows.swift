@@ -44,8 +44,8 @@ enum RowKey: Hashable {
       guard try reader.u8() == Self.version else { return nil }
       switch try reader.u8() {
       case 1: self = .endpoint(try EndpointID(from: &reader))
-      case 2: self = .group(Int(truncatingIfNeeded: try reader.u64()))
-      case 3: self = .member(Int(truncatingIfNeeded: try reader.u64()), try EndpointID(from: &reader))
+      case 2: self = .group(try reader.serial())
+      case 3: self = .member(try reader.serial(), try EndpointID(from: &reader))
       case 4: self = .bond(try HostID(from: &reader))
       case 5: self = .record(try HostID(from: &reader), try reader.u64())
       default: return nil
@@ -57,6 +57,37 @@ enum RowKey: Hashable {
 
 /// The most that a list in a row may hold: nothing here is longer, and a damaged row says so before memory is taken.
 private let listMax = 1 << 20
+
+/// The most that a number in a row may be: a host does not count this far, and from here it can still count on.
+private let numberMax: UInt64 = 1 << 62
+
+extension Reader {
+  /// A number that a host has counted up to.
+  @_lifetime(self: copy self)
+  fileprivate mutating func counted(_ field: String, from min: UInt64 = 0) throws(WireError) -> UInt64 {
+    try counted(try varint(), field, from: min, through: numberMax)
+  }
+
+  /// The same in 32 bits.
+  @_lifetime(self: copy self)
+  fileprivate mutating func counted32(_ field: String) throws(WireError) -> UInt32 {
+    UInt32(try counted(try varint(), field, from: 0, through: 1 << 30))
+  }
+
+  /// A group's number on this host.
+  @_lifetime(self: copy self)
+  fileprivate mutating func serial() throws(WireError) -> Int {
+    Int(try counted(try u64(), "group", from: 1, through: numberMax))
+  }
+
+  private func counted(
+    _ value: UInt64, _ field: String, from min: UInt64, through max: UInt64
+  ) throws(WireError) -> UInt64 {
+    guard value >= min else { throw WireError(.numberUnderLimit(field: field, value: value, min: min)) }
+    guard value <= max else { throw WireError(.numberOverLimit(field: field, value: value, max: max)) }
+    return value
+  }
+}
 
 struct EndpointRow: Part {
   var peer: PeerID
@@ -71,6 +102,9 @@ struct EndpointRow: Part {
   var blocked: [PeerID]
   var banned: [PeerID]
   var removed: [EndpointID]
+
+  /// A group takes memory for each slot up to the highest; no host has so many peers in one.
+  private static let slotsMax: UInt32 = 1 << 16
 
   init(_ local: LocalEndpoint) {
     peer = local.peer.id
@@ -90,10 +124,13 @@ struct EndpointRow: Part {
   init(from reader: inout Reader) throws(WireError) {
     peer = try PeerID(from: &reader)
     settings = try SessionSettings(from: &reader)
-    incarnation = try EndpointIncarnation(from: &reader)
-    index = try reader.varint32("index")
-    group = try reader.varint()
+    incarnation = EndpointIncarnation(host: try Incarnation(from: &reader), count: try reader.counted32("count"))
+    index = try reader.counted32("index")
+    group = try reader.counted("group")
     slot = try reader.varint32("slot")
+    guard slot < Self.slotsMax else {
+      throw WireError(.numberOverLimit(field: "slot", value: UInt64(slot), max: UInt64(Self.slotsMax)))
+    }
     rank = try reader.varint32("rank")
     inviter = try EndpointID(from: &reader)
     isLocked = try reader.bool("locked")
@@ -175,7 +212,9 @@ struct GroupRow: Part {
 
   init(_ group: Group) {
     label = group.label
-    departed = group.departed.sorted { $0.key < $1.key }.map { Departed(endpoint: $0.key, incarnation: $0.value) }
+    departed = group.departed.keys.compactMap { id in
+      group.departed[id].map { Departed(endpoint: id, incarnation: $0) }
+    }
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -274,10 +313,10 @@ struct BondRow: Part {
     }
 
     init(from reader: inout Reader) throws(WireError) {
-      id = try reader.varint32("strand")
-      last = try reader.varint()
-      acknowledged = try reader.varint()
-      group = try reader.varint()
+      id = try reader.counted32("strand")
+      last = try reader.counted("last")
+      acknowledged = try reader.counted("acknowledged")
+      group = try reader.counted("group")
     }
 
     func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
@@ -301,8 +340,8 @@ struct BondRow: Part {
 
     init(from reader: inout Reader) throws(WireError) {
       id = try reader.varint32("strand")
-      received = try reader.varint()
-      group = try reader.varint()
+      received = try reader.counted("received")
+      group = try reader.counted("group")
     }
 
     func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
@@ -340,12 +379,13 @@ struct BondRow: Part {
     incarnation = try Incarnation(from: &reader)
     addresses = try reader.list("addresses", max: listMax)
     nonce = try reader.u64()
+    guard nonce != 0 else { throw WireError(.numberUnderLimit(field: "bond", value: 0, min: 1)) }
     theirs = try reader.u64()
     linkOrdinal = try reader.varint32("ordinal")
-    received = try reader.varint()
-    first = try reader.varint()
-    next = try reader.varint()
-    lastStrand = try reader.varint32("strand")
+    received = try reader.counted("received")
+    first = try reader.counted("first", from: 1)
+    next = try reader.counted("next", from: 1)
+    lastStrand = try reader.counted32("strand")
     strands = try reader.list("strands", max: listMax)
     incoming = try reader.list("incoming", max: listMax)
   }
@@ -388,9 +428,9 @@ struct RecordRow: Part {
 
   init(from reader: inout Reader) throws(WireError) {
     strand = try reader.varint32("strand")
-    sequence = try reader.varint()
+    sequence = try reader.counted("sequence", from: 1)
     frame = try reader.bytes("frame", max: Limits.frameLengthMax + Limits.varintBytesMax)
-    message = try reader.varint()
+    message = try reader.counted("message")
     from = try EndpointID(from: &reader)
     to = try reader.list("recipients", max: listMax)
     wantsReceipt = try reader.bool("receipt")

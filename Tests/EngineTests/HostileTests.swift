@@ -1,0 +1,222 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// What a host may say against the rules, and what it may try within them: it costs the others nothing but its link.
+@Suite struct HostileTests {
+  let stage = Stage()
+
+  // MARK: Numbers and texts
+
+  @Test("Positions beyond all numbers begin the bond anew", arguments: [UInt64.max, UInt64.max - 1])
+  func positions(number: UInt64) throws {
+    let rogue = Rogue("r", to: try stage.host("a"), on: stage)
+    rogue.greet()
+    let theirs = try #require(rogue.last(Hello.self)).bond
+    rogue.say(Attach(bond: 7, expects: theirs, received: number, first: number, next: number))
+    #expect(!rogue.isClosed)
+    #expect(rogue.frames.filter { $0.type == .hello }.count == 2)
+  }
+
+  @Test("A violation is told in few bytes, however many a character of its text has")
+  func longCharacters() throws {
+    let rogue = Rogue("r", to: try stage.host("a"), on: stage)
+    rogue.open()
+    var body = ArraySink()
+    stage.type.encode(into: &body)
+    rogue.peer.encode(into: &body)
+    try DisplayName("r").encode(into: &body)
+    body.put(count: 1, max: 1)
+    body.put(text: "e" + String(repeating: "\u{301}", count: 120), max: 255)
+    body.put(text: "", max: 0)
+    var frame = ArraySink()
+    frame.put(count: body.bytes.count + 1, max: 1_000)
+    frame.put(u8: FrameType.advertised.rawValue)
+    rogue.say(bytes: frame.bytes + body.bytes)
+    #expect(rogue.ending == .protocolViolation)
+    #expect(rogue.last(Bye.self) != nil)
+  }
+
+  @Test("The highest rank is the last there is")
+  func rank() throws {
+    let a = try stage.seat("a")
+    let rogue = Rogue("r", to: a.host, on: stage)
+    rogue.open()
+    var entry = rogue.entry()
+    entry.rank = .max
+    rogue.say(rogue.invitation(a, entry: entry))
+    try a.accept()
+    stage.run()
+    rogue.say(Confirm(id: 1, reason: .none, rank: .max))
+    rogue.say(rogue.join(a, entry: entry))
+    let b = try stage.seat("b")
+    try stage.connect(a, b)
+    #expect(a.connected.contains("B"))
+  }
+
+  @Test("Two endpoints of one host never share a number")
+  func sharedNumber() throws {
+    let a = try stage.seat("a")
+    let rogue = Rogue("r", to: a.host, on: stage)
+    try rogue.enter(with: a)
+    var second = rogue.entry()
+    second.endpoint = EndpointID(ID128(high: 1, low: 2))
+    let ticket = introduction(of: [second], by: rogue)
+    rogue.say(rogue.join(a, index: 1, entry: second, tickets: [ticket]))
+    #expect(rogue.ending == .protocolViolation)
+  }
+
+  @Test("A member that changes its number keeps only the last")
+  func changingNumber() throws {
+    let a = try stage.seat("a")
+    let rogue = Rogue("r", to: a.host, on: stage)
+    try rogue.enter(with: a)
+    for index in UInt32(2)...50 { rogue.say(rogue.join(a, index: index)) }
+    #expect(!rogue.isClosed)
+    #expect(a.engine.hosts[rogue.host]?.bond?.members.count == 1)
+  }
+
+  // MARK: What others say
+
+  @Test("Nobody takes the place of a host's own endpoint")
+  func ownEndpoint() throws {
+    let a = try stage.seat("a")
+    let b = try stage.seat("b", on: a.host)
+    let rogue = Rogue("r", to: a.host, on: stage)
+    try rogue.enter(with: a)
+    var entry = rogue.entry()
+    entry.endpoint = b.endpoint
+    rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
+    #expect(a.engine.endpoints[a.endpoint]?.group.members[b.endpoint] == nil)
+    try stage.connect(a, b)
+    #expect(b.connected.contains("A"))
+  }
+
+  @Test("What others say of a host's addresses comes after what it said itself")
+  func hearsay() throws {
+    let host = RemoteHost(id: HostID(ID128(high: 1, low: 1)), isSelf: false)
+    let own = try Address(text: "own")
+    host.learn([own])
+    for number in 0..<100 { host.learn(byHearsay: [try Address(text: "lie \(number)")]) }
+    #expect(host.addresses.first == own)
+    #expect(host.addresses.count == 16)
+    host.learn([try Address(text: "new")])
+    #expect(host.addresses.prefix(2).map(\.description) == ["new", "own"])
+  }
+
+  @Test("A decision outlives that its group becomes part of another")
+  func movedDecision() throws {
+    var settings = SessionSettings()
+    settings.trust = .ask(timeout: .seconds(60))
+    let a = try stage.seat("a", settings)
+    let b = try stage.seat("b", on: a.host)
+    let rogue = Rogue("r", to: a.host, on: stage)
+    rogue.open()
+    rogue.say(rogue.invitation(a))
+    try a.accept()
+    stage.run()
+    rogue.say(Confirm(id: 1, reason: .none, rank: 1))
+    rogue.say(rogue.join(a))
+    let asked = try #require(a.lastDecision)
+    try b.invite(a)
+    stage.run()
+    try a.accept()
+    stage.run(.milliseconds(100))
+    #expect(a.engine.endpoints[a.endpoint]?.group === b.engine.endpoints[b.endpoint]?.group)
+    try a.engine.decide(asked, false, at: stage.now)
+    stage.run()
+    #expect(a.take().contains("A: R notConnected untrusted"))
+  }
+
+  // MARK: Without bound
+
+  @Test("An invitation that ended early is forgotten")
+  func endedInvitations() throws {
+    let a = try stage.seat("a")
+    let b = try stage.seat("b")
+    for _ in 0..<3 {
+      try a.invite(b, timeout: .seconds(10))
+      stage.run(.seconds(1))
+      try b.decline()
+    }
+    stage.run(.seconds(120))
+    #expect(a.engine.outgoing.isEmpty)
+    #expect(b.engine.incoming.isEmpty)
+  }
+
+  @Test("Who invites and takes back for ever is not remembered for ever")
+  func takenBack() throws {
+    let a = try stage.seat("a")
+    let rogue = Rogue("r", to: a.host, on: stage)
+    rogue.open()
+    for id in UInt64(1)...300 {
+      rogue.say(rogue.invitation(a, id: id), Cancel(id: id, reason: .cancelled))
+      stage.run(.milliseconds(50))
+    }
+    #expect(!rogue.isClosed)
+    #expect(a.engine.incoming.count <= 65)
+  }
+
+  @Test("A group remembers only so many who left")
+  func departed() throws {
+    let group = Group(
+      serial: 1, label: GroupID(ID128(high: 1, low: 1)), ledger: try stage.host("a").engine.ledger)
+    let incarnation = EndpointIncarnation(host: Incarnation(1), count: 0)
+    for number in UInt64(1)...10_000 {
+      group.noteDeparture(of: EndpointID(ID128(high: 0, low: number)), incarnation)
+      #expect(group.departed.count <= 4_096)
+    }
+    #expect(group.departed.contains(EndpointID(ID128(high: 0, low: 10_000))))
+  }
+
+  @Test("A host holds only so many links")
+  func manyLinks() throws {
+    let a = try stage.host("a")
+    let rogues = (0..<40).map { _ in Rogue("r", to: a, on: stage) }
+    #expect(rogues.filter { !$0.isClosed }.count == 16)
+    #expect(rogues.last?.ending == .busy)
+  }
+
+  @Test("Hosts that came and went are forgotten")
+  func passingHosts() throws {
+    let a = try stage.seat("a")
+    for number in 0..<20 {
+      let rogue = Rogue("r\(number)", to: a.host, on: stage)
+      rogue.open()
+      a.engine.linkClosed(rogue.link, at: stage.now)
+    }
+    stage.run(.seconds(30))
+    #expect(a.engine.hosts.count <= 1)
+  }
+
+  // MARK: The host's own
+
+  @Test("Local peers may invite each other as often as they like")
+  func localInvitations() throws {
+    let a = try stage.seat("a")
+    let b = try stage.silentSeat("b", on: a.host)
+    for _ in 0..<400 { try a.invite(b) }
+    stage.run()
+    #expect(!a.take().isEmpty)
+  }
+
+  @Test("A security identity that no frame can carry is refused", arguments: [[], [9, 1], [1, 5_000], [4, 4_000]] as [[Int]])
+  func wrongIdentity(shape: [Int]) throws {
+    let a = try stage.silentSeat("a")
+    let chain = shape.isEmpty ? [] : [[UInt8]](repeating: [UInt8](repeating: 1, count: shape[1]), count: shape[0])
+    var settings = SessionSettings()
+    settings.identity = SecurityIdentity(id: IdentityID(rawValue: 1), chain: chain)
+    #expect(throws: EngineError.self) { try a.engine.openSession(a.peer, settings, at: stage.now) }
+  }
+
+  private func introduction(of entries: [Entry], by rogue: Rogue) -> Introduction {
+    let own = rogue.entry()
+    let signed = Introduction.signedBytes(
+      group: GroupID(own.endpoint.raw), introducer: own.endpoint, introducerIncarnation: own.incarnation,
+      entries: entries)
+    return Introduction(
+      group: GroupID(own.endpoint.raw), introducer: own.endpoint, introducerIncarnation: own.incarnation,
+      entries: entries, signature: stage.crypto.sign(signed, with: rogue.peerKey))
+  }
+}

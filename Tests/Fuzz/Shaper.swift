@@ -1,0 +1,220 @@
+import Engine
+import Wire
+
+/// Makes frames that are well formed and well signed, with the numbers that the input asks for.
+enum Shaper {
+  static func framed(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
+    var sink = ArraySink()
+    sink.put(varint: UInt64(body.count + 1))
+    sink.put(u8: type)
+    return sink.bytes + body
+  }
+
+  static func frame(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
+    switch source.u8() % 26 {
+    case 0: hello(&source, lore).encoded()
+    case 1:
+      source.flag
+        ? lore.attach().encoded()
+        : lore.attach(&source).encoded()
+    case 2: Ping(token: source.u64()).encoded()
+    case 3: Pong(token: source.u64()).encoded()
+    case 4: Bye(reason: source.pick(Reason.allCases), detail: "").encoded()
+    case 5: Ack(strand: strand(&source), received: source.u64()).encoded()
+    case 6: Browse(type: type(&source)).encoded()
+    case 7: Advertised(type: type(&source), peer: lore.peerID(&source), name: Lore.name("a"), info: .empty).encoded()
+    case 8: Withdrawn(type: type(&source), peer: lore.peerID(&source)).encoded()
+    case 9, 10: invite(&source, lore).encoded()
+    case 11: answer(&source, lore).encoded()
+    case 12: Confirm(id: lore.invite(&source), reason: reason(&source), rank: source.u32()).encoded()
+    case 13: Cancel(id: lore.invite(&source), reason: source.pick(Reason.allCases)).encoded()
+    case 14, 15: join(&source, &lore).encoded()
+    case 16:
+      Leave(
+        record: record(&source, &lore), index: lore.index(&source), reason: source.pick(Reason.allCases),
+        seen: source.u64()
+      ).encoded()
+    case 17:
+      Verdict(
+        record: record(&source, &lore), about: lore.index(&source), by: audience(&source, lore),
+        reason: reason(&source), seen: source.u64()
+      ).encoded()
+    case 18, 19:
+      Introduce(record: record(&source, &lore), spread: source.flag, introduction: introduction(&source, lore)).encoded()
+    case 20: gone(&source, &lore).encoded()
+    case 21: RosterDigest(strand: strand(&source), count: source.u32(), sum: source.u64()).encoded()
+    case 22: framed(FrameType.message.rawValue, messageBody(&source, &lore))
+    case 23: framed(FrameType.datagram.rawValue, datagramBody(&source, &lore))
+    case 24: comparison(&source, lore)
+    default:
+      IdentityFrame(
+        from: lore.index(&source), to: lore.index(&source),
+        chain: source.pick([[], [[1]], [[1], [2]]]), signature: source.bytes(max: 32)
+      ).encoded()
+    }
+  }
+
+  private static func type(_ source: inout Source) -> ServiceType { Lore.serviceType(source.pick(["chat", "other", "x"])) }
+
+  private static func reason(_ source: inout Source) -> Reason {
+    source.flag ? .none : source.pick(Reason.allCases)
+  }
+
+  private static func strand(_ source: inout Source) -> UInt32 { source.flag ? UInt32(source.u8() % 4) : source.u32() }
+
+  private static func record(_ source: inout Source, _ lore: inout Lore) -> RecordHead {
+    let number = source.u8()
+    if number == 255 { return RecordHead(strand: source.u32(), sequence: max(1, source.u64())) }
+    return lore.record(number < 200 ? UInt32(number % 3) : source.u32())
+  }
+
+  private static func hello(_ source: inout Source, _ lore: Lore) -> Hello {
+    var hello = lore.hello()
+    if source.flag { return hello }
+    hello.incarnation = Incarnation(source.u64())
+    hello.bond = max(1, source.u64())
+    if source.flag { hello.expects = source.u64() }
+    hello.ordinal = source.u32()
+    if source.flag { hello.addresses = [Lore.address("new")] }
+    return hello
+  }
+
+  private static func terms(_ source: inout Source) -> Terms {
+    Terms(
+      encryption: source.pick([.required, .optional, .none]), showsIdentity: source.flag,
+      peersMax: max(2, source.flag ? 256 : source.u32()))
+  }
+
+  private static func entry(_ source: inout Source, _ lore: Lore) -> Entry {
+    let shape = source.u8()
+    if shape < 100, let known = lore.knownEntry(&source) {
+      var entry = known
+      if shape < 40 { return entry }
+      switch source.u8() % 6 {
+      case 0: entry.incarnation.count = source.u32()
+      case 1: entry.rank = source.u32()
+      case 2: entry.terms = terms(&source)
+      case 3: entry.peer = source.pick(lore.peerKeys)
+      case 4: entry.host = host(&source, lore)
+      default: entry.inviter = lore.endpoint(&source)
+      }
+      return entry
+    }
+    let own = shape < 220
+    return Entry(
+      endpoint: lore.endpoint(&source),
+      incarnation: EndpointIncarnation(host: Incarnation(source.u64()), count: source.u32()),
+      peer: own ? lore.peerKeys[0] : source.pick(lore.peerKeys),
+      host: own ? HostID(digest: lore.crypto.hash(HostID.preimage(of: lore.hostKeys[0]))) : host(&source, lore),
+      name: Lore.name("e"), terms: terms(&source), rank: source.u32(), inviter: lore.endpoint(&source),
+      addresses: source.flag ? [Lore.address("e")] : [])
+  }
+
+  private static func host(_ source: inout Source, _ lore: Lore) -> HostID {
+    let number = source.u8()
+    return number < 200
+      ? HostID(digest: lore.crypto.hash(HostID.preimage(of: source.pick(lore.hostKeys))))
+      : HostID(ID128(high: 3, low: UInt64(number)))
+  }
+
+  private static func carrier(_ key: PublicKey, _ source: inout Source, _ lore: Lore) -> Carrier {
+    let incarnation = Incarnation(source.flag ? 1 : source.u64())
+    let host = lore.hostKeys[source.u8() < 200 ? 0 : 1]
+    let signed = Carrier.signedBytes(peer: key, host: host, incarnation: incarnation)
+    return Carrier(peer: key, incarnation: incarnation, signature: lore.crypto.sign(signed, with: key))
+  }
+
+  private static func standing(_ source: inout Source) -> Standing {
+    source.flag
+      ? Standing(size: 1, peersMax: 256, needs: [])
+      : Standing(size: max(1, source.u32()), peersMax: max(2, source.u32()), needs: Needs(rawValue: source.u8() & 3))
+  }
+
+  private static func invite(_ source: inout Source, _ lore: Lore) -> Invite {
+    let entry = entry(&source, lore)
+    return Invite(
+      id: lore.invite(&source), type: type(&source), to: lore.peerID(&source), adhoc: source.flag,
+      group: GroupID(ID128(high: 1, low: UInt64(source.u8()))), entry: entry,
+      carrier: carrier(entry.peer, &source, lore), standing: standing(&source), millisecondsLeft: source.u32(),
+      context: source.bytes(max: 8))
+  }
+
+  private static func answer(_ source: inout Source, _ lore: Lore) -> Answer {
+    let id = lore.invite(&source)
+    let reason = reason(&source)
+    guard reason == .none else { return Answer(id: id, outcome: .declined(reason)) }
+    let entry = entry(&source, lore)
+    return Answer(
+      id: id,
+      outcome: .accepted(
+        Acceptance(
+          group: GroupID(ID128(high: 1, low: 1)), entry: entry, carrier: carrier(entry.peer, &source, lore),
+          standing: standing(&source))))
+  }
+
+  private static func audience(_ source: inout Source, _ lore: Lore) -> Audience {
+    let kind = source.u8() % 4
+    if kind < 2 { return .all }
+    let indexes = Set((0..<(source.u8() % 4)).map { _ in lore.index(&source) }).sorted()
+    return kind == 2 ? .only(indexes) : .allBut(indexes)
+  }
+
+  private static func introduction(_ source: inout Source, _ lore: Lore) -> Introduction {
+    let known = lore.knownEntry(&source)
+    let introducer = source.flag ? known?.endpoint ?? lore.endpoint(&source) : lore.endpoint(&source)
+    let incarnation =
+      known.flatMap { $0.endpoint == introducer ? $0.incarnation : nil }
+      ?? EndpointIncarnation(host: Incarnation(1), count: source.u32())
+    let entries = (0...(source.u8() % 4)).map { _ in entry(&source, lore) }
+    let group = GroupID(ID128(high: 1, low: 1))
+    let signed = Introduction.signedBytes(
+      group: group, introducer: introducer, introducerIncarnation: incarnation, entries: entries)
+    return Introduction(
+      group: group, introducer: introducer, introducerIncarnation: incarnation, entries: entries,
+      signature: lore.crypto.sign(signed, with: known?.peer ?? source.pick(lore.peerKeys)))
+  }
+
+  private static func gone(_ source: inout Source, _ lore: inout Lore) -> Gone {
+    let endpoint = lore.endpoint(&source)
+    return Gone(
+      record: record(&source, &lore), endpoint: endpoint, incarnation: lore.incarnation(of: endpoint, &source))
+  }
+
+  private static func join(_ source: inout Source, _ lore: inout Lore) -> Join {
+    let entry = entry(&source, lore)
+    let target = lore.endpoint(&source)
+    return Join(
+      record: record(&source, &lore), index: lore.index(&source), target: target,
+      targetIncarnation: lore.incarnation(of: target, &source), seen: source.u64(), admits: audience(&source, lore), entry: entry, carrier: carrier(entry.peer, &source, lore),
+      tickets: source.u8() < 180 ? [] : [introduction(&source, lore)])
+  }
+
+  private static func messageBody(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
+    var sink = ArraySink()
+    record(&source, &lore).encode(into: &sink)
+    return sink.bytes + datagramBody(&source, &lore)
+  }
+
+  static func datagramBody(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
+    var sink = ArraySink()
+    sink.put(varint: lore.index(&source))
+    sink.put(varint: source.u64())
+    audience(&source, lore).encode(into: &sink)
+    return sink.bytes + source.bytes(max: 16)
+  }
+
+  private static func comparison(_ source: inout Source, _ lore: Lore) -> [UInt8] {
+    let nonce = lore.crypto.hash([9])
+    var committed = ArraySink(Array("vicinity nonce v1".utf8) + [0])
+    nonce.encode(into: &committed)
+    let id = lore.comparison(&source)
+    switch source.u8() % 4 {
+    case 0, 1:
+      return CompareCommit(
+        id: id, from: lore.peerID(&source), to: lore.peerID(&source), commitment: lore.crypto.hash(committed.bytes)
+      ).encoded()
+    case 2: return CompareReveal(id: id, nonce: nonce).encoded()
+    default: return CompareEnd(id: id, reason: source.pick(Reason.allCases)).encoded()
+    }
+  }
+}
