@@ -151,7 +151,7 @@ extension Engine {
 
   func heard(_ link: Link) {
     link.heard = now
-    link.host.bond?.heard = now
+    if let bond = link.host.bond, bond.link === link { bond.heard = now }
     link.host.probesMissed = 0
   }
 

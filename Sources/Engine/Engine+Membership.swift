@@ -161,7 +161,9 @@ extension Engine {
   private func roster(of group: Group, but excluded: Set<EndpointID>) -> [Entry] {
     var entries: [Entry] = []
     for local in group.allLocals where !excluded.contains(local.id) { entries.append(entry(of: local)) }
-    for member in group.members.values where !excluded.contains(member.id) && !member.host.isSelf {
+    // Who is lost may have left: those who still hear it introduce it.
+    for member in group.members.values
+    where !excluded.contains(member.id) && !member.host.isSelf && member.forgottenAt == nil {
       entries.append(member.entry)
     }
     return entries
@@ -309,7 +311,14 @@ extension Engine {
     let introducers = (group.allLocals.first, other.allLocals.first)
     let rosters = (roster(of: group, but: []), roster(of: other, but: []))
     let hosts = (group.presences.keys, other.presences.keys)
+    let shared = hosts.1.filter { group.presences.contains($0) && $0 != hostID }
     unify(other, with: group)
+    defer {
+      for presence in group.presences.values {
+        // A host that was in both may make them one before or after this: what it could not place is said again.
+        if shared.contains(presence.host.id) { announceAnew(presence) } else { announce(presence) }
+      }
+    }
     guard !sabotage.contains(.introducesNobody) else { return }
     if let introducer = introducers.0 {
       introduce(rosters.1, by: introducer, to: hosts.0.compactMap { group.presences[$0] }, spread: false)
@@ -326,7 +335,6 @@ extension Engine {
     other.departed.forEach { endpoint, incarnation in group.noteDeparture(of: endpoint, incarnation) }
     group.overflowed.merge(other.overflowed) { mine, _ in mine }
     for ticket in other.tickets { keepTicket(ticket, in: group) }
-    let shared = other.presences.keys.filter { group.presences.contains($0) && $0 != hostID }
     for presence in other.presences.values { move(presence, to: group, offset: offset) }
     for host in hosts.values { host.bond?.regroup(other, as: group) }
     groups[other.serial] = nil
@@ -342,10 +350,6 @@ extension Engine {
     }
     for local in newcomers { mirror(local) }
     settleOverflow(in: group)
-    for presence in group.presences.values {
-      // A host that was in both may make them one before or after this: what it could not place yet is said again.
-      if shared.contains(presence.host.id) { announceAnew(presence) } else { announce(presence) }
-    }
   }
 
   private func move(_ presence: Presence, to group: Group, offset: Int) {

@@ -36,16 +36,19 @@ extension Engine {
 
   /// An invitation overrules what stood between the two.
   func reconcile(_ member: Member, with local: LocalEndpoint, until: Instant) {
-    local.removed.remove(member.id)
     guard !member.connected.contains(local.slot) else { return }
     let slot = SlotSet(local.slot)
+    let isFree = local.removed.remove(member.id) == nil && !member.refused.contains(local.slot)
+    member.connectingUntil = until
+    timers.set(.group(member.presence.group.serial), until)
+    if isFree, member.connecting.contains(local.slot) { return }
     member.refused.subtract(slot)
     member.admits.subtract(slot)
     member.unsettle(slot)
     member.admitted.subtract(slot)
-    member.connectingUntil = until
     meet(member, slot)
-    announceAnew(member.presence)
+    member.presence.repeats.insert(local.slot)
+    announce(member.presence)
   }
 
   private func tellConnecting(_ member: Member, _ slots: SlotSet) {

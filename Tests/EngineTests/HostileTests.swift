@@ -22,7 +22,7 @@ import Wire
   @Test("A violation is told in few bytes, however many a character of its text has")
   func longCharacters() throws {
     let rogue = Rogue("r", to: try stage.host("a"), on: stage)
-    rogue.open()
+    rogue.attach()
     var body = ArraySink()
     stage.type.encode(into: &body)
     rogue.peer.encode(into: &body)
@@ -42,7 +42,7 @@ import Wire
   func rank() throws {
     let a = try stage.seat("a")
     let rogue = Rogue("r", to: a.host, on: stage)
-    rogue.open()
+    rogue.attach()
     var entry = rogue.entry()
     entry.rank = .max
     rogue.say(rogue.invitation(a, entry: entry))
@@ -112,7 +112,7 @@ import Wire
     let a = try stage.seat("a", settings)
     let b = try stage.seat("b", on: a.host)
     let rogue = Rogue("r", to: a.host, on: stage)
-    rogue.open()
+    rogue.attach()
     rogue.say(rogue.invitation(a))
     try a.accept()
     stage.run()
@@ -149,7 +149,7 @@ import Wire
   func takenBack() throws {
     let a = try stage.seat("a")
     let rogue = Rogue("r", to: a.host, on: stage)
-    rogue.open()
+    rogue.attach()
     for id in UInt64(1)...300 {
       rogue.say(rogue.invitation(a, id: id), Cancel(id: id, reason: .cancelled))
       stage.run(.milliseconds(50))
@@ -183,7 +183,7 @@ import Wire
     let a = try stage.seat("a")
     for number in 0..<20 {
       let rogue = Rogue("r\(number)", to: a.host, on: stage)
-      rogue.open()
+      rogue.attach()
       a.engine.linkClosed(rogue.link, at: stage.now)
     }
     stage.run(.seconds(30))

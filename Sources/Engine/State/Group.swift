@@ -149,7 +149,7 @@ final class Group {
     return most
   }
 
-  /// The same for everybody who knows the same members.
+  /// The same for everybody who hears the same members.
   var digest: (count: UInt32, sum: UInt64) {
     var count: UInt32 = 0
     var sum: UInt64 = 0
@@ -158,7 +158,7 @@ final class Group {
       sum ^= (endpoint.raw.high &* 0x9E37_79B9_7F4A_7C15) ^ endpoint.raw.low
     }
     for local in allLocals { add(local.id) }
-    members.forEach { _, member in if !member.host.isSelf { add(member.id) } }
+    members.forEach { _, member in if !member.host.isSelf, member.forgottenAt == nil { add(member.id) } }
     return (count, sum)
   }
 }
