@@ -111,7 +111,7 @@ final class Model {
     isHostUp[host.index] = true
     cameUpAt[host.index] = now
     if from == .backup { restored(host.index) }
-    if from != .stored || !host.plan.isDurable { forget(host.index) }
+    if from == .fresh || !host.plan.isDurable { forget(host.index) }
   }
 
   private func restored(_ host: Int) {
