@@ -114,11 +114,11 @@ extension Model {
   }
 
   private func isStanding(_ record: EndpointRecord) -> Bool {
-    record.isOpen && record.isWatched && !record.isGone && isHostUp[record.ref.host] && !isUnsettled[record.ref.host]
+    record.isOpen && record.isWatched && !record.isGone && isHostUp[record.ref.host] && voidUntil[record.ref.host] < .max
   }
 
   private func bothSay(_ here: EndpointRecord, _ there: EndpointRecord) {
-    guard !isUnsettled[there.ref.host], there.isWatched else { return }
+    guard voidUntil[there.ref.host] < .max, there.isWatched else { return }
     let isMutual = isStanding(there) && there.pairs[here.id]?.state == .connected
     check(.bothOrNeither, isMutual) {
       "\(here.label) is connected with \(there.label), which says \(there.pairs[here.id].map { "\($0.state)" } ?? "nothing")"
@@ -170,9 +170,9 @@ extension Model {
 
   private func checkFates() {
     for (number, message) in messages.enumerated() where message.sending.mode == .reliable && !message.isForgotten {
-      guard let sender = endpoints[message.from], isStanding(sender) else { continue }
+      guard let sender = endpoints[message.from], isStanding(sender), !isVoid(message, at: message.host) else { continue }
       for (place, recipient) in message.to.enumerated() {
-        guard let there = endpoints[recipient], !isUnsettled[there.ref.host] else { continue }
+        guard let there = endpoints[recipient], !isVoid(message, at: there.ref.host) else { continue }
         let isKnown = message.fates[place] != nil
         check(.everySendHasAFate, message.receivedIn[place] != 0 || isKnown && message.fates[place] != .delivered) {
           "#\(number) of \(sender.label) for \(there.label) was neither received nor told \(message.wasForgotten[place] ? "after a crash" : "")"

@@ -11,6 +11,8 @@ final class SentMessage {
   let bytes: Int
   let at: Int64
   var fates: [Fate?]
+  /// The run of the sender's host that was told.
+  var fateRuns: [Int]
   /// The run of the recipient's host that it was told in; 0: not yet.
   var receivedIn: [Int]
   var wasForgotten: [Bool]
@@ -28,6 +30,7 @@ final class SentMessage {
     self.bytes = bytes
     self.at = at
     fates = Array(repeating: nil, count: to.count)
+    fateRuns = Array(repeating: 0, count: to.count)
     receivedIn = Array(repeating: 0, count: to.count)
     wasForgotten = Array(repeating: false, count: to.count)
   }
@@ -133,13 +136,13 @@ extension Model {
     }
     guard message.sending.mode == .reliable else { return }
     // A durable host that forgot what it had not stored may, and must, be told again.
-    check(.exactlyOnce, message.receivedIn[place] == 0 || isUnsettled[host.index]) {
+    check(.exactlyOnce, message.receivedIn[place] == 0 || isVoid(message, at: host.index)) {
       "\(here.label) received #\(number) of \(sender.label) again"
     }
     check(.inOrder, number > pair.messageLast) {
       "\(here.label) received #\(number) of \(sender.label) after #\(pair.messageLast)"
     }
-    check(.fatesAreTrue, message.fates[place] != .undelivered || isUnsettled[message.host]) {
+    check(.fatesAreTrue, message.fates[place] != .undelivered || isVoid(message, at: message.host)) {
       "\(here.label) received #\(number) of \(sender.label), which was told undelivered"
     }
     pair.messageLast = number
@@ -173,7 +176,7 @@ extension Model {
     }
     let message = messages[number]
     // An old backup may know of what is long over.
-    if isUnsettled[message.host] { return }
+    if isVoid(message, at: message.host) { return }
     for recipient in to {
       guard endpoints[recipient]?.isWatched ?? false else { continue }
       guard let place = message.to.firstIndex(of: recipient) else {
@@ -181,10 +184,11 @@ extension Model {
         continue
       }
       let sayings = "\(label(from)) is told that #\(number) for \(label(recipient)) is \(fate)"
-      check(.fatesAreTrue, message.fates[place] == nil) { sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")" }
+      // A durable host that crashed may have forgotten that it told.
+      check(.fatesAreTrue, message.fates[place] == nil || message.fateRuns[place] != host.run) { sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")" }
       switch fate {
       case .undelivered:
-        check(.fatesAreTrue, message.receivedIn[place] == 0 || isUnsettled[message.host]) { sayings + ", and it was received" }
+        check(.fatesAreTrue, message.receivedIn[place] == 0 || isVoid(message, at: message.host)) { sayings + ", and it was received" }
       case .delivered:
         check(.fatesAreTrue, message.sending.receipt) { sayings + ", and no receipt was asked for" }
         let isPromised = message.receivedIn[place] != 0 || plan.hosts[endpoints[recipient]?.ref.host ?? 0].isDurable
@@ -193,6 +197,7 @@ extension Model {
       }
       if message.fates[place] == nil, message.receivedIn[place] == 0 { isKnown(message, place) }
       message.fates[place] = fate
+      message.fateRuns[place] = host.run
     }
   }
 }

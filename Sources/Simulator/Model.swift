@@ -22,6 +22,9 @@ final class Model {
   /// Hosts that came up from an old backup, or whose key is on two hosts: what they promised cannot be held.
   var isUnsettled: [Bool] = []
 
+  /// Until when what a host promised is void: it came up from a backup then, or its key is on two hosts for good.
+  var voidUntil: [Int64]
+
   var endpoints: [EndpointID: EndpointRecord] = [:]
   var order: [EndpointRecord] = []
   var groupLast = 0
@@ -72,6 +75,7 @@ final class Model {
     isHostUp = Array(repeating: false, count: count)
     cameUpAt = Array(repeating: 0, count: count)
     isUnsettled = Array(repeating: false, count: count)
+    voidUntil = Array(repeating: -1 << 60, count: count)
     disturbedUntil = Array(repeating: -1 << 60, count: count * count)
     silentSince = Array(repeating: .max, count: count * count)
     unstored = Array(repeating: [], count: count)
@@ -80,6 +84,8 @@ final class Model {
       if let twin = host.twinOf {
         isUnsettled[index] = true
         isUnsettled[twin] = true
+        voidUntil[index] = .max
+        voidUntil[twin] = .max
       }
     }
   }
@@ -104,9 +110,21 @@ final class Model {
   func cameUp(_ host: SimHost, from: Return) {
     isHostUp[host.index] = true
     cameUpAt[host.index] = now
-    if from == .backup { isUnsettled[host.index] = true }
-    if from != .stored || !host.plan.isDurable { forget(host.index) }
+    if from == .backup { restored(host.index) }
+    if from == .fresh || !host.plan.isDurable { forget(host.index) }
   }
+
+  private func restored(_ host: Int) {
+    isUnsettled[host] = true
+    voidUntil[host] = max(voidUntil[host], now)
+    for record in order where record.ref.host == host {
+      for other in record.joinedWith { endpoints[other]?.joinedWith.removeAll { $0 == record.id } }
+      record.joinedWith = []
+    }
+  }
+
+  /// Whether a host cannot be held to what it promised of a message.
+  func isVoid(_ message: SentMessage, at host: Int) -> Bool { message.at <= voidUntil[host] }
 
   func wentDown(_ host: SimHost) {
     isHostUp[host.index] = false

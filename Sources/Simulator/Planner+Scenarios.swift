@@ -75,6 +75,11 @@ extension Planner {
       at(time, .invite(ref, end: 0, other, type: 0, timeout: 10_000))
       at(time + random.pick([0, 1, 10]), .invite(other, end: 0, ref, type: 0, timeout: 10_000))
     }
+    // And again and again, before it can know that it is connected.
+    let (eager, other) = (PeerRef(host: 0), PeerRef(host: 1))
+    let step = max(1, plan.faults.latencyMax / 2)
+    plan.hosts[1].peers[0].answerDelay = random.pick([0, 5, 200])
+    for number in 0..<40 { at(4_000 + number * step, .invite(eager, end: 0, other, type: 0, timeout: 10_000)) }
     everybodyTalks(from: 1_000, count: 10, Self.chat)
     plan.active = 15_000
     plan.settling = 20_000
