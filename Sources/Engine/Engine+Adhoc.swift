@@ -86,7 +86,11 @@ extension Engine {
     while local.adhoc?.accepted == nil, let id = local.adhoc?.waiting.first {
       local.adhoc?.waiting.removeFirst()
       guard let invitation = incoming[id], case .asked = invitation.state else { continue }
-      if isFellow(invitation.inviter, of: local) { decline(invitation, .already) } else { adhocInvited(invitation, local) }
+      if isFellow(invitation.inviter, of: local) {
+        decline(invitation, .already)
+      } else {
+        adhocInvited(invitation, local)
+      }
     }
   }
 

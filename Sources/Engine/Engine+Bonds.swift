@@ -77,7 +77,8 @@ extension Engine {
     bond.isOpen = false
     say(
       Attach(
-        bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.journal.first, next: bond.journal.next),
+        bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.journal.first,
+        next: bond.journal.next),
       on: link)
   }
 
@@ -90,7 +91,11 @@ extension Engine {
     let isConsistent =
       attach.received < journal.next && attach.received + 1 >= journal.first && attach.received <= bond.fence
       && attach.first <= bond.received + 1 && attach.next > bond.received
-    guard isConsistent || (sabotage.contains(.believesBackups) && attach.received < journal.next && attach.received + 1 >= journal.first) else {
+    guard
+      isConsistent
+        || (sabotage.contains(.believesBackups) && attach.received < journal.next
+          && attach.received + 1 >= journal.first)
+    else {
       // One of us has lost what the other relies on, as from an old backup: begin anew.
       _ = replace(bond, keeping: link)
       return

@@ -180,11 +180,11 @@ extension Engine {
     var entry = acceptance.entry
     let isFellow = endpoints[entry.endpoint]?.group === group || group.members[entry.endpoint] != nil
     let reason: Reason =
-      if !invitation.isCurrent { .left }
-      else if local.isLocked { .locked }
-      else if local.banned.contains(invitation.to) || local.blocked.contains(invitation.to) { .removed }
-      else if isFellow { .none }
-      else { obstacle(group.standing, acceptance.standing) ?? .none }
+      if !invitation.isCurrent { .left } else if local.isLocked {
+        .locked
+      } else if local.banned.contains(invitation.to) || local.blocked.contains(invitation.to) {
+        .removed
+      } else if isFellow { .none } else { obstacle(group.standing, acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
       entry.rank = group.rankMax.saturatingSuccessor
       entry.inviter = local.id
@@ -246,9 +246,10 @@ extension Engine {
       guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
       if let member = standing.group.members[invite.entry.endpoint] { lost(member, .lost) }
     }
-    let isHeld = incoming.values.reduce(into: 0) { count, held in
-      if held.host === host, held.isPending { count += 1 }
-    } >= Self.heldMax
+    let isHeld =
+      incoming.values.reduce(into: 0) { count, held in
+        if held.host === host, held.isPending { count += 1 }
+      } >= Self.heldMax
     if isHeld { return decline(.busy) }
 
     let span = Duration.milliseconds(Int64(min(invite.millisecondsLeft, 3_600_000)))
@@ -389,7 +390,11 @@ extension Engine {
     }
     guard let invitation = incoming[id] else { return }
     if invitation.isPending {
-      if now >= invitation.deadline { end(invitation, .timedOut) } else { timers.set(.invitation(id), invitation.deadline) }
+      if now >= invitation.deadline {
+        end(invitation, .timedOut)
+      } else {
+        timers.set(.invitation(id), invitation.deadline)
+      }
     } else {
       incoming[id] = nil
     }

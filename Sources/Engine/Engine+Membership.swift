@@ -74,7 +74,9 @@ extension Engine {
 
   /// An endpoint is in one group: two that both know it are one.
   private func unite(_ group: Group, by entry: Entry) {
-    guard let host = hosts[entry.host], host.presences.count > (group.presences.contains(host.id) ? 1 : 0) else { return }
+    guard let host = hosts[entry.host], host.presences.count > (group.presences.contains(host.id) ? 1 : 0) else {
+      return
+    }
     for presence in host.presences.values
     where presence.group !== group && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
       absorb(presence.group, into: group)

@@ -23,7 +23,8 @@ extension Engine {
       guard payload.byteCount <= Limits.datagramPayloadBytesMax else {
         throw EngineError(
           .invalidParameter,
-          "\(payload.byteCount) bytes are too many for an unreliable message; at most \(Limits.datagramPayloadBytesMax)")
+          "\(payload.byteCount) bytes are too many for an unreliable message; at most \(Limits.datagramPayloadBytesMax)"
+        )
       }
       for share in shares { fling(payload, share, from: local) }
     }
@@ -87,10 +88,13 @@ extension Engine {
       isFull = true
       if !strand.waiting.contains(local.id) { strand.waiting.append(local.id) }
     }
-    if isFull { throw EngineError(.unavailable, "the queue is full: a host is behind; go on when the session is writable") }
+    if isFull {
+      throw EngineError(.unavailable, "the queue is full: a host is behind; go on when the session is writable")
+    }
   }
 
-  private func post(_ payload: RawSpan, _ share: Group.Share, _ id: MessageID, from local: LocalEndpoint, receipt: Bool) {
+  private func post(_ payload: RawSpan, _ share: Group.Share, _ id: MessageID, from local: LocalEndpoint, receipt: Bool)
+  {
     let presence = share.presence
     guard let bond = presence.host.bond else { return }
     let strand = strand(of: presence, bond)
@@ -181,11 +185,19 @@ extension Engine {
   private func fling(_ payload: RawSpan, _ share: Group.Share, from local: LocalEndpoint) {
     guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }
     let audience = share.addressing.audience
-    let size = DatagramView.encodedSize(from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
+    let size = DatagramView.encodedSize(
+      from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
     if size <= link.datagramBytesMax {
-      emit(.datagram(link.id, bytes: compose(size) { DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0) }))
+      emit(
+        .datagram(
+          link.id,
+          bytes: compose(size) {
+            DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0)
+          }))
     } else if link.lossySizes.count <= Self.lossyMax {
-      link.lossy.append(size) { DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0) }
+      link.lossy.append(size) {
+        DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0)
+      }
       link.lossySizes.append(size)
       wake(link)
     }

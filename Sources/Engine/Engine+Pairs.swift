@@ -99,7 +99,8 @@ extension Engine {
     let indexes = admitted.compactMap(\.index).sorted().prefix(Limits.audienceIndexesMax)
     let announced = record(presence) {
       Join(
-        record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation, seen: bond.received,
+        record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation,
+        seen: bond.received,
         admits: .only(Array(indexes)), entry: entry(of: local),
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
@@ -160,7 +161,9 @@ extension Engine {
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
     member.entry = join.entry
     group.limitsChanged()
-    if (rank, inviter) > (join.entry.rank, join.entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }
+    if (rank, inviter) > (join.entry.rank, join.entry.inviter) {
+      (member.entry.rank, member.entry.inviter) = (rank, inviter)
+    }
     host.learn(join.entry.addresses)
     member.forgottenAt = nil
     member.strand = join.record.strand

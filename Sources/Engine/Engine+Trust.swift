@@ -247,7 +247,9 @@ extension Engine {
     guard peers.contains(commit.to), host.proved[commit.from] != nil,
       comparisons.values.count(where: { $0.host === host }) < Self.comparisonsMax
     else { return say(CompareEnd(id: commit.id ^ 1, reason: .declined), on: link) }
-    if let own = comparisons.first(where: { $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil }) {
+    if let own = comparisons.first(where: {
+      $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil
+    }) {
       // Both began: the lower peer's counts.
       if own.local < own.remote { return say(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
       finish(own, .duplicate)

@@ -82,15 +82,40 @@ public struct Faults: Hashable, Sendable {
 
   /// What the shrinker tries to do without, by name.
   static let parts: [(name: String, calm: @Sendable (inout Faults) -> Void)] = [
-    ("latency", { $0.latencyMin = 1; $0.latencyMax = 1 }),
+    (
+      "latency",
+      {
+        $0.latencyMin = 1; $0.latencyMax = 1
+      }
+    ),
     ("jitter", { $0.jitter = 0 }),
-    ("bandwidth", { $0.bandwidth = 0; $0.slowLinks = 0 }),
-    ("chunks", { $0.chunkBytesMax = 65_536; $0.socketBytesMax = 65_536 }),
+    (
+      "bandwidth",
+      {
+        $0.bandwidth = 0; $0.slowLinks = 0
+      }
+    ),
+    (
+      "chunks",
+      {
+        $0.chunkBytesMax = 65_536; $0.socketBytesMax = 65_536
+      }
+    ),
     ("dials", { $0.dialFailure = 0 }),
-    ("datagrams", { $0.datagramLoss = 0; $0.datagramTwice = 0; $0.datagramLate = 0 }),
+    (
+      "datagrams",
+      {
+        $0.datagramLoss = 0; $0.datagramTwice = 0; $0.datagramLate = 0
+      }
+    ),
     ("probes", { $0.probeLoss = 0 }),
     ("discovery", { $0.discoveryDelay = 10 }),
-    ("clocks", { $0.skew = 0; $0.drift = 0 }),
+    (
+      "clocks",
+      {
+        $0.skew = 0; $0.drift = 0
+      }
+    ),
     ("disk", { $0.diskDelay = 2 }),
   ]
 }

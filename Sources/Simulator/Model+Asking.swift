@@ -46,7 +46,9 @@ extension Model {
 
   // MARK: Invitations
 
-  func invites(_ id: InvitationID, _ guest: PeerID, from endpoint: EndpointID, by peer: SimPeer, timeout: Int, at host: SimHost) {
+  func invites(
+    _ id: InvitationID, _ guest: PeerID, from endpoint: EndpointID, by peer: SimPeer, timeout: Int, at host: SimHost
+  ) {
     let record = endpoints[endpoint]
     record?.isSeeking = true
     if record?.lockedAt != nil { record?.invitedAfterLock.insert(guest) }
@@ -67,7 +69,9 @@ extension Model {
         endsBy: host.local(now) + .milliseconds(timeout) + Self.slack))
   }
 
-  func invited(_ id: InvitationID, _ from: PeerID, _ to: PeerID, _ context: [UInt8], _ expires: Instant, at host: SimHost) {
+  func invited(
+    _ id: InvitationID, _ from: PeerID, _ to: PeerID, _ context: [UInt8], _ expires: Instant, at host: SimHost
+  ) {
     let word = "\(label(to)) is invited by \(label(from))"
     if let place = peerPlaces[from], isMalicious[peers[place].ref.host] { return }
     guard let number = Self.number(ofContext: context), invitations.indices.contains(number),
@@ -116,7 +120,10 @@ extension Model {
       // Ad hoc mode makes its own, and strangers' are theirs to end.
       overStrangers.insert(key)
       let isOwn = order.contains { $0.ref.host == host.index && $0.wasAdhoc }
-      check(.invitationsEndOnce, isOwn || isMalicious.contains(true) || isUnsettled[host.index] || plan.hosts[host.index].isDurable) {
+      check(
+        .invitationsEndOnce,
+        isOwn || isMalicious.contains(true) || isUnsettled[host.index] || plan.hosts[host.index].isDurable
+      ) {
         "\(host.label) ends an invitation that nobody knows"
       }
     }
@@ -124,7 +131,8 @@ extension Model {
 
   private func joined(_ number: Int) {
     let invitation = invitations[number]
-    guard let accepted = invitation.acceptedWith, let guest = endpoints[accepted], let inviter = endpoints[invitation.endpoint]
+    guard let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
+      let inviter = endpoints[invitation.endpoint]
     else { return }
     if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }
     if !guest.joinedWith.contains(inviter.id) { guest.joinedWith.append(inviter.id) }

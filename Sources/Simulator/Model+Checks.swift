@@ -32,7 +32,9 @@ extension Model {
         isAlive(here, remote, pair)
       }
       if let since = here.tooManySince {
-        check(.neverTooMany, now - since < 10_000_000_000) { "\(here.label) has more members than \(here.settings.peersMax)" }
+        check(.neverTooMany, now - since < 10_000_000_000) {
+          "\(here.label) has more members than \(here.settings.peersMax)"
+        }
       }
     }
   }
@@ -80,7 +82,8 @@ extension Model {
         "\(here.label): \(there.label) is not suspended, and has been silent for \(quiet / 1_000_000) ms"
       }
     }
-    let isQuiet = !wereDisturbed(here.ref.host, there.ref.host, within: 12_000)
+    let isQuiet =
+      !wereDisturbed(here.ref.host, there.ref.host, within: 12_000)
       && there.underway[here.ref.host, default: 0] == 0
     if isQuiet, there.leftAt > pair.since, !there.isSeeking, now - there.leftAt > 8_000_000_000 {
       violate(.leavesAreTold, "\(here.label) has not been told that \(there.label) left")
@@ -114,7 +117,8 @@ extension Model {
   }
 
   private func isStanding(_ record: EndpointRecord) -> Bool {
-    record.isOpen && record.isWatched && !record.isGone && isHostUp[record.ref.host] && voidUntil[record.ref.host] < .max
+    record.isOpen && record.isWatched && !record.isGone && isHostUp[record.ref.host]
+      && voidUntil[record.ref.host] < .max
   }
 
   private func bothSay(_ here: EndpointRecord, _ there: EndpointRecord) {
@@ -141,9 +145,12 @@ extension Model {
         }
       }
       for (place, here) in reached.enumerated() {
-        for there in reached[(place + 1)...] where here.pairs[there.id]?.state != .connected && !mayBeApart(here, there) {
-          violate(.everybodyMeets, "\(here.label) and \(there.label) are in one session and not connected: "
-            + "\(here.pairs[there.id].map { "\($0.state)" } ?? "never met")")
+        for there in reached[(place + 1)...] where here.pairs[there.id]?.state != .connected && !mayBeApart(here, there)
+        {
+          violate(
+            .everybodyMeets,
+            "\(here.label) and \(there.label) are in one session and not connected: "
+              + "\(here.pairs[there.id].map { "\($0.state)" } ?? "never met")")
         }
       }
     }
@@ -161,7 +168,9 @@ extension Model {
     }
     for (here, there) in [(a, b), (b, a)] {
       if here.everRefused.contains(there.id) || here.everBlocked.contains(there.peer) || here.everLocked { return true }
-      if here.pairOrder.filter({ here.pairs[$0]?.state == .connected }).count + 1 >= Int(here.settings.peersMax) { return true }
+      if here.pairOrder.filter({ here.pairs[$0]?.state == .connected }).count + 1 >= Int(here.settings.peersMax) {
+        return true
+      }
       if case .ask = here.settings.trust, here.decided[there.id] != true { return true }
       if here.settings.rejoinMax < .seconds(300), here.pairs[there.id]?.wasConnected ?? false { return true }
     }
@@ -170,7 +179,9 @@ extension Model {
 
   private func checkFates() {
     for (number, message) in messages.enumerated() where message.sending.mode == .reliable && !message.isForgotten {
-      guard let sender = endpoints[message.from], isStanding(sender), !isVoid(message, at: message.host) else { continue }
+      guard let sender = endpoints[message.from], isStanding(sender), !isVoid(message, at: message.host) else {
+        continue
+      }
       for (place, recipient) in message.to.enumerated() {
         guard let there = endpoints[recipient], !isVoid(message, at: there.ref.host) else { continue }
         let isKnown = message.fates[place] != nil

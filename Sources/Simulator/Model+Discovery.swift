@@ -37,12 +37,16 @@ extension Model {
 
   func updated(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
     guard let place = browsing(by, type, at: host) else { return }
-    check(.foundThenLost, browsing[place].found.contains(peer)) { "\(label(by)) is told more of \(label(peer)), which it never found" }
+    check(.foundThenLost, browsing[place].found.contains(peer)) {
+      "\(label(by)) is told more of \(label(peer)), which it never found"
+    }
   }
 
   func lost(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
     guard let place = browsing(by, type, at: host) else { return }
-    check(.foundThenLost, browsing[place].found.contains(peer)) { "\(label(by)) lost \(label(peer)), which it never found" }
+    check(.foundThenLost, browsing[place].found.contains(peer)) {
+      "\(label(by)) lost \(label(peer)), which it never found"
+    }
     browsing[place].found.removeAll { $0 == peer }
   }
 
@@ -55,11 +59,13 @@ extension Model {
       guard let type = World.types.firstIndex(of: one.type), !isUnsettled[one.host] else { continue }
       for peer in peers where peer.id != one.peer && !isMalicious[peer.ref.host] && !isUnsettled[peer.ref.host] {
         guard plan.hosts[peer.ref.host].peers.count <= 64 || peer.ref.peer % 500 == 0 else { continue }
-        let isThere = peer.isThere && isHostUp[peer.ref.host]
+        let isThere =
+          peer.isThere && isHostUp[peer.ref.host]
           && (peer.advertised[type] != nil || peer.endpoints.contains { endpoints[$0]?.adhoc == type })
         let isFound = one.found.contains(peer.id)
         check(.foundIsThere, isThere == isFound) {
-          isFound ? "\(label(one.peer)) still sees \(peer.ref), which advertises no more"
+          isFound
+            ? "\(label(one.peer)) still sees \(peer.ref), which advertises no more"
             : "\(label(one.peer)) does not find \(peer.ref), which advertises"
         }
       }

@@ -71,7 +71,8 @@ extension Model {
     guard let sender = endpoints[from] else { return }
     let watched = to.filter { endpoints[$0]?.isWatched ?? false }
     let message = SentMessage(
-      from: from, host: host.index, run: host.run, sending: sending, to: watched, bytes: max(16, sending.bytes), at: now)
+      from: from, host: host.index, run: host.run, sending: sending, to: watched, bytes: max(16, sending.bytes), at: now
+    )
     if sending.mode == .reliable {
       for recipient in watched {
         guard let there = endpoints[recipient]?.ref.host else { continue }
@@ -128,7 +129,8 @@ extension Model {
   }
 
   private func receive(
-    _ message: SentMessage, _ number: Int, _ place: Int, _ here: EndpointRecord, _ sender: EndpointRecord, _ host: SimHost
+    _ message: SentMessage, _ number: Int, _ place: Int, _ here: EndpointRecord, _ sender: EndpointRecord,
+    _ host: SimHost
   ) {
     let pair = here.pair(sender.id)
     check(.connectedBeforeMessages, pair.state == .connected) {
@@ -185,10 +187,14 @@ extension Model {
       }
       let sayings = "\(label(from)) is told that #\(number) for \(label(recipient)) is \(fate)"
       // A durable host that crashed may have forgotten that it told.
-      check(.fatesAreTrue, message.fates[place] == nil || message.fateRuns[place] != host.run) { sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")" }
+      check(.fatesAreTrue, message.fates[place] == nil || message.fateRuns[place] != host.run) {
+        sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")"
+      }
       switch fate {
       case .undelivered:
-        check(.fatesAreTrue, message.receivedIn[place] == 0 || isVoid(message, at: message.host)) { sayings + ", and it was received" }
+        check(.fatesAreTrue, message.receivedIn[place] == 0 || isVoid(message, at: message.host)) {
+          sayings + ", and it was received"
+        }
       case .delivered:
         check(.fatesAreTrue, message.sending.receipt) { sayings + ", and no receipt was asked for" }
         let isPromised = message.receivedIn[place] != 0 || plan.hosts[endpoints[recipient]?.ref.host ?? 0].isDurable

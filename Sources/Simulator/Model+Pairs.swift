@@ -72,7 +72,8 @@ extension Model {
   /// Whether an endpoint's program banned or blocks a peer.
   func refuses(_ peer: PeerID, at id: EndpointID) -> Bool {
     guard let record = endpoints[id] else { return false }
-    return record.blocked.contains(peer) || record.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
+    return record.blocked.contains(peer)
+      || record.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
   }
 
   func mayMeet(_ a: EndpointRecord, _ b: EndpointRecord) {
@@ -80,7 +81,9 @@ extension Model {
     let (kept, gone) = (a.group, b.group)
     for record in order {
       if record.group == gone { record.group = kept }
-      for place in record.groupsBefore.indices where record.groupsBefore[place] == gone { record.groupsBefore[place] = kept }
+      for place in record.groupsBefore.indices where record.groupsBefore[place] == gone {
+        record.groupsBefore[place] = kept
+      }
     }
   }
 
@@ -164,7 +167,9 @@ extension Model {
     }
     let there = endpoints[view.endpoint]
     if isMalicious[carrier] { return nil }
-    check(.onlyTheReal, there?.peer == view.peer) { "\(here.label) is told of an endpoint that \(peers[place].ref) does not have" }
+    check(.onlyTheReal, there?.peer == view.peer) {
+      "\(here.label) is told of an endpoint that \(peers[place].ref) does not have"
+    }
     return there
   }
 
@@ -179,8 +184,12 @@ extension Model {
     check(.onlyTheInvited, couldMeet(here, there)) { "\(pairing) connect, and no invitations join them" }
     refuses(here, there, sinceAtLeast: 0)
     // What the other side decided needs time to get here.
-    if !wereDisturbed(here.ref.host, there.ref.host, within: 10_000) { refuses(there, here, sinceAtLeast: 5_000_000_000) }
-    if let lockedAt = here.lockedAt, !pair.wasConnected, pair.since > lockedAt, !here.invitedAfterLock.contains(there.peer) {
+    if !wereDisturbed(here.ref.host, there.ref.host, within: 10_000) {
+      refuses(there, here, sinceAtLeast: 5_000_000_000)
+    }
+    if let lockedAt = here.lockedAt, !pair.wasConnected, pair.since > lockedAt,
+      !here.invitedAfterLock.contains(there.peer)
+    {
       violate(.refusedStaysRefused, "\(here.label) is locked and connects with \(there.label)")
     }
     for (asking, asked) in [(here, there), (there, here)] {
@@ -193,7 +202,10 @@ extension Model {
 
   private func refuses(_ here: EndpointRecord, _ there: EndpointRecord, sinceAtLeast: Int64) {
     if let removal = here.removed[there.id], now - removal.at >= sinceAtLeast {
-      violate(.refusedStaysRefused, "\(here.label) and \(there.label) connect after \(here.label) \(removal.isBan ? "banned" : "removed") the other")
+      violate(
+        .refusedStaysRefused,
+        "\(here.label) and \(there.label) connect after \(here.label) \(removal.isBan ? "banned" : "removed") the other"
+      )
     }
     if sinceAtLeast == 0, here.blocked.contains(there.peer) {
       violate(.refusedStaysRefused, "\(here.label) blocks \(there.label) and connects with it")

@@ -166,7 +166,9 @@ final class Model {
   func goes(_ peer: SimPeer) {
     for endpoint in peer.endpoints { closes(endpoint) }
     browsing.removeAll { $0.peer == peer.id }
-    for number in invitations.indices where invitations[number].inviter == peer.ref { invitations[number].isExcused = true }
+    for number in invitations.indices where invitations[number].inviter == peer.ref {
+      invitations[number].isExcused = true
+    }
   }
 
   func woke(_ host: SimHost, times: Int) {
@@ -182,7 +184,9 @@ final class Model {
 
   // MARK: Words
 
-  func label(_ peer: PeerID) -> String { peerPlaces[peer].map { peers[$0].ref.description } ?? "stranger \(peer.text.prefix(6))" }
+  func label(_ peer: PeerID) -> String {
+    peerPlaces[peer].map { peers[$0].ref.description } ?? "stranger \(peer.text.prefix(6))"
+  }
 
   func label(_ endpoint: EndpointID) -> String {
     guard let record = endpoints[endpoint] else { return "stranger's \(endpoint.text.prefix(6))" }
@@ -214,7 +218,8 @@ final class Model {
 
   func describe(message: [UInt8], from: EndpointID, to: Locals, _ mode: Mode) -> String {
     let number = Self.number(of: message).map { "#\($0)" } ?? "(unreadable)"
-    return "\(words(to)): \(mode == .reliable ? "message" : "datagram") \(number) of \(label(from)), \(message.count) bytes"
+    return
+      "\(words(to)): \(mode == .reliable ? "message" : "datagram") \(number) of \(label(from)), \(message.count) bytes"
   }
 
   private func words(_ locals: Locals) -> String {

@@ -93,7 +93,9 @@ extension Planner {
         let type = random.below(3)
         let time = moment(0, 20_000)
         at(time, .advertise(ref, type: type, info: random.below(3)))
-        at(moment(time), random.flip() ? .stopAdvertising(ref, type: type) : .advertise(ref, type: type, info: random.below(3)))
+        at(
+          moment(time),
+          random.flip() ? .stopAdvertising(ref, type: type) : .advertise(ref, type: type, info: random.below(3)))
         let other = random.below(3)
         let begin = moment(0, 20_000)
         at(begin, .browse(ref, type: other))
@@ -142,14 +144,19 @@ extension Planner {
     let split = 2 + random.below(all.count - 3)
     for (start, end) in [(0, split), (split, all.count)] {
       for place in (start + 1)..<end where start + 1 < end {
-        at(3_000 + place * 300, .invite(all[start + random.below(place - start)], end: 0, all[place], type: 0, timeout: 15_000))
+        at(
+          3_000 + place * 300,
+          .invite(all[start + random.below(place - start)], end: 0, all[place], type: 0, timeout: 15_000))
       }
     }
     for _ in 0..<(1 + random.below(2)) {
       let a = all[random.below(split)]
       let b = all[split + random.below(all.count - split)]
       let time = moment(10_000, 20_000)
-      at(time, random.flip() ? .invite(a, end: 0, b, type: 0, timeout: 10_000) : .invite(b, end: 0, a, type: 0, timeout: 10_000))
+      at(
+        time,
+        random.flip()
+          ? .invite(a, end: 0, b, type: 0, timeout: 10_000) : .invite(b, end: 0, a, type: 0, timeout: 10_000))
       if random.flip() { at(time + random.below(30), .invite(b, end: 0, a, type: 0, timeout: 10_000)) }
     }
     everybodyTalks(count: 20, Self.chat)
@@ -164,7 +171,9 @@ extension Planner {
       let ref = random.pick(refs)
       at(
         moment(3_000, 25_000),
-        .invite(ref, end: random.below(plan.hosts[ref.host].peers[ref.peer].endpoints.count), another(than: ref), type: 0, timeout: 8_000))
+        .invite(
+          ref, end: random.below(plan.hosts[ref.host].peers[ref.peer].endpoints.count), another(than: ref), type: 0,
+          timeout: 8_000))
     }
     everybodyTalks(count: 40, Self.mixed)
     for _ in 0..<random.below(4) {
@@ -255,8 +264,11 @@ extension Planner {
     let time = 3_000
     for ref in refs.dropFirst() where random.flip() {
       // All at once for the last place.
-      at(time + random.below(100), random.flip()
-        ? .invite(ref, end: 0, refs[0], type: 0, timeout: 8_000) : .invite(refs[0], end: 0, ref, type: 0, timeout: 8_000))
+      at(
+        time + random.below(100),
+        random.flip()
+          ? .invite(ref, end: 0, refs[0], type: 0, timeout: 8_000)
+          : .invite(refs[0], end: 0, ref, type: 0, timeout: 8_000))
     }
     for _ in 0..<10 {
       let ref = random.pick(refs)
@@ -274,7 +286,9 @@ extension Planner {
     everybodyJoins()
     everybodyTalks(count: 60, Self.chat)
     for _ in 0..<random.below(3) {
-      at(moment(8_000), .send(random.pick(refs), end: 0, Sending(bytes: random.pick([60_000, 300_000, 1_048_576]), receipt: true)))
+      at(
+        moment(8_000),
+        .send(random.pick(refs), end: 0, Sending(bytes: random.pick([60_000, 300_000, 1_048_576]), receipt: true)))
     }
     plan.faults.cuts = random.pick([0, 6])
     plan.faults.resets = random.pick([0, 12])
@@ -293,7 +307,9 @@ extension Planner {
     everybodyShows()
     everybodyJoins()
     everybodyTalks(count: 30) { random in
-      Sending(count: random.pick([10, 100]), bytes: random.pick([100, 1_000, 4_000]), recipients: random.pick([0, 1]), receipt: random.flip())
+      Sending(
+        count: random.pick([10, 100]), bytes: random.pick([100, 1_000, 4_000]), recipients: random.pick([0, 1]),
+        receipt: random.flip())
     }
     plan.faults.cuts = 4
     plan.faults.deafness = random.pick([0, 4])
@@ -375,7 +391,9 @@ extension Planner {
     plan.faults.socketBytesMax = random.pick([4_096, 16_384])
     everybodyShows()
     everybodyJoins(gap: 1_500)
-    everybodyTalks(count: 30) { random in Sending(count: random.pick([1, 10]), bytes: random.pick([100, 1_000, 4_000]), receipt: random.flip()) }
+    everybodyTalks(count: 30) { random in
+      Sending(count: random.pick([1, 10]), bytes: random.pick([100, 1_000, 4_000]), receipt: random.flip())
+    }
     plan.settling = 75_000
   }
 
@@ -440,7 +458,9 @@ extension Planner {
     at(1_000, .advertise(PeerRef(host: evil), type: 0, info: 0))
     everybodyTalks(count: 30, Self.mixed)
     // Some honest peers take it for one of theirs.
-    for _ in 0..<3 { at(moment(5_000, 25_000), .invite(random.pick(refs), end: 0, PeerRef(host: evil), type: 0, timeout: 5_000)) }
+    for _ in 0..<3 {
+      at(moment(5_000, 25_000), .invite(random.pick(refs), end: 0, PeerRef(host: evil), type: 0, timeout: 5_000))
+    }
     plan.faults.resets = random.pick([0, 3])
     incidents()
   }

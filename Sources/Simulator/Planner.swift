@@ -30,7 +30,9 @@ struct Planner {
     }
   }
 
-  mutating func add(hosts: Int, peers: Int = 1, ends: Int = 1, _ change: (inout HostPlan, inout Random) -> Void = { _, _ in }) {
+  mutating func add(
+    hosts: Int, peers: Int = 1, ends: Int = 1, _ change: (inout HostPlan, inout Random) -> Void = { _, _ in }
+  ) {
     for _ in 0..<hosts {
       var host = HostPlan()
       for _ in 0..<peers {
@@ -46,7 +48,9 @@ struct Planner {
 
   mutating func at(_ milliseconds: Int, _ act: Act) { plan.steps.append(Step(at: milliseconds, act: act)) }
 
-  mutating func moment(_ from: Int = 0, _ to: Int? = nil) -> Int { random.within(from...max(from, to ?? plan.active - 1)) }
+  mutating func moment(_ from: Int = 0, _ to: Int? = nil) -> Int {
+    random.within(from...max(from, to ?? plan.active - 1))
+  }
 
   mutating func another(than ref: PeerRef) -> PeerRef {
     let others = refs.filter { $0 != ref }
@@ -76,7 +80,9 @@ struct Planner {
   mutating func everybodyTalks(from: Int = 4_000, count: Int, _ shape: (inout Random) -> Sending) {
     for _ in 0..<count {
       let ref = random.pick(refs)
-      at(moment(from), .send(ref, end: random.below(plan.hosts[ref.host].peers[ref.peer].endpoints.count), shape(&random)))
+      at(
+        moment(from),
+        .send(ref, end: random.below(plan.hosts[ref.host].peers[ref.peer].endpoints.count), shape(&random)))
     }
   }
 
@@ -105,7 +111,10 @@ struct Planner {
     for _ in 0..<times(faults.cuts) {
       let (a, b) = two()
       let long = random.chance(perMille: 300)
-      at(moment(from), .cut(a, b, milliseconds: long ? faults.cutLong : faults.cutShort, random.pick([.both, .first, .second, .neither])))
+      at(
+        moment(from),
+        .cut(
+          a, b, milliseconds: long ? faults.cutLong : faults.cutShort, random.pick([.both, .first, .second, .neither])))
     }
     for _ in 0..<times(faults.deafness) {
       let (a, b) = two()

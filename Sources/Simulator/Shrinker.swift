@@ -14,7 +14,8 @@ public struct Shrinker {
     public var calmed: [String]
   }
 
-  public init(_ plan: Plan, rule: Rule, runsMax: Int = 300, runs: @escaping (Plan) -> Outcome = { Simulation.run($0) }) {
+  public init(_ plan: Plan, rule: Rule, runsMax: Int = 300, runs: @escaping (Plan) -> Outcome = { Simulation.run($0) })
+  {
     best = plan
     self.rule = rule
     runsLeft = runsMax

@@ -13,7 +13,8 @@ struct Transcript {
     guard isRecording else { return }
     let milliseconds = time / 1_000_000
     let fraction = String(1_000 + milliseconds % 1_000).dropFirst()
-    let seconds = String(repeating: " ", count: max(0, 4 - String(milliseconds / 1_000).count)) + "\(milliseconds / 1_000)"
+    let seconds =
+      String(repeating: " ", count: max(0, 4 - String(milliseconds / 1_000).count)) + "\(milliseconds / 1_000)"
     let who = host.map { "h\($0)" } ?? "--"
     let column = who + String(repeating: " ", count: max(0, 4 - who.count))
     lines.append("\(seconds).\(fraction)  \(column) \(text())")

@@ -34,7 +34,8 @@ extension World {
       }
     }
     for type in peer.advertised.keys.sorted() {
-      try? engine.startAdvertising(peer.id, Self.types[type], info: Self.info(peer.advertised[type] ?? 0), at: host.local(now))
+      try? engine.startAdvertising(
+        peer.id, Self.types[type], info: Self.info(peer.advertised[type] ?? 0), at: host.local(now))
     }
     for type in peer.browsed.sorted() {
       model.browses(peer, type, true)
@@ -153,7 +154,9 @@ extension World {
       }
     case .remove(let ref, let end, let target, let ban):
       acting(ref, end) { host, engine, peer, endpoint in
-        guard let member = model.members(of: endpoint).first(where: { model.endpoints[$0]?.ref == target }) else { return }
+        guard let member = model.members(of: endpoint).first(where: { model.endpoints[$0]?.ref == target }) else {
+          return
+        }
         say(host, "\(ref) \(ban ? "bans" : "removes") \(target)")
         model.removes(member, from: endpoint, ban: ban)
         try? engine.remove(member, from: endpoint, ban: ban, at: host.local(now))
@@ -188,13 +191,15 @@ extension World {
   }
 
   func invite(
-    _ guest: PeerID, _ type: Int, _ timeout: Int, _ peer: SimPeer, _ endpoint: EndpointID, _ host: SimHost, _ engine: Engine
+    _ guest: PeerID, _ type: Int, _ timeout: Int, _ peer: SimPeer, _ endpoint: EndpointID, _ host: SimHost,
+    _ engine: Engine
   ) {
     let number = model.invitations.count
     let duration = Duration.milliseconds(timeout)
     do {
       let id = try engine.invite(
-        guest, as: Self.types[type], to: endpoint, context: Model.context(number), timeout: duration, at: host.local(now))
+        guest, as: Self.types[type], to: endpoint, context: Model.context(number), timeout: duration,
+        at: host.local(now))
       say(host, "\(peer.ref) invites \(model.label(guest))")
       peer.made.append(id)
       model.invites(id, guest, from: endpoint, by: peer, timeout: timeout <= 0 ? 30_000 : timeout, at: host)
@@ -233,7 +238,6 @@ extension World {
       settle(host)
     }
   }
-
 
   // MARK: The world's own steps
 

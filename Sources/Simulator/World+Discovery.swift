@@ -49,7 +49,8 @@ extension World {
     if publisher.isUp || publisher.isMalicious {
       guard viewer.index == publisher.index || downUntil[place] <= now, hiddenUntil[place] <= now else { return }
     }
-    let wanted = publisher.isUp || publisher.isMalicious
+    let wanted =
+      publisher.isUp || publisher.isMalicious
       ? publisher.published.filter { viewer.looksFor.contains($0.type) } : []
     let run = viewer.run
     for seen in viewer.sightings[publisher.index]

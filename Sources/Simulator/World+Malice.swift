@@ -67,7 +67,8 @@ final class Intruder {
 extension World {
   func startMalice(_ host: SimHost) {
     guard let malice = host.plan.malice else { return }
-    host.intruder = Intruder(host: host, malice: malice, random: Random(seed: plan.seed, stream: UInt64(500_000 + host.index)))
+    host.intruder = Intruder(
+      host: host, malice: malice, random: Random(seed: plan.seed, stream: UInt64(500_000 + host.index)))
     for peer in host.peers { publish(host, peer.id, Self.types[0], peer.name, .empty) }
     events.push(.malice(host: host.index), at: now + 2_000_000_000)
   }
@@ -135,7 +136,8 @@ extension World {
     guard let target = line.target else { return }
     say(
       Join(
-        record: intruder.head(line), index: 1, target: target.endpoint, targetIncarnation: target.incarnation, seen: 0, admits: .all,
+        record: intruder.head(line), index: 1, target: target.endpoint, targetIncarnation: target.incarnation, seen: 0,
+        admits: .all,
         entry: intruder.entry(line.endpoint, key: intruder.peer.key, host: intruder.host.id),
         carrier: intruder.carrier(intruder.peer.key, signedBy: intruder.peer.key), tickets: []),
       line)
@@ -192,7 +194,8 @@ extension World {
     send(.end, line.link, line.side, at: now + line.link.latency + 100_000_000)
   }
 
-  private func invite(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line, key: PublicKey, signer: PublicKey) {
+  private func invite(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line, key: PublicKey, signer: PublicKey)
+  {
     line.invitation += 1
     say(
       Invite(
@@ -287,7 +290,10 @@ extension World {
       line.sequence = wild == .max ? wild - 1 : wild
       say(Leave(record: intruder.head(line), index: UInt32(truncatingIfNeeded: wild), reason: .left, seen: wild), line)
     case 3:
-      say(Verdict(record: intruder.head(line), about: UInt32(intruder.random.below(4)), by: .all, reason: .none, seen: wild), line)
+      say(
+        Verdict(
+          record: intruder.head(line), about: UInt32(intruder.random.below(4)), by: .all, reason: .none, seen: wild),
+        line)
     default: say(RosterDigest(strand: 1, count: .max, sum: wild), line)
     }
   }

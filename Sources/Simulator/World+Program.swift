@@ -43,7 +43,9 @@ extension World {
     switch reaction {
     case .accept(let id, let ref):
       let peer = host.peers[ref.peer]
-      guard peer.isThere, let endpoint = peer.endpoints.first(where: { model.endpoints[$0]?.isOpen ?? false }) else { return }
+      guard peer.isThere, let endpoint = peer.endpoints.first(where: { model.endpoints[$0]?.isOpen ?? false }) else {
+        return
+      }
       guard model.isPending(id, at: host) else { return }
       // Told before the call: what follows from it may be put out at once.
       model.accepts(id, with: endpoint, at: host)

@@ -79,7 +79,8 @@ extension World {
   }
 
   func connect(_ from: Int, _ to: Int, _ dial: DialID?) {
-    let latency = Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
+    let latency =
+      Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
     let bandwidth = wires.chance(perMille: faults.slowLinks) ? faults.slowBandwidth : faults.bandwidth
     let link = Link(
       index: links.count, exporter: Digest(Bytes32(wires.next(), wires.next(), wires.next(), wires.next())),
@@ -101,7 +102,9 @@ extension World {
     guard host.run == end.run, host.isUp || host.isMalicious, !end.hasEnded else { return }
     guard isUp(from: other.host, to: end.host) else {
       // The last flight of the handshake is lost: this side gives up.
-      if let dial { events.push(.dialFailed(host: end.host, run: end.run, dial), at: now + Int64(faults.dialTimeout) * 1_000_000) }
+      if let dial {
+        events.push(.dialFailed(host: end.host, run: end.run, dial), at: now + Int64(faults.dialTimeout) * 1_000_000)
+      }
       return
     }
     if dial == nil, other.hasEnded || link.ends[1 - side].isClosing && !other.isOpen { return }
@@ -121,7 +124,9 @@ extension World {
     let index = Int(id.rawValue) - 1
     guard links.indices.contains(index) else { return nil }
     let link = links[index]
-    for side in 0...1 where link.ends[side].host == host.index && link.ends[side].run == host.run { return (link, side) }
+    for side in 0...1 where link.ends[side].host == host.index && link.ends[side].run == host.run {
+      return (link, side)
+    }
     return nil
   }
 
@@ -145,7 +150,9 @@ extension World {
         break
       }
       let bytes = Array(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-      if link.ends[side].blame != nil, let bye = Self.byes(in: bytes).last { link.ends[side].blame = "(\(bye.reason)): \(bye.detail)" }
+      if link.ends[side].blame != nil, let bye = Self.byes(in: bytes).last {
+        link.ends[side].blame = "(\(bye.reason)): \(bye.detail)"
+      }
       transmit(bytes, link, side)
     }
     guard link.ends[side].isClosing else { return }

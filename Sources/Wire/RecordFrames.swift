@@ -42,7 +42,8 @@ public struct Join: Frame {
 
   @inlinable
   public init(
-    record: RecordHead, index: UInt32, target: EndpointID, targetIncarnation: EndpointIncarnation, seen: UInt64, admits: Audience, entry: Entry,
+    record: RecordHead, index: UInt32, target: EndpointID, targetIncarnation: EndpointIncarnation, seen: UInt64,
+    admits: Audience, entry: Entry,
     carrier: Carrier, tickets: [Introduction]
   ) {
     self.record = record

@@ -31,6 +31,7 @@ struct Canaries {
   private func line(_ canary: Canary, _ caught: Canary.Catch?) -> String {
     let name = Simulate.padded(canary.name, 24)
     guard let caught else { return name + "NOT CAUGHT in \(seedsMax) seeds" }
-    return name + Simulate.padded(caught.violation.rule.rawValue, 28) + "seed \(caught.seed) of \(caught.scenario.rawValue)"
+    return name + Simulate.padded(caught.violation.rule.rawValue, 28)
+      + "seed \(caught.seed) of \(caught.scenario.rawValue)"
   }
 }

@@ -29,12 +29,16 @@ struct Options {
     var seeds: UInt64?
     var rest = Array(arguments)
     func value(_ option: String, _ what: String) throws(Mistake) -> String {
-      guard !rest.isEmpty, !rest[0].hasPrefix("--") else { throw Mistake(sentence: "\(option) needs \(what) after it.") }
+      guard !rest.isEmpty, !rest[0].hasPrefix("--") else {
+        throw Mistake(sentence: "\(option) needs \(what) after it.")
+      }
       return rest.removeFirst()
     }
     func number(_ option: String) throws(Mistake) -> UInt64 {
       let text = try value(option, "a number")
-      guard let number = UInt64(text) else { throw Mistake(sentence: "\(option) needs a whole number, and '\(text)' is none.") }
+      guard let number = UInt64(text) else {
+        throw Mistake(sentence: "\(option) needs a whole number, and '\(text)' is none.")
+      }
       return number
     }
     while !rest.isEmpty {
@@ -63,7 +67,9 @@ struct Options {
       }
     }
     if tasks.contains(.help) { tasks = [.help] }
-    guard tasks.count <= 1 else { throw Mistake(sentence: "Only one of --seed, --canary, --demo and --scenarios at a time.") }
+    guard tasks.count <= 1 else {
+      throw Mistake(sentence: "Only one of --seed, --canary, --demo and --scenarios at a time.")
+    }
     switch tasks.first {
     case .canary:
       task = .canary

@@ -45,7 +45,8 @@ enum Simulate {
       print("seed \(outcome.seed), scenario \(outcome.scenario.rawValue), commit \(commit()): \(violation)")
       print("replay: simulate --scenario \(outcome.scenario.rawValue) --seed \(outcome.seed)")
     } else {
-      print("seed \(outcome.seed), scenario \(outcome.scenario.rawValue), commit \(commit()): every rule holds (\(hash))")
+      print(
+        "seed \(outcome.seed), scenario \(outcome.scenario.rawValue), commit \(commit()): every rule holds (\(hash))")
     }
   }
 

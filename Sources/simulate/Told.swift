@@ -27,7 +27,8 @@ struct Told: Sendable {
 
   var line: String {
     let numbers = [
-      tally.milliseconds, tally.frames, tally.bytes, tally.outputs, tally.messages, tally.batches, tally.faults, tally.links,
+      tally.milliseconds, tally.frames, tally.bytes, tally.outputs, tally.messages, tally.batches, tally.faults,
+      tally.links,
     ]
     let words = ["end", "\(seed)", scenario, numbers.map(String.init).joined(separator: " "), rule ?? "-", detail]
     return words.joined(separator: "\t")

@@ -71,7 +71,9 @@ import Wire
     stage.expectAllConnected([a, b])
   }
 
-  @Test("P-SES-7 Eight peers that start together: 28 pairs, each connected once and none told otherwise", arguments: [0, 40])
+  @Test(
+    "P-SES-7 Eight peers that start together: 28 pairs, each connected once and none told otherwise",
+    arguments: [0, 40])
   func eight(milliseconds: Int) throws {
     stage.latency = .milliseconds(milliseconds)
     let seats = try ["a", "b", "c", "d", "e", "f", "g", "h"].map { try stage.silentSeat($0) }

@@ -21,7 +21,10 @@ import Wire
     try stage.connect(seats[1], d)
     stage.run(.seconds(10))
     for seat in seats {
-      #expect(seat.take().filter { $0.contains("D") } == ["\(seat.name.uppercased()): D connecting", "\(seat.name.uppercased()): D connected"])
+      #expect(
+        seat.take().filter { $0.contains("D") } == [
+          "\(seat.name.uppercased()): D connecting", "\(seat.name.uppercased()): D connected",
+        ])
     }
     let told = d.take()
     for name in ["A", "B", "C"] {

@@ -201,7 +201,9 @@ import Wire
     #expect(!a.take().isEmpty)
   }
 
-  @Test("A security identity that no frame can carry is refused", arguments: [[], [9, 1], [1, 5_000], [4, 4_000]] as [[Int]])
+  @Test(
+    "A security identity that no frame can carry is refused",
+    arguments: [[], [9, 1], [1, 5_000], [4, 4_000]] as [[Int]])
   func wrongIdentity(shape: [Int]) throws {
     let a = try stage.silentSeat("a")
     let chain = shape.isEmpty ? [] : [[UInt8]](repeating: [UInt8](repeating: 1, count: shape[1]), count: shape[0])

@@ -36,7 +36,9 @@ struct Ledger {
     case .suspended(let member, let isSuspended, let locals):
       for local in locals.all {
         let pair = Pair(local: local, member: member.endpoint)
-        if states[pair] != .connected { report("\(host) told suspended \(isSuspended) of a pair that is not connected") }
+        if states[pair] != .connected {
+          report("\(host) told suspended \(isSuspended) of a pair that is not connected")
+        }
         if suspended.contains(pair) == isSuspended { report("\(host) told suspended \(isSuspended) twice") }
         if isSuspended { suspended.insert(pair) } else { suspended.remove(pair) }
       }

@@ -46,7 +46,9 @@ import Wire
     #expect(seats.map(\.connected) == ["B", "A", "D", "C"])
   }
 
-  @Test("A race for the last place is settled the same everywhere, and who lost it is told full", arguments: [0, 1, 5, 20, 50])
+  @Test(
+    "A race for the last place is settled the same everywhere, and who lost it is told full",
+    arguments: [0, 1, 5, 20, 50])
   func race(milliseconds: Int) throws {
     let seats = try stage.gather("a", "b", session: room(for: 3))
     let rivals = try ["c", "d"].map { try stage.seat($0, room(for: 3)) }

@@ -21,7 +21,8 @@ import Wire
     #expect(alone?.code == .notConnected)
   }
 
-  @Test("P-MSG-2 One send is one receive, byte for byte, of every size", arguments: [0, 1, 999, 1_000, 70_000, 1_048_576])
+  @Test(
+    "P-MSG-2 One send is one receive, byte for byte, of every size", arguments: [0, 1, 999, 1_000, 70_000, 1_048_576])
   func boundaries(size: Int) throws {
     let seats = try stage.gather("a", "b")
     let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }

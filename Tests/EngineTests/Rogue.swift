@@ -118,7 +118,8 @@ final class Rogue {
   func join(_ seat: Seat, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
     Join(
       record: head(), index: index, target: seat.endpoint,
-      targetIncarnation: EndpointIncarnation(host: Incarnation(1), count: 0), seen: 0, admits: .all, entry: entry ?? self.entry(),
+      targetIncarnation: EndpointIncarnation(host: Incarnation(1), count: 0), seen: 0, admits: .all,
+      entry: entry ?? self.entry(),
       carrier: carrier, tickets: tickets)
   }
 

@@ -60,7 +60,9 @@ import Wire
     case 0: rogue.say(Leave(record: rogue.head(), index: 1, reason: .left, seen: 0))
     case 1: rogue.say(Verdict(record: rogue.head(), about: 1, by: .all, reason: .none, seen: 0))
     case 3: rogue.say(RosterDigest(strand: 1, count: 1, sum: 1))
-    default: rogue.say(Gone(
+    default:
+      rogue.say(
+        Gone(
           record: rogue.head(), endpoint: seat.endpoint,
           incarnation: EndpointIncarnation(host: Incarnation(1), count: 0)))
     }
@@ -178,7 +180,9 @@ import Wire
     let friend = Rogue("friend", to: seat.host, on: stage)
     try rogue.enter(with: seat)
     stage.clear()
-    rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: friend, by: rogue, key: friend.peerKey)))
+    rogue.say(
+      Introduce(
+        record: rogue.head(), spread: true, introduction: introduction(of: friend, by: rogue, key: friend.peerKey)))
     #expect(rogue.isClosed)
     #expect(!seat.take().contains { $0.contains("FRIEND") })
   }
@@ -192,7 +196,9 @@ import Wire
     try rogue.enter(with: seat)
     stage.clear()
     rogue.say(
-      Introduce(record: rogue.head(), spread: true, introduction: introduction(of: friend, by: stranger, key: stranger.peerKey)))
+      Introduce(
+        record: rogue.head(), spread: true, introduction: introduction(of: friend, by: stranger, key: stranger.peerKey))
+    )
     #expect(seat.take() == [])
   }
 
@@ -206,7 +212,10 @@ import Wire
     rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction))
     friend.attach()
     let join = friend.join(seat)
-    friend.say(join, Verdict(record: friend.head(), about: try #require(rogue.last(Join.self)?.index), by: .all, reason: .none, seen: 1))
+    friend.say(
+      join,
+      Verdict(
+        record: friend.head(), about: try #require(rogue.last(Join.self)?.index), by: .all, reason: .none, seen: 1))
     #expect(seat.connected == "FRIEND R")
     friend.say(Leave(record: friend.head(), index: 1, reason: .left, seen: 1))
     #expect(seat.connected == "R")

@@ -90,7 +90,8 @@ extension Stage {
 
   /// A peer that neither advertises nor browses yet.
   func silentSeat(
-    _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(), _ settings: Settings = Settings()
+    _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(),
+    _ settings: Settings = Settings()
   ) throws -> Seat {
     let host = try host ?? self.host(name, settings)
     let peer = host.engine.addPeer(crypto.key(named: "peer " + name), name: try DisplayName(name), at: now)
@@ -99,7 +100,9 @@ extension Stage {
   }
 
   /// Another session of a peer.
-  func seat(_ name: String, of peer: PeerID, on host: Host, _ session: SessionSettings = SessionSettings()) throws -> Seat {
+  func seat(_ name: String, of peer: PeerID, on host: Host, _ session: SessionSettings = SessionSettings()) throws
+    -> Seat
+  {
     let endpoint = try host.engine.openSession(peer, session, at: now)
     call(endpoint, name)
     host.endpoints.append(endpoint)
@@ -108,7 +111,8 @@ extension Stage {
 
   /// A peer that advertises and browses.
   func seat(
-    _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(), _ settings: Settings = Settings()
+    _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(),
+    _ settings: Settings = Settings()
   ) throws -> Seat {
     let seat = try silentSeat(name, on: host, session, settings)
     try seat.advertise()

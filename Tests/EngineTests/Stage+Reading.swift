@@ -34,7 +34,8 @@ extension Stage {
     case .comparison(_, let local, let remote, let code): "\(name(local)) and \(name(remote)) compare \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
-    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend, .datagram, .close, .persist:
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend,
+      .datagram, .close, .persist:
       nil
     }
   }

@@ -109,7 +109,9 @@ final class Stage {
   }
 
   private var nextDeadline: Instant? {
-    let arrivals = pipes.flatMap { pipe in [0, 1].compactMap { canDeliver(pipe, from: $0) ? pipe.flights[$0].first?.due : nil } }
+    let arrivals = pipes.flatMap { pipe in
+      [0, 1].compactMap { canDeliver(pipe, from: $0) ? pipe.flights[$0].first?.due : nil }
+    }
     return (hosts.compactMap(\.engine.nextDeadline) + arrivals).min()
   }
 
@@ -172,7 +174,8 @@ final class Stage {
 
   private func publish(_ peer: PeerID, _ type: ServiceType, _ name: DisplayName, _ info: DiscoveryInfo, by host: Host) {
     let sighting = Sighting(
-      peer: peer, host: host.engine.hostID, type: type, name: name, info: info, addresses: host.engine.settings.addresses)
+      peer: peer, host: host.engine.hostID, type: type, name: name, info: info,
+      addresses: host.engine.settings.addresses)
     notices.removeAll { $0.says(peer, type, by: host.name) }
     let notice = Notice(host: host, sighting: sighting)
     notices.append(notice)

@@ -27,7 +27,9 @@ final class ToyCrypto: Crypto {
     return Signature(r: mark, s: Bytes32(secret, 0, 0, 0))
   }
 
-  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool { sign(bytes, with: key) == signature }
+  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool {
+    sign(bytes, with: key) == signature
+  }
 
   /// The identity with number n has the leaf certificate `[n]`.
   func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? { hash(bytes + [UInt8(identity.rawValue)]).bytes }

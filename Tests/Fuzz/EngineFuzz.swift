@@ -100,7 +100,11 @@ final class EngineFuzz {
       default:
         guard var value = facts[number].value, !value.isEmpty else { continue }
         let place = (Int(source.u8()) << 8 | Int(source.u8())) % value.count
-        if source.flag { value[place] = source.u8() } else { value.replaceSubrange(place...place, with: source.bytes(max: 10)) }
+        if source.flag {
+          value[place] = source.u8()
+        } else {
+          value.replaceSubrange(place...place, with: source.bytes(max: 10))
+        }
         facts[number].value = value
       }
       if facts.isEmpty { return facts }
@@ -139,7 +143,8 @@ final class EngineFuzz {
       let payload = source.bytes(max: 40)
       let to = source.flag ? Recipients.all : .only([stage.lore.endpoint(&source), stage.lore.endpoint(&source)])
       _ = try? engine.send(
-        payload.span.bytes, from: endpoint, to: to, source.flag ? .reliable : .unreliable, receipt: source.flag, at: now)
+        payload.span.bytes, from: endpoint, to: to, source.flag ? .reliable : .unreliable, receipt: source.flag, at: now
+      )
     case 11: engine.leave(endpoint, at: now)
     case 12: engine.closeSession(endpoint, at: now)
     case 13: if let id = stage.decision(source.u8()) { try? engine.decide(id, source.flag, at: now) }
@@ -206,7 +211,9 @@ struct Source {
   }
 
   mutating func duration() -> Duration {
-    pick([.zero, .seconds(-1), .milliseconds(1), .seconds(5), .seconds(30), .seconds(Int64.max), .nanoseconds(Int64.min)])
+    pick([
+      .zero, .seconds(-1), .milliseconds(1), .seconds(5), .seconds(30), .seconds(Int64.max), .nanoseconds(Int64.min),
+    ])
   }
 }
 

@@ -89,7 +89,10 @@ final class FuzzStage {
     shared = mates[0]
     guarded = mates[2]
     endpoints = [mates[0], mates[1]]
-    let friendly = [try? honest.openSession(friend, SessionSettings(), at: now), try? honest.openSession(friend, SessionSettings(), at: now)]
+    let friendly = [
+      try? honest.openSession(friend, SessionSettings(), at: now),
+      try? honest.openSession(friend, SessionSettings(), at: now),
+    ]
     try? engine.startAdvertising(peers[0], type, info: .empty, at: now)
     try? engine.startBrowsing(peers[0], type, at: now)
     let exporter = crypto.hash(Array("honest link".utf8))
@@ -472,9 +475,13 @@ final class FuzzCrypto: Crypto {
     Signature(r: hash(bytes + key.bytes).raw, s: Bytes32(0, 0, 0, 0))
   }
 
-  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool { sign(bytes, with: key) == signature }
+  func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool {
+    sign(bytes, with: key) == signature
+  }
 
   func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? { hash(bytes).bytes }
 
-  func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool { hash(bytes).bytes == signature }
+  func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool {
+    hash(bytes).bytes == signature
+  }
 }

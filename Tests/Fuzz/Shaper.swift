@@ -40,7 +40,8 @@ enum Shaper {
         reason: reason(&source), seen: source.u64()
       ).encoded()
     case 18, 19:
-      Introduce(record: record(&source, &lore), spread: source.flag, introduction: introduction(&source, lore)).encoded()
+      Introduce(record: record(&source, &lore), spread: source.flag, introduction: introduction(&source, lore))
+        .encoded()
     case 20: gone(&source, &lore).encoded()
     case 21: RosterDigest(strand: strand(&source), count: source.u32(), sum: source.u64()).encoded()
     case 22: framed(FrameType.message.rawValue, messageBody(&source, &lore))
@@ -54,7 +55,9 @@ enum Shaper {
     }
   }
 
-  private static func type(_ source: inout Source) -> ServiceType { Lore.serviceType(source.pick(["chat", "other", "x"])) }
+  private static func type(_ source: inout Source) -> ServiceType {
+    Lore.serviceType(source.pick(["chat", "other", "x"]))
+  }
 
   private static func reason(_ source: inout Source) -> Reason {
     source.flag ? .none : source.pick(Reason.allCases)
@@ -185,7 +188,8 @@ enum Shaper {
     let target = lore.endpoint(&source)
     return Join(
       record: record(&source, &lore), index: lore.index(&source), target: target,
-      targetIncarnation: lore.incarnation(of: target, &source), seen: source.u64(), admits: audience(&source, lore), entry: entry, carrier: carrier(entry.peer, &source, lore),
+      targetIncarnation: lore.incarnation(of: target, &source), seen: source.u64(), admits: audience(&source, lore),
+      entry: entry, carrier: carrier(entry.peer, &source, lore),
       tickets: source.u8() < 180 ? [] : [introduction(&source, lore)])
   }
 

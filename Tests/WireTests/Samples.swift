@@ -174,7 +174,8 @@ extension Sample {
       Hello(
         incarnation: Incarnation(.max), bond: .max, expects: .max, ordinal: .max, features: .max,
         extensions: [Hello.Extension(id: .max, value: [])])),
-    Sample("attach", Attach(bond: 0x0102_0304_0506_0708, expects: 0x1112_1314_1516_1718, received: 128, first: 5, next: 300)),
+    Sample(
+      "attach", Attach(bond: 0x0102_0304_0506_0708, expects: 0x1112_1314_1516_1718, received: 128, first: 5, next: 300)),
     Sample("attach-new", Attach(bond: 1, expects: 2, received: 0, first: 1, next: 1)),
     Sample("ping", Ping(token: 0x1122_3344_5566_7788)),
     Sample("pong", Pong(token: 0x1122_3344_5566_7788)),
@@ -225,7 +226,8 @@ extension Sample {
         "join",
         Join(
           record: record(7), index: 2, target: endpoint,
-          targetIncarnation: EndpointIncarnation(host: Incarnation(300), count: 1), seen: 12, admits: .allBut([0, 5]), entry: ana,
+          targetIncarnation: EndpointIncarnation(host: Incarnation(300), count: 1), seen: 12, admits: .allBut([0, 5]),
+          entry: ana,
           carrier: carrier, tickets: [introduction])),
       Sample(
         "join-bare",
@@ -237,7 +239,9 @@ extension Sample {
       Sample("verdict", Verdict(record: record(9), about: 3, by: .only([1, 2]), reason: .none, seen: 12)),
       Sample("verdict-blocked", Verdict(record: record(10), about: 3, by: .all, reason: .blocked, seen: .max)),
       Sample("introduce", Introduce(record: record(10), spread: true, introduction: introduction)),
-      Sample("gone", Gone(
+      Sample(
+        "gone",
+        Gone(
           record: record(13), endpoint: endpoint,
           incarnation: EndpointIncarnation(host: Incarnation(300), count: 1))),
     ] + messages.map { Sample($0.0, $0.1) } + datagrams.map { Sample($0.0, $0.1) }

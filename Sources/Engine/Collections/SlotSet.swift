@@ -81,7 +81,8 @@ struct SlotSet: Hashable, Sendable {
     if words > 0 {
       result.high.reserveCapacity(words)
       for word in 0..<words {
-        result.high.append(operation(word < high.count ? high[word] : 0, word < other.high.count ? other.high[word] : 0))
+        result.high.append(
+          operation(word < high.count ? high[word] : 0, word < other.high.count ? other.high[word] : 0))
       }
       result.trim()
     }

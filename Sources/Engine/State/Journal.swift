@@ -42,7 +42,8 @@ final class Journal {
 
   /// Takes a record's frame of `size` bytes from `write`, and returns its ordinal.
   func append(
-    _ size: Int, of strand: Strand, message: Message?, at now: Instant, held: Bool, _ write: (inout OutputRawSpan) -> Void
+    _ size: Int, of strand: Strand, message: Message?, at now: Instant, held: Bool,
+    _ write: (inout OutputRawSpan) -> Void
   ) -> UInt64 {
     bytes.append(size, write)
     strand.queued(size, at: now)
