@@ -437,5 +437,6 @@ extension Engine {
       !discovery.knows(host.id)
     else { return }
     hosts[host.id] = nil
+    host.empty()
   }
 }

@@ -340,6 +340,7 @@ extension Engine {
     for presence in other.presences.values { move(presence, to: group, offset: offset) }
     for host in hosts.values { host.bond?.regroup(other, as: group) }
     groups[other.serial] = nil
+    other.empty()
     ledger.touch(group: other.serial)
 
     // Pairs across the two, and word of it to everybody.

@@ -63,6 +63,7 @@ extension Engine {
   func closeSession(_ local: LocalEndpoint) {
     leave(local)
     let serial = local.group.serial
+    groups[serial]?.empty()
     groups[serial] = nil
     ledger.touch(group: serial)
     ledger.touch(local.id)

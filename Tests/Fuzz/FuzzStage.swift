@@ -142,6 +142,10 @@ final class FuzzStage {
     let link = HostileLink(id: LinkID(rawValue: 2), exporter: crypto.hash(Array("link 2".utf8)))
     links = [link]
     engine.linkOpened(link.id, to: key, exporter: link.exporter, dial: dials.popLast(), datagramBytesMax: 0, at: now)
+    if scene.progress == 1 {
+      settle()
+      give(lore.hello().encoded())
+    }
     if scene.progress >= 2 {
       let tame = Engine(
         host: key, incarnation: Incarnation(1), settings: Settings(), crypto: crypto, seed: crypto.hash([3]), at: now)

@@ -104,6 +104,7 @@ final class Group {
     presences.forEach { _, presence in presence.members.removeAll() }
     presences.removeAll()
     locals = []
+    pairsChanged()
   }
 
   func add(_ member: Member) {
