@@ -1,3 +1,5 @@
+// Long because each scenario is a few lines, and they are read beside each other.
+
 import Engine
 import Wire
 

@@ -118,6 +118,7 @@ final class Room {
       if case .many(let all) = locals { host.deliveries += all.count } else { host.deliveries += 1 }
     case .wantsToSend(let link): pump(link, from: host)
     case .member(_, .connected, let locals): host.pairs += locals.all.count
+    // An address in this room is a host's number.
     case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
     case .close(let link, _):
       pump(link, from: host)

@@ -1,9 +1,9 @@
+// Law of the file, on which all that is unsafe in it rests: `0 ≤ start ≤ end ≤ capacity`, the bytes from `start` to
+// `end` are initialised, and no pointer leaves a call: so each access is safe. Where there is a byte, there is a base.
+
 import Wire
 
 /// Bytes in, bytes out, in one piece of memory that is reused: what lies between stays contiguous.
-///
-/// Law: `0 ≤ start ≤ end ≤ capacity`, and the bytes from `start` to `end` are initialised. All unsafe code here
-/// rests on it.
 @safe
 final class ByteQueue {
   private var memory: UnsafeMutableRawBufferPointer
@@ -51,6 +51,7 @@ final class ByteQueue {
     let size = min(limit - offset, out.freeCapacity)
     guard size > 0 else { return 0 }
     unsafe out.withUnsafeMutableBytes { bytes, initialized in
+      // Both have room for a byte at least, so both have a base.
       unsafe (bytes.baseAddress! + initialized).copyMemory(
         from: UnsafeRawPointer(memory.baseAddress! + start + offset), byteCount: size)
       initialized += size
@@ -78,10 +79,11 @@ final class ByteQueue {
     if end + size <= capacity { return }
     let kept = count
     if kept + size <= capacity / 2 {
-      // Moving costs less than has been written since the last move.
+      // Moving costs less than has been written since the last move. There is capacity, and so a base.
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
       let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(512, (kept + size) * 2), alignment: 16)
+      // What is kept lies somewhere, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()
       unsafe memory = larger

@@ -1,22 +1,5 @@
 import Wire
 
-/// A peer that this host carries.
-final class LocalPeer {
-  let id: PeerID
-  let key: PublicKey
-  var name: DisplayName
-  let carrier: Carrier
-  var advertised = Table<ServiceType, DiscoveryInfo>()
-  var browsed = Table<ServiceType, Bool>()
-
-  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier) {
-    self.id = id
-    self.key = key
-    self.name = name
-    self.carrier = carrier
-  }
-}
-
 /// A local peer's own end of a session.
 final class LocalEndpoint {
   let id: EndpointID

@@ -1,0 +1,56 @@
+import Wire
+
+/// An authenticated pipe to another host.
+final class Link {
+  let id: LinkID
+  let host: RemoteHost
+  let exporter: Digest
+  let isDialed: Bool
+  let datagramBytesMax: Int
+  let opened: Instant
+  /// How many links the bond had had when this one was dialled.
+  var ordinal: UInt32
+  var heard: Instant
+  /// When it last took something to send.
+  var said: Instant
+  /// When it last served more than to show life.
+  var used: Instant
+  var hasGreeted = false
+  var isClosing = false
+  /// Its bond uses a better link now, or soon.
+  var isRetired = false
+  var wantsToSend = false
+  /// The service types whose advertising peers it wants to be told of.
+  var browses = Table<ServiceType, Bool>()
+  /// The service types that it was asked about, and the token whose return ends what it tells at first.
+  var rosterTypes = Table<ServiceType, Bool>()
+  var rosterFence: UInt64 = 0
+  var gate: Gate
+  /// Frames that come before all records.
+  let control = ByteQueue()
+  /// Unreliable messages where there are no datagrams: the sizes of the frames in `lossy`.
+  let lossy = ByteQueue()
+  var lossySizes: [Int] = []
+  var lossySent = 0
+
+  init(
+    id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int, ordinal: UInt32,
+    at now: Instant
+  ) {
+    self.id = id
+    self.host = host
+    self.exporter = exporter
+    self.isDialed = isDialed
+    self.datagramBytesMax = datagramBytesMax
+    self.ordinal = ordinal
+    opened = now
+    heard = now
+    said = now
+    used = now
+    gate = Gate(at: now)
+    // Local peers are no strangers to each other.
+    if host.isSelf { gate.open() }
+  }
+
+  var isLoopback: Bool { host.isSelf }
+}
