@@ -93,14 +93,13 @@ extension Engine {
       && attach.first <= bond.received + 1 && attach.next > bond.received
     guard
       isConsistent
-        || (sabotage.contains(.believesBackups) && attach.received < journal.next
-          && attach.received + 1 >= journal.first)
+        || sabotage.contains(.believesBackups)
     else {
       // One of us has lost what the other relies on, as from an old backup: begin anew.
       _ = replace(bond, keeping: link)
       return
     }
-    var received = attach.received
+    var received = min(max(attach.received, journal.first - 1), journal.next - 1)
     if sabotage.contains(.repeatsRecords) { received = journal.first - 1 }
     if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
     bond.journal.resume(after: received)

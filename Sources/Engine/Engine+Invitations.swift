@@ -33,7 +33,7 @@ extension Engine {
     let invitation = OutgoingInvitation(
       id: id, local: local, to: peer, host: host, type: type, context: context, isAdhoc: isAdhoc, deadline: now + span)
     outgoing[id] = invitation
-    if isConnected(local, with: peer) {
+    if isConnected(local, with: peer), !sabotage.contains(.mutualInvitationFault) {
       end(invitation, .already)
       return id
     }
@@ -184,7 +184,7 @@ extension Engine {
         .locked
       } else if local.banned.contains(invitation.to) || local.blocked.contains(invitation.to) {
         .removed
-      } else if isFellow { .none } else { obstacle(group.standing, acceptance.standing) ?? .none }
+      } else if isFellow { .none } else { obstacle(promisedStanding(of: group), acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
       entry.rank = group.rankMax.saturatingSuccessor
       entry.inviter = local.id
@@ -194,6 +194,18 @@ extension Engine {
     sayIfOpen(confirmation, to: invitation.host)
     end(invitation, reason)
     if reason == .none { join(local, entry, isInviter: true, until: invitation.deadline) }
+  }
+
+  /// A group's standing, with those counted who were accepted and have not been confirmed.
+  private func promisedStanding(of group: Group) -> Standing {
+    var standing = group.standing
+    for invitation in incoming.values {
+      guard case .accepted(let local, _) = invitation.state, local.group === group,
+        group.members[invitation.invite.entry.endpoint] == nil
+      else { continue }
+      standing.size = UInt32(min(UInt64(standing.size) + UInt64(invitation.invite.standing.size), UInt64(UInt32.max)))
+    }
+    return standing
   }
 
   /// What stands against everybody of two groups being connected with everybody.
@@ -298,7 +310,7 @@ extension Engine {
       return decline(invitation, .removed)
     }
     let isFellow = group.members[theirs.endpoint] != nil || endpoints[theirs.endpoint]?.group === group
-    if !isFellow, let reason = obstacle(group.standing, invitation.invite.standing) {
+    if !isFellow, let reason = obstacle(promisedStanding(of: group), invitation.invite.standing) {
       return decline(invitation, reason)
     }
     let answer = Answer(

@@ -163,9 +163,9 @@ extension Engine {
   private func roster(of group: Group, but excluded: Set<EndpointID>) -> [Entry] {
     var entries: [Entry] = []
     for local in group.allLocals where !excluded.contains(local.id) { entries.append(entry(of: local)) }
-    // Who is lost may have left: those who still hear it introduce it.
+    // Who is not heard may have left: those who hear it introduce it.
     for member in group.members.values
-    where !excluded.contains(member.id) && !member.host.isSelf && member.forgottenAt == nil {
+    where !excluded.contains(member.id) && !member.host.isSelf && member.index != nil {
       entries.append(member.entry)
     }
     return entries

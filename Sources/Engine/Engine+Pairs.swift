@@ -93,7 +93,8 @@ extension Engine {
       presence.wantsAnnouncing(local.slot)
     else { return }
     let others = presence.members.values.filter { $0.id != local.id }
-    guard let target = others.first else { return }
+    // One that may be gone is asked for last.
+    guard let target = others.first(where: { $0.forgottenAt == nil }) ?? others.first else { return }
     let joined = presence.members.values.filter { $0.index != nil && $0.id != local.id }
     let admitted = joined.filter { admit($0, local) == .yes }
     let indexes = admitted.compactMap(\.index).sorted().prefix(Limits.audienceIndexesMax)

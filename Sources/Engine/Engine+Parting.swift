@@ -58,6 +58,8 @@ extension Engine {
     for presence in bond.host.presences.values {
       if let member = presence.members[gone.endpoint], member.entry.incarnation <= gone.incarnation {
         depart(member, .gone, readThrough: nil)
+        // What was addressed to it was said to nobody: others there are still to hear it.
+        if !presence.members.isEmpty { announceAnew(presence) }
       }
     }
   }

@@ -159,7 +159,7 @@ final class Group {
       sum ^= (endpoint.raw.high &* 0x9E37_79B9_7F4A_7C15) ^ endpoint.raw.low
     }
     for local in allLocals { add(local.id) }
-    members.forEach { _, member in if !member.host.isSelf, member.forgottenAt == nil { add(member.id) } }
+    members.forEach { _, member in if !member.host.isSelf, member.index != nil { add(member.id) } }
     return (count, sum)
   }
 }
