@@ -36,16 +36,22 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "keepsGhosts", sabotage: .keepsGhosts, scenarios: [.discovery]),
   ]
 
+  /// One run with the rule switched off.
+  public func run(_ scenario: Scenario, seed: UInt64, recording: Bool = false) -> Outcome {
+    var plan = Planner.draw(scenario, seed: seed)
+    plan.sabotage = sabotage
+    return Simulation.run(plan, recording: recording)
+  }
+
   /// The first seed that shows it, of so many in each of its scenarios.
   public func caught(seeds: UInt64) -> Catch? {
     for seed in 1...max(seeds, 1) {
       for scenario in scenarios {
-        var plan = Planner.draw(scenario, seed: seed)
-        plan.sabotage = sabotage
-        guard let violation = Simulation.run(plan).violation else { continue }
+        guard let violation = run(scenario, seed: seed).violation else { continue }
         // What a whole engine breaks as well proves nothing.
-        plan.sabotage = []
-        if Simulation.run(plan).violation == nil { return Catch(scenario: scenario, seed: seed, violation: violation) }
+        if Simulation.run(scenario, seed: seed).violation == nil {
+          return Catch(scenario: scenario, seed: seed, violation: violation)
+        }
       }
     }
     return nil

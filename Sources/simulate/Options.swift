@@ -18,6 +18,8 @@ struct Options {
   var from: UInt64 = 1
   var jobs = 2
   var shrinks = false
+  /// An engine rule that a replay switches off.
+  var canary: Canary?
   /// For the canary: how many seeds of each scenario a switch may take.
   var seedsMax: UInt64 = 60
 
@@ -58,6 +60,12 @@ struct Options {
         }
         self.scenario = scenario
       case "--shrink": shrinks = true
+      case "--switch":
+        let name = try value(option, "the name of a switch")
+        guard let canary = Canary.allCases.first(where: { $0.name == name }) else {
+          throw Mistake(sentence: "There is no switch '\(name)'; --canary lists those there are.")
+        }
+        self.canary = canary
       case "--canary": tasks.append(.canary)
       case "--demo": tasks.append(.demonstration)
       case "--scenarios": tasks.append(.scenarios)
@@ -97,6 +105,7 @@ struct Options {
       simulate --demo                    a calm story to read: three hosts, a chat, a cut cable
       simulate --scenarios               what there is to choose from
 
+      --switch NAME  replay with one engine rule switched off, as --canary does
       --jobs N       processes that share the seeds (2)
       --from N       the first seed (1)
 

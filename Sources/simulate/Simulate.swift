@@ -15,16 +15,19 @@ enum Simulate {
     case .help: print(Options.help)
     case .scenarios: for scenario in Scenario.allCases { print(padded(scenario.rawValue, 18) + scenario.summary) }
     case .demonstration: for line in Demonstration.story() { print(line) }
-    case .replay(let seed): exit(replay(options.scenario ?? Scenario.of(seed: seed), seed, shrinks: options.shrinks))
+    case .replay(let seed):
+      let scenario = options.scenario ?? Scenario.of(seed: seed)
+      exit(replay(scenario, seed, shrinks: options.shrinks, without: options.canary))
     case .canary: exit(Canaries(seedsMax: options.seedsMax, jobs: options.jobs).run())
     case .seeds(let count): exit(Sweep(options, count: count).run())
     case .work(let count): work(options, count)
     }
   }
 
-  static func replay(_ scenario: Scenario, _ seed: UInt64, shrinks: Bool) -> Int32 {
-    let outcome = Simulation.run(scenario, seed: seed, recording: true)
-    if shrinks, let violation = outcome.violation {
+  static func replay(_ scenario: Scenario, _ seed: UInt64, shrinks: Bool, without canary: Canary?) -> Int32 {
+    let outcome =
+      canary?.run(scenario, seed: seed, recording: true) ?? Simulation.run(scenario, seed: seed, recording: true)
+    if shrinks, canary == nil, let violation = outcome.violation {
       var shrinker = Shrinker(Simulation.plan(scenario, seed: seed), rule: violation.rule)
       let small = shrinker.shrink()
       for line in small.outcome.transcript { print(line) }
