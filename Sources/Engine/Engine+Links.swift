@@ -176,7 +176,8 @@ extension Engine {
       link.said = now
       say(Pong(token: 0), on: link)
     }
-    timers.set(.link(link.id), min(link.said + settings.beat, link.heard + settings.silenceMax))
+    let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + settings.silenceMax
+    timers.set(.link(link.id), min(link.said + settings.beat, end))
   }
 
   // MARK: Bytes in
