@@ -121,7 +121,8 @@ extension Engine {
   }
 
   private func invite(_ peer: PeerID, in type: ServiceType, by local: LocalEndpoint) {
-    guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault), !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
+    guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault),
+      !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !outgoing.contains(where: { $0.isPending && $0.local === local && $0.to == peer }),
       !local.group.members.contains(where: { $0.peer == peer && $0.refused.contains(local.slot) }),
       let host = whereabouts(of: peer, type)
