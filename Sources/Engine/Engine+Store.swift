@@ -30,7 +30,8 @@ extension Engine {
   // MARK: Storing
 
   func flushStore() {
-    guard ledger.isKept, !ledger.isEmpty else { return }
+    // One at a time: what changes while a batch is written goes into the next, however slow the disk is.
+    guard ledger.isKept, !ledger.isEmpty, store.batches.isEmpty else { return }
     store.lastBatch += 1
     var facts: [Fact] = []
     func put(_ key: RowKey, _ row: (some Part)?) {

@@ -160,6 +160,9 @@ extension Model {
     for place in unstored[host.index].indices where unstored[host.index][place].batch == .max {
       unstored[host.index][place].batch = batch
     }
+    for place in unstoredFates[host.index].indices where unstoredFates[host.index][place].batch == .max {
+      unstoredFates[host.index][place].batch = batch
+    }
     for place in unstoredSends[host.index].indices where unstoredSends[host.index][place].batch == .max {
       unstoredSends[host.index][place].batch = batch
     }
@@ -168,6 +171,7 @@ extension Model {
   func stored(_ host: SimHost, _ batch: UInt64) {
     unstored[host.index].removeAll { $0.batch <= batch }
     unstoredSends[host.index].removeAll { $0.batch <= batch }
+    unstoredFates[host.index].removeAll { $0.batch <= batch }
   }
 
   // MARK: Fates
@@ -204,6 +208,7 @@ extension Model {
       if message.fates[place] == nil, message.receivedIn[place] == 0 { isKnown(message, place) }
       message.fates[place] = fate
       message.fateRuns[place] = host.run
+      if host.plan.isDurable { unstoredFates[host.index].append((number, place, .max)) }
     }
   }
 }

@@ -39,6 +39,8 @@ final class Model {
   var unstored: [[(message: Int, place: Int, batch: UInt64)]]
   /// Sends that a durable host has not stored: in a crash it forgets that it made them.
   var unstoredSends: [[(message: Int, batch: UInt64)]]
+  /// Fates that are told and not stored.
+  var unstoredFates: [[(message: Int, place: Int, batch: UInt64)]]
 
   var invitations: [InvitationRecord] = []
   var made: [OfHost<InvitationID>: Int] = [:]
@@ -80,6 +82,7 @@ final class Model {
     silentSince = Array(repeating: .max, count: count * count)
     unstored = Array(repeating: [], count: count)
     unstoredSends = Array(repeating: [], count: count)
+    unstoredFates = Array(repeating: [], count: count)
     for (index, host) in plan.hosts.enumerated() {
       if let twin = host.twinOf {
         isUnsettled[index] = true
@@ -140,6 +143,9 @@ final class Model {
     unstored[host.index] = []
     for item in unstoredSends[host.index] { messages[item.message].isForgotten = true }
     unstoredSends[host.index] = []
+    // What it told it tells again, and perhaps otherwise.
+    for item in unstoredFates[host.index] { messages[item.message].fates[item.place] = nil }
+    unstoredFates[host.index] = []
   }
 
   /// A host came back with nothing: its endpoints are gone for good.

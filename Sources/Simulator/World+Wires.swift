@@ -28,6 +28,8 @@ final class Link {
     var wants = false
     /// What has left this end and not come to the other, in order: whatever arrives, arrives first in, first out.
     var flight: [Parcel] = []
+    /// How many of them would have come, were their way not down.
+    var held = 0
     /// The bytes of it.
     var underway = 0
     /// It closes because of what the other host said; in its words where they are seen.
@@ -201,10 +203,23 @@ extension World {
 
   /// A pipe holds what comes while its way is down, and sends it on when the way is back.
   func arrive(_ link: Link, _ side: Int) {
-    let until = downUntil[link.ends[1 - side].host * hosts.count + link.ends[side].host]
-    guard until <= now else {
-      return events.push(.arrival(link: link.index, side: side), at: until + 200_000_000)
+    let sender = link.ends[1 - side]
+    guard sender.held == 0, isUp(from: sender.host, to: link.ends[side].host) else {
+      link.ends[1 - side].held += 1
+      return
     }
+    take(from: link, side)
+  }
+
+  /// The sender tries again: what was held arrives, unless the way is down once more.
+  func arriveHeld(_ link: Link, _ side: Int) {
+    let sender = link.ends[1 - side]
+    guard isUp(from: sender.host, to: link.ends[side].host) else { return }
+    link.ends[1 - side].held = 0
+    for _ in 0..<sender.held { take(from: link, side) }
+  }
+
+  private func take(from link: Link, _ side: Int) {
     guard !link.ends[1 - side].flight.isEmpty else { return }
     switch link.ends[1 - side].flight.removeFirst() {
     case .bytes(let bytes): arrive(bytes, link, side)
@@ -331,6 +346,12 @@ extension World {
   func pathIsUp(from: Int, to: Int) {
     guard isUp(from: from, to: to) else { return }
     refresh(viewer: to, publisher: from)
+    for link in links {
+      for side in 0...1 where link.ends[side].host == to && link.ends[1 - side].host == from {
+        guard link.ends[1 - side].held > 0 else { continue }
+        events.push(.heldArrival(link: link.index, side: side), at: now + 200_000_000)
+      }
+    }
   }
 
   /// The medium itself notices that a cable is cut.

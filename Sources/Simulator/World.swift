@@ -9,6 +9,7 @@ final class World {
     case step(Int)
     /// The next thing in flight to this side of a link comes there.
     case arrival(link: Int, side: Int)
+    case heldArrival(link: Int, side: Int)
     case opened(link: Int, side: Int, DialID?)
     case dialFailed(host: Int, run: Int, DialID)
     case datagram(link: Int, side: Int, bytes: [UInt8])
@@ -126,6 +127,7 @@ final class World {
     case .wake(let index, let at): wake(hosts[index], at)
     case .step(let number): perform(plan.steps[number].act)
     case .arrival(let link, let side): arrive(links[link], side)
+    case .heldArrival(let link, let side): arriveHeld(links[link], side)
     case .opened(let link, let side, let dial): open(links[link], side, dial)
     case .dialFailed(let host, let run, let dial):
       with(host, run) { host, engine in
