@@ -215,7 +215,7 @@ extension Engine {
     if bond.host.isSelf { return nil }
     var oldest: Instant?
     func look(at strand: Strand?) {
-      guard let strand, strand.count > 0 else { return }
+      guard let strand, strand.isBehind else { return }
       let since = strand.count > Self.recordsMax ? .distantPast : strand.progress
       oldest = min(oldest ?? since, since)
     }
@@ -249,7 +249,7 @@ extension Engine {
   func appended(_ ordinal: UInt64, to strand: Strand, over bond: Bond) {
     if let link = bond.link, bond.isOpen { wake(link) }
     // Nothing waited before, so nobody looks after it.
-    if strand.count == 1 { timers.set(.bond(bond.host.id), now + settings.backlogAgeMax) }
+    if strand.acknowledged + 1 == strand.last { timers.set(.bond(bond.host.id), now + settings.backlogAgeMax) }
     guard ledger.isKept else { return }
     ledger.touch(bond: bond.host.id)
     ledger.touch(record: ordinal, of: bond.host.id)

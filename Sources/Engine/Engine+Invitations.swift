@@ -203,7 +203,7 @@ extension Engine {
       guard case .accepted(let local, _) = invitation.state, local.group === group,
         group.members[invitation.invite.entry.endpoint] == nil
       else { continue }
-      standing.size = UInt32(min(UInt64(standing.size) + UInt64(invitation.invite.standing.size), UInt64(UInt32.max)))
+      standing.add(invitation.invite.standing)
     }
     return standing
   }
@@ -211,9 +211,9 @@ extension Engine {
   /// What stands against everybody of two groups being connected with everybody.
   private func obstacle(_ ours: Standing, _ theirs: Standing) -> Reason? {
     if !sabotage.contains(.ignoresEncryption), !ours.needs.agrees(with: theirs.needs) { return .encryption }
-    let size = UInt64(ours.size) + UInt64(theirs.size)
-    if !sabotage.contains(.overfills), size > UInt64(min(ours.peersMax, theirs.peersMax)) { return .full }
-    return nil
+    var both = ours
+    both.add(theirs)
+    return !sabotage.contains(.overfills) && both.size > both.peersMax ? .full : nil
   }
 
   func end(_ invitation: OutgoingInvitation, _ reason: Reason) {
@@ -425,4 +425,13 @@ extension Engine {
   }
 
   func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool { isConnected(local, with: peer) }
+}
+
+extension Standing {
+  /// As it is once two groups are one.
+  fileprivate mutating func add(_ other: Standing) {
+    size = UInt32(clamping: UInt64(size) + UInt64(other.size))
+    peersMax = min(peersMax, other.peersMax)
+    needs.formUnion(other.needs)
+  }
 }

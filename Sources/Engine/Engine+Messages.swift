@@ -162,6 +162,17 @@ extension Engine {
     bond.journal.forget(ids, of: local?.id, after: seen)
   }
 
+  /// Who leaves is not there to hear what becomes of its messages: they still go out, and may arrive.
+  func abandonMessages(of local: LocalEndpoint) {
+    guard !sabotage.contains(.forgetsUndelivered) else { return }
+    for presence in local.group.presences.values {
+      presence.host.bond?.journal.forget(from: local.id) { ordinal, message in
+        emit(.fate(message.id, from: message.from, to: message.to, .unknown))
+        ledger.touch(record: ordinal, of: presence.host.id)
+      }
+    }
+  }
+
   func tellWritable(_ strand: Strand) {
     guard !strand.waiting.isEmpty, strand.byteCount <= settings.backlogBytesMax / 2,
       strand.count <= settings.backlogCountMax / 2

@@ -74,6 +74,7 @@ extension Engine {
         Leave(record: $0, index: local.index, reason: reason, seen: presence.host.bond?.received ?? 0)
       }
     }
+    abandonMessages(of: local)
     for member in group.members.values { tellNotConnected(member, slot, reason) }
     endDecisions(of: local)
     group.remove(local)

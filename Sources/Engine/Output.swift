@@ -82,7 +82,7 @@ public enum Fate: UInt8, Hashable, Sendable {
   case delivered
   /// It never left this host, or they had gone before it came.
   case undelivered
-  /// It left this host and nobody said what became of it.
+  /// Nobody said what became of it, before the hosts lost each other or its sender left.
   case unknown
 }
 

@@ -8,6 +8,8 @@ struct InvitationRecord {
   var endpoint: EndpointID
   var host: Int
   var run: Int
+  /// How often its endpoint had left before.
+  var leaves: Int
   /// By the inviter's clock, with what ending may take.
   var endsBy: Instant
   var endedAs: Reason?
@@ -16,6 +18,7 @@ struct InvitationRecord {
   var guestEndsBy = Instant.distantFuture
   var guestEndedAs: Reason?
   var acceptedWith: EndpointID?
+  var acceptedLeaves = 0
   /// Its peer has gone.
   var isExcused = false
 }
@@ -66,7 +69,7 @@ extension Model {
     invitations.append(
       InvitationRecord(
         inviter: peer.ref, guest: guest, endpoint: endpoint, host: host.index, run: host.run,
-        endsBy: host.local(now) + .milliseconds(timeout) + Self.slack))
+        leaves: record?.leaves ?? 0, endsBy: host.local(now) + .milliseconds(timeout) + Self.slack))
   }
 
   func invited(
@@ -97,6 +100,7 @@ extension Model {
     record.isSeeking = true
     guard let number = got[OfHost(host: host.index, run: host.run, id: id)] else { return }
     invitations[number].acceptedWith = endpoint
+    invitations[number].acceptedLeaves = record.leaves
     guard let inviter = endpoints[invitations[number].endpoint] else { return }
     if record.removed[inviter.id]?.isBan == false { record.removed[inviter.id] = nil }
     mayMeet(inviter, record)
@@ -134,6 +138,8 @@ extension Model {
     guard let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
       let inviter = endpoints[invitation.endpoint]
     else { return }
+    // Either may have left before the other's side heard how it ended.
+    guard inviter.leaves == invitation.leaves, guest.leaves == invitation.acceptedLeaves else { return }
     if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }
     if !guest.joinedWith.contains(inviter.id) { guest.joinedWith.append(inviter.id) }
   }

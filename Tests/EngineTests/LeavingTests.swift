@@ -78,6 +78,32 @@ import Wire
     #expect(seats[0].take().sorted() == ["A: B notConnected left", "delivered to B", "undelivered to B"])
   }
 
+  @Test("P-MSG-3 Who leaves is told at once that what was not acknowledged is unknown, and it still arrives")
+  func leavesBehind() throws {
+    stage.latency = .milliseconds(20)
+    let seats = try stage.gather("a", "b")
+    try seats[0].say("acknowledged", receipt: true)
+    stage.run(.seconds(1))
+    try seats[0].say("on its way", receipt: true)
+    seats[0].leave()
+    stage.run()
+    #expect(seats[0].take() == ["delivered to B", "unknown to B", "A: B notConnected left"])
+    stage.run(.seconds(1))
+    #expect(seats[1].take() == ["B < A: acknowledged", "B < A: on its way", "B: A notConnected left"])
+    #expect(seats[0].take() == [])
+  }
+
+  @Test("P-MSG-3 What crosses with the other's leave has a fate, though its sender leaves too")
+  func leavesBehindOneWhoLeft() throws {
+    stage.latency = .milliseconds(20)
+    let seats = try stage.gather("a", "b")
+    try seats[0].say("to nobody")
+    seats[1].leave()
+    seats[0].leave()
+    stage.run(.seconds(10))
+    #expect(seats[0].take() == ["unknown to B", "A: B notConnected left"])
+  }
+
   @Test("Both leave at once, and both are alone")
   func bothLeave() throws {
     stage.latency = .milliseconds(20)

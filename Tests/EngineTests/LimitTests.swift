@@ -73,6 +73,24 @@ import Wire
     stage.expectAllConnected(seats + [rivals[1 - winner]])
   }
 
+  @Test("P-SES-6 Who accepts two at once keeps to the first one's limit")
+  func twoInviters() throws {
+    stage.latency = .milliseconds(20)
+    let guest = try stage.seat("g", room(for: 8))
+    let rivals = try ["c", "d"].map { try stage.seat($0, room(for: 2)) }
+    stage.clear()
+    for rival in rivals {
+      try rival.invite(guest)
+      stage.run(.milliseconds(100))
+    }
+    for case .invitation(let id, _, _, _, _, _, _) in guest.host.outputs {
+      try guest.engine.accept(id, with: guest.endpoint, at: stage.now)
+    }
+    stage.run(.seconds(10))
+    stage.expectAllConnected([guest, rivals[0]])
+    #expect(rivals[1].take() == ["invitation ended: full"])
+  }
+
   @Test("A place that is free again is taken by a new invitation")
   func freeAgain() throws {
     let seats = try stage.gather("a", "b", session: room(for: 2))

@@ -161,6 +161,15 @@ final class Journal {
     }
   }
 
+  /// What becomes of messages from an endpoint is no more told.
+  func forget(from sender: EndpointID, _ forgotten: (UInt64, Message) -> Void) {
+    for position in 0..<entries.count {
+      guard let message = entries[position].message, message.from == sender else { continue }
+      forgotten(first + UInt64(position), message)
+      entries[position].message = nil
+    }
+  }
+
   /// From the oldest on, with their ordinals.
   func forEach(_ body: (UInt64, Entry) -> Void) {
     for position in 0..<entries.count { body(first + UInt64(position), entries[position]) }
@@ -195,11 +204,14 @@ final class Strand {
     self.isLeft = isLeft
   }
 
+  /// Whether something is not acknowledged; what is may still wait in the journal behind another strand's records.
+  var isBehind: Bool { acknowledged < last }
+
   /// The next record has this number again, after a restart.
   func restart(at sequence: UInt64) { last = sequence - 1 }
 
   func queued(_ size: Int, at now: Instant) {
-    if count == 0 { progress = now }
+    if !isBehind { progress = now }
     last += 1
     byteCount += size
     count += 1
