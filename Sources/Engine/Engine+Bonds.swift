@@ -52,6 +52,8 @@ extension Engine {
     }
     lose(bond, .lost)
     let fresh = makeBond(with: host)
+    // In the middle of a record nothing new can be said.
+    if link.isWithinRecord { close(link, .lost) }
     for other in host.links where !other.isClosing { greet(other, fresh) }
     return fresh
   }

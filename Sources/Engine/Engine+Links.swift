@@ -163,7 +163,7 @@ extension Engine {
       dropped(link)
       return
     }
-    if link.host.bond?.link !== link, now - link.opened >= settings.greetingMax {
+    if link.host.bond?.link !== link, !link.isRetired, now - link.opened >= settings.greetingMax {
       close(link, .timedOut, "no greeting came")
       return
     }
@@ -313,8 +313,14 @@ extension Engine {
     let before = out.byteCount
     defer { if out.byteCount > before { link.said = now } }
     let bond = link.host.bond.flatMap { $0.link === link && $0.isOpen && !link.isClosing ? $0 : nil }
-    if let bond, bond.journal.isWithinRecord { bond.journal.fill(&out, oneRecord: true) }
-    if bond?.journal.isWithinRecord == true { return }
+    defer { if let bond { link.isWithinRecord = bond.journal.isWithinRecord } }
+    if let bond, bond.journal.isWithinRecord {
+      bond.journal.fill(&out, oneRecord: true)
+      if bond.journal.isWithinRecord { return }
+    } else if link.isWithinRecord {
+      // The rest of the record is another link's, or nobody's: whatever was said here would be read as part of it.
+      return
+    }
     fillLossy(&out, for: link, onlyBegun: true)
     guard link.lossySent == 0 else { return }
     let sent = link.control.copy(from: 0, to: link.control.count, into: &out)

@@ -50,6 +50,10 @@ extension Engine {
       let member = groups[key.group]?.members[key.endpoint]
       put(.member(key.group, key.endpoint), member.flatMap { $0.host.isSelf ? nil : MemberRow($0) })
     }
+    for key in ledger.presences.keys where key.host != hostID {
+      let announced = groups[key.group]?.presences[key.host]?.announcedSlots
+      put(.presence(key.group, key.host), announced.flatMap { $0.isEmpty ? nil : $0 })
+    }
     for key in ledger.records.keys where key.host != hostID {
       let journal = hosts[key.host]?.bond?.journal
       put(.record(key.host, key.ordinal), journal?.row(of: key.ordinal))
@@ -99,6 +103,7 @@ extension Engine {
   func restore(_ facts: [Fact]) {
     var groupRows = Table<Int, GroupRow>()
     var memberRows: [(Int, MemberRow)] = []
+    var announced: [(Int, HostID, SlotSet)] = []
     var bondRows: [(HostID, BondRow)] = []
     var recordRows: [HostID: [(UInt64, RecordRow)]] = [:]
     for fact in facts.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -107,6 +112,7 @@ extension Engine {
       case .endpoint(let id): store.unclaimed[id] = row(value)
       case .group(let serial): groupRows[serial] = row(value)
       case .member(let serial, _): if let row: MemberRow = row(value) { memberRows.append((serial, row)) }
+      case .presence(let serial, let host): if let row: SlotSet = row(value) { announced.append((serial, host, row)) }
       case .bond(let host): if let row: BondRow = row(value) { bondRows.append((host, row)) }
       case .record(let host, let ordinal):
         if let row: RecordRow = row(value) { recordRows[host, default: []].append((ordinal, row)) }
@@ -117,6 +123,10 @@ extension Engine {
     groupRows.forEach { serial, row in restore(row, serial) }
     for (serial, row) in memberRows { restore(row, in: serial) }
     for (host, row) in bondRows { restore(row, records: recordRows[host] ?? [], with: host) }
+    for (serial, host, slots) in announced {
+      guard let presence = groups[serial]?.presences[host], let bond = presence.host.bond else { continue }
+      presence.restore(announced: slots, through: bond.fence)
+    }
     // Whoever drives this engine comes back at once, after it has added its peers.
     timers.set(.restoring, now)
   }
@@ -202,7 +212,10 @@ extension Engine {
   /// All peers that come back are back: tells their programs where they stand.
   func finishRestoring() {
     store.isRestoring = false
-    for id in store.unclaimed.keys { ledger.touch(id) }
+    store.unclaimed.forEach { id, row in
+      ledger.touch(id)
+      sayGone(row)
+    }
     store.unclaimed.removeAll()
     for group in groups.values {
       guard group.localCount > 0 else {
@@ -220,6 +233,15 @@ extension Engine {
         }
       }
       reach(host)
+    }
+  }
+
+  /// An endpoint did not come back: who knew it is told.
+  private func sayGone(_ row: EndpointRow) {
+    for presence in groups[Int(row.group)]?.presences.values ?? [] where presence.isAnnounced(Int(row.slot)) {
+      record(presence) {
+        Leave(record: $0, index: row.index, reason: .gone, seen: presence.host.bond?.received ?? 0)
+      }
     }
   }
 

@@ -49,6 +49,9 @@ extension Model {
     }
   }
 
+  /// Between two looks a host may have been heard and fallen silent again.
+  func heard(from: Int, to: Int) { silentSince[from * plan.hosts.count + to] = .max }
+
   private func noteSilence(_ world: World) {
     let count = plan.hosts.count
     for from in 0..<count {

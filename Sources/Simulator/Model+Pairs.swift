@@ -122,7 +122,7 @@ extension Model {
     switch state {
     case .connecting:
       check(.statesInOrder, pair.state != .connecting && pair.state != .connected) { says() }
-      if let there, there.leaves > 0, pair.leavesTold == there.leaves, !there.isSeeking {
+      if let there, there.leaves > 0, pair.leavesTold == there.leaves, !there.isSeeking, !isMissed(there) {
         violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
       }
       pair.state = .connecting
@@ -142,6 +142,14 @@ extension Model {
       counts(here)
     }
     pair.since = now
+  }
+
+  /// Whether somebody has not heard yet that an endpoint left, and may introduce it to who forgot that it did.
+  private func isMissed(_ there: EndpointRecord) -> Bool {
+    order.contains { other in
+      guard let pair = other.pairs[there.id], pair.leavesTold < there.leaves else { return false }
+      return pair.state == .connected || pair.state == .connecting
+    }
   }
 
   func suspended(_ view: MemberView, _ on: Bool, _ local: EndpointID, at host: SimHost) {

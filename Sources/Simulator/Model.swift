@@ -113,6 +113,7 @@ final class Model {
   func cameUp(_ host: SimHost, from: Return) {
     isHostUp[host.index] = true
     cameUpAt[host.index] = now
+    for other in plan.hosts.indices { heard(from: host.index, to: other) }
     if from == .backup { restored(host.index) }
     if from == .fresh || !host.plan.isDurable { forget(host.index) }
   }

@@ -345,6 +345,7 @@ extension World {
 
   func pathIsUp(from: Int, to: Int) {
     guard isUp(from: from, to: to) else { return }
+    model.heard(from: from, to: to)
     refresh(viewer: to, publisher: from)
     for link in links {
       for side in 0...1 where link.ends[side].host == to && link.ends[1 - side].host == from {

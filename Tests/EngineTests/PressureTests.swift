@@ -80,6 +80,20 @@ import Wire
     #expect(seats[2].take().allSatisfy { $0.hasPrefix("C < A") })
   }
 
+  @Test("A link that is closed within a record says no more: its goodbye would be read as part of the record")
+  func closedWithinRecord() throws {
+    let seats = try stage.gather("a", "b")
+    let pipe = try #require(stage.pipes.first)
+    try seats[0].say(String(repeating: "x", count: 5_000))
+    #expect(stage.filled(by: seats[0].engine, for: pipe.id).count == 1_000)
+    let garbage: [UInt8] = [1, 0xFF]
+    _ = seats[0].engine.received(garbage.span.bytes, on: pipe.id, at: stage.now)
+    #expect(stage.filled(by: seats[0].engine, for: pipe.id) == [])
+    stage.run(.seconds(5))
+    #expect(seats[1].heard.count == 1)
+    stage.expectAllConnected(seats)
+  }
+
   @Test("A sender that waits for a host that is lost may send again")
   func lostWhileFull() throws {
     var settings = Settings()

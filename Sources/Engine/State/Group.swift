@@ -203,14 +203,30 @@ final class Presence {
     slot < announced.count && announced[slot] != 0 ? announced[slot] : nil
   }
 
-  func setAnnounced(_ slot: Int, _ ordinal: UInt64?) {
+  func setAnnounced(_ slot: Int, _ ordinal: UInt64) {
     while announced.count <= slot { announced.append(0) }
-    announced[slot] = ordinal ?? 0
+    announced[slot] = ordinal
+    announcementsChanged()
   }
 
   func forgetAnnouncements() {
     announced = []
     repeats = SlotSet()
+    announcementsChanged()
+  }
+
+  private func announcementsChanged() { group.ledger.touch(presence: host.id, of: group.serial) }
+
+  var announcedSlots: SlotSet {
+    var slots = SlotSet()
+    for slot in announced.indices where isAnnounced(slot) { slots.insert(slot) }
+    return slots
+  }
+
+  /// After a restart it is not known by which record, but that it was one of those through `last`. All is said again.
+  func restore(announced slots: SlotSet, through last: UInt64) {
+    slots.forEach { setAnnounced($0, last) }
+    repeats = slots
   }
 
   func absorbAnnouncements(of other: Presence, offset: Int) {
@@ -218,7 +234,7 @@ final class Presence {
   }
 
   func forget(slot: Int) {
-    if slot < announced.count { announced[slot] = 0 }
+    if isAnnounced(slot) { setAnnounced(slot, 0) }
     repeats.remove(slot)
     if slot < addressings.count { addressings[slot] = nil }
     group.pairsChanged()

@@ -6,12 +6,18 @@ final class Ledger {
   private(set) var endpoints = Table<EndpointID, Bool>()
   private(set) var groups = Table<Int, Bool>()
   private(set) var members = Table<MemberKey, Bool>()
+  private(set) var presences = Table<PresenceKey, Bool>()
   private(set) var bonds = Table<HostID, Bool>()
   private(set) var records = Table<RecordKey, Bool>()
 
   struct MemberKey: Hashable {
     var group: Int
     var endpoint: EndpointID
+  }
+
+  struct PresenceKey: Hashable {
+    var group: Int
+    var host: HostID
   }
 
   struct RecordKey: Hashable {
@@ -22,13 +28,16 @@ final class Ledger {
   init(isKept: Bool) { self.isKept = isKept }
 
   var isEmpty: Bool {
-    endpoints.isEmpty && groups.isEmpty && members.isEmpty && bonds.isEmpty && records.isEmpty
+    endpoints.isEmpty && groups.isEmpty && members.isEmpty && presences.isEmpty && bonds.isEmpty && records.isEmpty
   }
 
   func touch(_ endpoint: EndpointID) { if isKept { endpoints[endpoint] = true } }
   func touch(group serial: Int) { if isKept { groups[serial] = true } }
   func touch(member: EndpointID, of group: Int) {
     if isKept { members[MemberKey(group: group, endpoint: member)] = true }
+  }
+  func touch(presence host: HostID, of group: Int) {
+    if isKept { presences[PresenceKey(group: group, host: host)] = true }
   }
   func touch(bond host: HostID) { if isKept { bonds[host] = true } }
   func touch(record ordinal: UInt64, of host: HostID) {
@@ -39,6 +48,7 @@ final class Ledger {
     endpoints.removeAll()
     groups.removeAll()
     members.removeAll()
+    presences.removeAll()
     bonds.removeAll()
     records.removeAll()
   }

@@ -19,6 +19,8 @@ final class Link {
   var isClosing = false
   /// Its bond uses a better link now, or soon.
   var isRetired = false
+  /// It has the first bytes of a record and not the last.
+  var isWithinRecord = false
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
   var browses = Table<ServiceType, Bool>()

@@ -10,6 +10,7 @@ enum RowKey: Hashable {
   case member(Int, EndpointID)
   case bond(HostID)
   case record(HostID, UInt64)
+  case presence(Int, HostID)
 
   private static let version: UInt8 = 1
 
@@ -33,6 +34,10 @@ enum RowKey: Hashable {
       sink.put(u8: 5)
       host.encode(into: &sink)
       sink.put(u64: ordinal)
+    case .presence(let serial, let host):
+      sink.put(u8: 6)
+      sink.put(u64: UInt64(serial))
+      host.encode(into: &sink)
     }
     return sink.bytes
   }
@@ -48,6 +53,7 @@ enum RowKey: Hashable {
       case 3: self = .member(try reader.serial(), try EndpointID(from: &reader))
       case 4: self = .bond(try HostID(from: &reader))
       case 5: self = .record(try HostID(from: &reader), try reader.u64())
+      case 6: self = .presence(try reader.serial(), try HostID(from: &reader))
       default: return nil
       }
       try reader.finish()
@@ -104,7 +110,7 @@ struct EndpointRow: Part {
   var removed: [EndpointID]
 
   /// A group takes memory for each slot up to the highest; no host has so many peers in one.
-  private static let slotsMax: UInt32 = 1 << 16
+  static let slotsMax: UInt32 = 1 << 16
 
   init(_ local: LocalEndpoint) {
     peer = local.peer.id
@@ -448,8 +454,10 @@ struct RecordRow: Part {
 }
 
 extension SlotSet: Part {
+  private static let wordsMax = Int(EndpointRow.slotsMax) / 64
+
   init(from reader: inout Reader) throws(WireError) {
-    let words = try reader.count("slots", max: listMax)
+    let words = try reader.count("slots", max: Self.wordsMax)
     self.init()
     for word in 0..<words {
       let bits = try reader.u64()
@@ -459,7 +467,7 @@ extension SlotSet: Part {
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     let words = words
-    sink.put(count: words.count, max: listMax)
+    sink.put(count: words.count, max: Self.wordsMax)
     for word in words { sink.put(u64: word) }
   }
 }
