@@ -23,7 +23,10 @@ extension Engine {
     if let known = host.incarnation, hello.incarnation < known {
       throw Violation(.conflict, "a newer host has this key")
     }
-    if let known = host.incarnation, hello.incarnation > known { host.proved.removeAll() }
+    if let known = host.incarnation, hello.incarnation > known {
+      host.proved.removeAll()
+      forgetInvitations(from: host)
+    }
     host.incarnation = hello.incarnation
     host.learn(hello.addresses)
     link.hasGreeted = true
@@ -158,10 +161,7 @@ extension Engine {
     var refused: [EndpointID] = []
     for presence in host.presences.values {
       refused += presence.strand?.waiting ?? []
-      presence.strand = nil
-      presence.forgetAnnouncements()
-      presence.theirDigest = nil
-      presence.rosterSentFor = nil
+      presence.forgetBond()
       for member in presence.members.values { lost(member, reason) }
     }
     let everSent = bond.journal.everSent

@@ -339,15 +339,25 @@ extension Engine {
       if confirm.reason == .none { say(Cancel(id: confirm.id, reason: .timedOut), on: link) }
       return
     }
-    let isCurrent = local.incarnation == incarnation && endpoints[local.id] === local
-    end(invitation, isCurrent ? confirm.reason : .left)
+    let reason = confirm.reason == .none ? obstacle(to: invitation, local, incarnation) ?? .none : confirm.reason
+    end(invitation, reason)
     guard confirm.reason == .none else { return }
-    guard isCurrent else { return say(Cancel(id: confirm.id, reason: .left), on: link) }
+    guard reason == .none else { return say(Cancel(id: confirm.id, reason: reason), on: link) }
     if confirm.rank > local.rank {
       local.rank = confirm.rank
       local.inviter = invitation.invite.entry.endpoint
     }
     join(local, invitation.invite.entry, isInviter: false, until: invitation.deadline)
+  }
+
+  /// What has come between an acceptance and its confirmation.
+  private func obstacle(
+    to invitation: IncomingInvitation, _ local: LocalEndpoint, _ incarnation: EndpointIncarnation
+  ) -> Reason? {
+    guard local.incarnation == incarnation, endpoints[local.id] === local else { return .left }
+    let inviter = invitation.invite.entry.endpoint
+    if local.group.members[inviter] != nil || endpoints[inviter]?.group === local.group { return nil }
+    return obstacle(local.group.standing, invitation.invite.standing)
   }
 
   /// Either side takes it back.
@@ -361,6 +371,16 @@ extension Engine {
     for member in invitation.local.group.members.values
     where member.peer == invitation.to && member.host === link.host && member.index == nil {
       depart(member, cancel.reason, readThrough: nil)
+      // It never came, so it may still come.
+      invitation.local.group.forgetDeparture(of: member.id)
+    }
+  }
+
+  /// A host came up anew: of what it had asked before it knows nothing, and it counts its invitations from the start.
+  func forgetInvitations(from host: RemoteHost) {
+    for invitation in incoming.values where invitation.host === host {
+      end(invitation, .lost)
+      incoming[invitation.id] = nil
     }
   }
 

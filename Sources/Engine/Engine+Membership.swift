@@ -215,10 +215,13 @@ extension Engine {
     return strand.byteCount <= settings.backlogBytesMax && strand.count <= settings.backlogCountMax
   }
 
-  /// Whether a member made the introduction and it names somebody new, who becomes a member.
+  /// Whether a member made the introduction and it names somebody new, who becomes a member; where it is old and shown
+  /// by one of those whom it names, only that one: others may have left since.
   @discardableResult
-  func believe(_ introduction: Introduction, in group: Group) throws(Violation) -> Bool {
-    guard introduction.entries.contains(where: { isNews($0, in: group) }) else { return false }
+  func believe(_ introduction: Introduction, in group: Group, only bearer: EndpointID? = nil) throws(Violation) -> Bool
+  {
+    let entries = introduction.entries.filter { bearer == nil || $0.endpoint == bearer }
+    guard entries.contains(where: { isNews($0, in: group) }) else { return false }
     let key: PublicKey
     if let introducer = group.members[introduction.introducer],
       introducer.entry.incarnation == introduction.introducerIncarnation
@@ -236,7 +239,7 @@ extension Engine {
     else {
       throw Violation(.protocolViolation, "an introduction that its introducer did not sign")
     }
-    for entry in introduction.entries {
+    for entry in entries {
       if entry.host == hostID, let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation {
         local.rank = max(local.rank, entry.rank)
         if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group) }

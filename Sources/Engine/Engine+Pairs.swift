@@ -139,7 +139,9 @@ extension Engine {
       return
     }
     let group = target.group
-    for ticket in join.tickets where group.members[join.entry.endpoint] == nil { try believe(ticket, in: group) }
+    for ticket in join.tickets where group.members[join.entry.endpoint] == nil {
+      try believe(ticket, in: group, only: join.entry.endpoint)
+    }
     guard let member = group.members[join.entry.endpoint], member.entry.incarnation == join.entry.incarnation,
       member.host === host
     else {

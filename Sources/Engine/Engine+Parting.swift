@@ -22,6 +22,10 @@ extension Engine {
       group.presences[member.host.id] = nil
       member.host.presences[group.serial] = nil
       forgetIfUnknown(member.host)
+    } else if !presence.members.contains(where: { $0.index != nil }) {
+      // With its last endpoint in the group, the host may have let go of the group.
+      presence.strand?.isLeft = true
+      presence.forgetBond()
     }
     if let successor = member.successor { succeed(successor, of: member) }
   }

@@ -113,13 +113,13 @@ extension Model {
         "invitation \(number) of \(invitations[number].inviter) ended (\(reason)) after it had (\(invitations[number].endedAs ?? .none))"
       }
       invitations[number].endedAs = reason
-      if reason == .none { joined(number) }
+      if reason == .none { joined(number, at: host) } else { parted(number) }
     } else if let number = got[key] {
       check(.invitationsEndOnce, invitations[number].guestEndedAs == nil) {
         "invitation \(number) to \(label(invitations[number].guest)) ended (\(reason)) after it had (\(invitations[number].guestEndedAs ?? .none))"
       }
       invitations[number].guestEndedAs = reason
-      if reason == .none { joined(number) }
+      if reason == .none { joined(number, at: host) } else { parted(number) }
     } else {
       // Ad hoc mode makes its own, and strangers' are theirs to end.
       overStrangers.insert(key)
@@ -133,7 +133,8 @@ extension Model {
     }
   }
 
-  private func joined(_ number: Int) {
+  private func joined(_ number: Int, at host: SimHost) {
+    if host.plan.isDurable { unstoredEnds[host.index].append((number, .max)) }
     let invitation = invitations[number]
     guard let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
       let inviter = endpoints[invitation.endpoint]
@@ -142,6 +143,26 @@ extension Model {
     guard inviter.leaves == invitation.leaves, guest.leaves == invitation.acceptedLeaves else { return }
     if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }
     if !guest.joinedWith.contains(inviter.id) { guest.joinedWith.append(inviter.id) }
+  }
+
+  /// One side said yes, and the other no, or forgot that it was asked.
+  private func parted(_ number: Int) {
+    let invitation = invitations[number]
+    guard let accepted = invitation.acceptedWith else { return }
+    endpoints[accepted]?.joinedWith.removeAll { $0 == invitation.endpoint }
+    endpoints[invitation.endpoint]?.joinedWith.removeAll { $0 == accepted }
+  }
+
+  /// A host crashed: it may have forgotten what it had said yes to and not stored.
+  func forgetUnstoredInvitations(of host: SimHost) {
+    for (number, invitation) in invitations.enumerated() {
+      let isGuest = invitation.acceptedWith.flatMap { endpoints[$0] }?.ref.host == host.index
+      guard invitation.host == host.index && invitation.run == host.run || isGuest && invitation.guestRun == host.run
+      else { continue }
+      let endedAs = isGuest ? invitation.guestEndedAs : invitation.endedAs
+      if endedAs == nil || unstoredEnds[host.index].contains(where: { $0.invitation == number }) { parted(number) }
+    }
+    unstoredEnds[host.index] = []
   }
 
   func checkInvitations(_ world: World) {

@@ -163,6 +163,12 @@ extension Model {
     for place in unstoredFates[host.index].indices where unstoredFates[host.index][place].batch == .max {
       unstoredFates[host.index][place].batch = batch
     }
+    for place in unstoredEnds[host.index].indices where unstoredEnds[host.index][place].batch == .max {
+      unstoredEnds[host.index][place].batch = batch
+    }
+    for place in unstoredLeaves[host.index].indices where unstoredLeaves[host.index][place].batch == .max {
+      unstoredLeaves[host.index][place].batch = batch
+    }
     for place in unstoredSends[host.index].indices where unstoredSends[host.index][place].batch == .max {
       unstoredSends[host.index][place].batch = batch
     }
@@ -172,6 +178,8 @@ extension Model {
     unstored[host.index].removeAll { $0.batch <= batch }
     unstoredSends[host.index].removeAll { $0.batch <= batch }
     unstoredFates[host.index].removeAll { $0.batch <= batch }
+    unstoredLeaves[host.index].removeAll { $0.batch <= batch }
+    unstoredEnds[host.index].removeAll { $0.batch <= batch }
   }
 
   // MARK: Fates

@@ -42,6 +42,9 @@ final class Model {
   /// Fates that are told and not stored.
   var unstoredFates: [[(message: Int, place: Int, batch: UInt64)]]
 
+  var unstoredLeaves: [[(endpoint: EndpointID, batch: UInt64)]]
+  /// Invitations that are told to have joined two, and not stored.
+  var unstoredEnds: [[(invitation: Int, batch: UInt64)]]
   var invitations: [InvitationRecord] = []
   var made: [OfHost<InvitationID>: Int] = [:]
   var got: [OfHost<InvitationID>: Int] = [:]
@@ -83,6 +86,8 @@ final class Model {
     unstored = Array(repeating: [], count: count)
     unstoredSends = Array(repeating: [], count: count)
     unstoredFates = Array(repeating: [], count: count)
+    unstoredLeaves = Array(repeating: [], count: count)
+    unstoredEnds = Array(repeating: [], count: count)
     for (index, host) in plan.hosts.enumerated() {
       if let twin = host.twinOf {
         isUnsettled[index] = true
@@ -147,6 +152,13 @@ final class Model {
     // What it told it tells again, and perhaps otherwise.
     for item in unstoredFates[host.index] { messages[item.message].fates[item.place] = nil }
     unstoredFates[host.index] = []
+    forgetUnstoredInvitations(of: host)
+    // Who left is back, and nobody else had heard of it.
+    for item in unstoredLeaves[host.index] {
+      endpoints[item.endpoint]?.leaves -= 1
+      endpoints[item.endpoint]?.leftAt = 0
+    }
+    unstoredLeaves[host.index] = []
   }
 
   /// A host came back with nothing: its endpoints are gone for good.

@@ -209,9 +209,13 @@ final class Presence {
     announcementsChanged()
   }
 
-  func forgetAnnouncements() {
+  /// Nothing that was said to the host of this group counts any more.
+  func forgetBond() {
+    strand = nil
     announced = []
     repeats = SlotSet()
+    theirDigest = nil
+    rosterSentFor = nil
     announcementsChanged()
   }
 
