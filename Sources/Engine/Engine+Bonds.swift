@@ -80,6 +80,8 @@ extension Engine {
   private func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
+    // Whoever is told of it may begin at once with large records, though the other link of the two is used in the end.
+    if bond.isAccepted { link.gate.open() }
     say(
       Attach(
         bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.journal.first,
@@ -110,7 +112,6 @@ extension Engine {
     bond.journal.resume(after: received)
     bond.isOpen = true
     bond.fence = .max
-    if bond.isAccepted { link.gate.open() }
     link.used = now
     opened(bond)
     if bond.journal.hasUnsent { wake(link) }
