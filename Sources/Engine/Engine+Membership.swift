@@ -355,6 +355,7 @@ extension Engine {
       update(member)
     }
     for local in newcomers { mirror(local) }
+    scheduleGroup(group)
     settleOverflow(in: group)
   }
 

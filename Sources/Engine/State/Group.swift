@@ -235,6 +235,9 @@ final class Presence {
 
   func absorbAnnouncements(of other: Presence, offset: Int) {
     for (slot, ordinal) in other.announced.enumerated() where ordinal != 0 { setAnnounced(slot + offset, ordinal) }
+    repeats.formUnion(other.repeats.shifted(by: offset))
+    announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
+    announcedInVain = max(announcedInVain, other.announcedInVain)
   }
 
   func forget(slot: Int) {
