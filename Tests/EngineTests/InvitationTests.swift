@@ -193,4 +193,23 @@ import Wire
     #expect(error?.description.contains("browse") == true)
     #expect(throws: EngineError.self) { try a.invite(a) }
   }
+
+  @Test("A host that comes up anew is answered anew, though it counts its invitations from the start")
+  func countsFromTheStart() throws {
+    let a = try stage.seat("a")
+    let b = try stage.seat("b")
+    let before = try b.invite(a)
+    stage.run()
+    try a.accept()
+    stage.run(.seconds(1))
+    stage.kill(b.host)
+    let again = try stage.seat("b", on: try stage.host("b", incarnation: 2))
+    stage.clear()
+    #expect(try again.invite(a) == before)
+    stage.run(.seconds(1))
+    #expect(a.take().contains("a invited by b: "))
+    try a.accept()
+    stage.run(.seconds(1))
+    stage.expectAllConnected([a, again])
+  }
 }

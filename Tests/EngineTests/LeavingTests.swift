@@ -52,6 +52,22 @@ import Wire
     stage.expectAllConnected(seats)
   }
 
+  @Test("Who came up anew, left and is invited again is connected with all, though its earlier life is still looked for")
+  func comeBackAnew() throws {
+    let seats = try stage.gather("a", "b", "c")
+    stage.kill(seats[1].host)
+    stage.run(.seconds(10))
+    let anew = try stage.seat("b", on: try stage.host("b", incarnation: 2))
+    try stage.connect(seats[2], anew)
+    stage.run(.seconds(2))
+    stage.expectAllConnected([seats[0], anew, seats[2]])
+    anew.leave()
+    stage.run(.seconds(2))
+    try stage.connect(seats[2], anew)
+    stage.run(.seconds(5))
+    stage.expectAllConnected([seats[0], anew, seats[2]])
+  }
+
   @Test("Messages that were sent before a leave are told before its notConnected")
   func lastWords() throws {
     stage.latency = .milliseconds(20)
