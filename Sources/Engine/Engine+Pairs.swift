@@ -382,5 +382,7 @@ extension Engine {
     member.setConnected(member.connected.union(news))
     member.forgottenAt = nil
     emit(.member(member.view, .connected, of: locals))
+    // What was agreed while the link was there may be decided while it is away.
+    if member.host.bond?.isSuspended == true { emit(.suspended(member.view, true, of: locals)) }
   }
 }
