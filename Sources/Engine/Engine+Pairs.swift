@@ -331,10 +331,7 @@ extension Engine {
   /// A host would not let a local endpoint in at all: not yet, or never again.
   private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
     if reason == .notIntroduced {
-      let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
-      presence.announcedInVain += 1
-      presence.announcesAgain = now + pause
-      timers.set(.group(presence.group.serial), now + pause)
+      announceSoon(presence)
     } else {
       for member in presence.members.values {
         member.refused.insert(local.slot)
@@ -353,6 +350,14 @@ extension Engine {
       depart(member, .full, readThrough: nil)
       presence.group.forgetDeparture(of: member.id)
     }
+  }
+
+  /// Says it all again after a pause that grows while that is in vain.
+  func announceSoon(_ presence: Presence) {
+    let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
+    presence.announcedInVain += 1
+    presence.announcesAgain = now + pause
+    timers.set(.group(presence.group.serial), now + pause)
   }
 
   /// An introduction is on its way for a moment, or it does not come at all.
