@@ -264,16 +264,20 @@ extension Engine {
 
   private func say(_ reason: Reason, of slots: SlotSet, about member: Member, _ index: UInt32) {
     let presence = member.presence
-    var isAll = presence.group.localCount > 1 && slots == presence.group.localSlots
-    if isAll { presence.group.localSlots.forEach { slot in if !presence.isAnnounced(slot) { isAll = false } } }
-    if isAll {
+    // Whom that host may not know in this group, it cannot place: that they admit the member goes with their joins.
+    var placed = SlotSet()
+    slots.forEach { slot in
+      let goesWithJoin = reason == .none ? presence.wantsAnnouncing(slot) : !presence.isAnnounced(slot)
+      if !goesWithJoin { placed.insert(slot) }
+    }
+    if presence.group.localCount > 1, placed == presence.group.localSlots {
       let ordinal = record(presence) {
         Verdict(record: $0, about: index, by: .all, reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(slots, at: ordinal) }
+      if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
       return
     }
-    let indexes = slots.slots.compactMap { presence.group.local(at: $0)?.index }.sorted()
+    let indexes = placed.slots.compactMap { presence.group.local(at: $0)?.index }.sorted()
     var rest = indexes[...]
     while !rest.isEmpty {
       let some = Array(rest.prefix(Limits.audienceIndexesMax))
@@ -282,7 +286,7 @@ extension Engine {
         Verdict(
           record: $0, about: index, by: .only(some), reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(slots, at: ordinal) }
+      if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
     }
   }
 
