@@ -39,8 +39,7 @@ extension Engine {
     }
     if let crossing = incoming.first(where: { crosses($0, invitation) }) {
       // They asked first, and this is the answer.
-      crossing.replaces = invitation
-      invitation.state = .ended
+      crossing.replace(invitation)
       accept(crossing, with: local)
       return id
     }
@@ -271,8 +270,7 @@ extension Engine {
     if let own = outgoing.first(where: { $0.isPending && crosses(invitation, $0) }) {
       // Both ask for the same: the lower peer's invitation counts.
       if peer.id < inviter { return decline(.duplicate) }
-      own.state = .ended
-      invitation.replaces = own
+      invitation.replace(own)
       incoming[invitation.id] = invitation
       timers.set(.invitation(invitation.id), invitation.deadline)
       return accept(invitation, with: own.local)
@@ -423,7 +421,8 @@ extension Engine {
     guard let invitation = incoming[id] else { return }
     if invitation.isPending {
       if now >= invitation.deadline {
-        end(invitation, .timedOut)
+        // Who accepted and heard no more takes it back, and says so when it is asked again.
+        decline(invitation, .timedOut)
       } else {
         timers.set(.invitation(id), invitation.deadline)
       }

@@ -316,14 +316,8 @@ extension Engine {
     let introducers = (group.allLocals.first, other.allLocals.first)
     let rosters = (roster(of: group, but: []), roster(of: other, but: []))
     let hosts = (group.presences.keys, other.presences.keys)
-    let shared = hosts.1.filter { group.presences.contains($0) && $0 != hostID }
     unify(other, with: group)
-    defer {
-      for presence in group.presences.values {
-        // A host that was in both may make them one before or after this: what it could not place is said again.
-        if shared.contains(presence.host.id) { announceAnew(presence) } else { announce(presence) }
-      }
-    }
+    defer { for presence in group.presences.values { announce(presence) } }
     guard !sabotage.contains(.introducesNobody) else { return }
     if let introducer = introducers.0 {
       introduce(rosters.1, by: introducer, to: hosts.0.compactMap { group.presences[$0] }, spread: false)
@@ -362,7 +356,8 @@ extension Engine {
   private func move(_ presence: Presence, to group: Group, offset: Int) {
     let host = presence.host
     host.presences[presence.group.serial] = nil
-    let target = group.presences[host.id] ?? Presence(host: host, group: group)
+    let shared = group.presences[host.id]
+    let target = shared ?? Presence(host: host, group: group)
     group.presences[host.id] = target
     host.presences[group.serial] = target
     if let strand = presence.strand {
@@ -385,6 +380,9 @@ extension Engine {
       }
     }
     target.absorbAnnouncements(of: presence, offset: offset)
+    // A host that was in both may make them one before or after this: what it could not place is said again.
+    if shared != nil, !host.isSelf { target.repeats = group.localSlots }
+    if let again = target.announcesAgain { timers.set(.group(group.serial), again) }
     target.pairsChanged()
   }
 

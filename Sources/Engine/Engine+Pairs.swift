@@ -264,16 +264,20 @@ extension Engine {
 
   private func say(_ reason: Reason, of slots: SlotSet, about member: Member, _ index: UInt32) {
     let presence = member.presence
-    var isAll = presence.group.localCount > 1 && slots == presence.group.localSlots
-    if isAll { presence.group.localSlots.forEach { slot in if !presence.isAnnounced(slot) { isAll = false } } }
-    if isAll {
+    // Whom that host may not know in this group, it cannot place: that they admit the member goes with their joins.
+    var placed = SlotSet()
+    slots.forEach { slot in
+      let goesWithJoin = reason == .none ? presence.wantsAnnouncing(slot) : !presence.isAnnounced(slot)
+      if !goesWithJoin { placed.insert(slot) }
+    }
+    if presence.group.localCount > 1, placed == presence.group.localSlots {
       let ordinal = record(presence) {
         Verdict(record: $0, about: index, by: .all, reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(slots, at: ordinal) }
+      if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
       return
     }
-    let indexes = slots.slots.compactMap { presence.group.local(at: $0)?.index }.sorted()
+    let indexes = placed.slots.compactMap { presence.group.local(at: $0)?.index }.sorted()
     var rest = indexes[...]
     while !rest.isEmpty {
       let some = Array(rest.prefix(Limits.audienceIndexesMax))
@@ -282,7 +286,7 @@ extension Engine {
         Verdict(
           record: $0, about: index, by: .only(some), reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(slots, at: ordinal) }
+      if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
     }
   }
 
@@ -331,10 +335,7 @@ extension Engine {
   /// A host would not let a local endpoint in at all: not yet, or never again.
   private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
     if reason == .notIntroduced {
-      let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
-      presence.announcedInVain += 1
-      presence.announcesAgain = now + pause
-      timers.set(.group(presence.group.serial), now + pause)
+      announceSoon(presence)
     } else {
       for member in presence.members.values {
         member.refused.insert(local.slot)
@@ -353,6 +354,14 @@ extension Engine {
       depart(member, .full, readThrough: nil)
       presence.group.forgetDeparture(of: member.id)
     }
+  }
+
+  /// Says it all again after a pause that grows while that is in vain.
+  func announceSoon(_ presence: Presence) {
+    let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
+    presence.announcedInVain += 1
+    presence.announcesAgain = now + pause
+    timers.set(.group(presence.group.serial), now + pause)
   }
 
   /// An introduction is on its way for a moment, or it does not come at all.
@@ -382,5 +391,7 @@ extension Engine {
     member.setConnected(member.connected.union(news))
     member.forgottenAt = nil
     emit(.member(member.view, .connected, of: locals))
+    // What was agreed while the link was there may be decided while it is away.
+    if member.host.bond?.isSuspended == true { emit(.suspended(member.view, true, of: locals)) }
   }
 }

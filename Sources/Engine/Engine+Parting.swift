@@ -60,11 +60,12 @@ extension Engine {
     let bond = try bond(of: link)
     _ = try count(gone.record, bytes: 0, over: bond)
     for presence in bond.host.presences.values {
-      if let member = presence.members[gone.endpoint], member.entry.incarnation <= gone.incarnation {
-        depart(member, .gone, readThrough: nil)
-        // What was addressed to it was said to nobody: others there are still to hear it.
-        if !presence.members.isEmpty { announceAnew(presence) }
-      }
+      let member = presence.members[gone.endpoint]
+      let hasLeft = presence.group.departed[gone.endpoint].map { gone.incarnation <= $0 } ?? false
+      guard member != nil || hasLeft else { continue }
+      if let member, member.entry.incarnation <= gone.incarnation { depart(member, .gone, readThrough: nil) }
+      // What was addressed to it was said to nobody: others there are still to hear it.
+      if !presence.members.isEmpty { announceSoon(presence) }
     }
   }
 

@@ -78,12 +78,49 @@ extension Model {
   }
 
   func mayMeet(_ a: EndpointRecord, _ b: EndpointRecord) {
-    guard a.group != b.group else { return }
-    let (kept, gone) = (a.group, b.group)
+    unite(a.group, b.group)
+  }
+
+  private func unite(_ kept: Int, _ gone: Int) {
+    guard kept != gone else { return }
     for record in order {
       if record.group == gone { record.group = kept }
       for place in record.groupsBefore.indices where record.groupsBefore[place] == gone {
         record.groupsBefore[place] = kept
+      }
+    }
+    for place in strangersIn.indices where strangersIn[place].group == gone { strangersIn[place].group = kept }
+    for place in namings.indices where namings[place].group == gone { namings[place].group = kept }
+    joinThroughStrangers()
+  }
+
+  /// An honest program accepted a stranger's endpoint, which is a member of its group now.
+  func letsIn(_ stranger: EndpointID, by honest: EndpointID) {
+    guard let record = endpoints[honest] else { return }
+    let place = StrangersPlace(stranger: stranger, group: record.group)
+    if strangersIn.contains(place) { return }
+    strangersIn.append(place)
+    joinThroughStrangers()
+  }
+
+  /// A stranger's endpoint introduces an honest one, and signs for it.
+  func names(_ stranger: EndpointID, _ honest: EndpointID) {
+    guard let record = endpoints[honest] else { return }
+    let naming = StrangersPlace(stranger: stranger, group: record.group)
+    if namings.contains(naming) { return }
+    namings.append(naming)
+    joinThroughStrangers()
+  }
+
+  /// A member is believed: two groups are one where a stranger was let into both, or where one of each was and names
+  /// somebody of the other.
+  private func joinThroughStrangers() {
+    for one in strangersIn {
+      for other in strangersIn where other.group != one.group {
+        let isMutual =
+          namings.contains(StrangersPlace(stranger: one.stranger, group: other.group))
+          && namings.contains(StrangersPlace(stranger: other.stranger, group: one.group))
+        if isMutual || one.stranger == other.stranger { return unite(one.group, other.group) }
       }
     }
   }

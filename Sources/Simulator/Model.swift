@@ -28,6 +28,9 @@ final class Model {
   var endpoints: [EndpointID: EndpointRecord] = [:]
   var order: [EndpointRecord] = []
   var groupLast = 0
+  /// The groups into which strangers' endpoints were let, and those of which they named somebody.
+  var strangersIn: [StrangersPlace] = []
+  var namings: [StrangersPlace] = []
 
   /// Until when something stood between two hosts, by `from * hosts + to`.
   var disturbedUntil: [Int64]
@@ -59,6 +62,11 @@ final class Model {
   var refusedSends: [EndpointID: Int64] = [:]
 
   var browsing: [Browsing] = []
+
+  struct StrangersPlace: Equatable {
+    var stranger: EndpointID
+    var group: Int
+  }
 
   struct Told<ID: Hashable>: Hashable {
     var endpoint: EndpointID

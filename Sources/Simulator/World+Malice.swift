@@ -3,8 +3,8 @@ import Wire
 
 /// The malicious host: it speaks by frames of its own making, as far as it takes to be let in, and then lies.
 ///
-/// It knows its own keys only. Each honest endpoint that it meets is met by another endpoint of its own, so that no
-/// honest peers are joined through it by what the protocol allows.
+/// It knows its own keys only. Each honest endpoint that it meets is met by another endpoint of its own: honest peers
+/// are joined through it only where it is let in by both and names each to the other, as any member may.
 final class Intruder {
   let host: SimHost
   let malice: Malice
@@ -27,6 +27,8 @@ final class Intruder {
     var bond: UInt64 = 1
     var sequence: UInt64 = 0
     var invitation: UInt64 = 0
+    /// The endpoint of its own that each of its invitations is for.
+    var offered: [UInt64: EndpointID] = [:]
 
     init(link: Link, side: Int, endpoint: EndpointID, group: GroupID) {
       self.link = link
@@ -120,12 +122,14 @@ extension World {
         group: invite.group, entry: intruder.entry(line.endpoint, key: intruder.peer.key, host: intruder.host.id),
         carrier: intruder.carrier(intruder.peer.key, signedBy: intruder.peer.key),
         standing: Standing(size: 1, peersMax: 256, needs: []))
+      model.letsIn(line.endpoint, by: invite.entry.endpoint)
       say(Answer(id: invite.id, outcome: .accepted(acceptance)), line)
       join(intruder, line)
     case .answer:
       guard let answer = try? Answer(decoding: span), case .accepted(let acceptance) = answer.outcome else { return }
       intruder.entries.append(acceptance.entry)
       line.target = acceptance.entry
+      if let offered = line.offered[answer.id] { model.letsIn(offered, by: acceptance.entry.endpoint) }
       say(Confirm(id: answer.id, reason: .none, rank: 2), line)
       join(intruder, line)
     default: break
@@ -197,6 +201,7 @@ extension World {
   private func invite(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line, key: PublicKey, signer: PublicKey)
   {
     line.invitation += 1
+    line.offered[line.invitation] = line.endpoint
     say(
       Invite(
         id: line.invitation, type: Self.types[0], to: victim.id, adhoc: false, group: line.group,
@@ -231,6 +236,7 @@ extension World {
       let introduction = Introduction(
         group: line.group, introducer: introducer, introducerIncarnation: incarnation, entries: [entry],
         signature: intruder.host.crypto.sign(bytes, with: intruder.peer.key))
+      if introducer == line.endpoint { model.names(introducer, entry.endpoint) }
       say(Introduce(record: intruder.head(line), spread: intruder.random.flip(), introduction: introduction), line)
     }
   }

@@ -47,10 +47,9 @@ extension World {
         return
       }
       guard model.isPending(id, at: host) else { return }
-      // Told before the call: what follows from it may be put out at once.
-      model.accepts(id, with: endpoint, at: host)
       do {
         try engine.accept(id, with: endpoint, at: host.local(now))
+        model.accepts(id, with: endpoint, at: host)
         say(host, "\(ref) accepts")
       } catch {
         say(host, "\(ref) cannot accept: \(error)")

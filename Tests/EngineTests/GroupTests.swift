@@ -46,6 +46,61 @@ import Wire
     for seat in seats { #expect(seat.take().count == 3) }
   }
 
+  @Test("A late datagram to all is not for those who joined after it was said")
+  func lateDatagram() throws {
+    let (near, far) = (try stage.host("near"), try stage.host("far"))
+    let a = try stage.seat("a", on: near)
+    let b = try stage.seat("b", on: far)
+    try stage.connect(a, b)
+    let others = try (0..<9).map { try stage.seat("c\($0)", on: far) }
+    for other in others.dropFirst() { try stage.connect(others[0], other) }
+    stage.clear()
+    // In pieces: what they think of A comes before they are known there.
+    stage.latency = .milliseconds(20)
+    stage.windowBytes = 500
+    try others[0].invite(b)
+    stage.run()
+    try b.accept()
+    stage.run(.milliseconds(30))
+    #expect(a.connected == "B")
+    stage.holdsDatagrams = true
+    try a.say("late", .unreliable)
+    stage.run(.seconds(5))
+    stage.expectAllConnected([a, b] + others)
+    stage.clear()
+    stage.letDatagramsGo()
+    stage.run()
+    #expect(b.take() == ["B < A: ~late"])
+  }
+
+  @Test("A late datagram to all is not for those whose session became one with its sender's after it was said")
+  func lateDatagramFromBefore() throws {
+    let (near, far) = (try stage.host("near"), try stage.host("far"))
+    let (a, b) = (try stage.seat("a", on: near), try stage.seat("b", on: near))
+    let c = try stage.seat("c", on: far)
+    let others = try (0..<9).map { try stage.seat("d\($0)", on: far) }
+    try stage.connect(a, c)
+    try stage.connect(b, others[0])
+    for other in others.dropFirst() { try stage.connect(others[0], other) }
+    stage.clear()
+    // In pieces: what they think of A comes before it is known there that the two are one.
+    stage.latency = .milliseconds(20)
+    stage.windowBytes = 500
+    try c.invite(others[0])
+    stage.run()
+    try others[0].accept()
+    stage.run(.milliseconds(30))
+    #expect(a.connected == "C")
+    stage.holdsDatagrams = true
+    try a.say("late", .unreliable)
+    stage.run(.seconds(5))
+    stage.expectAllConnected([a, b, c] + others)
+    stage.clear()
+    stage.letDatagramsGo()
+    stage.run()
+    #expect(c.take() == ["C < A: ~late"])
+  }
+
   @Test("Two sessions that invite each other at once become one")
   func groupsCross() throws {
     let seats = try ["a", "b", "c", "d"].map { try stage.seat($0) }

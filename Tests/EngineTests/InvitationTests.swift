@@ -156,6 +156,26 @@ import Wire
     #expect(b.take().suffix(2) == ["B: A connecting", "B: A connected"])
   }
 
+  @Test("Who answers by an invitation of its own waits no longer than it said, and the other side is told")
+  func invitingIsNotWaiting() throws {
+    let (a, b) = try pair()
+    try a.invite(b)
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    try b.invite(a, timeout: .seconds(5))
+    stage.run(.milliseconds(4_999))
+    #expect(b.take() == ["b invited by a: "])
+    stage.run(.milliseconds(2))
+    #expect(b.take() == ["invitation ended: timedOut", "invitation ended: timedOut"])
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(10))
+    #expect(a.take() == ["invitation ended: timedOut"])
+    stage.run(.seconds(60))
+    #expect([a.connected, b.connected] == ["", ""])
+    #expect(a.take() + b.take() == [])
+  }
+
   @Test("P-SES-7 An invitation to a peer that is already connected ends as already and changes nothing")
   func already() throws {
     let seats = try stage.gather("a", "b")

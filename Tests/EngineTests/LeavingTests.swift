@@ -120,6 +120,21 @@ import Wire
     #expect(seats[0].take() == ["unknown to B", "A: B notConnected left"])
   }
 
+  @Test("Who joins by the word of one who has just left is heard by the others there")
+  func joinsByOneWhoLeft() throws {
+    let (near, far) = (try stage.host("near"), try stage.host("far"))
+    let here = try ["a", "b"].map { try stage.seat($0, on: near) }
+    let there = try ["c", "d"].map { try stage.seat($0, on: far) }
+    for seat in here { try stage.connect(there[0], seat) }
+    stage.latency = .milliseconds(20)
+    try there[1].invite(here[1])
+    stage.run(.milliseconds(100))
+    try here[1].accept()
+    here[0].leave()
+    stage.run(.seconds(1))
+    stage.expectAllConnected([here[1]] + there)
+  }
+
   @Test("Both leave at once, and both are alone")
   func bothLeave() throws {
     stage.latency = .milliseconds(20)

@@ -57,6 +57,9 @@ final class Stage {
   var datagramBytesMax = 1_200
   /// Whether the first host hears the second's advertisements.
   var hears: (Host, Host) -> Bool = { _, _ in true }
+  /// Whether datagrams are late, until they are let go.
+  var holdsDatagrams = false
+  private var lateDatagrams: [(host: Host, link: LinkID, payload: [UInt8])] = []
   /// Takes the payload of each message as it is told.
   var onMessage: (([UInt8]) -> Void)?
   /// Which frames arrive, by type, sender and receiver.
@@ -144,8 +147,8 @@ final class Stage {
       guard let pipe = pipes.first(where: { $0.id == link }), !isWalled(pipe.ends[0], pipe.ends[1]) else { return }
       let other = pipe.ends[1 - pipe.side(of: host)]
       guard !other.isStalled else { return }
-      let payload = host.engine.payload(bytes)
-      other.engine.receivedDatagram(payload.span.bytes, on: link, at: now)
+      lateDatagrams.append((other, link, host.engine.payload(bytes)))
+      if !holdsDatagrams { letDatagramsGo() }
     case .publish(let peer, let type, let name, let info): publish(peer, type, name, info, by: host)
     case .withdraw(let peer, let type):
       for notice in notices where notice.says(peer, type, by: host.name) { forget(notice) }
@@ -168,6 +171,11 @@ final class Stage {
       if case .message(_, _, _, let bytes) = output { onMessage?(host.engine.payload(bytes)) }
       if let line = describe(output, host) { host.lines.append(line) }
     }
+  }
+
+  func letDatagramsGo() {
+    for late in lateDatagrams { late.host.engine.receivedDatagram(late.payload.span.bytes, on: late.link, at: now) }
+    lateDatagrams = []
   }
 
   // MARK: Advertisements

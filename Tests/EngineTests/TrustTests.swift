@@ -65,6 +65,23 @@ import Wire
     #expect([a.connected, b.connected, c.connected] == ["B", "A", ""])
   }
 
+  @Test("Who says yes while the link is away is told that it is, and when it is back")
+  func yesWhileSuspended() throws {
+    let a = try stage.seat("a")
+    let b = try stage.seat("b", asking())
+    try stage.connect(a, b)
+    stage.clear()
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    try b.decide(true)
+    stage.run(.seconds(1))
+    #expect(b.take() == ["B: A connected", "B: A suspended"])
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(2))
+    #expect(b.take() == ["B: A resumed"])
+    #expect(a.take() == ["A: B connected"])
+  }
+
   @Test("P-SEC-3 A member waits for a decision on each side, and is connected on yes")
   func yes() throws {
     let a = try stage.seat("a", asking())

@@ -49,13 +49,13 @@ final class IncomingInvitation {
   let inviter: PeerID
   let host: RemoteHost
   let peer: LocalPeer
-  let deadline: Instant
+  private(set) var deadline: Instant
   var state = State.asked
   var answer: Answer?
   /// Whether anybody was asked: who was not is not told of its end.
   var isShown = false
   /// The own invitation to the same peer that this one took the place of.
-  var replaces: OutgoingInvitation?
+  private(set) var replaces: OutgoingInvitation?
 
   init(id: InvitationID, invite: Invite, inviter: PeerID, host: RemoteHost, peer: LocalPeer, deadline: Instant) {
     self.id = id
@@ -67,4 +67,11 @@ final class IncomingInvitation {
   }
 
   var isPending: Bool { if case .ended = state { false } else { true } }
+
+  /// Takes the place of an own invitation, which ends with this one, and no later than it would have.
+  func replace(_ own: OutgoingInvitation) {
+    own.state = .ended
+    replaces = own
+    deadline = min(deadline, own.deadline)
+  }
 }
