@@ -273,7 +273,7 @@ extension Engine {
     if let known = bond.incomingStrand(record.strand) {
       strand = known
     } else {
-      guard bond.incoming.count < Limits.strandsMax else {
+      guard bond.incoming.count < Limits.strandsMax || bond.host.isSelf else {
         throw Violation(.busy, "more than \(Limits.strandsMax) strands")
       }
       strand = IncomingStrand(id: record.strand)
@@ -357,7 +357,6 @@ extension Engine {
 
   func take(_ ack: Ack, from bond: Bond) throws(Violation) {
     guard let strand = bond.strand(ack.strand) else {
-      if bond.hadStrand(ack.strand) { return }
       throw Violation(.protocolViolation, "an acknowledgement of strand \(ack.strand), which is not there")
     }
     guard strand.acknowledge(ack.received, at: now) else {
@@ -374,7 +373,6 @@ extension Engine {
     }
     ledger.touch(bond: bond.host.id)
     tellWritable(strand)
-    bond.dropIfDrained(strand)
   }
 
   // MARK: Reaching
@@ -401,11 +399,19 @@ extension Engine {
     }
     let addresses = host.addresses
     guard !addresses.isEmpty else { return }
+    if host.key == nil, dials.count >= Self.strangersDialledMax {
+      host.dialsAgain = now + Self.dialPauseMax
+      timers.set(.host(host.id), now + Self.dialPauseMax)
+      return
+    }
     let dial = DialID(rawValue: number())
     host.dial = dial
     dials[dial] = host.id
     emit(.dial(dial, host: host.id, address: addresses[host.dialFailures % addresses.count]))
   }
+
+  /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.
+  private static let strangersDialledMax = 64
 
   func dialFailed(_ host: RemoteHost) {
     host.dialFailures += 1

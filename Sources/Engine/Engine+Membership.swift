@@ -35,7 +35,13 @@ extension Engine {
       return nil
     }
     unite(group, by: entry)
+    if let member = group.members[entry.endpoint], isMistaken(member, entry, voucher) {
+      depart(member, .lost, readThrough: nil)
+      group.forgetDeparture(of: member.id)
+    }
     if let member = group.members[entry.endpoint] {
+      // Of whom it is and where, an introducer's word changes nothing.
+      guard entry.peer == member.entry.peer, entry.host == member.host.id else { return nil }
       if entry.incarnation > member.entry.incarnation {
         guard member.index == nil else {
           member.successor = .introduced(entry)
@@ -61,6 +67,7 @@ extension Engine {
     if case .invitation(let local, let until) = voucher {
       local.removed.remove(member.id)
       member.connectingUntil = until
+      member.isHearsay = false
     }
     meet(member, group.localSlots)
     settleOverflow(in: group)
@@ -70,6 +77,13 @@ extension Engine {
       if case .invitation(let local, _) = voucher { announce(local, to: presence) } else { announce(presence) }
     }
     return member
+  }
+
+  /// Whether what was heard of a member is not so, by the word of its own host.
+  private func isMistaken(_ member: Member, _ entry: Entry, _ voucher: Voucher) -> Bool {
+    guard case .invitation = voucher, member.isHearsay else { return false }
+    return entry.peer != member.entry.peer || entry.host != member.host.id
+      || entry.incarnation < member.entry.incarnation
   }
 
   /// An endpoint is in one group: two that both know it are one.
@@ -328,7 +342,7 @@ extension Engine {
   }
 
   private func unify(_ other: Group, with group: Group) {
-    let offset = group.locals.count
+    let offset = group.offset(for: other)
     let newcomers = other.allLocals
     for local in newcomers { group.place(local, at: offset + local.slot) }
     other.departed.forEach { endpoint, incarnation in group.noteDeparture(of: endpoint, incarnation) }
@@ -349,7 +363,6 @@ extension Engine {
       update(member)
     }
     for local in newcomers { mirror(local) }
-    scheduleGroup(group)
     settleOverflow(in: group)
   }
 
@@ -372,6 +385,7 @@ extension Engine {
         moveDecisions(about: old, to: known)
       } else {
         let member = Member(entry: old.entry, peer: old.peer, host: host, presence: target)
+        member.isHearsay = old.isHearsay
         member.absorb(old, offset: offset)
         group.add(member)
         target.members[member.id] = member
@@ -389,21 +403,18 @@ extension Engine {
   // MARK: Too many
 
   /// Where more are in than somebody's limit allows, those who came last go: by rank, then by their inviter, then by
-  /// their own id, so that every host names the same.
+  /// their own id, so that every host names the same. Whose limit is lower than the number of those before it goes
+  /// itself, and who is only heard of takes nobody's place.
   func settleOverflow(in group: Group) {
-    if sabotage.contains(.overfills) { return }
-    while group.size > Int(group.peersMax) {
-      let locals = group.allLocals.map { ($0.rank, $0.inviter, $0.id) }
-      let others = group.members.values.filter { !$0.host.isSelf }.map { ($0.entry.rank, $0.entry.inviter, $0.id) }
-      guard let last = (locals + others).max(by: <) else { return }
-      if let local = endpoints[last.2] {
+    guard group.size > Int(group.peersMax), !sabotage.contains(.overfills) else { return }
+    for last in group.overflowing {
+      if let local = endpoints[last] {
         leaveGroup(local, .full)
-        return
+      } else if let member = group.members[last] {
+        refuseEverywhere(member, .full)
+        depart(member, .full, readThrough: nil)
+        group.overflowed[member.id] = (member.entry.rank, member.entry.inviter)
       }
-      guard let member = group.members[last.2] else { return }
-      refuseEverywhere(member, .full)
-      depart(member, .full, readThrough: nil)
-      group.overflowed[member.id] = (member.entry.rank, member.entry.inviter)
     }
   }
 }

@@ -142,6 +142,7 @@ extension Engine {
     for ticket in join.tickets where group.members[join.entry.endpoint] == nil {
       try believe(ticket, in: group, only: join.entry.endpoint)
     }
+    correct(by: join.entry, host, group)
     guard let member = group.members[join.entry.endpoint], member.entry.incarnation == join.entry.incarnation,
       member.host === host
     else {
@@ -158,6 +159,16 @@ extension Engine {
     }
     guard (bond.members[join.index] ?? []).allSatisfy({ $0.id == member.id }) else {
       throw Violation(.protocolViolation, "an endpoint with the number \(join.index), which is another's")
+    }
+    member.isHearsay = false
+    settleOverflow(in: group)
+    guard target.group === group else {
+      return answerStray(bond) { Gone(record: $0, endpoint: join.target, incarnation: join.targetIncarnation) }
+    }
+    guard group.members[member.id] === member else {
+      return answerStray(bond) {
+        Verdict(record: $0, about: join.index, by: .all, reason: .full, seen: bond.received)
+      }
     }
     bond.accept()
     strand.group = group.serial
@@ -185,6 +196,20 @@ extension Engine {
     showIdentities(to: member)
     judge(member, told)
     update(member)
+  }
+
+  /// What a host says of its own endpoint goes before what others said of it.
+  private func correct(by entry: Entry, _ host: RemoteHost, _ group: Group) {
+    guard let member = group.members[entry.endpoint], member.isHearsay, member.entry.peer == entry.peer,
+      member.host !== host || member.entry.incarnation > entry.incarnation,
+      group.departed[entry.endpoint].map({ entry.incarnation > $0 }) ?? true
+    else { return }
+    let hearsay = member.entry
+    depart(member, .lost, readThrough: nil)
+    group.forgetDeparture(of: member.id)
+    let corrected = enter(entry, host, group)
+    if hearsay.host == host.id { corrected.successor = .introduced(hearsay) }
+    meet(corrected, group.localSlots)
   }
 
   private func unannounced(in presence: Presence) -> SlotSet {

@@ -46,6 +46,7 @@ extension Engine {
   }
 
   func take(_ browse: Browse, from link: Link) throws(Violation) {
+    if link.browses.contains(browse.type) { return }
     guard link.browses.count < Self.browsesMax else {
       throw Violation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
     }
@@ -64,12 +65,14 @@ extension Engine {
     let types = discovery.rosterTypes(of: host.id)
     guard !types.isEmpty else { return }
     guard let link = openLink(to: host) else { return reach(host) }
-    for type in types where !link.rosterTypes.contains(type) {
+    let unasked = types.filter { !link.rosterTypes.contains($0) }
+    guard !unasked.isEmpty else { return }
+    for type in unasked {
       link.rosterTypes[type] = true
       say(Browse(type: type), on: link)
     }
     // The answer to this comes after all that they tell now: what is not told by then is over.
-    discovery.beginSnapshot(of: host.id)
+    discovery.beginSnapshot(of: host.id, unasked)
     link.rosterFence = number()
     say(Ping(token: link.rosterFence), on: link)
   }

@@ -52,7 +52,8 @@ import Wire
     stage.expectAllConnected(seats)
   }
 
-  @Test("Who came up anew, left and is invited again is connected with all, though its earlier life is still looked for")
+  @Test(
+    "Who came up anew, left and is invited again is connected with all, though its earlier life is still looked for")
   func comeBackAnew() throws {
     let seats = try stage.gather("a", "b", "c")
     stage.kill(seats[1].host)

@@ -76,15 +76,8 @@ final class Bond {
 
   func strand(_ id: UInt32) -> Strand? { strands[id] }
 
-  func hadStrand(_ id: UInt32) -> Bool { id > 0 && id <= lastStrand }
-
   func forEachStrand(_ body: (Strand) -> Void) {
     for id in strands.keys.sorted() { if let strand = strands[id] { body(strand) } }
-  }
-
-  /// A strand that its group has left behind goes once all of it is acknowledged.
-  func dropIfDrained(_ strand: Strand) {
-    if strand.isLeft, strand.count == 0 { strands[strand.id] = nil }
   }
 
   func remove(_ member: Member, _ index: UInt32) {
@@ -109,7 +102,13 @@ final class Bond {
     return strand
   }
 
+  /// A strand that its group has left behind serves another once all of it is acknowledged: there are no more of them
+  /// than were ever needed at a time.
   func makeStrand() -> Strand {
+    if let idle = strands.values.filter({ $0.isLeft && !$0.isBehind }).min(by: { $0.id < $1.id }) {
+      idle.isLeft = false
+      return idle
+    }
     lastStrand += 1
     let strand = Strand(id: lastStrand)
     strands[strand.id] = strand

@@ -99,8 +99,8 @@ struct Discovery {
   }
 
   /// What follows will be the whole: what is not told again is over.
-  mutating func beginSnapshot(of host: HostID) {
-    for spot in told[host]?.keys ?? [] { told[host]?[spot]?.isFresh = false }
+  mutating func beginSnapshot(of host: HostID, _ types: [ServiceType]) {
+    for spot in told[host]?.keys ?? [] where types.contains(spot.type) { told[host]?[spot]?.isFresh = false }
   }
 
   func stale(of host: HostID) -> [Spot] {

@@ -110,7 +110,6 @@ final class Group {
   func add(_ member: Member) {
     members[member.id] = member
     if !member.host.isSelf { remoteCount += 1 }
-    knownPeersMax = knownPeersMax.map { min($0, member.entry.terms.peersMax) }
   }
 
   func remove(_ member: Member) {
@@ -124,14 +123,42 @@ final class Group {
   /// Everybody: local endpoints, and members of other hosts.
   var size: Int { localCount + remoteCount }
 
-  /// The lowest limit of anybody.
+  /// The lowest limit of anybody that is more than heard of.
   var peersMax: UInt32 {
     if let knownPeersMax { return knownPeersMax }
     var least = UInt32.max
     for case let local? in locals { least = min(least, local.settings.peersMax) }
-    members.forEach { _, member in least = min(least, member.entry.terms.peersMax) }
+    members.forEach { _, member in if !member.isHearsay { least = min(least, member.entry.terms.peersMax) } }
     knownPeersMax = least
     return least
+  }
+
+  /// Those for whom there is no room, where everybody is let in by turn as long as that breaks nobody's limit.
+  var overflowing: [EndpointID] {
+    var turns = allLocals.map { ($0.rank, $0.inviter, $0.id, $0.settings.peersMax) }
+    members.forEach { _, member in
+      guard !member.host.isSelf, !member.isHearsay else { return }
+      turns.append((member.entry.rank, member.entry.inviter, member.id, member.entry.terms.peersMax))
+    }
+    turns.sort { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }
+    var (count, limit) = (0, UInt32.max)
+    var over: [EndpointID] = []
+    for (_, _, endpoint, own) in turns {
+      guard count < Int(min(limit, own)) else {
+        over.append(endpoint)
+        continue
+      }
+      count += 1
+      limit = min(limit, own)
+    }
+    return over
+  }
+
+  /// How far another group's slots are moved where it becomes part of this one.
+  func offset(for other: Group) -> Int {
+    // A session that others come to one by one uses their slots again.
+    guard other.localCount == 1, let only = other.allLocals.first else { return locals.count }
+    return (locals.firstIndex { $0 == nil } ?? locals.count) - only.slot
   }
 
   var needs: Needs {
@@ -278,6 +305,8 @@ final class Member {
   let id: EndpointID
   let peer: PeerID
   var entry: Entry { didSet { changed() } }
+  /// Whether only others have spoken of it: it has not joined here, nor invited or been invited by anybody here.
+  var isHearsay = true { didSet { presence.group.limitsChanged() } }
   let host: RemoteHost
   let presence: Presence
   /// Its number on the present bond; nil until it has joined there.
@@ -328,6 +357,7 @@ final class Member {
     setConnected(row.sets[5])
     unsettled = row.unsettled.map { ($0.ordinal, $0.slots) }
     told = admits
+    isHearsay = row.index == 0
   }
 
   /// Forgets slots whose endpoints did not come back.
@@ -376,6 +406,7 @@ final class Member {
   /// Takes over what was known of the same endpoint in a group that has become part of this one.
   func absorb(_ other: Member, offset: Int) {
     if index == nil { (index, strand) = (other.index, other.strand) }
+    if !other.isHearsay { isHearsay = false }
     if (other.entry.rank, other.entry.inviter) > (entry.rank, entry.inviter) { entry = other.entry }
     met.formUnion(other.met.shifted(by: offset))
     trusted.formUnion(other.trusted.shifted(by: offset))
