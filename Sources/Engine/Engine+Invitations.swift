@@ -434,16 +434,26 @@ extension Engine {
   // MARK: Already
 
   private func isConnected(_ local: LocalEndpoint, with endpoint: EndpointID) -> Bool {
-    guard let member = local.group.members[endpoint] else { return false }
-    return member.connected.contains(local.slot)
-      || (member.connecting.contains(local.slot) && !member.refused.contains(local.slot))
+    local.group.members[endpoint].map { isFellow($0, of: local) && !isOnlySaid($0, of: local) } ?? false
   }
 
   private func isConnected(_ local: LocalEndpoint, with peer: PeerID) -> Bool {
     local.group.members.contains { $0.peer == peer && isConnected(local, with: $0.id) }
   }
 
-  func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool { isConnected(local, with: peer) }
+  /// Who is only said to be coming may be invited all the same: it may not be so.
+  private func isOnlySaid(_ member: Member, of local: LocalEndpoint) -> Bool {
+    member.isHearsay && !member.connected.contains(local.slot)
+  }
+
+  private func isFellow(_ member: Member, of local: LocalEndpoint) -> Bool {
+    member.connected.contains(local.slot)
+      || (member.connecting.contains(local.slot) && !member.refused.contains(local.slot))
+  }
+
+  func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool {
+    local.group.members.contains { $0.peer == peer && isFellow($0, of: local) }
+  }
 }
 
 extension Standing {

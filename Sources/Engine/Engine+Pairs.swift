@@ -160,7 +160,7 @@ extension Engine {
     guard (bond.members[join.index] ?? []).allSatisfy({ $0.id == member.id }) else {
       throw Violation(.protocolViolation, "an endpoint with the number \(join.index), which is another's")
     }
-    member.isHearsay = false
+    takeWord(join.entry, of: member)
     settleOverflow(in: group)
     guard target.group === group else {
       return answerStray(bond) { Gone(record: $0, endpoint: join.target, incarnation: join.targetIncarnation) }
@@ -172,12 +172,6 @@ extension Engine {
     }
     bond.accept()
     strand.group = group.serial
-    let (rank, inviter) = (member.entry.rank, member.entry.inviter)
-    member.entry = join.entry
-    group.limitsChanged()
-    if (rank, inviter) > (join.entry.rank, join.entry.inviter) {
-      (member.entry.rank, member.entry.inviter) = (rank, inviter)
-    }
     host.learn(join.entry.addresses)
     member.forgottenAt = nil
     member.strand = join.record.strand
@@ -196,6 +190,13 @@ extension Engine {
     showIdentities(to: member)
     judge(member, told)
     update(member)
+  }
+
+  private func takeWord(_ entry: Entry, of member: Member) {
+    let (rank, inviter) = (member.entry.rank, member.entry.inviter)
+    member.entry = entry
+    if (rank, inviter) > (entry.rank, entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }
+    member.isHearsay = false
   }
 
   /// What a host says of its own endpoint goes before what others said of it.

@@ -186,4 +186,36 @@ import Wire
     stage.run()
     #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
   }
+
+  @Test("P-BRO-1 A host of many peers tells of them over a link, and a second browse keeps what the first was told")
+  func rosters() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.host("b")
+    let types = [stage.type, try ServiceType("game")]
+    var peers: [PeerID] = []
+    for number in 0..<20 {
+      let name = "p\(number)"
+      let peer = b.engine.addPeer(stage.crypto.key(named: "peer " + name), name: try DisplayName(name), at: stage.now)
+      for type in types { try b.engine.startAdvertising(peer, type, info: .empty, at: stage.now) }
+      peers.append(peer)
+    }
+    stage.run()
+    for (place, type) in types.enumerated() {
+      let id = SightingID(rawValue: UInt64(1_000 + place))
+      a.engine.sightedRoster(
+        id, of: b.engine.hostID, type: type, addresses: b.engine.settings.addresses, at: stage.now)
+      try a.engine.startBrowsing(a.peer, type, at: stage.now)
+      stage.run(.seconds(1))
+      let told = a.take()
+      #expect(told.count == 20)
+      #expect(told.allSatisfy { $0.contains(" found ") })
+    }
+    b.engine.stopAdvertising(peers[3], stage.type, at: stage.now)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a lost \(stage.name(peers[3]))"])
+    stage.kill(b)
+    stage.run(.seconds(1))
+    // It may be back at once: its record still stands.
+    #expect(a.take() == [])
+  }
 }

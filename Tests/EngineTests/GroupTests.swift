@@ -270,4 +270,28 @@ import Wire
     stage.run(.seconds(10))
     stage.expectAllConnected(seats + [d, e])
   }
+
+  @Test("Sessions that come and go between two hosts use the same strands and slots again")
+  func reuse() throws {
+    let seats = try stage.gather("a", "b")
+    for number in 0..<40 {
+      let guest = try stage.seat("g\(number)", on: seats[1].host)
+      try stage.connect(seats[0], guest)
+      stage.run(.seconds(1))
+      stage.expectAllConnected(seats + [guest])
+      guest.engine.removePeer(guest.peer, at: stage.now)
+      stage.run(.seconds(1))
+    }
+    for _ in 0..<40 {
+      seats[1].leave()
+      stage.run(.seconds(1))
+      try stage.connect(seats[0], seats[1])
+      stage.run(.seconds(1))
+    }
+    stage.expectAllConnected(seats)
+    for seat in seats {
+      for host in seat.engine.hosts.values { #expect(try #require(host.bond).lastStrand <= 4) }
+      for group in seat.engine.groups.values { #expect(group.locals.count <= 3) }
+    }
+  }
 }

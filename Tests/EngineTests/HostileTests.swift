@@ -93,6 +93,103 @@ import Wire
     #expect(b.connected.contains("A"))
   }
 
+  /// A member of a's session that can say of the honest newcomer c, who is invited by b, what it likes and before it comes.
+  private func slanderer() throws -> (seats: [Seat], c: Seat, rogue: Rogue) {
+    let seats = try stage.gather("a", "b")
+    let c = try stage.seat("c")
+    let rogue = Rogue("r", to: seats[0].host, on: stage)
+    try rogue.enter(with: seats[0])
+    stage.clear()
+    return (seats, c, rogue)
+  }
+
+  private func slander(_ seat: Seat, host: HostID? = nil, count: UInt32) -> Entry {
+    let local = seat.engine.endpoints[seat.endpoint]!  // it was made for this stage
+    var entry = seat.engine.entry(of: local)
+    entry.incarnation.count += count
+    entry.host = host ?? entry.host
+    return entry
+  }
+
+  @Test("A member's lies about another's incarnation or host keep nobody out", arguments: [false, true])
+  func displaced(isElsewhere: Bool) throws {
+    let (seats, c, rogue) = try slanderer()
+    let entry = slander(c, host: isElsewhere ? rogue.host : nil, count: 5)
+    rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
+    #expect(seats[0].engine.endpoints[seats[0].endpoint]?.group.members[c.endpoint] != nil)
+    try stage.connect(seats[1], c)
+    stage.run(.seconds(1))
+    #expect(seats[0].connected == "B C R")
+    #expect(c.connected == "A B")
+  }
+
+  @Test("A member's lies about one who is connected change nothing")
+  func slandered() throws {
+    let (seats, _, rogue) = try slanderer()
+    for host in [nil, rogue.host] {
+      let entry = slander(seats[1], host: host, count: 5)
+      rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
+    }
+    stage.run(.seconds(1))
+    #expect(seats[0].connected == "B R")
+    try seats[1].say("still here")
+    stage.run(.seconds(1))
+    #expect(seats[0].heard == ["B"])
+  }
+
+  @Test("Invented members of the lowest rank and limit put nobody out, and leave room for who comes")
+  func invented() throws {
+    let (seats, c, rogue) = try slanderer()
+    for batch in 0..<20 {
+      let entries = (0..<20).map { number in
+        var entry = rogue.entry()
+        entry.endpoint = EndpointID(ID128(high: 0, low: UInt64(batch * 20 + number + 1)))
+        entry.inviter = entry.endpoint
+        entry.terms.peersMax = 2
+        return entry
+      }
+      rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction(of: entries, by: rogue)))
+    }
+    #expect(seats[0].connected == "B R")
+    #expect(seats[1].connected == "A")
+    try stage.connect(seats[1], c)
+    stage.run(.seconds(2))
+    #expect(c.connected == "A B")
+  }
+
+  @Test("Who lowers its limit under the number of those before it goes itself")
+  func lowered() throws {
+    let (seats, _, rogue) = try slanderer()
+    var entry = rogue.entry()
+    entry.rank = 9
+    entry.terms.peersMax = 2
+    rogue.say(rogue.join(seats[0], entry: entry))
+    stage.run(.seconds(1))
+    #expect(seats[0].connected == "B")
+    #expect(seats[1].connected == "A")
+  }
+
+  @Test("Invented hosts are dialled some at a time")
+  func inventedHosts() throws {
+    let (seats, _, rogue) = try slanderer()
+    var dials = 0
+    for batch in 0..<10 {
+      let entries = try (0..<24).map { number in
+        var entry = rogue.entry()
+        let word = UInt64(batch * 24 + number + 1)
+        entry.endpoint = EndpointID(ID128(high: 0, low: word))
+        entry.host = HostID(ID128(high: 0, low: word))
+        entry.addresses = [try Address(text: "nowhere \(word)")]
+        return entry
+      }
+      let frame = Introduce(record: rogue.head(), spread: false, introduction: introduction(of: entries, by: rogue))
+      let bytes = frame.encoded()
+      _ = seats[0].engine.received(bytes.span.bytes, on: rogue.link, at: stage.now)
+    }
+    while let output = seats[0].engine.nextOutput() { if case .dial = output { dials += 1 } }
+    #expect(dials == 64)
+  }
+
   @Test("What others say of a host's addresses comes after what it said itself")
   func hearsay() throws {
     let host = RemoteHost(id: HostID(ID128(high: 1, low: 1)), isSelf: false)
