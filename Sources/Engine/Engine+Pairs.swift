@@ -8,7 +8,7 @@ extension Engine {
   enum Admission: Hashable {
     case yes
     case no(Reason)
-    /// Waits for a decision.
+    /// Waits for a decision, here or there.
     case pending
   }
 
@@ -43,6 +43,7 @@ extension Engine {
     timers.set(.group(member.presence.group.serial), until)
     if isFree, member.connecting.contains(local.slot) { return }
     member.refused.subtract(slot)
+    member.refusedThere.subtract(slot)
     member.admits.subtract(slot)
     member.unsettle(slot)
     member.admitted.subtract(slot)
@@ -262,6 +263,7 @@ extension Engine {
   }
 
   private func admit(_ member: Member, _ local: LocalEndpoint) -> Admission {
+    if member.refusedThere.contains(local.slot) { return .pending }
     if member.refused.contains(local.slot) { return .no(rule(local, member) ?? .declined) }
     if let reason = rule(local, member) {
       refuse(member, SlotSet(local.slot), reason)
@@ -319,6 +321,7 @@ extension Engine {
   /// A local decision against a member.
   func refuse(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
     member.refused.formUnion(slots)
+    member.refusedThere.subtract(slots)
     member.admits.subtract(slots)
     member.unsettle(slots)
     tellNotConnected(member, slots, reason)
@@ -346,12 +349,19 @@ extension Engine {
       if verdict.reason == .none {
         presence.announcedInVain = 0
         member.admitted.formUnion(slot)
+        if member.refusedThere.contains(local.slot) {
+          // It has changed its mind, and waits to hear that nothing stands against it here.
+          member.refusedThere.subtract(slot)
+          member.refused.subtract(slot)
+          judge(member, slot)
+        }
         update(member)
       } else if member.admitted.contains(local.slot) || !member.refused.contains(local.slot) {
         undeliver(to: [member], from: local, after: verdict.seen)
         member.admitted.subtract(slot)
         member.admits.subtract(slot)
         member.unsettle(slot)
+        if !member.refused.contains(local.slot) { member.refusedThere.formUnion(slot) }
         member.refused.formUnion(slot)
         tellNotConnected(member, slot, verdict.reason)
       }

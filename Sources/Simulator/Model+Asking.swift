@@ -19,6 +19,8 @@ struct InvitationRecord {
   var guestEndedAs: Reason?
   var acceptedWith: EndpointID?
   var acceptedLeaves = 0
+  /// One side crashed before it had stored how it ended.
+  var isForgotten = false
   /// Its peer has gone.
   var isExcused = false
 }
@@ -136,7 +138,7 @@ extension Model {
   private func joined(_ number: Int, at host: SimHost) {
     if host.plan.isDurable { unstoredEnds[host.index].append((number, .max)) }
     let invitation = invitations[number]
-    guard let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
+    guard !invitation.isForgotten, let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
       let inviter = endpoints[invitation.endpoint]
     else { return }
     // Either may have left before the other's side heard how it ended.
@@ -160,7 +162,9 @@ extension Model {
       guard invitation.host == host.index && invitation.run == host.run || isGuest && invitation.guestRun == host.run
       else { continue }
       let endedAs = isGuest ? invitation.guestEndedAs : invitation.endedAs
-      if endedAs == nil || unstoredEnds[host.index].contains(where: { $0.invitation == number }) { parted(number) }
+      guard endedAs == nil || unstoredEnds[host.index].contains(where: { $0.invitation == number }) else { continue }
+      parted(number)
+      invitations[number].isForgotten = true
     }
     unstoredEnds[host.index] = []
   }

@@ -164,6 +164,7 @@ extension Model {
         violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
       }
       pair.state = .connecting
+      pair.leavesMet = there?.leaves ?? 0
     case .connected:
       check(.statesInOrder, pair.state == .connecting) { says() }
       if let there { mayConnect(here, there, pair) }
@@ -173,7 +174,8 @@ extension Model {
     case .notConnected(let reason):
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
       if let there, pair.state == .connected { hasCause(here, there, reason) }
-      if let there, reason == .left || reason == .gone { pair.leavesTold = there.leaves }
+      // It may have been back and left again since.
+      if reason == .left || reason == .gone { pair.leavesTold = pair.leavesMet + 1 }
       if let there, reason == .slow { disturbed(here.ref.host, there.ref.host, until: now) }
       pair.state = .notConnected
       pair.suspendedAt = nil

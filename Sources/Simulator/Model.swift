@@ -383,6 +383,8 @@ final class PairRecord {
   var since: Int64 = 0
   /// How often the other had left when this one was last told so.
   var leavesTold = -1
+  /// How often it had left when it was met.
+  var leavesMet = 0
   /// The number of the last reliable message from it, by the run of this host.
   var messageLast = -1
 }

@@ -322,6 +322,8 @@ final class Member {
   var admits = SlotSet() { didSet { changed() } }
   var admitted = SlotSet() { didSet { changed() } }
   var refused = SlotSet() { didSet { changed() } }
+  /// Of these, those that only the other side has refused, and may admit yet.
+  var refusedThere = SlotSet() { didSet { changed() } }
   /// What was last told, where it was not `notConnected`.
   var connecting = SlotSet()
   private(set) var connected = SlotSet()
@@ -351,10 +353,11 @@ final class Member {
   private func changed() { presence.group.ledger.touch(member: id, of: presence.group.serial) }
 
   func restore(_ row: MemberRow) {
-    guard row.sets.count == 6 else { return }
+    guard row.sets.count == MemberRow.setCount else { return }
     (met, trusted, admits) = (row.sets[0], row.sets[1], row.sets[2])
     (admitted, refused) = (row.sets[3], row.sets[4])
     setConnected(row.sets[5])
+    refusedThere = row.sets[6]
     unsettled = row.unsettled.map { ($0.ordinal, $0.slots) }
     told = admits
     isHearsay = row.index == 0
@@ -413,6 +416,7 @@ final class Member {
     admits.formUnion(other.admits.shifted(by: offset))
     admitted.formUnion(other.admitted.shifted(by: offset))
     refused.formUnion(other.refused.shifted(by: offset))
+    refusedThere.formUnion(other.refusedThere.shifted(by: offset))
     connecting.formUnion(other.connecting.shifted(by: offset))
     setConnected(connected.union(other.connected.shifted(by: offset)))
     told.formUnion(other.told.shifted(by: offset))
@@ -429,6 +433,7 @@ final class Member {
     admits.subtract(only)
     admitted.subtract(only)
     refused.subtract(only)
+    refusedThere.subtract(only)
     told.subtract(only)
     connecting.subtract(only)
     setConnected(connected.subtracting(only))

@@ -239,9 +239,11 @@ struct MemberRow: Part {
   /// 0 where it has not joined.
   var index: UInt32
   var strand: UInt32
-  /// met, trusted, admits, admitted, refused, connected
+  /// met, trusted, admits, admitted, refused, connected, refusedThere
   var sets: [SlotSet]
   var unsettled: [Unsettled]
+
+  static let setCount = 7
 
   struct Unsettled: Part {
     var ordinal: UInt64
@@ -267,7 +269,9 @@ struct MemberRow: Part {
     entry = member.entry
     index = member.index ?? 0
     strand = member.strand
-    sets = [member.met, member.trusted, member.admits, member.admitted, member.refused, member.connected]
+    sets = [
+      member.met, member.trusted, member.admits, member.admitted, member.refused, member.connected, member.refusedThere,
+    ]
     unsettled = member.unsettled.map { Unsettled(ordinal: $0.ordinal, slots: $0.slots) }
   }
 
@@ -276,7 +280,7 @@ struct MemberRow: Part {
     index = try reader.varint32("index")
     strand = try reader.varint32("strand")
     sets = []
-    for _ in 0..<6 { sets.append(try SlotSet(from: &reader)) }
+    for _ in 0..<Self.setCount { sets.append(try SlotSet(from: &reader)) }
     unsettled = try reader.list("unsettled", max: listMax)
   }
 
