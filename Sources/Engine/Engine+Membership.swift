@@ -396,7 +396,6 @@ extension Engine {
     target.absorbAnnouncements(of: presence, offset: offset)
     // A host that was in both may make them one before or after this: what it could not place is said again.
     if shared != nil, !host.isSelf { target.repeats = group.localSlots }
-    if let again = target.announcesAgain { timers.set(.group(group.serial), again) }
     target.pairsChanged()
   }
 

@@ -137,6 +137,19 @@ extension Planner {
     plan.faults.cuts = random.pick([0, 3])
     incidents()
     if random.flip() { at(moment(15_000), .leave(random.pick(refs), end: 0)) }
+    if random.flip() { comesAndGoes(at: moment(12_000, 30_000)) }
+  }
+
+  /// Somebody comes back and leaves again while its inviter and a third do not hear each other: word of its coming gets
+  /// there after its leave.
+  private mutating func comesAndGoes(at time: Int) {
+    let ref = random.pick(refs)
+    let inviter = another(than: ref)
+    let third = random.pick(refs.filter { $0 != ref && $0 != inviter })
+    at(time, .leave(ref, end: 0))
+    at(time + 1_000, .cut(inviter.host, third.host, milliseconds: 2_500, .neither))
+    at(time + 1_050, .invite(inviter, end: 0, ref, type: 0, timeout: 8_000))
+    at(time + 3_200, .leave(ref, end: 0))
   }
 
   private mutating func merge() {

@@ -61,7 +61,8 @@ final class Intruder {
   }
 
   func head(_ line: Line) -> RecordHead {
-    line.sequence += 1
+    // It may have lied with the last number there is.
+    line.sequence = line.sequence == .max ? 1 : line.sequence + 1
     return RecordHead(strand: 1, sequence: line.sequence)
   }
 }

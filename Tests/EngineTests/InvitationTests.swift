@@ -176,6 +176,21 @@ import Wire
     #expect(a.take() + b.take() == [])
   }
 
+  @Test("Whose answer came too late is invited again, and comes")
+  func answerTooLate() throws {
+    let (a, b) = try pair()
+    try a.invite(b)
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    try b.invite(a, timeout: .seconds(1))
+    stage.run(.milliseconds(1_500))
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B notConnected timedOut"])
+    try stage.connect(b, a)
+    stage.expectAllConnected([a, b])
+  }
+
   @Test("P-SES-7 An invitation to a peer that is already connected ends as already and changes nothing")
   func already() throws {
     let seats = try stage.gather("a", "b")
