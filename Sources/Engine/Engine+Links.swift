@@ -167,7 +167,7 @@ extension Engine {
       close(link, .timedOut, "no greeting came")
       return
     }
-    if !isWanted(link.host), now - link.used >= settings.idleMax {
+    if now - link.used >= settings.idleMax, !isWanted(link.host) {
       close(link, .idle)
       return
     }
