@@ -169,7 +169,7 @@ extension Engine {
       }
     case .introduced(let entry):
       let group = member.presence.group
-      if group.localCount > 0 { learn(entry, in: group, by: .introduction) }
+      if group.localCount > 0 { learn(entry, in: group, by: .introduction(by: member.id)) }
     }
   }
 

@@ -10,7 +10,7 @@ extension Engine {
   enum Voucher {
     /// A local endpoint invited it, or was invited by it: it may come back even if it had been sent away.
     case invitation(local: LocalEndpoint, until: Instant)
-    case introduction
+    case introduction(by: EndpointID)
 
     func tell(_ addresses: [Address], of host: RemoteHost) {
       switch self {
@@ -64,6 +64,7 @@ extension Engine {
     let host = host(entry.host)
     voucher.tell(entry.addresses, of: host)
     let member = enter(entry, host, group)
+    if case .introduction(let introducer) = voucher { member.introducer = introducer }
     if case .invitation(let local, let until) = voucher {
       local.removed.remove(member.id)
       member.connectingUntil = until
@@ -218,7 +219,9 @@ extension Engine {
     else { return }
     let named = Set(introduction.entries.map(\.host))
     for presence in group.presences.values
-    where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand) {
+    where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand)
+      && !presence.isIntroduced(by: introduction.introducer)
+    {
       tell(introduction, to: presence, spread: false)
     }
   }
@@ -258,7 +261,7 @@ extension Engine {
         local.rank = max(local.rank, entry.rank)
         if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group) }
       }
-      learn(entry, in: group, by: .introduction)
+      learn(entry, in: group, by: .introduction(by: introduction.introducer))
     }
     return true
   }

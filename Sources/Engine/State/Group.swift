@@ -275,6 +275,9 @@ final class Presence {
     self.group = group
   }
 
+  /// Whether all who are here came with others of the introducer's, and so hear of those from there.
+  func isIntroduced(by introducer: EndpointID) -> Bool { !members.contains { $0.introducer != introducer } }
+
   /// Slots that are to be announced again, though the host knows of them.
   var repeats = SlotSet()
 
@@ -403,6 +406,8 @@ final class Member {
   private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
   private var cachedLocals: Locals?
 
+  /// Whose introduction made it known here, if that was how.
+  var introducer: EndpointID?
   /// Word of its next incarnation, which came ahead of what this one still has to say, and waits for it.
   var successor: Successor?
   /// When pairs that are connecting are told to be unreachable.
