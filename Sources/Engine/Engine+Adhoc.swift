@@ -35,6 +35,8 @@ extension Engine {
   }
 
   func adhocFound(_ spot: Discovery.Spot) {
+    // Who is in ad hoc mode browses.
+    guard discovery.browsers[spot.type] != nil else { return }
     for local in endpoints.values where local.adhoc?.type == spot.type { adhocFound(spot.peer, by: local) }
   }
 
@@ -70,7 +72,8 @@ extension Engine {
   }
 
   func adhocAnswered(_ invitation: IncomingInvitation) {
-    for local in endpoints.values where local.adhoc?.accepted == invitation.id {
+    for local in invitation.peer.endpoints.compactMap({ endpoints[$0] })
+    where local.adhoc?.accepted == invitation.id {
       local.adhoc?.accepted = nil
       guard local.adhoc?.waiting.isEmpty == false else { continue }
       local.adhoc?.acceptsAgain = now + Self.introductionTime
@@ -124,7 +127,7 @@ extension Engine {
     guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !outgoing.contains(where: { $0.isPending && $0.local === local && $0.to == peer }),
-      !local.group.members.contains(where: { $0.peer == peer && $0.refused.contains(local.slot) }),
+      !local.group.members(of: peer).contains(where: { $0.refused.contains(local.slot) }),
       let host = whereabouts(of: peer, type)
     else { return }
     invite(peer, at: host, as: type, to: local, context: [], timeout: .seconds(10), isAdhoc: true)

@@ -27,7 +27,7 @@ extension Engine {
     enter(now)
     defer { settle() }
     guard let peer = peers[id] else { return }
-    for local in endpoints.values where local.peer === peer { closeSession(local) }
+    for local in peer.endpoints.compactMap({ endpoints[$0] }) { closeSession(local) }
     for type in peer.advertised.keys { withdraw(peer, type) }
     for type in peer.browsed.keys { stopBrowsing(peer, type) }
     peers[id] = nil
@@ -211,7 +211,7 @@ extension Engine {
     if let seen = discovery.visible[.init(type: type, peer: peer)] { return host(seen.host) }
     if peers[peer] != nil { return host(hostID) }
     for group in groups.values {
-      if let member = group.members.first(where: { $0.peer == peer }) { return member.host }
+      if let member = group.members(of: peer).first { return member.host }
     }
     return nil
   }

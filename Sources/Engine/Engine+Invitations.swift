@@ -109,8 +109,8 @@ extension Engine {
 
   /// The link is there (again): says what may have been lost with the one before.
   func resumeInvitations(with host: RemoteHost) {
-    for invitation in outgoing.values where invitation.host === host && invitation.isPending { send(invitation) }
-    for invitation in incoming.values where invitation.host === host {
+    for invitation in outgoing.values(where: { $0.host === host && $0.isPending }) { send(invitation) }
+    for invitation in incoming.values(where: { $0.host === host }) {
       if case .accepted = invitation.state, let answer = invitation.answer { sayIfOpen(answer, to: host) }
     }
   }
@@ -169,7 +169,7 @@ extension Engine {
       }
     case .introduced(let entry):
       let group = member.presence.group
-      if group.localCount > 0 { learn(entry, in: group, by: .introduction) }
+      if group.localCount > 0 { learn(entry, in: group, by: .introduction(by: member.id)) }
     }
   }
 
@@ -185,7 +185,7 @@ extension Engine {
         .removed
       } else if isFellow { .none } else { obstacle(promisedStanding(of: group), acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
-      entry.rank = group.rankMax.saturatingSuccessor
+      entry.rank = group.bounds.rankMax.saturatingSuccessor
       entry.inviter = local.id
     }
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
@@ -251,17 +251,13 @@ extension Engine {
     }
     func decline(_ reason: Reason) { say(Answer(id: invite.id, outcome: .declined(reason)), on: link) }
     guard let peer = peers[invite.to] else { return decline(.gone) }
-    let ends = endpoints.values.filter { $0.peer === peer }
+    let ends = peer.endpoints.compactMap { endpoints[$0] }
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
     if let standing = ends.first(where: { isConnected($0, with: invite.entry.endpoint) }) {
       guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
       if let member = standing.group.members[invite.entry.endpoint] { lost(member, .lost) }
     }
-    let isHeld =
-      incoming.values.reduce(into: 0) { count, held in
-        if held.host === host, held.isPending { count += 1 }
-      } >= Self.heldMax
-    if isHeld { return decline(.busy) }
+    if incoming.values(where: { $0.host === host && $0.isPending }).count >= Self.heldMax { return decline(.busy) }
 
     let span = Duration.milliseconds(Int64(min(invite.millisecondsLeft, 3_600_000)))
     let invitation = IncomingInvitation(
@@ -399,7 +395,7 @@ extension Engine {
 
   /// A host that invites and takes back, again and again, is not remembered without bound.
   private func forgetOldest(of host: RemoteHost) {
-    var ended = incoming.values.filter { $0.host === host && !$0.isPending }[...]
+    var ended = incoming.values(where: { $0.host === host && !$0.isPending })[...]
     while ended.count > Self.rememberedCountMax, let oldest = ended.popFirst() { incoming[oldest.id] = nil }
   }
 
@@ -438,7 +434,7 @@ extension Engine {
   }
 
   private func isConnected(_ local: LocalEndpoint, with peer: PeerID) -> Bool {
-    local.group.members.contains { $0.peer == peer && isConnected(local, with: $0.id) }
+    local.group.members(of: peer).contains { isConnected(local, with: $0.id) }
   }
 
   /// Who is only said to be coming may be invited all the same: it may not be so.

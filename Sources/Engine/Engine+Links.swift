@@ -151,7 +151,8 @@ extension Engine {
 
   func heard(_ link: Link) {
     link.heard = now
-    if let bond = link.host.bond, bond.link === link { bond.heard = now }
+    // A link that is not yet in use ends no suspension, however much is heard on it.
+    if let bond = link.host.bond, bond.link === link, bond.isOpen { bond.heard = now }
     link.host.probesMissed = 0
   }
 
@@ -167,7 +168,7 @@ extension Engine {
       close(link, .timedOut, "no greeting came")
       return
     }
-    if !isWanted(link.host), now - link.used >= settings.idleMax {
+    if now - link.used >= settings.idleMax, !isWanted(link.host) {
       close(link, .idle)
       return
     }

@@ -10,7 +10,7 @@ extension Engine {
   enum Voucher {
     /// A local endpoint invited it, or was invited by it: it may come back even if it had been sent away.
     case invitation(local: LocalEndpoint, until: Instant)
-    case introduction
+    case introduction(by: EndpointID)
 
     func tell(_ addresses: [Address], of host: RemoteHost) {
       switch self {
@@ -64,6 +64,7 @@ extension Engine {
     let host = host(entry.host)
     voucher.tell(entry.addresses, of: host)
     let member = enter(entry, host, group)
+    if case .introduction(let introducer) = voucher { member.introducer = introducer }
     if case .invitation(let local, let until) = voucher {
       local.removed.remove(member.id)
       member.connectingUntil = until
@@ -117,7 +118,9 @@ extension Engine {
     let presence = group.presences[host.id] ?? Presence(host: host, group: group)
     group.presences[host.id] = presence
     host.presences[group.serial] = presence
-    let member = Member(entry: entry, peer: peerID(of: entry.peer), host: host, presence: presence)
+    let member = Member(
+      entry: entry, peer: peerID(of: entry.peer), own: host.isSelf ? endpoints[entry.endpoint] : nil, host: host,
+      presence: presence)
     group.add(member)
     ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = member
@@ -138,9 +141,6 @@ extension Engine {
     }
     reflect(local)
     if group.presences[hostID]?.members.count != group.localCount { group.allLocals.forEach(reflect) }
-    for member in group.members.values where member.id != local.id && !member.met.contains(local.slot) {
-      meet(member, SlotSet(local.slot))
-    }
     reach(host(hostID))
     if let presence = group.presences[hostID] { announce(presence) }
   }
@@ -161,7 +161,8 @@ extension Engine {
     let group = local.group
     let wasKnown = group.members[entry.endpoint]?.entry.incarnation == entry.incarnation
     let before = group.presences.values.filter { $0.host.id != entry.host }
-    let roster = wasKnown ? [] : roster(of: group, but: [entry.endpoint, local.id])
+    // Local peers have nobody to introduce to each other.
+    let roster = wasKnown || entry.host == hostID ? [] : roster(of: group, but: [entry.endpoint, local.id])
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
     // Who made it known here has introduced it to the others, and the others to it.
     if wasKnown { return }
@@ -218,7 +219,9 @@ extension Engine {
     else { return }
     let named = Set(introduction.entries.map(\.host))
     for presence in group.presences.values
-    where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand) {
+    where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand)
+      && !presence.isIntroduced(by: introduction.introducer)
+    {
       tell(introduction, to: presence, spread: false)
     }
   }
@@ -258,7 +261,7 @@ extension Engine {
         local.rank = max(local.rank, entry.rank)
         if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group) }
       }
-      learn(entry, in: group, by: .introduction)
+      learn(entry, in: group, by: .introduction(by: introduction.introducer))
     }
     return true
   }
@@ -328,8 +331,11 @@ extension Engine {
 
   func absorb(_ other: Group, into group: Group) {
     let introducers = (group.allLocals.first, other.allLocals.first)
-    let rosters = (roster(of: group, but: []), roster(of: other, but: []))
-    let hosts = (group.presences.keys, other.presences.keys)
+    let hosts = (group.presences.keys.filter { $0 != hostID }, other.presences.keys.filter { $0 != hostID })
+    // Each for the other's hosts, if there are any.
+    let rosters = (
+      hosts.1.isEmpty ? [] : roster(of: group, but: []), hosts.0.isEmpty ? [] : roster(of: other, but: [])
+    )
     unify(other, with: group)
     defer { for presence in group.presences.values { announce(presence) } }
     guard !sabotage.contains(.introducesNobody) else { return }
@@ -343,7 +349,9 @@ extension Engine {
 
   private func unify(_ other: Group, with group: Group) {
     let offset = group.offset(for: other)
+    let before = group.localSlots
     let newcomers = other.allLocals
+    let moved = other.members
     for local in newcomers { group.place(local, at: offset + local.slot) }
     other.departed.forEach { endpoint, incarnation in group.noteDeparture(of: endpoint, incarnation) }
     group.overflowed.merge(other.overflowed) { mine, _ in mine }
@@ -354,13 +362,14 @@ extension Engine {
     other.empty()
     ledger.touch(group: other.serial)
 
-    // Pairs across the two, and word of it to everybody.
+    // Pairs across the two. Where a local endpoint has not been announced, that says what it thinks of whom.
+    let arrived = group.localSlots.subtracting(before)
     for member in group.members.values {
-      var strangers = group.localSlots.subtracting(member.met)
-      if let own = endpoints[member.id], own.group === group { strangers.remove(own.slot) }
+      let isMoved = moved.contains(member.id)
+      let strangers = (isMoved ? group.localSlots : arrived).subtracting(member.met)
       meet(member, strangers)
-      judge(member, strangers)
-      update(member)
+      judge(member, strangers.intersection(member.presence.announcedSlots))
+      if isMoved { update(member, group.localSlots) }
     }
     for local in newcomers { mirror(local) }
     settleOverflow(in: group)
@@ -384,7 +393,7 @@ extension Engine {
         host.bond?.replace(old, by: known)
         moveDecisions(about: old, to: known)
       } else {
-        let member = Member(entry: old.entry, peer: old.peer, host: host, presence: target)
+        let member = Member(entry: old.entry, peer: old.peer, own: old.own, host: host, presence: target)
         member.isHearsay = old.isHearsay
         member.absorb(old, offset: offset)
         group.add(member)
@@ -405,7 +414,7 @@ extension Engine {
   /// their own id, so that every host names the same. Whose limit is lower than the number of those before it goes
   /// itself, and who is only heard of takes nobody's place.
   func settleOverflow(in group: Group) {
-    guard group.size > Int(group.peersMax), !sabotage.contains(.overfills) else { return }
+    guard group.size > Int(group.bounds.peersMax), !sabotage.contains(.overfills) else { return }
     for last in group.overflowing {
       if let local = endpoints[last] {
         leaveGroup(local, .full)

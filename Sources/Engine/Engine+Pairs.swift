@@ -16,9 +16,10 @@ extension Engine {
 
   /// A member and local slots know of each other for the first time.
   func meet(_ member: Member, _ slots: SlotSet) {
-    var connecting = SlotSet()
-    slots.forEach { slot in
-      guard let local = member.presence.group.local(at: slot), local.id != member.id else { return }
+    var connecting = member.presence.group.plain(slots, with: member)
+    member.met.formUnion(connecting)
+    slots.subtracting(connecting).forEach { slot in
+      guard let local = member.presence.group.local(at: slot), local !== member.own else { return }
       let reason = rule(local, member)
       // Whom a lock keeps out stays a stranger.
       if reason != .locked { member.met.insert(slot) }
@@ -62,9 +63,9 @@ extension Engine {
   }
 
   func tellNotConnected(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
-    let news = slots.intersection(member.connecting.union(member.connected))
+    let news = slots.intersection(member.connecting).union(slots.intersection(member.connected))
     member.connecting.subtract(slots)
-    member.setConnected(member.connected.subtracting(slots))
+    member.disconnect(slots)
     guard let locals = member.presence.group.locals(in: news) else { return }
     emit(.member(member.view, .notConnected(reason), of: locals))
   }
@@ -75,8 +76,8 @@ extension Engine {
   func announce(_ presence: Presence) {
     // Until a member there has joined, its host's gate may be closed to more.
     var room = presence.members.contains { $0.index != nil } ? Int.max : Self.announcedAtFirst
-    for local in presence.group.allLocals where presence.wantsAnnouncing(local.slot) && room > 0 {
-      announce(local, to: presence)
+    for slot in presence.unannounced.union(presence.repeats).slots where room > 0 {
+      if let local = presence.group.local(at: slot) { announce(local, to: presence) }
       room -= 1
     }
   }
@@ -91,33 +92,43 @@ extension Engine {
 
   func announce(_ local: LocalEndpoint, to presence: Presence) {
     guard let bond = presence.host.bond, bond.hasBeenOpen, local.group === presence.group,
-      presence.wantsAnnouncing(local.slot)
+      !presence.isAnnounced(local.slot) || presence.repeats.contains(local.slot)
     else { return }
-    let others = presence.members.values.filter { $0.id != local.id }
+    let others = presence.members.values.filter { $0.own !== local }
     // One that may be gone is asked for last.
     guard let target = others.first(where: { $0.forgottenAt == nil }) ?? others.first else { return }
-    let joined = presence.members.values.filter { $0.index != nil && $0.id != local.id }
-    let admitted = joined.filter { admit($0, local) == .yes }
-    let indexes = admitted.compactMap(\.index).sorted().prefix(Limits.audienceIndexesMax)
+    var isFirst = !presence.isAnnounced(local.slot)
+    var isAll = true
+    var admitted: [Member] = []
+    for member in others {
+      if member.isTold(local.slot) { isFirst = false }
+      if member.index == nil { continue }
+      if admit(member, local) == .yes { admitted.append(member) } else { isAll = false }
+    }
+    // All of this host are known without being named, and there may be more than can be.
+    isAll = isAll && presence.host.isSelf
+    let named = admitted.prefix(isAll ? .max : Limits.audienceIndexesMax)
+    let audience = isAll ? Audience.all : .only(named.compactMap { $0.index }.sorted())
     let announced = record(presence) {
       Join(
         record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation,
         seen: bond.received,
-        admits: .only(Array(indexes)), entry: entry(of: local),
+        admits: audience, entry: entry(of: local),
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
     // What a host says to who joins it is no more a stranger's word.
     bond.accept()
-    if !presence.isAnnounced(local.slot) { presence.setAnnounced(local.slot, announced) }
     presence.repeats.remove(local.slot)
-    for (position, member) in admitted.enumerated() {
-      if position < indexes.count {
-        member.settle(SlotSet(local.slot), at: announced)
-      } else {
-        judge(member, SlotSet(local.slot))
-      }
-      update(member)
+    let slot = SlotSet(local.slot)
+    if !presence.isAnnounced(local.slot) { presence.setAnnounced(local.slot, at: announced, isFirst: isFirst) }
+    for member in named {
+      if isFirst { member.settleWithAnnouncement(local.slot) } else { member.settle(slot, at: announced) }
+      update(member, slot)
+    }
+    for member in admitted.dropFirst(named.count) {
+      judge(member, slot)
+      update(member, slot)
     }
   }
 
@@ -185,12 +196,12 @@ extension Engine {
     tellConnecting(member, member.met.subtracting(member.refused))
     member.admitted = slots(admittedBy: join.admits, seen: join.seen, member)
     // Those who have not been told to this host yet say what they think of the member as they are.
-    let told = group.localSlots.subtracting(unannounced(in: member.presence))
+    let told = group.localSlots.intersection(member.presence.announcedSlots)
     announce(member.presence)
     try takeEarlyIdentities(of: member, from: link)
     showIdentities(to: member)
     judge(member, told)
-    update(member)
+    update(member, group.localSlots)
   }
 
   private func takeWord(_ entry: Entry, of member: Member) {
@@ -214,12 +225,6 @@ extension Engine {
     meet(corrected, group.localSlots)
   }
 
-  private func unannounced(in presence: Presence) -> SlotSet {
-    var slots = SlotSet()
-    for local in presence.group.allLocals where !presence.isAnnounced(local.slot) { slots.insert(local.slot) }
-    return slots
-  }
-
   /// An answer to a host that has no place in the group it asks for.
   private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
     record(bond.strandForStrays(), over: bond, make)
@@ -228,24 +233,19 @@ extension Engine {
   /// Which local slots a host's own endpoint was admitted to, or admits.
   private func slots(admittedBy audience: Audience, seen: UInt64, _ member: Member) -> SlotSet {
     let presence = member.presence
-    func isTold(_ local: LocalEndpoint) -> Bool {
-      presence.announcement(of: local.slot).map { $0 <= seen } ?? false
-    }
-    var slots = SlotSet()
-    switch audience {
-    case .all:
-      for local in presence.group.allLocals where isTold(local) { slots.insert(local.slot) }
-    case .only(let indexes):
+    func slots(of indexes: [UInt32]) -> SlotSet {
+      var slots = SlotSet()
       for index in indexes {
         if let local = endpointsByIndex[index], local.group === presence.group { slots.insert(local.slot) }
       }
-    case .allBut(let indexes):
-      let excluded = Set(indexes)
-      for local in presence.group.allLocals where isTold(local) && !excluded.contains(local.index) {
-        slots.insert(local.slot)
-      }
+      return slots
     }
-    return slots
+    let told = presence.announcedSlots.subtracting(presence.announced(after: seen))
+    return switch audience {
+    case .all: told
+    case .only(let indexes): slots(of: indexes)
+    case .allBut(let indexes): told.subtracting(slots(of: indexes))
+    }
   }
 
   // MARK: Judging
@@ -277,28 +277,28 @@ extension Engine {
 
   /// Says what local slots think of a member that has joined.
   func judge(_ member: Member, _ slots: SlotSet) {
-    guard let index = member.index else { return }
-    var verdicts = Table<Reason, SlotSet>()
-    slots.forEach { slot in
-      guard let local = member.presence.group.local(at: slot), local.id != member.id else { return }
+    guard let index = member.index, !slots.isEmpty else { return }
+    var admitting = member.presence.group.plain(slots, with: member)
+    var refusing = Table<Reason, SlotSet>()
+    member.admits.formUnion(admitting)
+    slots.subtracting(admitting).forEach { slot in
+      guard let local = member.presence.group.local(at: slot), local !== member.own else { return }
       switch admit(member, local) {
-      case .yes: verdicts[.none, default: SlotSet()].insert(slot)
-      case .no(let reason): verdicts[reason, default: SlotSet()].insert(slot)
+      case .yes: admitting.insert(slot)
+      case .no(let reason): refusing[reason, default: SlotSet()].insert(slot)
       case .pending: break
       }
     }
-    verdicts.forEach { reason, slots in say(reason, of: slots, about: member, index) }
+    if !admitting.isEmpty { say(.none, of: admitting, about: member, index) }
+    refusing.forEach { reason, slots in say(reason, of: slots, about: member, index) }
   }
 
   private func say(_ reason: Reason, of slots: SlotSet, about member: Member, _ index: UInt32) {
     let presence = member.presence
     // Whom that host may not know in this group, it cannot place: that they admit the member goes with their joins.
-    var placed = SlotSet()
-    slots.forEach { slot in
-      let goesWithJoin = reason == .none ? presence.wantsAnnouncing(slot) : !presence.isAnnounced(slot)
-      if !goesWithJoin { placed.insert(slot) }
-    }
-    if presence.group.localCount > 1, placed == presence.group.localSlots {
+    let unplaced = reason == .none ? presence.unannounced.union(presence.repeats) : presence.unannounced
+    let placed = slots.subtracting(unplaced)
+    if presence.group.localCount > 1, placed == others(than: member) {
       let ordinal = record(presence) {
         Verdict(record: $0, about: index, by: .all, reason: reason, seen: presence.host.bond?.received ?? 0)
       }
@@ -316,6 +316,13 @@ extension Engine {
       }
       if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
     }
+  }
+
+  /// Everybody here who can be paired with the member: all, but a local endpoint is not its own member.
+  private func others(than member: Member) -> SlotSet {
+    var slots = member.presence.group.localSlots
+    if let own = member.own { slots.remove(own.slot) }
+    return slots
   }
 
   /// A local decision against a member.
@@ -355,7 +362,7 @@ extension Engine {
           member.refused.subtract(slot)
           judge(member, slot)
         }
-        update(member)
+        update(member, slot)
       } else if member.admitted.contains(local.slot) || !member.refused.contains(local.slot) {
         undeliver(to: [member], from: local, after: verdict.seen)
         member.admitted.subtract(slot)
@@ -403,10 +410,12 @@ extension Engine {
   /// An introduction is on its way for a moment, or it does not come at all.
   private static let introductionPauseMax: Duration = .seconds(5)
 
-  /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on.
+  /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on, or for local peers
+  /// those of the group itself.
   private func members(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Member] {
     switch audience {
-    case .all: return presence.members.values.filter { $0.index != nil && $0.strand == strand }
+    case .all:
+      return presence.members.values.filter { $0.index != nil && ($0.strand == strand || presence.host.isSelf) }
     case .only(let indexes): return indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }
     case .allBut(let indexes):
       let excluded = Set(indexes)
@@ -416,15 +425,17 @@ extension Engine {
     }
   }
 
-  /// Tells the pairs that have become connected.
-  func update(_ member: Member) {
+  /// Tells which of these pairs have become connected.
+  func update(_ member: Member, _ slots: SlotSet) {
     guard member.index != nil else { return }
-    let agreed = sabotage.contains(.connectsOneSided) ? member.admits : member.admits.intersection(member.admitted)
+    var agreed = slots.intersection(member.admits)
+    if !sabotage.contains(.connectsOneSided) { agreed = agreed.intersection(member.admitted) }
+    if agreed.isEmpty { return }
     let news = agreed.subtracting(member.refused).subtracting(member.connected)
     guard let locals = member.presence.group.locals(in: news) else { return }
     tellConnecting(member, news)
     member.connecting.subtract(news)
-    member.setConnected(member.connected.union(news))
+    member.connect(news)
     member.forgottenAt = nil
     emit(.member(member.view, .connected, of: locals))
     // What was agreed while the link was there may be decided while it is away.

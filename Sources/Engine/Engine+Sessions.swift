@@ -30,6 +30,7 @@ extension Engine {
       incarnation: EndpointIncarnation(host: incarnation, count: 0), index: index(), group: group, slot: 0)
     group.add(local)
     endpoints[local.id] = local
+    peer.endpoints.append(local.id)
     endpointsByIndex[local.index] = local
     ledger.touch(local.id)
     return local.id
@@ -69,6 +70,7 @@ extension Engine {
     ledger.touch(local.id)
     endpointsByIndex[local.index] = nil
     endpoints[local.id] = nil
+    local.peer.endpoints.removeAll { $0 == local.id }
   }
 
   // MARK: Members
@@ -100,7 +102,7 @@ extension Engine {
     let slot = SlotSet(local.slot)
     refuse(member, slot, .removed)
     guard ban else { return }
-    for other in local.group.members.values where other.peer == member.peer && other !== member {
+    for other in local.group.members(of: member.peer) where other !== member {
       refuse(other, slot, .removed)
     }
   }
@@ -122,8 +124,6 @@ extension Engine {
       return
     }
     local.blocked.insert(peer)
-    for member in local.group.members.values where member.peer == peer {
-      refuse(member, SlotSet(local.slot), .blocked)
-    }
+    for member in local.group.members(of: peer) { refuse(member, SlotSet(local.slot), .blocked) }
   }
 }

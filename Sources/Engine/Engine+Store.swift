@@ -204,6 +204,7 @@ extension Engine {
       local.restore(row)
       group.place(local, at: Int(row.slot))
       endpoints[id] = local
+      peer.endpoints.append(id)
       endpointsByIndex[local.index] = local
       skipIndexes(through: local.index)
     }
@@ -225,6 +226,7 @@ extension Engine {
       for member in group.members.values { member.keepOnly(group.localSlots) }
       for presence in group.presences.values { tellRestored(presence) }
       for local in group.allLocals { mirror(local) }
+      for member in group.members.values { meet(member, group.localSlots.subtracting(member.met)) }
     }
     for host in hosts.values where !host.isSelf {
       if host.bond == nil {

@@ -100,7 +100,7 @@ extension Engine {
     guard admit else { return refuse(decision.member, slot, .untrusted) }
     decision.member.trusted.formUnion(slot)
     judge(decision.member, slot)
-    update(decision.member)
+    update(decision.member, slot)
   }
 
   func decisionDue(_ id: DecisionID) {
@@ -137,7 +137,8 @@ extension Engine {
   /// Shows a member that has joined the identities of the local endpoints that have one.
   func showIdentities(to member: Member) {
     guard let link = openLink(to: member.host), let index = member.index else { return }
-    for local in member.presence.group.allLocals where local.id != member.id {
+    let group = member.presence.group
+    for local in group.identified.slots.compactMap(group.local) where local.id != member.id {
       guard let identity = local.settings.identity, !member.admitted.contains(local.slot),
         let signature = crypto.sign(
           identityBytes(link.exporter, from: (local.id, local.peer.id), to: (member.id, member.peer)),
@@ -187,7 +188,7 @@ extension Engine {
       }
       member.shownChains[local.slot] = shown
       judge(member, SlotSet(local.slot))
-      update(member)
+      update(member, SlotSet(local.slot))
     }
   }
 
@@ -198,9 +199,9 @@ extension Engine {
     enter(now)
     defer { settle() }
     let peer = try self.local(peer: local)
-    let ends = endpoints.values.filter { $0.peer === peer }
+    let ends = peer.endpoints.compactMap { endpoints[$0] }
     let member = ends.lazy.compactMap { end in
-      end.group.members.first { $0.peer == remote && $0.connected.contains(end.slot) }
+      end.group.members(of: remote).first { $0.connected.contains(end.slot) }
     }.first
     guard let member, let link = openLink(to: member.host) else {
       throw EngineError(.notConnected, "codes are compared with a peer that is connected in a session")

@@ -29,7 +29,7 @@ public final class Engine {
   var endpoints = Table<EndpointID, LocalEndpoint>()
   var endpointsByIndex: [UInt32: LocalEndpoint] = [:]
   var groups = Table<Int, Group>()
-  var discovery = Discovery()
+  let discovery = Discovery()
   var outgoing = Table<InvitationID, OutgoingInvitation>()
   var incoming = Table<InvitationID, IncomingInvitation>()
   var decisions = Table<DecisionID, Decision>()

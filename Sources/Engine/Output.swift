@@ -91,6 +91,13 @@ public enum Locals: Hashable, Sendable {
   case one(EndpointID)
   case many([EndpointID])
 
+  public var count: Int {
+    switch self {
+    case .one: 1
+    case .many(let endpoints): endpoints.count
+    }
+  }
+
   public var all: [EndpointID] {
     switch self {
     case .one(let endpoint): [endpoint]

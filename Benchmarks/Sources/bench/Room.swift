@@ -115,9 +115,9 @@ final class Room {
     case .message(_, let locals, _, let bytes):
       host.engine.withPayload(bytes) { consume($0.byteCount) }
       host.messages += 1
-      if case .many(let all) = locals { host.deliveries += all.count } else { host.deliveries += 1 }
+      host.deliveries += locals.count
     case .wantsToSend(let link): pump(link, from: host)
-    case .member(_, .connected, let locals): host.pairs += locals.all.count
+    case .member(_, .connected, let locals): host.pairs += locals.count
     // An address in this room is a host's number.
     case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
     case .close(let link, _):

@@ -36,7 +36,8 @@ extension Suite {
     report("form-\(hosts)-hosts-invited", time / .seconds(1), "s", goal: .atMost(1))
   }
 
-  /// All see each other at once, and nobody is asked.
+  /// All see each other at once, and nobody is asked. After two seconds those with the higher IDs look whom they would
+  /// have to invite, and find nobody.
   mutating func measureAdhoc(hosts: Int) throws {
     let room = Room()
     let type = try ServiceType("bench")
@@ -44,11 +45,13 @@ extension Suite {
       var ends: [EndpointID] = []
       for _ in 0..<hosts { ends.append(try room.addPeer(0, at: room.addHost()).endpoint) }
       for host in room.hosts { try room.touch(host).startAdhoc(ends[host.number], type, info: .empty, at: room.now) }
-      room.run(.seconds(10))
+      room.run(.seconds(3))
     }
     let pairs = room.hosts.reduce(0) { $0 + $1.pairs }
     check(pairs == hosts * (hosts - 1), "\(hosts) hosts ad hoc: \(pairs) pairs are connected")
     report("form-\(hosts)-hosts-adhoc", time / .seconds(1), "s", goal: .atMost(1))
+    let idling = processorTime { room.run(.seconds(10)) }
+    report("second-of-\(hosts)-idle-hosts", idling / .milliseconds(10), "ms")
   }
 
   // MARK: Crowds

@@ -24,7 +24,7 @@ struct Suite {
       case .codec: measureCodec()
       case .messages: try measureMessages()
       case .fanout: try measureFanOut()
-      case .crowd: try measureCrowd(of: max(20, Int(1_000 * scale)))
+      case .crowd: try measureCrowd(of: max(20, Int(5_000 * scale)))
       case .invited: if scale == 1 { try measureInvited(hosts: 100) }
       case .adhoc: if scale == 1 { try measureAdhoc(hosts: 100) }
       case .bonds: if scale == 1 { try measureBonds(hosts: 100) }

@@ -1,51 +1,71 @@
 /// A set of small numbers: the slots that local endpoints have in their group.
 ///
-/// Up to 64 slots it needs no memory of its own.
+/// Slots that are close together need no memory of their own, and an operation costs as much as the smaller of its sets:
+/// one slot goes into, comes out of and is looked for in a set of thousands at once.
+///
+/// Law: where the set is not empty, `first` is not zero and `rest` does not end in a zero, so that equal sets are equal
+/// in all parts.
 struct SlotSet: Hashable, Sendable {
-  private var low: UInt64 = 0
-  /// Words from slot 64 on, without zeros at the end.
-  private var high: [UInt64] = []
+  /// Which word `first` is; those before it are zero.
+  private var base = 0
+  private var first: UInt64 = 0
+  private var rest: [UInt64] = []
 
   init() {}
 
-  var words: [UInt64] { low == 0 && high.isEmpty ? [] : [low] + high }
+  init(_ slot: Int) { (base, first) = (slot / 64, 1 << UInt64(slot % 64)) }
 
-  init(_ slot: Int) { insert(slot) }
-
-  var isEmpty: Bool { low == 0 && high.isEmpty }
-  var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
-
-  func contains(_ slot: Int) -> Bool {
-    if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
-    let word = slot / 64 - 1
-    return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
+  init(words: [UInt64]) {
+    rest = words
+    base = -1
+    trim()
   }
 
-  mutating func insert(_ slot: Int) {
-    if slot < 64 {
-      low |= 1 << UInt64(slot)
-      return
-    }
-    let word = slot / 64 - 1
-    while high.count <= word { high.append(0) }
-    high[word] |= 1 << UInt64(slot % 64)
+  /// From slot 0 on, without zeros at the end.
+  var words: [UInt64] { isEmpty ? [] : [UInt64](repeating: 0, count: base) + [first] + rest }
+
+  var isEmpty: Bool { first == 0 }
+  var count: Int { rest.reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
+
+  /// The slot of a set of one.
+  var only: Int? { rest.isEmpty && first.nonzeroBitCount == 1 ? base * 64 + first.trailingZeroBitCount : nil }
+
+  func contains(_ slot: Int) -> Bool { word(slot / 64) & (1 << UInt64(slot % 64)) != 0 }
+
+  mutating func insert(_ slot: Int) { formUnion(SlotSet(slot)) }
+  mutating func remove(_ slot: Int) { subtract(SlotSet(slot)) }
+
+  func union(_ other: SlotSet) -> SlotSet {
+    var all = self
+    all.formUnion(other)
+    return all
   }
 
-  mutating func remove(_ slot: Int) {
-    if slot < 64 {
-      low &= ~(1 << UInt64(slot))
-    } else if slot / 64 - 1 < high.count {
-      high[slot / 64 - 1] &= ~(1 << UInt64(slot % 64))
-      trim()
-    }
+  // Most often one of the two is a slot or a few: what is inlined looks at one word, where the other set lies.
+
+  @inline(__always)
+  func subtracting(_ other: SlotSet) -> SlotSet {
+    if rest.isEmpty { return SlotSet(first & ~other.word(base), at: base) }
+    var left = self
+    left.subtract(other)
+    return left
   }
 
-  func union(_ other: SlotSet) -> SlotSet { combined(with: other, |) }
-  func intersection(_ other: SlotSet) -> SlotSet { combined(with: other, &) }
-  func subtracting(_ other: SlotSet) -> SlotSet { combined(with: other) { $0 & ~$1 } }
+  @inline(__always)
+  func intersection(_ other: SlotSet) -> SlotSet {
+    if rest.isEmpty { return SlotSet(first & other.word(base), at: base) }
+    return commonWords(with: other)
+  }
 
-  mutating func formUnion(_ other: SlotSet) { self = union(other) }
-  mutating func subtract(_ other: SlotSet) { self = subtracting(other) }
+  @inline(__always)
+  mutating func formUnion(_ other: SlotSet) {
+    if other.rest.isEmpty { formUnion(other.first, at: other.base) } else { formUnion(words: other) }
+  }
+
+  @inline(__always)
+  mutating func subtract(_ other: SlotSet) {
+    if other.rest.isEmpty { subtract(other.first, at: other.base) } else { subtract(words: other) }
+  }
 
   /// The same set with every slot moved up.
   func shifted(by offset: Int) -> SlotSet {
@@ -56,8 +76,8 @@ struct SlotSet: Hashable, Sendable {
 
   /// In ascending order.
   func forEach(_ body: (Int) -> Void) {
-    Self.forEach(in: low, from: 0, body)
-    for (word, bits) in high.enumerated() { Self.forEach(in: bits, from: (word + 1) * 64, body) }
+    Self.forEach(in: first, from: base * 64, body)
+    for (position, bits) in rest.enumerated() { Self.forEach(in: bits, from: (base + 1 + position) * 64, body) }
   }
 
   var slots: [Int] {
@@ -66,30 +86,80 @@ struct SlotSet: Hashable, Sendable {
     return all
   }
 
-  private static func forEach(in word: UInt64, from base: Int, _ body: (Int) -> Void) {
+  private static func forEach(in word: UInt64, from start: Int, _ body: (Int) -> Void) {
     var left = word
     while left != 0 {
-      body(base + left.trailingZeroBitCount)
+      body(start + left.trailingZeroBitCount)
       left &= left - 1
     }
   }
 
-  private func combined(with other: SlotSet, _ operation: (UInt64, UInt64) -> UInt64) -> SlotSet {
-    var result = SlotSet()
-    result.low = operation(low, other.low)
-    let words = max(high.count, other.high.count)
-    if words > 0 {
-      result.high.reserveCapacity(words)
-      for word in 0..<words {
-        result.high.append(
-          operation(word < high.count ? high[word] : 0, word < other.high.count ? other.high[word] : 0))
-      }
-      result.trim()
+  private init(_ bits: UInt64, at word: Int) { if bits != 0 { (base, first) = (word, bits) } }
+
+  private var end: Int { base + 1 + rest.count }
+
+  @inline(__always)
+  private func word(_ word: Int) -> UInt64 {
+    word == base ? first : word > base && word < end ? rest[word - base - 1] : 0
+  }
+
+  /// The words that both sets reach.
+  private func overlap(with other: SlotSet) -> Range<Int> {
+    let start = max(base, other.base)
+    return start..<max(start, min(end, other.end))
+  }
+
+  private func commonWords(with other: SlotSet) -> SlotSet {
+    var common = SlotSet()
+    for word in overlap(with: other) { common.formUnion(self.word(word) & other.word(word), at: word) }
+    return common
+  }
+
+  private mutating func formUnion(words other: SlotSet) {
+    if isEmpty { return self = other }
+    formUnion(other.first, at: other.base)
+    for (position, bits) in other.rest.enumerated() { formUnion(bits, at: other.base + 1 + position) }
+  }
+
+  private mutating func formUnion(_ bits: UInt64, at word: Int) {
+    if bits == 0 { return }
+    if isEmpty { base = word }
+    if word == base {
+      first |= bits
+    } else if word > base {
+      while end <= word { rest.append(0) }
+      rest[word - base - 1] |= bits
+    } else {
+      rest.insert(contentsOf: [UInt64](repeating: 0, count: base - word - 1) + [first], at: 0)
+      (base, first) = (word, bits)
     }
-    return result
+  }
+
+  private mutating func subtract(words other: SlotSet) {
+    for word in overlap(with: other) { remove(other.word(word), at: word) }
+    trim()
+  }
+
+  private mutating func subtract(_ bits: UInt64, at word: Int) {
+    remove(bits, at: word)
+    trim()
+  }
+
+  private mutating func remove(_ bits: UInt64, at word: Int) {
+    let common = self.word(word) & bits
+    if common == 0 { return }
+    if word == base { first ^= common } else { rest[word - base - 1] ^= common }
   }
 
   private mutating func trim() {
-    while high.last == 0 { high.removeLast() }
+    while rest.last == 0 { rest.removeLast() }
+    guard first == 0 else { return }
+    guard let position = rest.firstIndex(where: { $0 != 0 }) else {
+      base = 0
+      return
+    }
+    first = rest[position]
+    base += position + 1
+    rest.removeFirst(position + 1)
   }
 }

@@ -35,6 +35,13 @@ struct Table<Key: Hashable, Value> {
   var values: [Value] { slots.compactMap { $0?.value } }
   var keys: [Key] { slots.compactMap { $0?.key } }
 
+  /// The same for some, which costs no more than they do beside the look at all.
+  func values(where test: (Value) -> Bool) -> [Value] {
+    var some: [Value] = []
+    for case let (_, value)? in slots where test(value) { some.append(value) }
+    return some
+  }
+
   func forEach(_ body: (Key, Value) -> Void) {
     for case let (key, value)? in slots { body(key, value) }
   }

@@ -1,7 +1,7 @@
 import Wire
 
 /// What media see and hosts tell of peers that advertise.
-struct Discovery {
+final class Discovery {
   /// A service type and a peer that advertises it.
   struct Spot: Hashable {
     var type: ServiceType
@@ -38,20 +38,20 @@ struct Discovery {
 
   var recordCount: Int { sightings.count + rosters.count }
 
-  mutating func add(_ sighting: Sighting, as id: SightingID) {
+  func add(_ sighting: Sighting, as id: SightingID) {
     remove(id)
     sightings[id] = sighting
     bySpot[sighting.spot, default: []].append(id)
     byHost[sighting.host, default: []].append(id)
   }
 
-  mutating func add(_ roster: RosterRecord, as id: SightingID) {
+  func add(_ roster: RosterRecord, as id: SightingID) {
     remove(id)
     rosters[id] = roster
     byHost[roster.host, default: []].append(id)
   }
 
-  mutating func remove(_ id: SightingID) {
+  func remove(_ id: SightingID) {
     if let sighting = sightings.removeValue(forKey: id) {
       bySpot.remove(id, from: sighting.spot)
       byHost.remove(id, from: sighting.host)
@@ -86,12 +86,12 @@ struct Discovery {
 
   // MARK: Told over links
 
-  mutating func tell(_ spot: Spot, _ appearance: Appearance) {
+  func tell(_ spot: Spot, _ appearance: Appearance) {
     if told[appearance.host]?.contains(spot) != true { tellers[spot, default: []].append(appearance.host) }
     told[appearance.host, default: Table()][spot] = (appearance, true)
   }
 
-  mutating func untell(_ spot: Spot, by host: HostID) {
+  func untell(_ spot: Spot, by host: HostID) {
     guard told[host]?.contains(spot) == true else { return }
     told[host]?[spot] = nil
     if told[host]?.isEmpty == true { told[host] = nil }
@@ -99,7 +99,7 @@ struct Discovery {
   }
 
   /// What follows will be the whole: what is not told again is over.
-  mutating func beginSnapshot(of host: HostID, _ types: [ServiceType]) {
+  func beginSnapshot(of host: HostID, _ types: [ServiceType]) {
     for spot in told[host]?.keys ?? [] where types.contains(spot.type) { told[host]?[spot]?.isFresh = false }
   }
 

@@ -8,10 +8,14 @@ final class Group {
   let ledger: Ledger
   private(set) var locals: [LocalEndpoint?] = []
   private(set) var localSlots = SlotSet()
+  /// Of these, those whose endpoints show a security identity, and those that take whomever they may.
+  private(set) var identified = SlotSet()
+  private(set) var open = SlotSet()
   private(set) var localCount = 0
   private var remoteCount = 0
-  private var knownPeersMax: UInt32?
-  var members = Table<EndpointID, Member>()
+  private var knownBounds: Bounds?
+  private(set) var members = Table<EndpointID, Member>()
+  private var membersByPeer: [PeerID: [Member]] = [:]
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
   private(set) var departed = Table<EndpointID, EndpointIncarnation>()
@@ -84,16 +88,20 @@ final class Group {
     local.slot = slot
     local.group = self
     localSlots.insert(slot)
+    if local.settings.identity != nil { identified.insert(slot) }
+    choiceChanged(of: local)
     localCount += 1
-    knownPeersMax = knownPeersMax.map { min($0, local.settings.peersMax) }
+    knownBounds?.include(local)
     ledger.touch(local.id)
   }
 
   func remove(_ local: LocalEndpoint) {
     locals[local.slot] = nil
     localSlots.remove(local.slot)
+    identified.remove(local.slot)
+    open.remove(local.slot)
     localCount -= 1
-    limitsChanged()
+    boundsChanged()
     members.forEach { _, member in member.forget(slot: local.slot) }
     presences.forEach { _, presence in presence.forget(slot: local.slot) }
   }
@@ -101,6 +109,7 @@ final class Group {
   /// Lets go of everybody.
   func empty() {
     members.removeAll()
+    membersByPeer = [:]
     presences.forEach { _, presence in presence.members.removeAll() }
     presences.removeAll()
     locals = []
@@ -109,29 +118,48 @@ final class Group {
 
   func add(_ member: Member) {
     members[member.id] = member
+    membersByPeer[member.peer, default: []].append(member)
     if !member.host.isSelf { remoteCount += 1 }
+    knownBounds?.include(member)
   }
 
   func remove(_ member: Member) {
-    if members[member.id] != nil, !member.host.isSelf { remoteCount -= 1 }
+    guard members[member.id] != nil else { return }
+    if !member.host.isSelf { remoteCount -= 1 }
     members[member.id] = nil
-    limitsChanged()
+    membersByPeer[member.peer]?.removeAll { $0.id == member.id }
+    if membersByPeer[member.peer]?.isEmpty == true { membersByPeer[member.peer] = nil }
+    boundsChanged()
   }
 
-  func limitsChanged() { knownPeersMax = nil }
+  /// Its endpoints here: one, but where it takes part with several sessions of its own.
+  func members(of peer: PeerID) -> [Member] { membersByPeer[peer] ?? [] }
+
+  func choiceChanged(of local: LocalEndpoint) {
+    guard self.local(at: local.slot) === local else { return }
+    if local.isOpen { open.insert(local.slot) } else { open.remove(local.slot) }
+  }
+
+  /// Local slots with which no rule stands against the member, and nobody is to be asked; others may have none either.
+  func plain(_ slots: SlotSet, with member: Member) -> SlotSet {
+    guard bounds.needs.agrees(with: Needs(member.entry.terms.encryption)) else { return SlotSet() }
+    var plain = slots.intersection(open).subtracting(member.refused)
+    if let own = member.own { plain.remove(own.slot) }
+    return plain
+  }
+
+  func boundsChanged() { knownBounds = nil }
+
+  /// A member's own host has spoken of it, or its place is further back now; places do not move forward.
+  func include(_ member: Member) { knownBounds?.include(member) }
+
+  /// The same of a local endpoint's place.
+  func rankRose(to rank: UInt32) {
+    if let known = knownBounds { knownBounds?.rankMax = max(known.rankMax, rank) }
+  }
 
   /// Everybody: local endpoints, and members of other hosts.
   var size: Int { localCount + remoteCount }
-
-  /// The lowest limit of anybody that is more than heard of.
-  var peersMax: UInt32 {
-    if let knownPeersMax { return knownPeersMax }
-    var least = UInt32.max
-    for case let local? in locals { least = min(least, local.settings.peersMax) }
-    members.forEach { _, member in if !member.isHearsay { least = min(least, member.entry.terms.peersMax) } }
-    knownPeersMax = least
-    return least
-  }
 
   /// Those for whom there is no room, where everybody is let in by turn as long as that breaks nobody's limit.
   var overflowing: [EndpointID] {
@@ -161,21 +189,39 @@ final class Group {
     return (locals.firstIndex { $0 == nil } ?? locals.count) - only.slot
   }
 
-  var needs: Needs {
-    var all = Needs()
-    for case let local? in locals { all.formUnion(local.needs) }
-    members.forEach { _, member in all.formUnion(Needs(member.entry.terms.encryption)) }
-    return all
+  /// What all who are in put together allow and ask for.
+  struct Bounds {
+    var peersMax = UInt32.max
+    var needs = Needs()
+    var rankMax: UInt32 = 0
+
+    mutating func include(_ local: LocalEndpoint) {
+      include(local.settings.peersMax, local.needs, local.rank)
+    }
+
+    /// Who is only heard of has no limit.
+    mutating func include(_ member: Member) {
+      let entry = member.entry
+      include(member.isHearsay ? .max : entry.terms.peersMax, Needs(entry.terms.encryption), entry.rank)
+    }
+
+    private mutating func include(_ peersMax: UInt32, _ needs: Needs, _ rank: UInt32) {
+      self.peersMax = min(self.peersMax, peersMax)
+      self.needs.formUnion(needs)
+      rankMax = max(rankMax, rank)
+    }
   }
 
-  var standing: Standing { Standing(size: UInt32(size), peersMax: peersMax, needs: needs) }
-
-  var rankMax: UInt32 {
-    var most: UInt32 = 0
-    for case let local? in locals { most = max(most, local.rank) }
-    members.forEach { _, member in most = max(most, member.entry.rank) }
-    return most
+  var bounds: Bounds {
+    if let knownBounds { return knownBounds }
+    var bounds = Bounds()
+    for case let local? in locals { bounds.include(local) }
+    members.forEach { _, member in bounds.include(member) }
+    knownBounds = bounds
+    return bounds
   }
+
+  var standing: Standing { Standing(size: UInt32(size), peersMax: bounds.peersMax, needs: bounds.needs) }
 
   /// The same for everybody who hears the same members.
   var digest: (count: UInt32, sum: UInt64) {
@@ -198,8 +244,17 @@ final class Presence {
   var members = Table<EndpointID, Member>()
   /// On the present bond; nil until something was sent.
   var strand: Strand?
-  /// The ordinal of the record that announced each local slot on the present bond.
-  private var announced: [UInt64] = []
+  /// Local slots that have been announced on the present bond, and the records that did, in order.
+  private(set) var announcedSlots = SlotSet()
+  private var announcements: [Announcement] = []
+  private(set) var lastAnnouncement: UInt64 = 0
+
+  private struct Announcement {
+    var ordinal: UInt64
+    var slot: Int
+    /// Whether nobody here had heard of the slot before: then it tells its admission too.
+    var isFirst: Bool
+  }
   /// When those who were not known there are announced again, and how often they have been.
   var announcesAgain: Instant?
   var announcedInVain = 0
@@ -220,26 +275,38 @@ final class Presence {
     self.group = group
   }
 
+  /// Whether all who are here came with others of the introducer's, and so hear of those from there.
+  func isIntroduced(by introducer: EndpointID) -> Bool { !members.contains { $0.introducer != introducer } }
+
   /// Slots that are to be announced again, though the host knows of them.
   var repeats = SlotSet()
 
-  func isAnnounced(_ slot: Int) -> Bool { announcement(of: slot) != nil }
-  func wantsAnnouncing(_ slot: Int) -> Bool { !isAnnounced(slot) || repeats.contains(slot) }
+  func isAnnounced(_ slot: Int) -> Bool { announcedSlots.contains(slot) }
+  var unannounced: SlotSet { group.localSlots.subtracting(announcedSlots) }
 
-  func announcement(of slot: Int) -> UInt64? {
-    slot < announced.count && announced[slot] != 0 ? announced[slot] : nil
+  func setAnnounced(_ slot: Int, at ordinal: UInt64, isFirst: Bool) {
+    announcements.append(Announcement(ordinal: ordinal, slot: slot, isFirst: isFirst))
+    lastAnnouncement = max(lastAnnouncement, ordinal)
+    announcedSlots.insert(slot)
+    announcementsChanged()
   }
 
-  func setAnnounced(_ slot: Int, _ ordinal: UInt64) {
-    while announced.count <= slot { announced.append(0) }
-    announced[slot] = ordinal
-    announcementsChanged()
+  /// Whom the other side had not heard of when it had read this host's records through `seen`.
+  func announced(after seen: UInt64, onlyFirst: Bool = false) -> SlotSet {
+    var slots = SlotSet()
+    for announcement in announcements.reversed().prefix(while: { $0.ordinal > seen })
+    where announcement.isFirst || !onlyFirst {
+      slots.insert(announcement.slot)
+    }
+    return slots
   }
 
   /// Nothing that was said to the host of this group counts any more.
   func forgetBond() {
     strand = nil
-    announced = []
+    announcements = []
+    lastAnnouncement = 0
+    announcedSlots = SlotSet()
     repeats = SlotSet()
     theirDigest = nil
     rosterSentFor = nil
@@ -248,27 +315,26 @@ final class Presence {
 
   private func announcementsChanged() { group.ledger.touch(presence: host.id, of: group.serial) }
 
-  var announcedSlots: SlotSet {
-    var slots = SlotSet()
-    for slot in announced.indices where isAnnounced(slot) { slots.insert(slot) }
-    return slots
-  }
-
   /// After a restart it is not known by which record, but that it was one of those through `last`. All is said again.
   func restore(announced slots: SlotSet, through last: UInt64) {
-    slots.forEach { setAnnounced($0, last) }
+    slots.forEach { setAnnounced($0, at: last, isFirst: false) }
     repeats = slots
   }
 
   func absorbAnnouncements(of other: Presence, offset: Int) {
-    for (slot, ordinal) in other.announced.enumerated() where ordinal != 0 { setAnnounced(slot + offset, ordinal) }
+    for old in other.announcements { setAnnounced(old.slot + offset, at: old.ordinal, isFirst: old.isFirst) }
+    announcements.sort { $0.ordinal < $1.ordinal }
     repeats.formUnion(other.repeats.shifted(by: offset))
     announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
     announcedInVain = max(announcedInVain, other.announcedInVain)
   }
 
   func forget(slot: Int) {
-    if isAnnounced(slot) { setAnnounced(slot, 0) }
+    if isAnnounced(slot) {
+      announcedSlots.remove(slot)
+      announcements.removeAll { $0.slot == slot }
+      announcementsChanged()
+    }
     repeats.remove(slot)
     if slot < addressings.count { addressings[slot] = nil }
     group.pairsChanged()
@@ -300,156 +366,9 @@ final class Presence {
   }
 }
 
-/// A remote endpoint in a group, and where each local slot stands with it.
-final class Member {
-  let id: EndpointID
-  let peer: PeerID
-  var entry: Entry { didSet { changed() } }
-  /// Whether only others have spoken of it: it has not joined here, nor invited or been invited by anybody here.
-  var isHearsay = true { didSet { presence.group.limitsChanged() } }
-  let host: RemoteHost
-  let presence: Presence
-  /// Its number on the present bond; nil until it has joined there.
-  var index: UInt32? { didSet { changed() } }
-
-  /// Local slots that admit it, that it admits, and pairs that either has refused.
-  /// The strand that it joined on.
-  var strand: UInt32 = 0
-
-  /// Local slots that know of it; of these, those that trust it by decision.
-  var met = SlotSet() { didSet { changed() } }
-  var trusted = SlotSet() { didSet { changed() } }
-  var admits = SlotSet() { didSet { changed() } }
-  var admitted = SlotSet() { didSet { changed() } }
-  var refused = SlotSet() { didSet { changed() } }
-  /// Of these, those that only the other side has refused, and may admit yet.
-  var refusedThere = SlotSet() { didSet { changed() } }
-  /// What was last told, where it was not `notConnected`.
-  var connecting = SlotSet()
-  private(set) var connected = SlotSet()
-  /// Local slots whose admission has been told, with the ordinal of the record: until the other side is known to have
-  /// read that far, it cannot mean them by "all".
-  private var told = SlotSet()
-  private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
-  private var cachedLocals: Locals?
-
-  /// Word of its next incarnation, which came ahead of what this one still has to say, and waits for it.
-  var successor: Successor?
-  /// When pairs that are connecting are told to be unreachable.
-  var connectingUntil: Instant?
-  /// When a member that was lost is forgotten.
-  var forgottenAt: Instant?
-  /// The security identity it has shown to each local slot.
-  var shownChains: [Int: [[UInt8]]] = [:]
-
-  init(entry: Entry, peer: PeerID, host: RemoteHost, presence: Presence) {
-    id = entry.endpoint
-    self.peer = peer
-    self.entry = entry
-    self.host = host
-    self.presence = presence
-  }
-
-  private func changed() { presence.group.ledger.touch(member: id, of: presence.group.serial) }
-
-  func restore(_ row: MemberRow) {
-    guard row.sets.count == MemberRow.setCount else { return }
-    (met, trusted, admits) = (row.sets[0], row.sets[1], row.sets[2])
-    (admitted, refused) = (row.sets[3], row.sets[4])
-    setConnected(row.sets[5])
-    refusedThere = row.sets[6]
-    unsettled = row.unsettled.map { ($0.ordinal, $0.slots) }
-    told = admits
-    isHearsay = row.index == 0
-  }
-
-  /// Forgets slots whose endpoints did not come back.
-  func keepOnly(_ slots: SlotSet) {
-    met.subtracting(slots).forEach { forget(slot: $0) }
-    connected.subtracting(slots).forEach { forget(slot: $0) }
-  }
-
-  var view: MemberView { MemberView(endpoint: id, peer: peer, host: host.id, name: entry.name) }
-
-  func setConnected(_ slots: SlotSet) {
-    guard slots != connected else { return }
-    connected = slots
-    cachedLocals = nil
-    changed()
-    presence.pairsChanged()
-  }
-
-  /// Their admission is told by this record, if it was not by an earlier one.
-  func settle(_ slots: SlotSet, at ordinal: UInt64) {
-    let news = slots.subtracting(told)
-    guard !news.isEmpty else { return }
-    told.formUnion(news)
-    unsettled.append((ordinal, news))
-    changed()
-  }
-
-  func unsettle(_ slots: SlotSet) { told.subtract(slots) }
-
-  func clearUnsettled() {
-    unsettled = []
-    told = SlotSet()
-  }
-
-  /// The connected locals as the other side saw them when it had read through `seen`.
-  func connected(asSeenAt seen: UInt64) -> Locals? {
-    unsettled.removeAll { $0.ordinal <= seen }
-    if unsettled.isEmpty {
-      if let cachedLocals { return cachedLocals }
-      cachedLocals = presence.group.locals(in: connected)
-      return cachedLocals
-    }
-    return presence.group.locals(in: unsettled.reduce(connected) { $0.subtracting($1.slots) })
-  }
-
-  /// Takes over what was known of the same endpoint in a group that has become part of this one.
-  func absorb(_ other: Member, offset: Int) {
-    if index == nil { (index, strand) = (other.index, other.strand) }
-    if !other.isHearsay { isHearsay = false }
-    if (other.entry.rank, other.entry.inviter) > (entry.rank, entry.inviter) { entry = other.entry }
-    met.formUnion(other.met.shifted(by: offset))
-    trusted.formUnion(other.trusted.shifted(by: offset))
-    admits.formUnion(other.admits.shifted(by: offset))
-    admitted.formUnion(other.admitted.shifted(by: offset))
-    refused.formUnion(other.refused.shifted(by: offset))
-    refusedThere.formUnion(other.refusedThere.shifted(by: offset))
-    connecting.formUnion(other.connecting.shifted(by: offset))
-    setConnected(connected.union(other.connected.shifted(by: offset)))
-    told.formUnion(other.told.shifted(by: offset))
-    for (ordinal, slots) in other.unsettled { unsettled.append((ordinal, slots.shifted(by: offset))) }
-    for slot in other.shownChains.keys.sorted() { shownChains[slot + offset] = other.shownChains[slot] }
-    connectingUntil = [connectingUntil, other.connectingUntil].compactMap { $0 }.max()
-    if connected.isEmpty { forgottenAt = forgottenAt ?? other.forgottenAt } else { forgottenAt = nil }
-  }
-
-  func forget(slot: Int) {
-    let only = SlotSet(slot)
-    met.subtract(only)
-    trusted.subtract(only)
-    admits.subtract(only)
-    admitted.subtract(only)
-    refused.subtract(only)
-    refusedThere.subtract(only)
-    told.subtract(only)
-    connecting.subtract(only)
-    setConnected(connected.subtracting(only))
-    shownChains[slot] = nil
-    for position in unsettled.indices { unsettled[position].slots.subtract(only) }
-  }
-}
-
-enum Successor {
-  case invite(Invite)
-  case answer(Acceptance, OutgoingInvitation)
-  case introduced(Entry)
-}
-
 extension Group {
   func locals(in slots: SlotSet) -> Locals? {
+    if let slot = slots.only { return local(at: slot).map { .one($0.id) } }
     var ids: [EndpointID] = []
     slots.forEach { slot in if let local = local(at: slot) { ids.append(local.id) } }
     return ids.isEmpty ? nil : ids.count == 1 ? .one(ids[0]) : .many(ids)

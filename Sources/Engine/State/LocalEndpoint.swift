@@ -12,13 +12,18 @@ final class LocalEndpoint {
   var group: Group
   var slot: Int
   /// How many were there before it, as its inviter saw it: who comes last goes first where there are too many.
-  var rank: UInt32 = 0 { didSet { group.ledger.touch(id) } }
+  var rank: UInt32 = 0 {
+    didSet {
+      group.ledger.touch(id)
+      group.rankRose(to: rank)
+    }
+  }
   var inviter: EndpointID { didSet { group.ledger.touch(id) } }
-  var isLocked = false { didSet { group.ledger.touch(id) } }
-  var blocked: Set<PeerID> = [] { didSet { group.ledger.touch(id) } }
-  var banned: Set<PeerID> = [] { didSet { group.ledger.touch(id) } }
+  var isLocked = false { didSet { choiceChanged() } }
+  var blocked: Set<PeerID> = [] { didSet { choiceChanged() } }
+  var banned: Set<PeerID> = [] { didSet { choiceChanged() } }
   /// Members that this endpoint sent away; only an invitation brings them back.
-  var removed: Set<EndpointID> = [] { didSet { group.ledger.touch(id) } }
+  var removed: Set<EndpointID> = [] { didSet { choiceChanged() } }
   var adhoc: Adhoc?
 
   init(
@@ -42,6 +47,16 @@ final class LocalEndpoint {
     blocked = Set(row.blocked)
     banned = Set(row.banned)
     removed = Set(row.removed)
+  }
+
+  /// Whether it takes whomever the encryption rule lets it.
+  var isOpen: Bool {
+    !isLocked && blocked.isEmpty && banned.isEmpty && removed.isEmpty && settings.trust == .any
+  }
+
+  private func choiceChanged() {
+    group.ledger.touch(id)
+    group.choiceChanged(of: self)
   }
 
   var terms: Terms {

@@ -8,6 +8,8 @@ final class LocalPeer {
   let carrier: Carrier
   var advertised = Table<ServiceType, DiscoveryInfo>()
   var browsed = Table<ServiceType, Bool>()
+  /// Its own ends of sessions, in the order in which they were opened.
+  var endpoints: [EndpointID] = []
 
   init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier) {
     self.id = id

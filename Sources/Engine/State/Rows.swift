@@ -461,12 +461,9 @@ extension SlotSet: Part {
   private static let wordsMax = Int(EndpointRow.slotsMax) / 64
 
   init(from reader: inout Reader) throws(WireError) {
-    let words = try reader.count("slots", max: Self.wordsMax)
-    self.init()
-    for word in 0..<words {
-      let bits = try reader.u64()
-      for bit in 0..<64 where bits & (1 << UInt64(bit)) != 0 { insert(word * 64 + bit) }
-    }
+    var words: [UInt64] = []
+    for _ in 0..<(try reader.count("slots", max: Self.wordsMax)) { words.append(try reader.u64()) }
+    self.init(words: words)
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
