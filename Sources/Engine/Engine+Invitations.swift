@@ -333,25 +333,15 @@ extension Engine {
       if confirm.reason == .none { say(Cancel(id: confirm.id, reason: .timedOut), on: link) }
       return
     }
-    let reason = confirm.reason == .none ? obstacle(to: invitation, local, incarnation) ?? .none : confirm.reason
-    end(invitation, reason)
+    let isCurrent = local.incarnation == incarnation && endpoints[local.id] === local
+    end(invitation, isCurrent ? confirm.reason : .left)
     guard confirm.reason == .none else { return }
-    guard reason == .none else { return say(Cancel(id: confirm.id, reason: reason), on: link) }
+    guard isCurrent else { return say(Cancel(id: confirm.id, reason: .left), on: link) }
     if confirm.rank > local.rank {
       local.rank = confirm.rank
       local.inviter = invitation.invite.entry.endpoint
     }
     join(local, invitation.invite.entry, isInviter: false, until: invitation.deadline)
-  }
-
-  /// What has come between an acceptance and its confirmation.
-  private func obstacle(
-    to invitation: IncomingInvitation, _ local: LocalEndpoint, _ incarnation: EndpointIncarnation
-  ) -> Reason? {
-    guard local.incarnation == incarnation, endpoints[local.id] === local else { return .left }
-    let inviter = invitation.invite.entry.endpoint
-    if local.group.members[inviter] != nil || endpoints[inviter]?.group === local.group { return nil }
-    return obstacle(local.group.standing, invitation.invite.standing)
   }
 
   /// Either side takes it back.

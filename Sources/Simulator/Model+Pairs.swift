@@ -176,6 +176,11 @@ extension Model {
       if let there, pair.state == .connected { hasCause(here, there, reason) }
       // It may have been back and left again since.
       if reason == .left || reason == .gone { pair.leavesTold = pair.leavesMet + 1 }
+      if let there, reason == .full {
+        // There was no room for one of the two.
+        here.joinedWith.removeAll { $0 == there.id }
+        there.joinedWith.removeAll { $0 == here.id }
+      }
       if let there, reason == .slow { disturbed(here.ref.host, there.ref.host, until: now) }
       pair.state = .notConnected
       pair.suspendedAt = nil
