@@ -175,7 +175,7 @@ extension Model {
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
       if let there, pair.state == .connected { hasCause(here, there, reason) }
       // It may have been back and left again since.
-      if reason == .left || reason == .gone { pair.leavesTold = pair.leavesMet + 1 }
+      if let there, reason == .left || reason == .gone { pair.leavesTold = min(there.leaves, pair.leavesMet + 1) }
       if let there, reason == .full {
         // There was no room for one of the two.
         here.joinedWith.removeAll { $0 == there.id }
