@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Simulator
@@ -10,6 +11,27 @@ import Testing
     #expect(first.digest == second.digest)
     #expect(first.transcript == second.transcript)
     #expect(first.tally == second.tally)
+  }
+
+  @Test("One seed gives the same run in every process, whatever the order of its hash tables", arguments: [3, 8, 24])
+  func sameRunElsewhere(seed: Int) throws {
+    // SwiftPM puts the tests and the program in one folder.
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "simulate")
+    let endings = try (0..<2).map { _ in
+      let process = Process()
+      let pipe = Pipe()
+      process.executableURL = program
+      process.arguments = ["--seed", "\(seed)"]
+      process.standardOutput = pipe
+      try process.run()
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+      return String(decoding: output, as: UTF8.self)
+    }
+    #expect(endings[0] == endings[1])
+    #expect(endings[0].contains("every rule holds"))
   }
 
   @Test("Recording changes nothing")
