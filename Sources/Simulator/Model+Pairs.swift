@@ -192,6 +192,7 @@ extension Model {
   /// Whether somebody has not heard yet that an endpoint left, and may introduce it to who forgot that it did.
   private func isMissed(_ there: EndpointRecord) -> Bool {
     order.contains { other in
+      if let met = other.metBefore[there.id], met < there.leaves { return true }
       guard let pair = other.pairs[there.id], pair.leavesTold < there.leaves else { return false }
       return pair.state == .connected || pair.state == .connecting
     }

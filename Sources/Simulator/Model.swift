@@ -333,6 +333,8 @@ final class EndpointRecord {
   var groupsBefore: [Int] = []
   /// Those with whom it was told that an invitation came to a session.
   var joinedWith: [EndpointID] = []
+  /// Whom it was with when its host crashed, and how often they had left before: it may have stored that.
+  var metBefore: [EndpointID: Int] = [:]
 
   // What it was told.
   var pairs: [EndpointID: PairRecord] = [:]
@@ -359,6 +361,11 @@ final class EndpointRecord {
   var isKept: Bool { isOpen && !isGone }
 
   func resetPairs() {
+    metBefore = [:]
+    for remote in pairOrder {
+      guard let pair = pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
+      metBefore[remote] = pair.leavesMet
+    }
     pairs = [:]
     pairOrder = []
     tooManySince = nil
