@@ -351,7 +351,8 @@ final class Presence {
     var recipients: [EndpointID] = []
     var isAll = true
     members.forEach { _, member in
-      guard let index = member.index else { return }
+      // Nobody speaks to itself.
+      guard let index = member.index, member.own?.slot != slot else { return }
       if member.connected.contains(slot) {
         indexes.append(index)
         recipients.append(member.id)
