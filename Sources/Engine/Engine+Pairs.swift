@@ -378,6 +378,8 @@ extension Engine {
   /// A host would not let a local endpoint in at all: not yet, or never again.
   private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
     if reason == .notIntroduced {
+      // It is not placed there: what is said of it goes with the next join.
+      presence.repeats.insert(local.slot)
       announceSoon(presence)
     } else {
       for member in presence.members.values {
@@ -401,6 +403,7 @@ extension Engine {
 
   /// Says it all again after a pause that grows while that is in vain.
   func announceSoon(_ presence: Presence) {
+    guard presence.announcesAgain == nil else { return }
     let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
     presence.announcedInVain += 1
     presence.announcesAgain = now + pause
@@ -429,7 +432,7 @@ extension Engine {
   func update(_ member: Member, _ slots: SlotSet) {
     guard member.index != nil else { return }
     var agreed = slots.intersection(member.admits)
-    if !sabotage.contains(.connectsOneSided) { agreed = agreed.intersection(member.admitted) }
+    if !sabotage.contains(.connectsOneSided) { agreed = agreed.intersection(member.admitted).intersection(member.told) }
     if agreed.isEmpty { return }
     let news = agreed.subtracting(member.refused).subtracting(member.connected)
     guard let locals = member.presence.group.locals(in: news) else { return }

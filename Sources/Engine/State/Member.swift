@@ -38,7 +38,7 @@ final class Member {
   private(set) var connected = SlotSet()
   /// Local slots whose admission has been told, with the ordinal of the record: until the other side is known to have
   /// read that far, it cannot mean them by "all".
-  private var told = SlotSet()
+  private(set) var told = SlotSet()
   private(set) var unsettled: [(ordinal: UInt64, slots: SlotSet)] = []
   private var cachedLocals: Locals?
 
