@@ -113,7 +113,7 @@ extension Model {
     checkFates()
     checkFound(world)
     checkCodes()
-    checkConflicts()
+    checkConflicts(world)
     for here in standing where refusedSends[here.id] != nil && here.leaves == 0 {
       violate(.writableIsTold, "\(here.label) was refused a send and never told that it can send again")
     }
@@ -198,9 +198,17 @@ extension Model {
     }
   }
 
-  private func checkConflicts() {
+  /// The two hear of each other from a host that has had links with both.
+  private func checkConflicts(_ world: World) {
+    func linked(with host: Int) -> Set<Int> {
+      var others: Set<Int> = []
+      for link in world.links where link.ends.allSatisfy(\.wasOpen) {
+        for side in 0...1 where link.ends[side].host == host { others.insert(link.ends[1 - side].host) }
+      }
+      return others
+    }
     for (index, host) in plan.hosts.enumerated() {
-      guard let twin = host.twinOf else { continue }
+      guard let twin = host.twinOf, !linked(with: twin).isDisjoint(with: linked(with: index)) else { continue }
       check(.conflictIsTold, conflicts.contains(twin)) { "h\(twin) was not told that its key is in use on h\(index)" }
     }
   }

@@ -22,6 +22,7 @@ final class Link {
     var run: Int
     /// Its host has been told that it is open, and not that it is closed, nor closed it.
     var isOpen = false
+    var wasOpen = false
     /// Its host has closed it: what `fill` still gives goes out, then the end.
     var isClosing = false
     var hasEnded = false
@@ -101,7 +102,12 @@ extension World {
     let end = link.ends[side]
     let other = link.ends[1 - side]
     let host = hosts[end.host]
-    guard host.run == end.run, host.isUp || host.isMalicious, !end.hasEnded else { return }
+    guard host.run == end.run, host.isUp || host.isMalicious else { return }
+    guard !end.hasEnded else {
+      // It broke before this side was done: every dial is answered.
+      if let dial { events.push(.dialFailed(host: end.host, run: end.run, dial), at: now) }
+      return
+    }
     guard isUp(from: other.host, to: end.host) else {
       // The last flight of the handshake is lost: this side gives up.
       if let dial {
@@ -111,6 +117,7 @@ extension World {
     }
     if dial == nil, other.hasEnded || link.ends[1 - side].isClosing && !other.isOpen { return }
     link.ends[side].isOpen = true
+    link.ends[side].wasOpen = true
     tally.links += dial == nil ? 0 : 1
     if host.isMalicious { return maliciousOpened(host, link, side) }
     with(end.host, end.run) { host, engine in
