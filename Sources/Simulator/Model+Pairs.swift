@@ -194,7 +194,9 @@ extension Model {
     order.contains { other in
       if let met = other.metBefore[there.id], met < there.leaves { return true }
       guard let pair = other.pairs[there.id], pair.leavesTold < there.leaves else { return false }
-      return pair.state == .connected || pair.state == .connecting
+      // Who has just lost it without a word may have introduced it before.
+      let isJustLost = pair.state == .notConnected && now - pair.since < 10_000_000_000
+      return pair.state == .connected || pair.state == .connecting || isJustLost
     }
   }
 
