@@ -354,9 +354,7 @@ extension Engine {
     else { return }
     for member in invitation.local.group.members.values
     where member.peer == invitation.to && member.host === link.host && member.index == nil {
-      depart(member, cancel.reason, readThrough: nil)
-      // It never came, so it may still come.
-      invitation.local.group.forgetDeparture(of: member.id)
+      dismiss(member, cancel.reason)
     }
   }
 
@@ -438,7 +436,7 @@ extension Engine {
   }
 
   func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool {
-    local.group.members.contains { $0.peer == peer && isFellow($0, of: local) }
+    local.group.members(of: peer).contains { isFellow($0, of: local) }
   }
 }
 

@@ -35,10 +35,7 @@ extension Engine {
       return nil
     }
     unite(group, by: entry)
-    if let member = group.members[entry.endpoint], isMistaken(member, entry, voucher) {
-      depart(member, .lost, readThrough: nil)
-      group.forgetDeparture(of: member.id)
-    }
+    if case .invitation = voucher { dropHearsay(against: entry, in: group) }
     if let member = group.members[entry.endpoint] {
       // Of whom it is and where, an introducer's word changes nothing.
       guard entry.peer == member.entry.peer, entry.host == member.host.id else { return nil }
@@ -80,11 +77,15 @@ extension Engine {
     return member
   }
 
-  /// Whether what was heard of a member is not so, by the word of its own host.
-  private func isMistaken(_ member: Member, _ entry: Entry, _ voucher: Voucher) -> Bool {
-    guard case .invitation = voucher, member.isHearsay else { return false }
-    return entry.peer != member.entry.peer || entry.host != member.host.id
-      || entry.incarnation < member.entry.incarnation
+  /// What a host says of its own endpoint goes before what others said of it: says what was heard and is not so.
+  @discardableResult
+  func dropHearsay(against entry: Entry, in group: Group) -> Entry? {
+    guard let member = group.members[entry.endpoint], member.isHearsay,
+      entry.peer != member.entry.peer || entry.host != member.host.id
+        || entry.incarnation < member.entry.incarnation
+    else { return nil }
+    dismiss(member, .lost)
+    return member.entry
   }
 
   /// An endpoint is in one group: two that both know it are one.

@@ -211,15 +211,11 @@ extension Engine {
     member.isHearsay = false
   }
 
-  /// What a host says of its own endpoint goes before what others said of it.
+  /// The word of its own host corrects what others said of an endpoint, if they vouched for its peer at all.
   private func correct(by entry: Entry, _ host: RemoteHost, _ group: Group) {
-    guard let member = group.members[entry.endpoint], member.isHearsay, member.entry.peer == entry.peer,
-      member.host !== host || member.entry.incarnation > entry.incarnation,
+    guard let hearsay = dropHearsay(against: entry, in: group), hearsay.peer == entry.peer,
       group.departed[entry.endpoint].map({ entry.incarnation > $0 }) ?? true
     else { return }
-    let hearsay = member.entry
-    depart(member, .lost, readThrough: nil)
-    group.forgetDeparture(of: member.id)
     let corrected = enter(entry, host, group)
     if hearsay.host == host.id { corrected.successor = .introduced(hearsay) }
     meet(corrected, group.localSlots)
@@ -396,8 +392,7 @@ extension Engine {
       member.refused.insert(local.slot)
       tellNotConnected(member, SlotSet(local.slot), .full)
       guard presence.group.localCount == 1 else { continue }
-      depart(member, .full, readThrough: nil)
-      presence.group.forgetDeparture(of: member.id)
+      dismiss(member, .full)
     }
   }
 

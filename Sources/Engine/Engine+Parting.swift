@@ -4,14 +4,19 @@ import Wire
 extension Engine {
   // MARK: Parting
 
-  /// A member leaves the group, as far as this host is concerned.
+  /// A member has left the group for good: only its next incarnation may come.
   func depart(_ member: Member, _ reason: Reason, readThrough seen: UInt64?) {
+    if !member.host.isSelf { member.presence.group.noteDeparture(of: member.id, member.entry.incarnation) }
+    dismiss(member, reason, readThrough: seen)
+  }
+
+  /// A member is none any more, as far as this host is concerned, and may come back as it is.
+  func dismiss(_ member: Member, _ reason: Reason, readThrough seen: UInt64? = nil) {
     let group = member.presence.group
     let presence = member.presence
     if let seen { undeliver(to: [member], from: nil, after: seen) }
     tellNotConnected(member, member.connecting.union(member.connected), reason)
     endDecisions(about: member)
-    if !member.host.isSelf { group.noteDeparture(of: member.id, member.entry.incarnation) }
     group.remove(member)
     ledger.touch(member: member.id, of: group.serial)
     presence.members[member.id] = nil
@@ -139,10 +144,7 @@ extension Engine {
           member.forgottenAt = now + rejoinMax(of: group)
         }
       }
-      if let end = member.forgottenAt, end <= now, member.connected.isEmpty {
-        depart(member, .lost, readThrough: nil)
-        group.forgetDeparture(of: member.id)
-      }
+      if let end = member.forgottenAt, end <= now, member.connected.isEmpty { dismiss(member, .lost) }
     }
     scheduleGroup(group)
   }

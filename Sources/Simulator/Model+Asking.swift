@@ -136,7 +136,7 @@ extension Model {
   }
 
   private func joined(_ number: Int, at host: SimHost) {
-    if host.plan.isDurable { unstoredEnds[host.index].append((number, .max)) }
+    awaitsStore(.joining(invitation: number), at: host.index)
     let invitation = invitations[number]
     guard !invitation.isForgotten, let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
       let inviter = endpoints[invitation.endpoint]
@@ -155,18 +155,21 @@ extension Model {
     endpoints[invitation.endpoint]?.joinedWith.removeAll { $0 == accepted }
   }
 
-  /// A host crashed: it may have forgotten what it had said yes to and not stored.
-  func forgetUnstoredInvitations(of host: SimHost) {
+  /// A host crashed in the middle of these: it does not know of them any more.
+  func forgetPendingInvitations(of host: SimHost) {
     for (number, invitation) in invitations.enumerated() {
       let isGuest = invitation.acceptedWith.flatMap { endpoints[$0] }?.ref.host == host.index
-      guard invitation.host == host.index && invitation.run == host.run || isGuest && invitation.guestRun == host.run
-      else { continue }
-      let endedAs = isGuest ? invitation.guestEndedAs : invitation.endedAs
-      guard endedAs == nil || unstoredEnds[host.index].contains(where: { $0.invitation == number }) else { continue }
-      parted(number)
-      invitations[number].isForgotten = true
+      let isPending =
+        isGuest
+        ? invitation.guestRun == host.run && invitation.guestEndedAs == nil
+        : invitation.host == host.index && invitation.run == host.run && invitation.endedAs == nil
+      if isPending { forgets(number) }
     }
-    unstoredEnds[host.index] = []
+  }
+
+  func forgets(_ number: Int) {
+    parted(number)
+    invitations[number].isForgotten = true
   }
 
   func checkInvitations(_ world: World) {

@@ -89,7 +89,7 @@ extension Model {
       }
     }
     sent[Told(endpoint: from, id: id)] = messages.count
-    if host.plan.isDurable { unstoredSends[host.index].append((messages.count, .max)) }
+    awaitsStore(.send(message: messages.count), at: host.index)
     messages.append(message)
   }
 
@@ -150,36 +150,7 @@ extension Model {
     pair.messageLast = number
     if message.receivedIn[place] == 0, message.fates[place] == nil { isKnown(message, place) }
     message.receivedIn[place] = host.run
-    if host.plan.isDurable { unstored[host.index].append((number, place, .max)) }
-  }
-
-  // MARK: Storage
-
-  /// What was told before this batch is in it.
-  func persists(_ host: SimHost, _ batch: UInt64) {
-    for place in unstored[host.index].indices where unstored[host.index][place].batch == .max {
-      unstored[host.index][place].batch = batch
-    }
-    for place in unstoredFates[host.index].indices where unstoredFates[host.index][place].batch == .max {
-      unstoredFates[host.index][place].batch = batch
-    }
-    for place in unstoredEnds[host.index].indices where unstoredEnds[host.index][place].batch == .max {
-      unstoredEnds[host.index][place].batch = batch
-    }
-    for place in unstoredLeaves[host.index].indices where unstoredLeaves[host.index][place].batch == .max {
-      unstoredLeaves[host.index][place].batch = batch
-    }
-    for place in unstoredSends[host.index].indices where unstoredSends[host.index][place].batch == .max {
-      unstoredSends[host.index][place].batch = batch
-    }
-  }
-
-  func stored(_ host: SimHost, _ batch: UInt64) {
-    unstored[host.index].removeAll { $0.batch <= batch }
-    unstoredSends[host.index].removeAll { $0.batch <= batch }
-    unstoredFates[host.index].removeAll { $0.batch <= batch }
-    unstoredLeaves[host.index].removeAll { $0.batch <= batch }
-    unstoredEnds[host.index].removeAll { $0.batch <= batch }
+    awaitsStore(.receipt(message: number, place), at: host.index)
   }
 
   // MARK: Fates
@@ -216,7 +187,7 @@ extension Model {
       if message.fates[place] == nil, message.receivedIn[place] == 0 { isKnown(message, place) }
       message.fates[place] = fate
       message.fateRuns[place] = host.run
-      if host.plan.isDurable { unstoredFates[host.index].append((number, place, .max)) }
+      awaitsStore(.fate(message: number, place), at: host.index)
     }
   }
 }

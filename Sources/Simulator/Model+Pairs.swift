@@ -21,7 +21,7 @@ extension Model {
     guard let record = endpoints[id] else { return }
     record.leaves += 1
     record.leftAt = now
-    if plan.hosts[record.ref.host].isDurable { unstoredLeaves[record.ref.host].append((id, .max)) }
+    awaitsStore(.leave(id), at: record.ref.host)
     record.isSeeking = false
     record.joinedWith = []
     record.removed = record.removed.filter { $0.value.isBan }

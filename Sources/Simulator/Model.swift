@@ -38,16 +38,8 @@ final class Model {
 
   var messages: [SentMessage] = []
   var sent: [Told<MessageID>: Int] = [:]
-  /// What a durable host was told since its last stored batch, and would forget in a crash.
-  var unstored: [[(message: Int, place: Int, batch: UInt64)]]
-  /// Sends that a durable host has not stored: in a crash it forgets that it made them.
-  var unstoredSends: [[(message: Int, batch: UInt64)]]
-  /// Fates that are told and not stored.
-  var unstoredFates: [[(message: Int, place: Int, batch: UInt64)]]
-
-  var unstoredLeaves: [[(endpoint: EndpointID, batch: UInt64)]]
-  /// Invitations that are told to have joined two, and not stored.
-  var unstoredEnds: [[(invitation: Int, batch: UInt64)]]
+  /// What each durable host has not stored, with the batch that it goes into once that is known.
+  var unstored: [[(what: Unstored, batch: UInt64)]]
   var invitations: [InvitationRecord] = []
   var made: [OfHost<InvitationID>: Int] = [:]
   var got: [OfHost<InvitationID>: Int] = [:]
@@ -92,10 +84,6 @@ final class Model {
     disturbedUntil = Array(repeating: -1 << 60, count: count * count)
     silentSince = Array(repeating: .max, count: count * count)
     unstored = Array(repeating: [], count: count)
-    unstoredSends = Array(repeating: [], count: count)
-    unstoredFates = Array(repeating: [], count: count)
-    unstoredLeaves = Array(repeating: [], count: count)
-    unstoredEnds = Array(repeating: [], count: count)
     for (index, host) in plan.hosts.enumerated() {
       if let twin = host.twinOf {
         isUnsettled[index] = true
@@ -149,24 +137,8 @@ final class Model {
       record.resetPairs()
     }
     browsing.removeAll { $0.host == host.index }
-    // What it had not stored it has not received.
-    for item in unstored[host.index] {
-      messages[item.message].receivedIn[item.place] = 0
-      messages[item.message].wasForgotten[item.place] = true
-    }
-    unstored[host.index] = []
-    for item in unstoredSends[host.index] { messages[item.message].isForgotten = true }
-    unstoredSends[host.index] = []
-    // What it told it tells again, and perhaps otherwise.
-    for item in unstoredFates[host.index] { messages[item.message].fates[item.place] = nil }
-    unstoredFates[host.index] = []
-    forgetUnstoredInvitations(of: host)
-    // Who left is back, and nobody else had heard of it.
-    for item in unstoredLeaves[host.index] {
-      endpoints[item.endpoint]?.leaves -= 1
-      endpoints[item.endpoint]?.leftAt = 0
-    }
-    unstoredLeaves[host.index] = []
+    forgetUnstored(host)
+    forgetPendingInvitations(of: host)
   }
 
   /// A host came back with nothing: its endpoints are gone for good.

@@ -123,6 +123,18 @@ import Wire
     #expect(c.connected == "A B")
   }
 
+  @Test("An endpoint that a member claims for another peer is its own peer's once that has come")
+  func claimed() throws {
+    let (seats, c, rogue) = try slanderer()
+    var entry = rogue.entry()
+    entry.endpoint = c.endpoint
+    rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
+    #expect(seats[0].engine.endpoints[seats[0].endpoint]?.group.members[c.endpoint]?.peer == rogue.peer)
+    try stage.connect(seats[1], c)
+    stage.run(.seconds(20))
+    stage.expectAllConnected([seats[0], seats[1], c])
+  }
+
   @Test("A member's lies about one who is connected change nothing")
   func slandered() throws {
     let (seats, _, rogue) = try slanderer()

@@ -1,0 +1,48 @@
+import Engine
+import Wire
+
+/// What a durable host was told or did since its last stored batch, and forgets in a crash.
+enum Unstored {
+  case send(message: Int)
+  case receipt(message: Int, Int)
+  case fate(message: Int, Int)
+  case joining(invitation: Int)
+  case leave(EndpointID)
+}
+
+/// What a host has stored, and what a crash takes from it.
+extension Model {
+  func awaitsStore(_ what: Unstored, at host: Int) {
+    if plan.hosts[host].isDurable { unstored[host].append((what, .max)) }
+  }
+
+  /// What was told before this batch is in it.
+  func persists(_ host: SimHost, _ batch: UInt64) {
+    for place in unstored[host.index].indices where unstored[host.index][place].batch == .max {
+      unstored[host.index][place].batch = batch
+    }
+  }
+
+  func stored(_ host: SimHost, _ batch: UInt64) { unstored[host.index].removeAll { $0.batch <= batch } }
+
+  func forgetUnstored(_ host: SimHost) {
+    for item in unstored[host.index] { forget(item.what) }
+    unstored[host.index] = []
+  }
+
+  private func forget(_ what: Unstored) {
+    switch what {
+    case .send(let message): messages[message].isForgotten = true
+    case .receipt(let message, let place):
+      messages[message].receivedIn[place] = 0
+      messages[message].wasForgotten[place] = true
+    // It is told again, and perhaps otherwise.
+    case .fate(let message, let place): messages[message].fates[place] = nil
+    case .joining(let invitation): forgets(invitation)
+    // Who left is back, and nobody else had heard of it.
+    case .leave(let endpoint):
+      endpoints[endpoint]?.leaves -= 1
+      endpoints[endpoint]?.leftAt = 0
+    }
+  }
+}
