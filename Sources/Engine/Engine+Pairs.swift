@@ -301,16 +301,16 @@ extension Engine {
       if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
       return
     }
-    let indexes = placed.slots.compactMap { presence.group.local(at: $0)?.index }.sorted()
-    var rest = indexes[...]
+    var rest = placed.slots[...]
     while !rest.isEmpty {
-      let some = Array(rest.prefix(Limits.audienceIndexesMax))
+      let some = rest.prefix(Limits.audienceIndexesMax)
       rest = rest.dropFirst(some.count)
+      let indexes = some.compactMap { presence.group.local(at: $0)?.index }.sorted()
       let ordinal = record(presence) {
         Verdict(
-          record: $0, about: index, by: .only(some), reason: reason, seen: presence.host.bond?.received ?? 0)
+          record: $0, about: index, by: .only(indexes), reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
+      if let ordinal, reason == .none { member.settle(some.reduce(into: SlotSet()) { $0.insert($1) }, at: ordinal) }
     }
   }
 
