@@ -55,8 +55,6 @@ extension Engine {
     }
     lose(bond, .lost)
     let fresh = makeBond(with: host)
-    // In the middle of a record nothing new can be said.
-    if link.isWithinRecord { close(link, .lost) }
     for other in host.links where !other.isClosing { greet(other, fresh) }
     return fresh
   }
@@ -338,7 +336,7 @@ extension Engine {
   }
 
   func fillAcknowledgements(_ out: inout OutputRawSpan, for bond: Bond) {
-    guard bond.hasPendingAcknowledgement, !bond.journal.isWithinRecord else { return }
+    guard bond.hasPendingAcknowledgement else { return }
     var isPending = false
     for strand in bond.incoming.values {
       guard let pending = strand.pending else { continue }

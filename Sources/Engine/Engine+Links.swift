@@ -310,42 +310,30 @@ extension Engine {
   /// Frames that wait for a link beside its records; a host that lets more pile up does not read.
   private static let controlBytesMax = 2 << 20
 
+  /// Whole frames by their order of precedence; what does not fit of the last one waits as the link's `rest`.
   func fill(_ out: inout OutputRawSpan, for link: Link) {
     let before = out.byteCount
     defer { if out.byteCount > before { link.said = now } }
-    let bond = link.host.bond.flatMap { $0.link === link && $0.isOpen && !link.isClosing ? $0 : nil }
-    defer { if let bond { link.isWithinRecord = bond.journal.isWithinRecord } }
-    if let bond, bond.journal.isWithinRecord {
-      bond.journal.fill(&out, oneRecord: true)
-      if bond.journal.isWithinRecord { return }
-    } else if link.isWithinRecord {
-      // The rest of the record is another link's, or nobody's: whatever was said here would be read as part of it.
+    link.rest.move(link.rest.count, into: &out)
+    guard link.rest.count == 0 else { return }
+    link.control.move(link.control.count, into: &out)
+    guard link.control.count == 0, !link.isClosing, let bond = link.host.bond, bond.link === link, bond.isOpen else {
       return
     }
-    fillLossy(&out, for: link, onlyBegun: true)
-    guard link.lossySent == 0 else { return }
-    let sent = link.control.copy(from: 0, to: link.control.count, into: &out)
-    link.control.removeFirst(sent)
-    guard let bond, link.control.count == 0 else { return }
     fillAcknowledgements(&out, for: bond)
-    fillLossy(&out, for: link, onlyBegun: false)
-    guard link.lossySent == 0 else { return }
+    fillLossy(&out, for: link)
     while out.freeCapacity > 0, bond.journal.hasUnsent {
-      bond.journal.fill(&out, oneRecord: bond.hasPendingAcknowledgement)
-      if bond.journal.isWithinRecord { return }
+      bond.journal.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
       fillAcknowledgements(&out, for: bond)
     }
   }
 
-  private func fillLossy(_ out: inout OutputRawSpan, for link: Link, onlyBegun: Bool) {
-    while let size = link.lossySizes.first, !onlyBegun || link.lossySent > 0, out.freeCapacity > 0 {
-      let sent = link.lossy.copy(from: 0, to: size - link.lossySent, into: &out)
-      link.lossy.removeFirst(sent)
-      link.lossySent += sent
-      if link.lossySent == size {
-        link.lossySizes.removeFirst()
-        link.lossySent = 0
-      }
+  private func fillLossy(_ out: inout OutputRawSpan, for link: Link) {
+    while let size = link.lossySizes.first, out.freeCapacity > 0 {
+      let left = size - link.lossy.move(size, into: &out)
+      link.lossy.withBytes { link.rest.append($0.extracting(first: left)) }
+      link.lossy.removeFirst(left)
+      link.lossySizes.removeFirst()
     }
   }
 }

@@ -59,6 +59,14 @@ final class ByteQueue {
     return size
   }
 
+  /// Moves what fits of the first `size` bytes into `out`, and says how many.
+  @discardableResult
+  func move(_ size: Int, into out: inout OutputRawSpan) -> Int {
+    let moved = copy(from: 0, to: size, into: &out)
+    removeFirst(moved)
+    return moved
+  }
+
   func removeFirst(_ size: Int) {
     precondition(size >= 0 && size <= count)
     start += size

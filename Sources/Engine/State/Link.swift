@@ -19,8 +19,6 @@ final class Link {
   var isClosing = false
   /// Its bond uses a better link now, or soon.
   var isRetired = false
-  /// It has the first bytes of a record and not the last.
-  var isWithinRecord = false
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
   var browses = Table<ServiceType, Bool>()
@@ -28,12 +26,13 @@ final class Link {
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   var gate: Gate
+  /// What is left of a frame whose first bytes the link has already: whatever else was said would be read as part of it.
+  let rest = ByteQueue()
   /// Frames that come before all records.
   let control = ByteQueue()
   /// Unreliable messages where there are no datagrams: the sizes of the frames in `lossy`.
   let lossy = ByteQueue()
   var lossySizes: [Int] = []
-  var lossySent = 0
 
   init(
     id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int, ordinal: UInt32,
