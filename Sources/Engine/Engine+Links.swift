@@ -43,14 +43,18 @@ extension Engine {
     settle()
   }
 
-  /// Takes whole frames from the start of `bytes`, and says how many bytes they were: present the rest again with what
-  /// comes after it.
-  public func received(_ bytes: RawSpan, on id: LinkID, at now: Instant) -> Int {
+  /// Bytes came over a link, cut anywhere.
+  public func received(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
+    receive(upTo: bytes.byteCount, on: id, at: now) { $0.put(raw: bytes) }
+  }
+
+  /// Bytes came over a link: `read` appends what there is room for. Nothing is copied from there to an output.
+  public func receive(upTo size: Int, on id: LinkID, at now: Instant, _ read: (inout OutputRawSpan) -> Void) {
     enter(now)
     defer { settle() }
-    guard let link = links[id] else { return bytes.byteCount }
+    guard let link = links[id], !link.isClosing, link.inbound.append(upTo: size, read) > 0 else { return }
     heard(link)
-    return receive(bytes, on: link)
+    takeFrames(from: link)
   }
 
   public func receivedDatagram(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
@@ -62,7 +66,7 @@ extension Engine {
     guard let head = try? FrameHead.next(in: bytes), head.type == .datagram, head.end == bytes.byteCount,
       let view = try? DatagramView(decoding: bytes.extracting(head.body))
     else { return }
-    deliver(view, over: bond)
+    deliver(view, keep(view.payload), over: bond)
   }
 
   /// Appends what the link may send now, up to the room there is. When it appends nothing, wait for `wantsToSend`.
@@ -183,13 +187,18 @@ extension Engine {
 
   // MARK: Bytes in
 
-  func receive(_ bytes: RawSpan, on link: Link) -> Int {
-    var consumed = 0
+  func takeFrames(from link: Link) {
+    link.inbound.withBytes(from: link.readBytes) { takeFrames(in: $0, from: link) }
+  }
+
+  private func takeFrames(in bytes: RawSpan, from link: Link) {
+    var offset = 0
     do throws(Violation) {
       while !link.isClosing {
-        let rest = bytes.extracting(droppingFirst: consumed)
+        let rest = bytes.extracting(droppingFirst: offset)
         guard let head = try next(in: rest, on: link) else { break }
-        consumed += head.end
+        offset += head.end
+        read(head.end, on: link)
         guard isInTime(head.type, on: link) else { continue }
         let body = rest.extracting(head.body)
         if try link.gate.admits(head.type, bytes: head.end, at: now) {
@@ -201,7 +210,11 @@ extension Engine {
     } catch {
       close(link, error.reason, error.detail)
     }
-    return link.isClosing ? bytes.byteCount : consumed
+  }
+
+  /// The last bytes of the frame that was just read.
+  func payload(_ bytes: RawSpan, of link: Link) -> Payload {
+    Payload(queue: link.inbound, range: link.readBytes - bytes.byteCount..<link.readBytes)
   }
 
   /// What was said for a bond that has ended since, or over a link that is used no more, comes too late and means nothing.

@@ -115,7 +115,7 @@ public struct MemberView: Hashable, Sendable {
 }
 
 /// What the engine wants done or told, in order.
-public enum Output: Sendable {
+public enum Output {
   // For the media.
 
   /// Advertise, or advertise anew with changed information.
@@ -131,8 +131,8 @@ public enum Output: Sendable {
   case dial(DialID, host: HostID, address: Address)
   /// The link has bytes to send: `fill` it when it can take some.
   case wantsToSend(LinkID)
-  /// One datagram for the link's host: `payload(bytes)`.
-  case datagram(LinkID, bytes: Range<Int>)
+  /// One datagram for the link's host.
+  case datagram(LinkID, Payload)
   /// The link has no more use: send what `fill` still gives, then close it.
   case close(LinkID, Reason)
 
@@ -154,8 +154,7 @@ public enum Output: Sendable {
   case member(MemberView, PairState, of: Locals)
   /// A member's link went (true) or is back (false) while the pair stays connected.
   case suspended(MemberView, Bool, of: Locals)
-  /// `payload(bytes)` until the next call that changes the engine.
-  case message(from: EndpointID, to: Locals, Mode, bytes: Range<Int>)
+  case message(from: EndpointID, to: Locals, Mode, Payload)
   case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
   /// A send that was refused as unavailable may be tried again.
   case writable(EndpointID)

@@ -88,7 +88,7 @@ import Wire
     var said = stage.filled(by: seats[0].engine, for: pipe.id)
     #expect(said.count == 1_000)
     let garbage: [UInt8] = [1, 0xFF]
-    _ = seats[0].engine.received(garbage.span.bytes, on: pipe.id, at: stage.now)
+    seats[0].engine.received(garbage.span.bytes, on: pipe.id, at: stage.now)
     for _ in 0..<10 { said += stage.filled(by: seats[0].engine, for: pipe.id) }
     let record = try #require(try FrameHead.next(in: said.span.bytes))
     let goodbye = try #require(try FrameHead.next(in: Array(said[record.end...]).span.bytes))

@@ -40,7 +40,7 @@ final class Rogue {
   // MARK: Bytes
 
   func say(bytes: [UInt8]) {
-    _ = target.engine.received(bytes.span.bytes, on: link, at: stage.now)
+    target.engine.received(bytes.span.bytes, on: link, at: stage.now)
     stage.run()
   }
 

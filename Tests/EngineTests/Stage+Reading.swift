@@ -25,7 +25,7 @@ extension Stage {
       "\(names(locals)): \(name(member.endpoint)) \(isSuspended ? "suspended" : "resumed")"
     case .message(let from, let to, let mode, let bytes):
       "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")"
-        + String(decoding: host.engine.payload(bytes), as: UTF8.self)
+        + String(decoding: bytes.bytes, as: UTF8.self)
     case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).sorted().joined(separator: "+"))"
     case .writable(let endpoint): "\(name(endpoint)) writable"
     case .decision(_, let member, let chain, let endpoint, _):

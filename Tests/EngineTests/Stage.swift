@@ -147,7 +147,7 @@ final class Stage {
       guard let pipe = pipes.first(where: { $0.id == link }), !isWalled(pipe.ends[0], pipe.ends[1]) else { return }
       let other = pipe.ends[1 - pipe.side(of: host)]
       guard !other.isStalled else { return }
-      lateDatagrams.append((other, link, host.engine.payload(bytes)))
+      lateDatagrams.append((other, link, bytes.bytes))
       if !holdsDatagrams { letDatagramsGo() }
     case .publish(let peer, let type, let name, let info): publish(peer, type, name, info, by: host)
     case .withdraw(let peer, let type):
@@ -168,7 +168,7 @@ final class Stage {
     default:
       host.ledger.note(output, host.name)
       host.outputs.append(output)
-      if case .message(_, _, _, let bytes) = output { onMessage?(host.engine.payload(bytes)) }
+      if case .message(_, _, _, let bytes) = output { onMessage?(bytes.bytes) }
       if let line = describe(output, host) { host.lines.append(line) }
     }
   }

@@ -3,7 +3,7 @@ import Wire
 
 /// Hosts in one memory, joined by pipes that take no time: nothing costs anything but the engines.
 ///
-/// Law: what one end fills, the other has taken whole before the call returns, so one buffer serves all pipes.
+/// Law: what one end fills, the other has taken whole before the call returns.
 final class Room {
   final class Host {
     let number: Int
@@ -43,12 +43,10 @@ final class Room {
   private let settings: Settings
   private var pipes: [Pipe] = []
   private var busy: [Host] = []
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+  private static let pieceBytes = 64 << 10
   private var lastSighting: UInt64 = 0
 
   init(_ settings: Settings = Settings()) { self.settings = settings }
-
-  deinit { buffer.deallocate() }
 
   @discardableResult
   func addHost() -> Host {
@@ -113,7 +111,7 @@ final class Room {
   private func carryOut(_ output: Output, of host: Host) {
     switch output {
     case .message(_, let locals, _, let bytes):
-      host.engine.withPayload(bytes) { consume($0.byteCount) }
+      bytes.withBytes { consume($0.byteCount) }
       host.messages += 1
       host.deliveries += locals.count
     case .wantsToSend(let link): pump(link, from: host)
@@ -157,19 +155,15 @@ final class Room {
     let pipe = pipes[Int(link.rawValue) - 1]
     let other = pipe.ends.0 === host ? pipe.ends.1 : pipe.ends.0
     guard pipe.isOpen, host.engine != nil, other.engine != nil else { return }
-    var held = 0
-    while true {
-      var out = OutputRawSpan(buffer: buffer, initializedCount: held)
-      host.engine.fill(&out, for: link, at: now)
-      let count = out.finalize(for: buffer)
-      guard count > held else { break }
-      let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      let consumed = touch(other).received(bytes, on: link, at: now)
-      tally(bytes.extracting(first: consumed))
-      held = count - consumed
-      if held > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[consumed..<count])) }
+    var isDone = false
+    while !isDone {
+      // The one copy on the way of a payload: from where the sender keeps it to where the receiver reads it.
+      touch(other).receive(upTo: Self.pieceBytes, on: link, at: now) { out in
+        host.engine.fill(&out, for: link, at: now)
+        isDone = out.byteCount == 0
+        tally(out.bytes)
+      }
     }
-    precondition(held == 0, "a frame that never ended")
   }
 
   private func tally(_ bytes: RawSpan) {

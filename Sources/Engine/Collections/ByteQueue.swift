@@ -90,7 +90,7 @@ final class ByteQueue {
       // Moving costs less than has been written since the last move. There is capacity, and so a base.
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
-      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(512, (kept + size) * 2), alignment: 16)
+      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(512, kept * 2, kept + size), alignment: 16)
       // What is kept lies somewhere, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()

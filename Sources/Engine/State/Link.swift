@@ -26,6 +26,10 @@ final class Link {
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   var gate: Gate
+  /// What came: frames that have been read, of which `readBytes` are left for the sake of outputs, and the start of
+  /// the next one.
+  let inbound = ByteQueue()
+  var readBytes = 0
   /// What is left of a frame whose first bytes the link has already: whatever else was said would be read as part of it.
   let rest = ByteQueue()
   /// Frames that come before all records.
@@ -54,4 +58,9 @@ final class Link {
   }
 
   var isLoopback: Bool { host.isSelf }
+
+  func dropRead() {
+    inbound.removeFirst(readBytes)
+    readBytes = 0
+  }
 }
