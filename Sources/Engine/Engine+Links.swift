@@ -266,13 +266,16 @@ extension Engine {
     case .compareReveal: try take(try decode(CompareReveal.self, body), from: link)
     case .compareEnd: take(try decode(CompareEnd.self, body), from: link)
     case .identity: try take(try decode(IdentityFrame.self, body), from: link)
+    case .streamOpen, .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop,
+      .resourceWant, .resourceChunk:
+      throw Violation(.protocolViolation, "\(type) is not spoken here")
     }
     if type != .ping && type != .pong { link.used = now }
   }
 
   /// Counts a record that is not read.
   private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
-    guard type != .digest else { return }
+    guard type.isRecord else { return }
     let record: RecordHead
     do throws(WireError) {
       var reader = Reader(body)
