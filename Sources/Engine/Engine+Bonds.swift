@@ -26,6 +26,8 @@ extension Engine {
     if let known = host.incarnation, hello.incarnation > known {
       host.proved.removeAll()
       forgetInvitations(from: host)
+      // A program that was restarted has no end of a stream any more.
+      endStreams(.lost) { pair in host.presences.contains { $0.members.contains(pair.member) } }
     }
     host.incarnation = hello.incarnation
     host.learn(hello.addresses)
@@ -127,6 +129,7 @@ extension Engine {
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)
     askForRosters(of: bond.host)
+    resumeFlows(over: bond)
   }
 
   // MARK: Ending
@@ -370,6 +373,7 @@ extension Engine {
       }
     }
     ledger.touch(bond: bond.host.id)
+    forgetFarewells(over: bond)
     tellWritable(strand)
   }
 

@@ -266,9 +266,16 @@ extension Engine {
     case .compareReveal: try take(try decode(CompareReveal.self, body), from: link)
     case .compareEnd: take(try decode(CompareEnd.self, body), from: link)
     case .identity: try take(try decode(IdentityFrame.self, body), from: link)
-    case .streamOpen, .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop,
-      .resourceWant, .resourceChunk:
-      throw Violation(.protocolViolation, "\(type) is not spoken here")
+    case .streamOpen: try take(try decode(StreamOpen.self, body), from: link)
+    case .streamEnd: try take(try decode(StreamEnd.self, body), from: link)
+    case .streamStop: try take(try decode(StreamStop.self, body), from: link)
+    case .streamGrant: try take(try decode(StreamGrant.self, body), from: link)
+    case .streamData: try take(streamData: body, from: link)
+    case .resourceOffer: try take(try decode(ResourceOffer.self, body), from: link)
+    case .resourceEnd: try take(try decode(ResourceEnd.self, body), from: link)
+    case .resourceStop: try take(try decode(ResourceStop.self, body), from: link)
+    case .resourceWant: try take(try decode(ResourceWant.self, body), from: link)
+    case .resourceChunk: try take(resourceChunk: body, from: link)
     }
     if type != .ping && type != .pong { link.used = now }
   }
@@ -338,10 +345,7 @@ extension Engine {
     }
     fillAcknowledgements(&out, for: bond)
     fillLossy(&out, for: link)
-    while out.freeCapacity > 0, bond.journal.hasUnsent {
-      bond.journal.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
-      fillAcknowledgements(&out, for: bond)
-    }
+    fillRecordsAndFlows(&out, for: link, bond)
   }
 
   private func fillLossy(_ out: inout OutputRawSpan, for link: Link) {

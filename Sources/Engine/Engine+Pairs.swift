@@ -64,6 +64,7 @@ extension Engine {
 
   func tellNotConnected(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
     let news = slots.intersection(member.connecting).union(slots.intersection(member.connected))
+    endFlows(of: member, slots, reason)
     member.connecting.subtract(slots)
     member.disconnect(slots)
     guard let locals = member.presence.group.locals(in: news) else { return }
@@ -222,7 +223,7 @@ extension Engine {
   }
 
   /// An answer to a host that has no place in the group it asks for.
-  private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
+  func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
     record(bond.strandForStrays(), over: bond, make)
   }
 
@@ -436,6 +437,7 @@ extension Engine {
     member.connect(news)
     member.forgottenAt = nil
     emit(.member(member.view, .connected, of: locals))
+    resumeFlows(of: member, locals)
     // What was agreed while the link was there may be decided while it is away.
     if member.host.bond?.isSuspended == true { emit(.suspended(member.view, true, of: locals)) }
   }

@@ -16,6 +16,9 @@ extension Engine {
     let presence = member.presence
     if let seen { undeliver(to: [member], from: nil, after: seen) }
     tellNotConnected(member, member.connecting.union(member.connected), reason)
+    if flows.concern(member.id) {
+      endResources(reason) { $0.member == member.id && endpoints[$0.local]?.group === group }
+    }
     endDecisions(about: member)
     group.remove(member)
     ledger.touch(member: member.id, of: group.serial)

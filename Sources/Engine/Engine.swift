@@ -34,6 +34,7 @@ public final class Engine {
   var incoming = Table<InvitationID, IncomingInvitation>()
   var decisions = Table<DecisionID, Decision>()
   var comparisons = Table<ComparisonID, Comparison>()
+  var flows = Flows()
   var store = Store()
   let ledger: Ledger
 
@@ -176,6 +177,7 @@ public final class Engine {
     case .comparison(let id): comparisonDue(id)
     case .group(let serial): if let group = groups[serial] { groupDue(group) }
     case .adhoc(let id): if let endpoint = endpoints[id] { adhocDue(endpoint) }
+    case .resource(let id): resourceDue(id)
     case .restoring: break
     }
   }

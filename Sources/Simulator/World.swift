@@ -312,6 +312,9 @@ final class World {
       tally.batches += 1
       model.persists(host, batch)
       store(host, batch, facts)
+    case .streamOpened, .streamed, .streamWritable, .streamEnded, .resource, .read, .store, .progress, .resourceEnded:
+      // No program of this world streams or sends resources.
+      break
     case .found, .updated, .lost, .invitation, .invitationEnded, .member, .suspended, .fate, .writable, .decision,
       .decisionEnded, .comparison, .comparisonEnded, .conflict:
       transcript.add(now, host.index) { model.describe(output) }

@@ -10,7 +10,7 @@ struct Deque<Element> {
   /// From the front; traps out of bounds.
   subscript(position: Int) -> Element {
     get { elements[head + position] }
-    set { elements[head + position] = newValue }
+    _modify { yield &elements[head + position] }
   }
 
   mutating func append(_ element: consuming Element) { elements.append(element) }
