@@ -50,6 +50,7 @@ import Wire
   /// The head as it is written, and zeros.
   private func fill(_ bytes: inout [UInt8], _ write: (inout OutputRawSpan) -> Void) -> [UInt8] {
     bytes.withUnsafeMutableBytes { buffer in
+      // Filled from its start, and finalised to what was written.
       var out = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
       write(&out)
       _ = unsafe out.finalize(for: buffer)
