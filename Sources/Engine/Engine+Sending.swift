@@ -139,6 +139,9 @@ extension Engine {
   func take(_ want: ResourceWant, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn else { return }
+    guard want.turn <= Self.turnsMax else {
+      throw Violation(.protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
+    }
     let size = sender.info.size
     guard size.map({ want.offset <= $0 }) ?? true,
       want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size, want.offset <= sender.everSent
@@ -160,6 +163,9 @@ extension Engine {
     scheduleProgress(sender.id, sender.meter)
     goOn(sender)
   }
+
+  /// Each has the source read again. A link begins one, and a damaged chunk another, a few times.
+  private static let turnsMax: UInt32 = 8
 
   func take(_ stop: ResourceStop, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
