@@ -10,6 +10,8 @@ extension Engine {
     receiver.meter.wait(at: now)
     ledger.touch(resource: resource)
     if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
+    // Of no bytes there is nothing to wait for.
+    finishIfWhole(receiver)
   }
 
   public func decline(_ resource: ResourceID, at now: Instant) throws(EngineError) {
