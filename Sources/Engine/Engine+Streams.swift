@@ -47,13 +47,16 @@ extension Engine {
       throw EngineError(
         .invalidParameter, "\(bytes.count) bytes are too many for one write; at most \(Self.writeBytesMax)")
     }
-    guard writer.backlog < settings.streamBacklogBytes else {
+    guard writer.backlog < streamBacklog else {
       writer.isWaiting = true
       throw EngineError(.unavailable, "the stream is full: its reader is behind; go on when it is writable")
     }
     writer.bytes.append(bytes)
     wake(writer)
   }
+
+  /// With less than what a reader uses between two grants, each side would wait for the other.
+  private var streamBacklog: Int { max(settings.streamBacklogBytes, StreamReader.grantBytes) }
 
   /// More at once would make the limit on what waits a jest.
   private static let writeBytesMax = 1 << 20
@@ -109,7 +112,7 @@ extension Engine {
       throw Violation(
         .protocolViolation, "a grant that has received \(grant.received) bytes of a stream, which is untrue")
     }
-    if writer.isWaiting, writer.backlog < settings.streamBacklogBytes {
+    if writer.isWaiting, writer.backlog < streamBacklog {
       writer.isWaiting = false
       emit(.streamWritable(writer.id))
     }
