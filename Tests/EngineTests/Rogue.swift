@@ -110,6 +110,16 @@ final class Rogue {
       millisecondsLeft: 30_000, context: [])
   }
 
+  /// Takes responsibility for all records that came.
+  func acknowledge() {
+    var last: [UInt32: UInt64] = [:]
+    for frame in frames where frame.type.isRecord {
+      var reader = Reader(frame.body.span.bytes)
+      if let head = try? RecordHead(from: &reader) { last[head.strand] = head.sequence }
+    }
+    for strand in last.keys.sorted() { say(Ack(strand: strand, received: last[strand, default: 0])) }
+  }
+
   func head(_ strand: UInt32 = 1) -> RecordHead {
     sequences[strand, default: 0] += 1
     return RecordHead(strand: strand, sequence: sequences[strand, default: 0])

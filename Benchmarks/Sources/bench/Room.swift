@@ -17,6 +17,9 @@ final class Room {
     fileprivate(set) var pairs = 0
     fileprivate(set) var messages = 0
     fileprivate(set) var deliveries = 0
+    /// What came of streams and resources, and how many transfers it was told to have ended well.
+    fileprivate(set) var flowBytes = 0
+    fileprivate(set) var wholes = 0
 
     init(number: Int, key: PublicKey) {
       self.number = number
@@ -43,8 +46,15 @@ final class Room {
   private let settings: Settings
   private var pipes: [Pipe] = []
   private var busy: [Host] = []
-  private static let pieceBytes = 64 << 10
+  /// Links that have something to send.
+  private var pumps: [(LinkID, Host)] = []
+  /// Four chunks in their frames.
+  private static let pieceBytes = 66 << 10
   private var lastSighting: UInt64 = 0
+  private static let source = [UInt8](repeating: 7, count: 256 << 10)
+  private static let digest = Digest(Bytes32(1, 2, 3, 4))
+  /// A pipe that takes time, if one does.
+  var wire: PacedWire?
 
   init(_ settings: Settings = Settings()) { self.settings = settings }
 
@@ -77,7 +87,13 @@ final class Room {
 
   /// Does what has been asked for, and everything that falls due up to `time` from now.
   func run(_ time: Duration = .zero) {
-    let end = now + time
+    run(until: now + time)
+  }
+
+  /// When an engine wants to be called next.
+  var nextDeadline: [Instant] { hosts.compactMap { $0.engine?.nextDeadline } }
+
+  func run(until end: Instant) {
     drain()
     while let due = hosts.lazy.compactMap({ $0.engine?.nextDeadline }).min(), due <= end {
       now = max(now, due)
@@ -86,7 +102,7 @@ final class Room {
       }
       drain()
     }
-    now = end
+    now = max(now, end)
   }
 
   /// The host's engine, for one call; what it has to say is carried out by the next `run`.
@@ -100,9 +116,13 @@ final class Room {
   }
 
   func drain() {
-    while let host = busy.popLast() {
-      host.isBusy = false
-      while let output = host.engine?.nextOutput() { carryOut(output, of: host) }
+    while true {
+      while let host = busy.popLast() {
+        host.isBusy = false
+        while let output = host.engine?.nextOutput() { carryOut(output, of: host) }
+      }
+      guard let (link, host) = pumps.popLast() else { return }
+      if pump(link, from: host) { pumps.append((link, host)) }
     }
   }
 
@@ -114,12 +134,29 @@ final class Room {
       bytes.withBytes { consume($0.byteCount) }
       host.messages += 1
       host.deliveries += locals.count
-    case .wantsToSend(let link): pump(link, from: host)
+    case .wantsToSend(let link):
+      if let wire, wire.link == link { wire.wants(host) } else { pumps.append((link, host)) }
+    case .streamed(let stream, let bytes):
+      bytes.withBytes { consume($0.byteCount) }
+      host.flowBytes += bytes.count
+      touch(host).consumed(bytes.count, of: stream, at: now)
+    case .read(let resource, let offset, let count):
+      // The array is shared, and hashing is not what is measured.
+      try! touch(host).supply(
+        count == Self.source.count ? Self.source : Array(Self.source.prefix(count)),
+        digests: Array(repeating: Self.digest, count: (count + Limits.chunkBytes - 1) / Limits.chunkBytes),
+        isLast: false, of: resource, from: offset, at: now)
+    case .store(let resource, let offset, let bytes, let digest):
+      bytes.withBytes { consume($0.byteCount) }
+      consume(digest)
+      host.flowBytes += bytes.count
+      touch(host).stored(resource, through: offset + UInt64(bytes.count), at: now)
+    case .resourceEnded(_, .none), .streamEnded(_, .none): host.wholes += 1
     case .member(_, .connected, let locals): host.pairs += locals.count
     // An address in this room is a host's number.
     case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
     case .close(let link, _):
-      pump(link, from: host)
+      while pump(link, from: host) {}
       close(link)
     case .publish(let peer, let type, let name, let info):
       let sighting = Sighting(
@@ -151,19 +188,19 @@ final class Room {
     for host in [pipe.ends.0, pipe.ends.1] where host.engine != nil { touch(host).linkClosed(link, at: now) }
   }
 
-  private func pump(_ link: LinkID, from host: Host) {
+  /// Moves a piece over, and says whether there was one.
+  private func pump(_ link: LinkID, from host: Host) -> Bool {
     let pipe = pipes[Int(link.rawValue) - 1]
     let other = pipe.ends.0 === host ? pipe.ends.1 : pipe.ends.0
-    guard pipe.isOpen, host.engine != nil, other.engine != nil else { return }
-    var isDone = false
-    while !isDone {
-      // The one copy on the way of a payload: from where the sender keeps it to where the receiver reads it.
-      touch(other).receive(upTo: Self.pieceBytes, on: link, at: now) { out in
-        host.engine.fill(&out, for: link, at: now)
-        isDone = out.byteCount == 0
-        tally(out.bytes)
-      }
+    guard pipe.isOpen, host.engine != nil, other.engine != nil else { return false }
+    var isMoved = false
+    // The one copy on the way of a payload: from where the sender keeps it to where the receiver reads it.
+    touch(other).receive(upTo: Self.pieceBytes, on: link, at: now) { out in
+      host.engine.fill(&out, for: link, at: now)
+      isMoved = out.byteCount > 0
+      tally(out.bytes)
     }
+    return isMoved
   }
 
   private func tally(_ bytes: RawSpan) {

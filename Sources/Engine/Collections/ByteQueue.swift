@@ -80,7 +80,7 @@ final class ByteQueue {
   func removeAll() { removeFirst(count) }
 
   /// What an empty queue may keep, so that one burst does not hold memory for ever.
-  private static let keptBytesMax = 64 << 10
+  private static let keptBytesMax = 128 << 10
 
   private func makeRoom(for size: Int) {
     let capacity = unsafe memory.count

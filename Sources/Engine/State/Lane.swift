@@ -18,9 +18,16 @@ struct Lane<Flow: AnyObject> {
     guard let endpoint = turns.first, let flow = flows[endpoint]?.first else { return nil }
     turns.removeFirst()
     flows[endpoint]?.removeFirst()
-    if flows[endpoint]?.isEmpty == true { flows[endpoint] = nil } else { turns.append(endpoint) }
+    if flows[endpoint]?.isEmpty == false {
+      turns.append(endpoint)
+    } else if flows.count > Self.idleMax {
+      flows[endpoint] = nil
+    }
     return flow
   }
+
+  /// Endpoints that keep their queue while it is empty: who sends goes on sending, most often.
+  private static var idleMax: Int { 16 }
 }
 
 /// How long someone has let others go first: who was passed over by enough goes next, so that nobody waits for ever.
