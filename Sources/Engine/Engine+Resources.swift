@@ -26,6 +26,7 @@ extension Engine {
     if isHeard { return forget(sender) }
     guard sender.farewell == nil else { return }
     sender.farewell = Farewell(reason: reason)
+    if reason == .cancelled, sabotage.contains(.forgetsCancel) { return }
     sayFarewell(of: sender)
   }
 
@@ -87,7 +88,11 @@ extension Engine {
   func forgetFarewells(over bond: Bond) {
     for resource in bond.openLanes?.takeFarewells(before: bond.journal.first) ?? [] {
       if let sender = flows.senders[resource] { forget(sender) }
-      if let receiver = flows.receivers[resource] { forget(receiver) }
+      guard let receiver = flows.receivers[resource] else { continue }
+      if sabotage.contains(.endsResourceTwice), let farewell = receiver.farewell {
+        emit(.resourceEnded(resource, farewell.reason))
+      }
+      forget(receiver)
     }
   }
 

@@ -43,6 +43,19 @@ import Wire
     }
   }
 
+  @Test("A resource of no bytes whose root was told is whole as soon as it is accepted")
+  func emptyByDecision() throws {
+    let seats = try gather(acceptsUnasked: false)
+    let info = ResourceInfo(name: "empty", size: 0, root: ChunkTree().root(stage.crypto))
+    let id = try seats[0].engine.offer(info, from: seats[0].endpoint, to: seats[1].endpoint, at: stage.now)
+    seats[0].host.desk.names[id] = "empty"
+    stage.run()
+    try seats[1].engine.accept(try #require(seats[1].host.desk.resource("empty")), at: stage.now)
+    stage.run()
+    #expect(seats[0].take() == ["empty ended: none"])
+    #expect(seats[1].take() == ["B < A: empty?", "empty ended: none"])
+  }
+
   @Test("An offer that nobody decides on ends in time")
   func undecided() throws {
     let seats = try gather(acceptsUnasked: false)

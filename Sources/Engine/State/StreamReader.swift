@@ -31,11 +31,14 @@ final class StreamReader {
 
   func take(_ count: Int) { received += UInt64(count) }
 
+  /// A writer may count on hearing of what was used this often, and holds at least as much.
+  static let grantBytes = 4 * Limits.chunkBytes
+
   /// Whether the writer is to be told of the room that there is now.
   func consume(_ count: Int) -> Bool {
     consumed = min(received, consumed + UInt64(max(0, count)))
     let open = consumed + UInt64(windowBytes)
-    guard open - limit >= UInt64(windowBytes / 4) else { return false }
+    guard open - limit >= UInt64(min(windowBytes / 4, Self.grantBytes)) else { return false }
     limit = open
     return true
   }

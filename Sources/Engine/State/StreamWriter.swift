@@ -44,14 +44,14 @@ final class StreamWriter {
   }
 
   /// False where the reader takes back what it had, or has what was not sent.
-  func grant(received: UInt64, limit: UInt64) -> Bool {
+  func grant(received: UInt64, limit: UInt64, isLate: Bool = false) -> Bool {
     guard received >= self.received, received <= everSent else { return false }
     self.received = received
     bytes.drop(before: received)
     if let known = self.limit {
       self.limit = max(known, limit)
     } else {
-      position = received
+      position = isLate && received > 0 ? min(received + 1, bytes.end) : received
       self.limit = limit
     }
     return true
