@@ -127,7 +127,7 @@ extension Engine {
     guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !outgoing.contains(where: { $0.isPending && $0.local === local && $0.to == peer }),
-      !local.group.members(of: peer).contains(where: { $0.refused.contains(local.slot) }),
+      !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
       let host = whereabouts(of: peer, type)
     else { return }
     invite(peer, at: host, as: type, to: local, context: [], timeout: .seconds(10), isAdhoc: true)

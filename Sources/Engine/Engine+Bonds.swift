@@ -142,11 +142,7 @@ extension Engine {
   private func tellSuspended(_ bond: Bond, _ isSuspended: Bool) {
     bond.isSuspended = isSuspended
     for presence in bond.host.presences.values {
-      for member in presence.members.values {
-        if let locals = presence.group.locals(in: member.connected) {
-          emit(.suspended(member.view, isSuspended, of: locals))
-        }
-      }
+      for cohort in presence.cohorts { tellSuspended(cohort, cohort.relations.connected, isSuspended) }
     }
   }
 
@@ -163,7 +159,7 @@ extension Engine {
     for presence in host.presences.values {
       refused += presence.strand?.waiting ?? []
       presence.forgetBond()
-      for member in presence.members.values { lost(member, reason) }
+      for cohort in cohorts(of: presence) where !cohort.members.isEmpty { lost(cohort, reason) }
     }
     let everSent = bond.journal.everSent
     if !sabotage.contains(.forgetsUndelivered) {

@@ -168,7 +168,7 @@ extension Engine {
         sayIfOpen(Confirm(id: invitation.id.rawValue, reason: .cancelled, rank: 0), to: member.host)
       }
     case .introduced(let entry):
-      let group = member.presence.group
+      let group = member.presence.group.current
       if group.localCount > 0 { learn(entry, in: group, by: .introduction(by: member.id)) }
     }
   }
@@ -185,7 +185,7 @@ extension Engine {
         .removed
       } else if isFellow { .none } else { obstacle(promisedStanding(of: group), acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
-      entry.rank = group.bounds.rankMax.saturatingSuccessor
+      entry.rank = group.rankMax.saturatingSuccessor
       entry.inviter = local.id
     }
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
@@ -255,7 +255,7 @@ extension Engine {
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
     if let standing = ends.first(where: { isConnected($0, with: invite.entry.endpoint) }) {
       guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
-      if let member = standing.group.members[invite.entry.endpoint] { lost(member, .lost) }
+      if let member = standing.group.members[invite.entry.endpoint] { lost(alone(member), .lost) }
     }
     if incoming.values(where: { $0.host === host && $0.isPending }).count >= Self.heldMax { return decline(.busy) }
 
@@ -427,12 +427,12 @@ extension Engine {
 
   /// Who is only said to be coming may be invited all the same: it may not be so.
   private func isOnlySaid(_ member: Member, of local: LocalEndpoint) -> Bool {
-    member.isHearsay && !member.connected.contains(local.slot)
+    member.isHearsay && !member.isConnected(with: local.slot)
   }
 
   private func isFellow(_ member: Member, of local: LocalEndpoint) -> Bool {
-    member.connected.contains(local.slot)
-      || (member.connecting.contains(local.slot) && !member.refused.contains(local.slot))
+    member.isConnected(with: local.slot)
+      || (member.isConnecting(with: local.slot) && !member.isRefused(by: local.slot))
   }
 
   func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool {

@@ -153,9 +153,10 @@ extension Engine {
     host.learn(row.entry.addresses)
     let member = enter(row.entry, host, group)
     member.index = row.index == 0 ? nil : row.index
-    member.strand = row.strand
+    let cohort = alone(member)
+    if member.index != nil { cohort.strand = row.strand }
     member.restore(row)
-    if member.connected.isEmpty { member.forgottenAt = now + Self.forgottenAfterRestart }
+    if !cohort.isConnected { cohort.forgottenAt = now + Self.forgottenAfterRestart }
   }
 
   /// The default time for which hosts look for each other.
@@ -223,15 +224,19 @@ extension Engine {
         dissolve(group)
         continue
       }
-      for member in group.members.values { member.keepOnly(group.localSlots) }
-      for presence in group.presences.values { tellRestored(presence) }
+      for presence in group.presences.values {
+        for cohort in cohorts(of: presence) { cohort.relations.keepOnly(group.localSlots) }
+        tellRestored(presence)
+      }
       for local in group.allLocals { mirror(local) }
-      for member in group.members.values { meet(member, group.localSlots.subtracting(member.met)) }
+      for presence in group.presences.values {
+        for cohort in cohorts(of: presence) { meet(cohort, group.localSlots.subtracting(cohort.relations.met)) }
+      }
     }
     for host in hosts.values where !host.isSelf {
       if host.bond == nil {
         for presence in host.presences.values {
-          for member in presence.members.values { lost(member, .lost) }
+          for cohort in cohorts(of: presence) { lost(cohort, .lost) }
         }
       }
       reach(host)
@@ -248,11 +253,10 @@ extension Engine {
   }
 
   private func tellRestored(_ presence: Presence) {
-    for member in presence.members.values {
-      guard let locals = presence.group.locals(in: member.connected) else { continue }
-      emit(.member(member.view, .connecting, of: locals))
-      emit(.member(member.view, .connected, of: locals))
-      emit(.suspended(member.view, true, of: locals))
+    for cohort in presence.cohorts {
+      tell(cohort, cohort.relations.connected, .connecting)
+      tell(cohort, cohort.relations.connected, .connected)
+      tellSuspended(cohort, cohort.relations.connected, true)
     }
   }
 }

@@ -38,8 +38,10 @@ public final class Engine {
   let ledger: Ledger
 
   private var lastNumber: UInt64 = 0
-  private var lastIndex: UInt32 = 0
+  private(set) var lastIndex: UInt32 = 0
   private var linksToTell: [LinkID] = []
+  /// Where cohorts have changed since they were last put together.
+  var loosePresences: [Presence] = []
   /// By which local peers reach each other, once they do.
   var loopback: Link?
   /// What the loopback link has sent and not yet received.
@@ -144,6 +146,7 @@ public final class Engine {
   /// Ends a mutation: passes on what local peers have for each other, and says what is to be sent and stored.
   func settle() {
     pumpLoopback()
+    gatherCohorts()
     flushStore()
     for id in linksToTell where links.contains(id) { emit(.wantsToSend(id)) }
     linksToTell.removeAll(keepingCapacity: true)
