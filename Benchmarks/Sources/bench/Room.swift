@@ -17,6 +17,8 @@ final class Room {
     fileprivate(set) var pairs = 0
     fileprivate(set) var messages = 0
     fileprivate(set) var deliveries = 0
+    /// What its engine took while times were taken.
+    fileprivate(set) var time = Duration.zero
 
     init(number: Int, key: PublicKey) {
       self.number = number
@@ -45,6 +47,7 @@ final class Room {
   private var busy: [Host] = []
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
   private var lastSighting: UInt64 = 0
+  private var isTiming = false
 
   init(_ settings: Settings = Settings()) { self.settings = settings }
 
@@ -84,7 +87,9 @@ final class Room {
     while let due = hosts.lazy.compactMap({ $0.engine?.nextDeadline }).min(), due <= end {
       now = max(now, due)
       for host in hosts {
-        if let engine = host.engine, let due = engine.nextDeadline, due <= now { touch(host).advance(to: now) }
+        if let engine = host.engine, let due = engine.nextDeadline, due <= now {
+          call(host) { _ in engine.advance(to: now) }
+        }
       }
       drain()
     }
@@ -104,8 +109,36 @@ final class Room {
   func drain() {
     while let host = busy.popLast() {
       host.isBusy = false
-      while let output = host.engine?.nextOutput() { carryOut(output, of: host) }
+      while host.engine != nil, let output = timed(host, { $0.nextOutput() }) { carryOut(output, of: host) }
     }
+  }
+
+  // MARK: Times
+
+  /// Begins to take the time that each engine takes, calls and outputs, until `stopTiming`.
+  func startTiming() {
+    isTiming = true
+    for host in hosts { host.time = .zero }
+  }
+
+  /// The most that one engine took.
+  func stopTiming() -> Duration {
+    isTiming = false
+    return hosts.map(\.time).max() ?? .zero
+  }
+
+  /// A call from a program, whose time counts as its host's.
+  @discardableResult
+  func call<R, E: Error>(_ host: Host, _ body: (Engine) throws(E) -> R) throws(E) -> R {
+    touch(host)
+    return try timed(host, body)
+  }
+
+  private func timed<R, E: Error>(_ host: Host, _ body: (Engine) throws(E) -> R) throws(E) -> R {
+    guard isTiming else { return try body(host.engine) }
+    let start = threadTime()
+    defer { host.time += threadTime() - start }
+    return try body(host.engine)
   }
 
   // MARK: What the engines want
@@ -117,7 +150,7 @@ final class Room {
       host.messages += 1
       host.deliveries += locals.count
     case .wantsToSend(let link): pump(link, from: host)
-    case .member(_, .connected, let locals): host.pairs += locals.count
+    case .members(let members, .connected, let locals): host.pairs += members.count * locals.count
     // An address in this room is a host's number.
     case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
     case .close(let link, _):
@@ -129,11 +162,11 @@ final class Room {
         addresses: [try! Address(text: "\(host.number)")])  // a number is a valid address
       for other in hosts where other !== host {
         lastSighting += 1
-        touch(other).sighted(SightingID(rawValue: lastSighting), sighting, at: now)
+        call(other) { $0.sighted(SightingID(rawValue: lastSighting), sighting, at: now) }
       }
     case .invitation(let id, _, _, let peer, _, _, _):
       guard let endpoint = host.answers[peer] else { return }
-      try! touch(host).accept(id, with: endpoint, at: now)  // it was told just now, and the session is this peer's
+      call(host) { try! $0.accept(id, with: endpoint, at: now) }  // it was told just now, and the session is this peer's
     default: break
     }
   }
@@ -160,11 +193,11 @@ final class Room {
     var held = 0
     while true {
       var out = OutputRawSpan(buffer: buffer, initializedCount: held)
-      host.engine.fill(&out, for: link, at: now)
+      timed(host) { $0.fill(&out, for: link, at: now) }
       let count = out.finalize(for: buffer)
       guard count > held else { break }
       let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      let consumed = touch(other).received(bytes, on: link, at: now)
+      let consumed = call(other) { $0.received(bytes, on: link, at: now) }
       tally(bytes.extracting(first: consumed))
       held = count - consumed
       if held > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[consumed..<count])) }
