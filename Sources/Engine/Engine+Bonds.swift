@@ -396,8 +396,7 @@ extension Engine {
     let addresses = host.addresses
     guard !addresses.isEmpty else { return }
     if host.key == nil, dials.count >= Self.strangersDialledMax {
-      host.dialsAgain = now + Self.dialPauseMax
-      timers.set(.host(host.id), now + Self.dialPauseMax)
+      strangers[host.id] = true
       return
     }
     let dial = DialID(rawValue: number())
@@ -408,6 +407,13 @@ extension Engine {
 
   /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.
   private static let strangersDialledMax = 64
+
+  /// A dial has ended: the strangers who wait have their turn.
+  func dialStrangers() {
+    while dials.count < Self.strangersDialledMax, let next = strangers.removeFirst() {
+      if let host = hosts[next.key] { reach(host) }
+    }
+  }
 
   func dialFailed(_ host: RemoteHost) {
     host.dialFailures += 1

@@ -14,6 +14,7 @@ extension Engine {
       host.dial = nil
       if expected != remote { dialFailed(host) }
     }
+    defer { dialStrangers() }
     guard remote != hostID else {
       emit(.close(id, .conflict))
       emit(.conflict(remote))
@@ -40,6 +41,7 @@ extension Engine {
       host.dial = nil
       dialFailed(host)
     }
+    dialStrangers()
     settle()
   }
 

@@ -313,7 +313,10 @@ extension Engine {
     let group = presence.group
     let mine = group.digest
     guard let theirs = presence.theirDigest, theirs != mine else { return }
+    // Who knows of fewer hears of the rest, and then knows of more.
+    guard mine.count >= theirs.count else { return }
     if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
+    guard group.mayTellRoster(at: now, within: Self.rosterPause) else { return }
     guard
       let local = group.allLocals.first(where: { local in
         presence.connectedCount(with: local.slot) > 0

@@ -25,6 +25,8 @@ public final class Engine {
   var hosts = Table<HostID, RemoteHost>()
   var links = Table<LinkID, Link>()
   var dials: [DialID: HostID] = [:]
+  /// Hosts that are to be dialled, of which only others have spoken.
+  var strangers = Table<HostID, Bool>()
   var peers = Table<PeerID, LocalPeer>()
   var endpoints = Table<EndpointID, LocalEndpoint>()
   var endpointsByIndex: [UInt32: LocalEndpoint] = [:]

@@ -268,7 +268,18 @@ final class Group {
 
   var standing: Standing { Standing(size: UInt32(size), peersMax: bounds.peersMax, needs: bounds.needs) }
 
-  // MARK: The digest
+  // MARK: Rosters
+
+  private var rostersTold: (count: Int, since: Instant) = (0, .init(nanoseconds: 0))
+
+  /// Where very many know little of each other, everybody tells a few at a time, and of those some tell the next.
+  func mayTellRoster(at now: Instant, within pause: Duration) -> Bool {
+    if now - rostersTold.since >= pause { rostersTold = (0, now) }
+    rostersTold.count += 1
+    return rostersTold.count <= Self.rostersToldMax
+  }
+
+  private static let rostersToldMax = 4
 
   /// A member of another host has joined, or has not any more.
   func countInDigest(_ member: Member) {
