@@ -176,6 +176,7 @@ extension Engine {
     }
     // Not an answer to a question: that could wait behind a long record for longer than the other side does.
     if now - link.said >= settings.beat {
+      link.rest()
       link.said = now
       say(Pong(token: 0), on: link)
     }

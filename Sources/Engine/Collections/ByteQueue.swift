@@ -71,6 +71,11 @@ final class ByteQueue {
 
   func removeAll() { removeFirst(count) }
 
+  /// Nothing has gone through for a while: an empty queue keeps no more than it begins with.
+  func rest() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
+
+  private static let leastBytes = 512
+
   /// What an empty queue may keep, so that one burst does not hold memory for ever.
   private static let keptBytesMax = 64 << 10
 
@@ -82,7 +87,8 @@ final class ByteQueue {
       // Moving costs less than has been written since the last move. There is capacity, and so a base.
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
-      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(512, (kept + size) * 2), alignment: 16)
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: max(Self.leastBytes, (kept + size) * 2), alignment: 16)
       // What is kept lies somewhere, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()

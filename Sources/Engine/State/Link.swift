@@ -55,4 +55,11 @@ final class Link {
   }
 
   var isLoopback: Bool { host.isSelf }
+
+  /// Nothing was sent for a while: gives back what bursts need.
+  func rest() {
+    control.rest()
+    lossy.rest()
+    if let bond = host.bond, bond.link === self { bond.journal.rest() }
+  }
 }
