@@ -213,13 +213,10 @@ extension Engine {
   private func waitingSince(_ bond: Bond) -> Instant? {
     if bond.host.isSelf { return nil }
     var oldest: Instant?
-    func look(at strand: Strand?) {
-      guard let strand, strand.isBehind else { return }
+    bond.behind.forEach { _, strand in
       let since = strand.count > Self.recordsMax ? .distantPast : strand.progress
       oldest = min(oldest ?? since, since)
     }
-    look(at: bond.strays)
-    bond.host.presences.forEach { _, presence in look(at: presence.strand) }
     return oldest
   }
 
@@ -248,7 +245,10 @@ extension Engine {
   func appended(_ ordinal: UInt64, to strand: Strand, over bond: Bond) {
     if let link = bond.link, bond.isOpen { wake(link) }
     // Nothing waited before, so nobody looks after it.
-    if strand.acknowledged + 1 == strand.last { timers.set(.bond(bond.host.id), now + settings.backlogAgeMax) }
+    if strand.acknowledged + 1 == strand.last {
+      bond.behind[strand.id] = strand
+      timers.set(.bond(bond.host.id), now + settings.backlogAgeMax)
+    }
     guard ledger.isKept else { return }
     ledger.touch(bond: bond.host.id)
     ledger.touch(record: ordinal, of: bond.host.id)
@@ -358,6 +358,7 @@ extension Engine {
     guard strand.acknowledge(ack.received, at: now) else {
       throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
     }
+    if !strand.isBehind { bond.behind[strand.id] = nil }
     var ordinal = bond.journal.first
     let host = bond.host.id
     bond.journal.dropAcknowledged { entry in
@@ -375,8 +376,7 @@ extension Engine {
 
   /// Whether anything here needs a link to the host.
   func isWanted(_ host: RemoteHost) -> Bool {
-    !host.presences.isEmpty || outgoing.contains { $0.host === host && $0.isPending }
-      || incoming.contains { $0.host === host && $0.isPending }
+    !host.presences.isEmpty || !host.asked.isEmpty || host.asking.contains { $0.isPending }
       || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
   }
 

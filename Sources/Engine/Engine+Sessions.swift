@@ -54,7 +54,7 @@ extension Engine {
 
   private func leave(_ local: LocalEndpoint) {
     stopAdhoc(local)
-    for invitation in outgoing.values where invitation.local === local && invitation.isPending {
+    for invitation in hosts.values.flatMap(\.asked.values) where invitation.local === local {
       if let link = openLink(to: invitation.host) { say(Cancel(id: invitation.id.rawValue, reason: .left), on: link) }
       end(invitation, .left)
     }

@@ -184,6 +184,7 @@ extension Engine {
     for (ordinal, record) in records.sorted(by: { $0.0 < $1.0 }) where ordinal == bond.journal.next {
       guard let strand = bond.strand(record.strand) else { break }
       bond.journal.restore(record, of: strand, at: now)
+      bond.behind[strand.id] = strand
       skipNumbers(through: record.message)
     }
     guard bond.journal.next == row.next else { return }  // Rows that do not fit together: the bond begins anew.

@@ -34,6 +34,8 @@ public final class Engine {
   let discovery = Discovery()
   var outgoing = Table<InvitationID, OutgoingInvitation>()
   var incoming = Table<InvitationID, IncomingInvitation>()
+  /// Of these, those that were accepted and are not confirmed.
+  var promised = Table<InvitationID, IncomingInvitation>()
   var decisions = Table<DecisionID, Decision>()
   var comparisons = Table<ComparisonID, Comparison>()
   var store = Store()
