@@ -26,6 +26,8 @@ extension Engine {
     if let known = host.incarnation, hello.incarnation > known {
       host.proved.removeAll()
       forgetInvitations(from: host)
+      // A program that was restarted has no end of a stream any more.
+      endStreams(.lost) { pair in host.presences.contains { $0.members.contains(pair.member) } }
     }
     host.incarnation = hello.incarnation
     host.learn(hello.addresses)
@@ -55,8 +57,6 @@ extension Engine {
     }
     lose(bond, .lost)
     let fresh = makeBond(with: host)
-    // In the middle of a record nothing new can be said.
-    if link.isWithinRecord { close(link, .lost) }
     for other in host.links where !other.isClosing { greet(other, fresh) }
     return fresh
   }
@@ -129,6 +129,7 @@ extension Engine {
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)
     askForRosters(of: bond.host)
+    resumeFlows(over: bond)
   }
 
   // MARK: Ending
@@ -334,7 +335,7 @@ extension Engine {
   }
 
   func fillAcknowledgements(_ out: inout OutputRawSpan, for bond: Bond) {
-    guard bond.hasPendingAcknowledgement, !bond.journal.isWithinRecord else { return }
+    guard bond.hasPendingAcknowledgement else { return }
     var isPending = false
     for strand in bond.incoming.values {
       guard let pending = strand.pending else { continue }
@@ -369,6 +370,7 @@ extension Engine {
       }
     }
     ledger.touch(bond: bond.host.id)
+    forgetFarewells(over: bond)
     tellWritable(strand)
   }
 

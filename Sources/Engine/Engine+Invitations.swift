@@ -185,7 +185,9 @@ extension Engine {
         .removed
       } else if isFellow { .none } else { obstacle(promisedStanding(of: group), acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
-      entry.rank = group.rankMax.saturatingSuccessor
+      // Who has lost a place gets another, further back: so everybody knows it from the lost one.
+      let lost = group.overflowed[entry.endpoint]?.rank ?? 0
+      entry.rank = max(group.rankMax, lost).saturatingSuccessor
       entry.inviter = local.id
     }
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)

@@ -45,14 +45,20 @@ extension Engine {
     settle()
   }
 
-  /// Takes whole frames from the start of `bytes`, and says how many bytes they were: present the rest again with what
-  /// comes after it.
-  public func received(_ bytes: RawSpan, on id: LinkID, at now: Instant) -> Int {
+  /// Bytes came over a link, cut anywhere.
+  public func received(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
+    receive(upTo: bytes.byteCount, on: id, at: now) { $0.put(raw: bytes) }
+  }
+
+  /// Bytes came over a link: `read` appends what there is room for. Nothing is copied from there to an output.
+  public func receive(upTo size: Int, on id: LinkID, at now: Instant, _ read: (inout OutputRawSpan) -> Void) {
     enter(now)
     defer { settle() }
-    guard let link = links[id] else { return bytes.byteCount }
+    guard let link = links[id], !link.isClosing else { return }
+    spare.lend(to: link.inbound)
+    guard link.inbound.append(upTo: size, read) > 0 else { return link.inbound.lend(to: spare) }
     heard(link)
-    return receive(bytes, on: link)
+    takeFrames(from: link)
   }
 
   public func receivedDatagram(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
@@ -64,7 +70,7 @@ extension Engine {
     guard let head = try? FrameHead.next(in: bytes), head.type == .datagram, head.end == bytes.byteCount,
       let view = try? DatagramView(decoding: bytes.extracting(head.body))
     else { return }
-    deliver(view, over: bond)
+    deliver(view, keep(view.payload), over: bond)
   }
 
   /// Appends what the link may send now, up to the room there is. When it appends nothing, wait for `wantsToSend`.
@@ -176,7 +182,7 @@ extension Engine {
     }
     // Not an answer to a question: that could wait behind a long record for longer than the other side does.
     if now - link.said >= settings.beat {
-      link.rest()
+      link.giveBack()
       link.said = now
       say(Pong(token: 0), on: link)
     }
@@ -186,13 +192,18 @@ extension Engine {
 
   // MARK: Bytes in
 
-  func receive(_ bytes: RawSpan, on link: Link) -> Int {
-    var consumed = 0
+  func takeFrames(from link: Link) {
+    link.inbound.withBytes(from: link.readBytes) { takeFrames(in: $0, from: link) }
+  }
+
+  private func takeFrames(in bytes: RawSpan, from link: Link) {
+    var offset = 0
     do throws(Violation) {
       while !link.isClosing {
-        let rest = bytes.extracting(droppingFirst: consumed)
+        let rest = bytes.extracting(droppingFirst: offset)
         guard let head = try next(in: rest, on: link) else { break }
-        consumed += head.end
+        offset += head.end
+        read(head.end, on: link)
         guard isInTime(head.type, on: link) else { continue }
         let body = rest.extracting(head.body)
         if try link.gate.admits(head.type, bytes: head.end, at: now) {
@@ -204,7 +215,11 @@ extension Engine {
     } catch {
       close(link, error.reason, error.detail)
     }
-    return link.isClosing ? bytes.byteCount : consumed
+  }
+
+  /// The last bytes of the frame that was just read.
+  func payload(_ bytes: RawSpan, of link: Link) -> Payload {
+    Payload(queue: link.inbound, range: link.readBytes - bytes.byteCount..<link.readBytes)
   }
 
   /// What was said for a bond that has ended since, or over a link that is used no more, comes too late and means nothing.
@@ -256,13 +271,23 @@ extension Engine {
     case .compareReveal: try take(try decode(CompareReveal.self, body), from: link)
     case .compareEnd: take(try decode(CompareEnd.self, body), from: link)
     case .identity: try take(try decode(IdentityFrame.self, body), from: link)
+    case .streamOpen: try take(try decode(StreamOpen.self, body), from: link)
+    case .streamEnd: try take(try decode(StreamEnd.self, body), from: link)
+    case .streamStop: try take(try decode(StreamStop.self, body), from: link)
+    case .streamGrant: try take(try decode(StreamGrant.self, body), from: link)
+    case .streamData: try take(streamData: body, from: link)
+    case .resourceOffer: try take(try decode(ResourceOffer.self, body), from: link)
+    case .resourceEnd: try take(try decode(ResourceEnd.self, body), from: link)
+    case .resourceStop: try take(try decode(ResourceStop.self, body), from: link)
+    case .resourceWant: try take(try decode(ResourceWant.self, body), from: link)
+    case .resourceChunk: try take(resourceChunk: body, from: link)
     }
     if type != .ping && type != .pong { link.used = now }
   }
 
   /// Counts a record that is not read.
   private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
-    guard type != .digest else { return }
+    guard type.isRecord else { return }
     let record: RecordHead
     do throws(WireError) {
       var reader = Reader(body)
@@ -313,42 +338,27 @@ extension Engine {
   /// Frames that wait for a link beside its records; a host that lets more pile up does not read.
   private static let controlBytesMax = 2 << 20
 
+  /// Whole frames by their order of precedence; what does not fit of the last one waits as the link's `rest`.
   func fill(_ out: inout OutputRawSpan, for link: Link) {
     let before = out.byteCount
     defer { if out.byteCount > before { link.said = now } }
-    let bond = link.host.bond.flatMap { $0.link === link && $0.isOpen && !link.isClosing ? $0 : nil }
-    defer { if let bond { link.isWithinRecord = bond.journal.isWithinRecord } }
-    if let bond, bond.journal.isWithinRecord {
-      bond.journal.fill(&out, oneRecord: true)
-      if bond.journal.isWithinRecord { return }
-    } else if link.isWithinRecord {
-      // The rest of the record is another link's, or nobody's: whatever was said here would be read as part of it.
+    link.rest.move(link.rest.count, into: &out)
+    guard link.rest.count == 0 else { return }
+    link.control.move(link.control.count, into: &out)
+    guard link.control.count == 0, !link.isClosing, let bond = link.host.bond, bond.link === link, bond.isOpen else {
       return
     }
-    fillLossy(&out, for: link, onlyBegun: true)
-    guard link.lossySent == 0 else { return }
-    let sent = link.control.copy(from: 0, to: link.control.count, into: &out)
-    link.control.removeFirst(sent)
-    guard let bond, link.control.count == 0 else { return }
     fillAcknowledgements(&out, for: bond)
-    fillLossy(&out, for: link, onlyBegun: false)
-    guard link.lossySent == 0 else { return }
-    while out.freeCapacity > 0, bond.journal.hasUnsent {
-      bond.journal.fill(&out, oneRecord: bond.hasPendingAcknowledgement)
-      if bond.journal.isWithinRecord { return }
-      fillAcknowledgements(&out, for: bond)
-    }
+    fillLossy(&out, for: link)
+    fillRecordsAndFlows(&out, for: link, bond)
   }
 
-  private func fillLossy(_ out: inout OutputRawSpan, for link: Link, onlyBegun: Bool) {
-    while let size = link.lossySizes.first, !onlyBegun || link.lossySent > 0, out.freeCapacity > 0 {
-      let sent = link.lossy.copy(from: 0, to: size - link.lossySent, into: &out)
-      link.lossy.removeFirst(sent)
-      link.lossySent += sent
-      if link.lossySent == size {
-        link.lossySizes.removeFirst()
-        link.lossySent = 0
-      }
+  private func fillLossy(_ out: inout OutputRawSpan, for link: Link) {
+    while let size = link.lossySizes.first, out.freeCapacity > 0 {
+      let left = size - link.lossy.move(size, into: &out)
+      link.lossy.withBytes { link.rest.append($0.extracting(first: left)) }
+      link.lossy.removeFirst(left)
+      link.lossySizes.removeFirst()
     }
   }
 }

@@ -121,7 +121,7 @@ extension Engine {
     }
     for sender in senders {
       guard let locals = recipients(view.audience, of: sender, seen: view.seen) else { continue }
-      emit(.message(from: sender.id, to: locals, .reliable, bytes: keep(view.payload)))
+      emit(.message(from: sender.id, to: locals, .reliable, payload(view.payload, of: link)))
     }
   }
 
@@ -200,7 +200,7 @@ extension Engine {
       emit(
         .datagram(
           link.id,
-          bytes: compose(size) {
+          compose(size) {
             DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0)
           }))
     } else if link.lossySizes.count <= Self.lossyMax {
@@ -218,16 +218,17 @@ extension Engine {
   func take(datagram body: RawSpan, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     do throws(WireError) {
-      deliver(try DatagramView(decoding: body), over: bond)
+      let view = try DatagramView(decoding: body)
+      deliver(view, payload(view.payload, of: link), over: bond)
     } catch {
       throw Violation(.protocolViolation, "datagram: \(error)")
     }
   }
 
-  func deliver(_ view: borrowing DatagramView, over bond: Bond) {
+  func deliver(_ view: borrowing DatagramView, _ payload: Payload, over bond: Bond) {
     for sender in bond.members[view.from] ?? [] {
       guard let locals = recipients(view.audience, of: sender, seen: view.seen) else { continue }
-      emit(.message(from: sender.id, to: locals, .unreliable, bytes: keep(view.payload)))
+      emit(.message(from: sender.id, to: locals, .unreliable, payload))
     }
   }
 }

@@ -70,6 +70,7 @@ extension Engine {
   }
 
   func tellNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason) {
+    for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason) }
     let news = slots.intersection(cohort.relations.connecting.union(cohort.relations.connected))
     guard !news.isEmpty else { return }
     cohort.relations.connecting.subtract(news)
@@ -163,7 +164,7 @@ extension Engine {
   }
 
   /// An answer to a host that has no place in the group it asks for.
-  private func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
+  func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
     record(bond.strandForStrays(), over: bond, make)
   }
 
@@ -384,6 +385,7 @@ extension Engine {
     cohort.relations.connected.formUnion(news)
     cohort.forgottenAt = nil
     tell(cohort, news, .connected)
+    for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
     // What was agreed while the link was there may be decided while it is away.
     if cohort.presence.host.bond?.isSuspended == true { tellSuspended(cohort, news, true) }
   }

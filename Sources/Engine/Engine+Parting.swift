@@ -17,6 +17,9 @@ extension Engine {
     if let seen { undeliver(to: [member], from: nil, after: seen) }
     let cohort = alone(member)
     tellNotConnected(cohort, cohort.relations.connecting.union(cohort.relations.connected), reason)
+    if flows.concern(member.id) {
+      endResources(reason) { $0.member == member.id && endpoints[$0.local]?.group === group }
+    }
     endDecisions(about: member)
     group.remove(member)
     ledger.touch(member: member.id, of: group.serial)

@@ -10,11 +10,15 @@ struct Store {
   var lastBatch: UInt64 = 0
   /// Sessions of peers that have not been added again.
   var unclaimed = Table<EndpointID, EndpointRow>()
+  /// Transfers that wait for their sessions.
+  var resources: [(ResourceID, ResourceRow)] = []
   var isRestoring = false
 
   struct Batch {
     var number: UInt64
     var positions: [Position]
+    /// How much of what comes in is stored with it.
+    var stored: [(ResourceReceiver, UInt64)]
   }
 
   /// How far a bond has come with the batch.
@@ -58,6 +62,11 @@ extension Engine {
       let journal = hosts[key.host]?.bond?.journal
       put(.record(key.host, key.ordinal), journal?.row(of: key.ordinal))
     }
+    var stored: [(ResourceReceiver, UInt64)] = []
+    for id in ledger.resources.keys {
+      put(.resource(id), flows.senders[id].map(ResourceRow.init) ?? flows.receivers[id].map(ResourceRow.init))
+      if let receiver = flows.receivers[id] { stored.append((receiver, receiver.stored)) }
+    }
     var positions: [Store.Position] = []
     for id in ledger.bonds.keys {
       guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key, !bond.host.isSelf else {
@@ -69,7 +78,7 @@ extension Engine {
       positions.append(position(of: bond))
     }
     ledger.clear()
-    store.batches.append(Store.Batch(number: store.lastBatch, positions: positions))
+    store.batches.append(Store.Batch(number: store.lastBatch, positions: positions, stored: stored))
     emit(.persist(batch: store.lastBatch, facts: facts))
   }
 
@@ -85,6 +94,7 @@ extension Engine {
     defer { settle() }
     while let first = store.batches.first, first.number <= batch {
       store.batches.removeFirst()
+      for (receiver, offset) in first.stored { settle(receiver, through: offset) }
       for position in first.positions {
         let bond = position.bond
         bond.journal.release(through: position.next - 1)
@@ -116,6 +126,9 @@ extension Engine {
       case .bond(let host): if let row: BondRow = row(value) { bondRows.append((host, row)) }
       case .record(let host, let ordinal):
         if let row: RecordRow = row(value) { recordRows[host, default: []].append((ordinal, row)) }
+      case .resource(let id):
+        skipNumbers(through: id.rawValue)
+        if let row: ResourceRow = row(value) { store.resources.append((id, row)) }
       }
     }
     guard !store.unclaimed.isEmpty else { return }
@@ -234,6 +247,8 @@ extension Engine {
         for cohort in cohorts(of: presence) { meet(cohort, group.localSlots.subtracting(cohort.relations.met)) }
       }
     }
+    for (id, row) in store.resources { restore(row, id) }
+    store.resources = []
     for host in hosts.values where !host.isSelf {
       if host.bond == nil {
         for presence in host.presences.values {
@@ -242,6 +257,37 @@ extension Engine {
       }
       reach(host)
     }
+  }
+
+  /// A transfer goes on, if its two ends are still there.
+  private func restore(_ row: ResourceRow, _ id: ResourceID) {
+    guard let member = member(of: row.pair), let tree = row.tree else {
+      ledger.touch(resource: id)
+      if row.farewell == nil { emit(.resourceEnded(id, .gone)) }
+      return
+    }
+    let bond = member.host.bond
+    if row.isIncoming {
+      let receiver = ResourceReceiver(
+        id: id, flow: row.flow, pair: row.pair, info: row.info, isAccepted: row.isAccepted, at: now)
+      receiver.restore(stored: row.stored, tree: tree, at: now)
+      receiver.farewell = row.farewell
+      flows.add(receiver)
+      bond?.lanes.receivers[row.flow] = receiver
+      schedule(receiver)
+      if row.farewell == nil { emit(.resource(id, receiver.view)) }
+    } else {
+      let sender = ResourceSender(id: id, flow: row.flow, pair: row.pair, info: row.info, at: now)
+      // What the receiver has of it, only the receiver knows.
+      sender.everSent = .max
+      sender.hasSaidEnd = row.info.size != nil && row.info.root != nil
+      sender.farewell = row.farewell
+      flows.add(sender)
+      bond?.lanes.senders[row.flow] = sender
+      schedule(sender)
+      if row.farewell == nil { emit(.resource(id, sender.view)) }
+    }
+    if let ordinal = row.farewell?.ordinal { bond?.lanes.expectFarewell(of: id, at: ordinal) }
   }
 
   /// An endpoint did not come back: who knew it is told.

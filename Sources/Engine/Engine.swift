@@ -38,6 +38,7 @@ public final class Engine {
   var promised = Table<InvitationID, IncomingInvitation>()
   var decisions = Table<DecisionID, Decision>()
   var comparisons = Table<ComparisonID, Comparison>()
+  var flows = Flows()
   var store = Store()
   let ledger: Ledger
 
@@ -46,10 +47,12 @@ public final class Engine {
   private var linksToTell: [LinkID] = []
   /// Where cohorts have changed since they were last put together.
   var loosePresences: [Presence] = []
+  /// Links whose first bytes have been read, and may lie in outputs.
+  private var linksRead: [Link] = []
+  /// The memory into which links read, one after the other, while none of their frames is cut.
+  let spare = ByteQueue()
   /// By which local peers reach each other, once they do.
   var loopback: Link?
-  /// What the loopback link has sent and not yet received.
-  private let looping = ByteQueue()
 
   /// `seed` is secret and random; the engine draws all its ids and nonces from it. `facts` is what an earlier run of
   /// this host had stored, if it is to go on from there; the host then adds its peers again before anything else.
@@ -97,39 +100,37 @@ public final class Engine {
     settle()
   }
 
-  /// The bytes that an output names; they last until the next call that changes the engine.
-  public func withPayload<R>(_ bytes: Range<Int>, _ body: (RawSpan) -> R) -> R {
-    arena.withBytes { body($0.extracting(bytes)) }
-  }
-
-  public func payload(_ bytes: Range<Int>) -> [UInt8] {
-    withPayload(bytes) { span in
-      var sink = ArraySink()
-      sink.put(raw: span)
-      return sink.bytes
-    }
-  }
-
   // MARK: For the extensions
 
   func emit(_ output: Output) { outputs.append(output) }
 
   /// Keeps bytes for an output.
-  func compose(_ size: Int, _ write: (inout OutputRawSpan) -> Void) -> Range<Int> {
+  func compose(_ size: Int, _ write: (inout OutputRawSpan) -> Void) -> Payload {
     let start = arena.count
     arena.append(size, write)
-    return start..<arena.count
+    return Payload(queue: arena, range: start..<arena.count)
   }
 
-  func keep(_ bytes: RawSpan) -> Range<Int> {
-    let start = arena.count
-    arena.append(bytes)
-    return start..<arena.count
+  func keep(_ bytes: RawSpan) -> Payload { compose(bytes.byteCount) { $0.put(raw: bytes) } }
+
+  /// Notes that the first bytes of what a link brought are read: they go once no output needs them.
+  func read(_ size: Int, on link: Link) {
+    if link.readBytes == 0 { linksRead.append(link) }
+    link.readBytes += size
+  }
+
+  private func dropRead() {
+    arena.removeAll()
+    for link in linksRead {
+      link.dropRead()
+      link.inbound.lend(to: spare)
+    }
+    linksRead.removeAll(keepingCapacity: true)
   }
 
   func enter(_ now: Instant, addingPeer: Bool = false) {
     self.now = max(self.now, now)
-    if outputs.isEmpty { arena.removeAll() }
+    if outputs.isEmpty { dropRead() }
     if store.isRestoring, !addingPeer { finishRestoring() }
   }
 
@@ -138,9 +139,8 @@ public final class Engine {
     guard let link = loopback else { return }
     while link.wantsToSend {
       link.wantsToSend = false
-      while looping.append(upTo: Self.loopbackPiece, { fill(&$0, for: link) }) > 0 {}
-      let consumed = looping.withBytes { receive($0, on: link) }
-      looping.removeFirst(consumed)
+      while link.inbound.append(upTo: Self.loopbackPiece, { fill(&$0, for: link) }) > 0 {}
+      takeFrames(from: link)
       precondition(!link.isClosing, "this host offends itself")
     }
   }
@@ -189,6 +189,7 @@ public final class Engine {
     case .comparison(let id): comparisonDue(id)
     case .group(let serial): if let group = groups[serial] { groupDue(group) }
     case .adhoc(let id): if let endpoint = endpoints[id] { adhocDue(endpoint) }
+    case .resource(let id): resourceDue(id)
     case .restoring: break
     }
   }

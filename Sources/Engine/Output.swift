@@ -12,6 +12,18 @@ public struct DialID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
+/// A stream as this engine numbers it, whoever writes it.
+public struct StreamID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// A transfer of a resource as this engine numbers it, whoever sends it; kept over restarts by a durable one.
+public struct ResourceID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// A record that a medium sees of a peer that advertises.
 public struct SightingID: Hashable, Sendable {
   public var rawValue: UInt64
@@ -115,7 +127,7 @@ public struct MemberView: Hashable, Sendable {
 }
 
 /// What the engine wants done or told, in order.
-public enum Output: Sendable {
+public enum Output {
   // For the media.
 
   /// Advertise, or advertise anew with changed information.
@@ -131,8 +143,8 @@ public enum Output: Sendable {
   case dial(DialID, host: HostID, address: Address)
   /// The link has bytes to send: `fill` it when it can take some.
   case wantsToSend(LinkID)
-  /// One datagram for the link's host: `payload(bytes)`.
-  case datagram(LinkID, bytes: Range<Int>)
+  /// One datagram for the link's host.
+  case datagram(LinkID, Payload)
   /// The link has no more use: send what `fill` still gives, then close it.
   case close(LinkID, Reason)
 
@@ -155,11 +167,30 @@ public enum Output: Sendable {
   case members([MemberView], PairState, of: Locals)
   /// The members' link went (true) or is back (false) while the pairs stay connected.
   case suspended([MemberView], Bool, of: Locals)
-  /// `payload(bytes)` until the next call that changes the engine.
-  case message(from: EndpointID, to: Locals, Mode, bytes: Range<Int>)
+  case message(from: EndpointID, to: Locals, Mode, Payload)
   case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
   /// A send that was refused as unavailable may be tried again.
   case writable(EndpointID)
+  /// A member writes a stream to a local endpoint.
+  case streamOpened(StreamID, name: String, from: EndpointID, to: EndpointID)
+  /// The next bytes of a stream that is read here: say which are used by `consumed`.
+  case streamed(StreamID, Payload)
+  /// A write that was refused as unavailable may be tried again.
+  case streamWritable(StreamID)
+  /// A stream came to its end, on this side. None: it was closed, and its reader was told all of it.
+  case streamEnded(StreamID, Reason)
+
+  /// A member offers a resource: `accept` or `decline` it, if that is not decided; or one goes on after a restart.
+  case resource(ResourceID, ResourceView)
+  /// Read so much of the resource's source; answered by `supply` or `cannotRead`. It may be asked for again.
+  case read(ResourceID, from: UInt64, bytes: Int)
+  /// Hold the chunk to its digest and store it; answered by `stored`, `damaged` or `cannotStore`. What was told and not
+  /// stored is told again after a link or a restart that took its place.
+  case store(ResourceID, at: UInt64, Payload, Digest)
+  case progress(ResourceID, ResourceProgress)
+  /// A transfer came to its end, on this side. None: its receiver holds all of it.
+  case resourceEnded(ResourceID, Reason)
+
   /// Whether this member may in: `decide`. The chain is empty where it shows no security identity.
   case decision(DecisionID, MemberView, chain: [[UInt8]], of: EndpointID, expires: Instant)
   case decisionEnded(DecisionID)

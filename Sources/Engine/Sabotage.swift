@@ -45,4 +45,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let believesBackups = Sabotage(rawValue: 1 << 18)
   /// Found peers that vanish are not told lost.
   package static let keepsGhosts = Sabotage(rawValue: 1 << 19)
+  /// A stream's bytes are taken however many they are.
+  package static let ignoresCredit = Sabotage(rawValue: 1 << 20)
 }

@@ -34,6 +34,16 @@ public struct Settings: Sendable {
   /// A host that acknowledges nothing for this long while its link is up is cut as slow.
   public var backlogAgeMax: Duration = .seconds(15)
 
+  /// How far a stream's reader may be behind with what it was told, and how much a writer may have waiting.
+  public var streamWindowBytes = 256 << 10
+  public var streamBacklogBytes = 256 << 10
+  /// How much of a resource is told to be stored before any of it is, and read before any of it is wanted.
+  public var resourceWindowBytes = 1 << 20
+  /// How often a transfer tells how far it is.
+  public var progressInterval: Duration = .milliseconds(250)
+  /// How long a connected receiver may want nothing of what it was offered.
+  public var resourcePatience: Duration = .seconds(900)
+
   public init() {}
 }
 
@@ -47,6 +57,10 @@ public struct SessionSettings: Hashable, Sendable {
   public var identity: SecurityIdentity?
   /// How long the hosts look for each other again after a pair was lost.
   public var rejoinMax: Duration = .seconds(600)
+  /// Streams to one member at a time, and as many from it.
+  public var streamsMax: UInt32 = 64
+  /// What is taken of members' resources.
+  public var resources = ResourceRules()
 
   public init() {}
 }

@@ -38,7 +38,6 @@ public enum Rule: String, CaseIterable, Sendable {
   // The engine as a machine.
   case keysMakePeers = "keys-make-peers"
   case callsThatMakeSenseWork = "calls-that-make-sense-work"
-  case bytesAreTaken = "bytes-are-taken"
   case datagramsFit = "datagrams-fit"
   case honestSpeakWell = "honest-speak-well"
   case timeMovesOn = "time-moves-on"

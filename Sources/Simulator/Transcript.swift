@@ -86,6 +86,15 @@ struct Transcript {
     case .conflict: 25
     case .publishRoster: 26
     case .withdrawRoster: 27
+    case .streamOpened: 28
+    case .streamed: 29
+    case .streamWritable: 30
+    case .streamEnded: 31
+    case .resource: 32
+    case .read: 33
+    case .store: 34
+    case .progress: 35
+    case .resourceEnded: 36
     }
   }
 }

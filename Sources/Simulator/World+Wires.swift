@@ -37,7 +37,7 @@ final class Link {
     var blame: String?
     var freeAt: Int64 = 0
     var arrivalLast: Int64 = 0
-    /// Bytes that came here and that the engine has not taken yet.
+    /// The start of a frame that has not come whole, so that frames can be counted.
     var rest: [UInt8] = []
   }
 
@@ -248,14 +248,8 @@ extension World {
   }
 
   private func take(_ bytes: [UInt8], _ host: SimHost, _ engine: Engine, _ link: Link, _ side: Int) {
-    let held = link.ends[side].rest
-    let whole = held.isEmpty ? bytes : held + bytes
-    let taken = engine.received(whole.span.bytes, on: link.id, at: host.local(now))
-    model.check(.bytesAreTaken, (0...whole.count).contains(taken)) {
-      "\(host.label) took \(taken) of \(whole.count) bytes"
-    }
-    tally.frames += Self.frames(in: whole, upTo: taken)
-    link.ends[side].rest = taken == whole.count ? [] : Array(whole[min(max(taken, 0), whole.count)...])
+    countFrames(in: bytes, link, side)
+    engine.received(bytes.span.bytes, on: link.id, at: host.local(now))
   }
 
   private static func byes(in bytes: [UInt8]) -> [Bye] {
@@ -270,16 +264,19 @@ extension World {
     return byes
   }
 
-  private static func frames(in bytes: [UInt8], upTo end: Int) -> Int {
-    let span = bytes.span.bytes
-    var count = 0
+  private func countFrames(in bytes: [UInt8], _ link: Link, _ side: Int) {
+    let whole = link.ends[side].rest + bytes
     var offset = 0
-    // What a malicious host sent may be no frame at all.
-    while offset < end, let head = try? FrameHead.next(in: span.extracting(offset..<end)) {
-      offset += head.end
-      count += 1
+    do {
+      while let head = try FrameHead.next(in: whole.span.bytes.extracting(droppingFirst: offset)) {
+        offset += head.end
+        tally.frames += 1
+      }
+      link.ends[side].rest = Array(whole[offset...])
+    } catch {
+      // What a malicious host sent may be no frame at all.
+      link.ends[side].rest = []
     }
-    return count
   }
 
   /// One side is told that the link is gone.

@@ -306,12 +306,15 @@ final class World {
     case .probe(let id): probe(host, id)
     case .dial(let dial, let hostID, let address): self.dial(host, dial, hostID, address)
     case .wantsToSend(let link): wantsToSend(host, link)
-    case .datagram(let link, let bytes): sendDatagram(host, link, engine.payload(bytes))
+    case .datagram(let link, let bytes): sendDatagram(host, link, bytes.bytes)
     case .close(let link, let reason): closeLink(host, link, reason)
     case .persist(let batch, let facts):
       tally.batches += 1
       model.persists(host, batch)
       store(host, batch, facts)
+    case .streamOpened, .streamed, .streamWritable, .streamEnded, .resource, .read, .store, .progress, .resourceEnded:
+      // No program of this world streams or sends resources.
+      break
     case .found, .updated, .lost, .invitation, .invitationEnded, .members, .suspended, .fate, .writable, .decision,
       .decisionEnded, .comparison, .comparisonEnded, .conflict:
       transcript.add(now, host.index) { model.describe(output) }
@@ -319,7 +322,7 @@ final class World {
       program(output, host)
     case .message(let from, let to, let mode, let bytes):
       tally.messages += 1
-      let payload = engine.payload(bytes)
+      let payload = bytes.bytes
       transcript.add(now, host.index) { model.describe(message: payload, from: from, to: to, mode) }
       model.received(payload, from: from, to: to.all, mode, at: host)
     }

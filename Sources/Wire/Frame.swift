@@ -72,12 +72,34 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case compareReveal = 0x51
   case compareEnd = 0x52
   case identity = 0x53
+  case streamOpen = 0x60
+  case streamEnd = 0x61
+  case streamStop = 0x62
+  case streamGrant = 0x63
+  case streamData = 0x64
+  case resourceOffer = 0x70
+  case resourceEnd = 0x71
+  case resourceStop = 0x72
+  case resourceWant = 0x73
+  case resourceChunk = 0x74
 
   /// Whether it may come before a peer of its sender is accepted.
   public var isEarly: Bool {
     switch self {
-    case .leave, .verdict, .introduce, .message, .gone, .digest, .datagram: false
+    case .leave, .verdict, .introduce, .message, .gone, .digest, .datagram, .streamOpen, .streamEnd, .streamStop,
+      .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant, .resourceChunk:
+      false
     default: true
+    }
+  }
+
+  /// Whether its body begins with a `RecordHead`.
+  public var isRecord: Bool {
+    switch self {
+    case .join, .leave, .verdict, .introduce, .message, .gone, .streamOpen, .streamEnd, .streamStop, .resourceOffer,
+      .resourceEnd, .resourceStop:
+      true
+    default: false
     }
   }
 }

@@ -16,6 +16,7 @@ public struct Bytes32: Part, Comparable {
   @inlinable
   public static func < (x: Bytes32, y: Bytes32) -> Bool { (x.a, x.b, x.c, x.d) < (y.a, y.b, y.c, y.d) }
 
+  @inlinable @inline(__always)
   public init(from reader: inout Reader) throws(WireError) {
     a = try reader.u64()
     b = try reader.u64()
@@ -23,6 +24,7 @@ public struct Bytes32: Part, Comparable {
     d = try reader.u64()
   }
 
+  @inlinable @inline(__always)
   public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     sink.put(u64: a)
     sink.put(u64: b)
@@ -79,7 +81,11 @@ public struct Digest: FixedBytes, Comparable {
 
   @inlinable public init(_ raw: Bytes32) { self.raw = raw }
   @inlinable public static func < (a: Digest, b: Digest) -> Bool { a.raw < b.raw }
+
+  @inlinable @inline(__always)
   public init(from reader: inout Reader) throws(WireError) { raw = try Bytes32(from: &reader) }
+
+  @inlinable @inline(__always)
   public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { raw.encode(into: &sink) }
 
   /// The first 16 bytes.

@@ -50,6 +50,23 @@ public enum Limits {
   /// What one UDP packet can carry after headers and seal.
   public static let datagramPayloadBytesMax = 65_000
 
+  /// A name that a program looks for, as long as one length byte says.
+  public static let streamNameBytesMax = 255
+  /// A file's name is no longer on the file systems that matter.
+  public static let resourceNameBytesMax = 255
+  /// A media type: two names of at most 63 characters (RFC 6838 §4.2, advised) and the slash between them.
+  public static let resourceTypeBytesMax = 127
+  /// The chunks that we offer have 2^14 bytes: a digest costs a five-hundredth part, and a chunk fits one frame.
+  public static let chunkBits: UInt8 = 14
+  /// What one frame carries of a stream or resource: so little that a message never waits long behind it.
+  public static let chunkBytes = 16_384
+  /// Under 4 KiB digests would cost more than a hundredth part; over 1 MiB too much is sent again after a bad chunk.
+  public static let chunkBitsRange: ClosedRange<UInt8> = 12...20
+  /// The depth of a tree over 2^40 chunks, which is past any file.
+  public static let proofDigestsMax = 40
+  /// Far past any file, and the sum of two still fits 64 bits.
+  public static let flowBytesMax: UInt64 = 1 << 62
+
   /// No real certificate chain is longer.
   public static let chainCertificatesMax = 8
   /// Certificates with long lists of names are about half of this.

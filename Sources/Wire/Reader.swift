@@ -118,11 +118,16 @@ public struct Reader: ~Escapable {
     return span
   }
 
-  /// All the bytes that are left, at most `max`, borrowed.
+  /// All the bytes that are left, `min` to `max` of them, borrowed.
   @inlinable @inline(__always)
   @_lifetime(self: copy self)
   @_lifetime(copy self)
-  public mutating func rest(_ field: @autoclosure () -> String, max: Int) throws(WireError) -> RawSpan {
+  public mutating func rest(
+    _ field: @autoclosure () -> String, min: Int = 0, max: Int
+  ) throws(WireError) -> RawSpan {
+    guard remaining >= min else {
+      throw WireError(.lengthUnderLimit(field: field(), value: remaining, min: min))
+    }
     guard remaining <= max else {
       throw WireError(.lengthOverLimit(field: field(), value: UInt64(remaining), max: max))
     }

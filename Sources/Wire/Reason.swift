@@ -25,6 +25,11 @@ public enum Reason: UInt8, CaseIterable, Part, CustomStringConvertible {
   case version = 22
   case mismatch = 23
   case idle = 24
+  case tooLarge = 25
+  /// Its sender cannot read it.
+  case unreadable = 26
+  /// Its receiver cannot store it.
+  case unwritable = 27
 
   public init(from reader: inout Reader) throws(WireError) {
     let value = try reader.u8()
@@ -64,6 +69,9 @@ public enum Reason: UInt8, CaseIterable, Part, CustomStringConvertible {
     case .version: "version"
     case .mismatch: "mismatch"
     case .idle: "idle"
+    case .tooLarge: "tooLarge"
+    case .unreadable: "unreadable"
+    case .unwritable: "unwritable"
     }
   }
 }

@@ -39,7 +39,7 @@ import Wire
       Hello(incarnation: Incarnation(1), bond: 7, expects: own, ordinal: 1).encoded(),
       Attach(bond: 7, expects: own, received: 0, first: 1, next: 1).encoded(), gone.encoded(),
     ] {
-      _ = engine.received(frame.span.bytes, on: LinkID(rawValue: 1), at: now)
+      engine.received(frame.span.bytes, on: LinkID(rawValue: 1), at: now)
     }
     try run()
     return facts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { Fact(key: $0.key, value: $0.value) }

@@ -196,7 +196,7 @@ import Wire
       }
       let frame = Introduce(record: rogue.head(), spread: false, introduction: introduction(of: entries, by: rogue))
       let bytes = frame.encoded()
-      _ = seats[0].engine.received(bytes.span.bytes, on: rogue.link, at: stage.now)
+      seats[0].engine.received(bytes.span.bytes, on: rogue.link, at: stage.now)
     }
     while let output = seats[0].engine.nextOutput() { if case .dial = output { dials += 1 } }
     #expect(dials == 64)

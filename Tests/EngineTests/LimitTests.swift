@@ -48,8 +48,8 @@ import Wire
 
   @Test(
     "A race for the last place is settled the same everywhere, and who lost it is told full",
-    arguments: [0, 1, 5, 20, 50])
-  func race(milliseconds: Int) throws {
+    arguments: [0, 1, 5, 20, 50], [0, 1])
+  func race(milliseconds: Int, inviter: Int) throws {
     let seats = try stage.gather("a", "b", session: room(for: 3))
     let rivals = try ["c", "d"].map { try stage.seat($0, room(for: 3)) }
     stage.clear()
@@ -65,10 +65,10 @@ import Wire
     #expect(rivals[1 - winner].connected == "")
     let told = rivals[1 - winner].take()
     #expect(told.contains { $0.hasSuffix(" full") }, "\(told)")
-    // It is still there: an invitation brings it in when there is room.
+    // It is still there: an invitation brings it in when there is room, also one from whom it had its lost place.
     rivals[winner].leave()
     stage.run(.seconds(1))
-    try stage.connect(seats[0], rivals[1 - winner])
+    try stage.connect(seats[inviter], rivals[1 - winner])
     stage.run(.seconds(2))
     stage.expectAllConnected(seats + [rivals[1 - winner]])
   }

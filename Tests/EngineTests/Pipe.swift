@@ -8,7 +8,7 @@ final class Pipe {
   let ends: [Stage.Host]
   /// By the side that sent them.
   var flights: [[(due: Instant, bytes: [UInt8])]] = [[], []]
-  /// What has come and was no whole frame yet, by the side that sent it.
+  /// What has come and was no whole frame yet, where frames are let through one by one; by the side that sent it.
   var arrived: [[UInt8]] = [[], []]
   /// Sides that have closed without the other's being able to hear it.
   var isLeft = [false, false]
@@ -100,20 +100,20 @@ extension Stage {
   }
 
   private func hand(_ bytes: [UInt8], over pipe: Pipe, from side: Int) {
-    let bytes = passing(pipe.arrived[side] + bytes, over: pipe, from: side)
-    let consumed = pipe.ends[1 - side].engine.received(bytes.span.bytes, on: pipe.id, at: now)
-    pipe.arrived[side] = Array(bytes.dropFirst(consumed))
+    let passed = passing(bytes, over: pipe, from: side)
+    pipe.ends[1 - side].engine.received(passed.span.bytes, on: pipe.id, at: now)
   }
 
-  /// What the stage lets through of whole frames, and the start of the next one.
+  /// What the stage lets through of whole frames; the start of the next one waits.
   private func passing(_ bytes: [UInt8], over pipe: Pipe, from side: Int) -> [UInt8] {
     guard let filter else { return bytes }
     var passed: [UInt8] = []
-    var rest = bytes[...]
+    var rest = pipe.arrived[side][...] + bytes
     while let head = try? FrameHead.next(in: Array(rest).span.bytes) {
       if filter(head.type, pipe.ends[side], pipe.ends[1 - side]) { passed += rest.prefix(head.end) }
       rest = rest.dropFirst(head.end)
     }
-    return passed + rest
+    pipe.arrived[side] = Array(rest)
+    return passed
   }
 }

@@ -40,7 +40,7 @@ final class Rogue {
   // MARK: Bytes
 
   func say(bytes: [UInt8]) {
-    _ = target.engine.received(bytes.span.bytes, on: link, at: stage.now)
+    target.engine.received(bytes.span.bytes, on: link, at: stage.now)
     stage.run()
   }
 
@@ -108,6 +108,16 @@ final class Rogue {
       id: id, type: stage.type, to: seat.peer, adhoc: false, group: GroupID(endpoint.raw), entry: entry ?? self.entry(),
       carrier: carrier ?? self.carrier, standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption),
       millisecondsLeft: 30_000, context: [])
+  }
+
+  /// Takes responsibility for all records that came.
+  func acknowledge() {
+    var last: [UInt32: UInt64] = [:]
+    for frame in frames where frame.type.isRecord {
+      var reader = Reader(frame.body.span.bytes)
+      if let head = try? RecordHead(from: &reader) { last[head.strand] = head.sequence }
+    }
+    for strand in last.keys.sorted() { say(Ack(strand: strand, received: last[strand, default: 0])) }
   }
 
   func head(_ strand: UInt32 = 1) -> RecordHead {

@@ -28,8 +28,15 @@ extension Stage {
       "\(names(locals)): \(names(members)) \(isSuspended ? "suspended" : "resumed")"
     case .message(let from, let to, let mode, let bytes):
       "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")"
-        + String(decoding: host.engine.payload(bytes), as: UTF8.self)
+        + String(decoding: bytes.bytes, as: UTF8.self)
     case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).sorted().joined(separator: "+"))"
+    case .streamOpened(_, let name, let from, let to): "\(self.name(to)) < \(self.name(from)): stream \(name)"
+    case .streamWritable: "stream writable"
+    case .streamEnded(let id, let reason): "stream \(host.desk.name(of: id)) ended: \(reason)"
+    case .resource(_, let view):
+      "\(name(view.to)) \(view.isIncoming ? "<" : ">") \(name(view.from)): \(view.info.name)"
+        + (view.isAccepted ? "" : "?") + (view.bytes > 0 ? " from \(view.bytes)" : "")
+    case .resourceEnded(let id, let reason): "\(host.desk.name(of: id)) ended: \(reason)"
     case .writable(let endpoint): "\(name(endpoint)) writable"
     case .decision(_, let member, let chain, let endpoint, _):
       "\(name(endpoint)): decide on \(name(member.endpoint)), chain \(chain)"
@@ -38,7 +45,7 @@ extension Stage {
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend,
-      .datagram, .close, .persist:
+      .datagram, .close, .persist, .streamed, .read, .store, .progress:
       nil
     }
   }

@@ -16,6 +16,9 @@ final class Stage {
     var looks: Set<ServiceType> = []
     /// Reads nothing from its links, as a program does that hangs.
     var isStalled = false
+    /// What it sends and receives, and what it was told to store.
+    var desk = Desk()
+    var facts: [[UInt8]: [UInt8]] = [:]
     fileprivate var ledger = Ledger()
 
     init(name: String, engine: Engine, key: PublicKey) {
@@ -69,15 +72,16 @@ final class Stage {
 
   // MARK: Hosts
 
-  func host(_ name: String, _ settings: Settings = Settings(), incarnation: UInt64 = 1, key: PublicKey? = nil) throws
-    -> Host
-  {
+  func host(
+    _ name: String, _ settings: Settings = Settings(), incarnation: UInt64 = 1, key: PublicKey? = nil,
+    restoring facts: [Fact] = []
+  ) throws -> Host {
     var settings = settings
     settings.addresses = [try Address(text: name)]
     let key = key ?? crypto.key(named: "host " + name)
     let engine = Engine(
       host: key, incarnation: Incarnation(incarnation), settings: settings, crypto: crypto,
-      seed: crypto.hash(Array("\(name) \(incarnation)".utf8)), at: now)
+      seed: crypto.hash(Array("\(name) \(incarnation)".utf8)), restoring: facts, at: now)
     let host = Host(name: name, engine: engine, key: key)
     hosts.append(host)
     return host
@@ -147,7 +151,7 @@ final class Stage {
       guard let pipe = pipes.first(where: { $0.id == link }), !isWalled(pipe.ends[0], pipe.ends[1]) else { return }
       let other = pipe.ends[1 - pipe.side(of: host)]
       guard !other.isStalled else { return }
-      lateDatagrams.append((other, link, host.engine.payload(bytes)))
+      lateDatagrams.append((other, link, bytes.bytes))
       if !holdsDatagrams { letDatagramsGo() }
     case .publish(let peer, let type, let name, let info): publish(peer, type, name, info, by: host)
     case .withdraw(let peer, let type):
@@ -164,11 +168,14 @@ final class Stage {
         let other = hosts.first(where: { spot.hasSuffix(" at " + $0.name) }), !isWalled(host, other)
       else { return }
       host.engine.probeAnswered(id, at: now)
-    case .persist(let batch, _): host.engine.persisted(batch, at: now)
+    case .persist(let batch, let facts):
+      for fact in facts { host.facts[fact.key] = fact.value }
+      host.engine.persisted(batch, at: now)
     default:
       host.ledger.note(output, host.name)
       host.outputs.append(output)
-      if case .message(_, _, _, let bytes) = output { onMessage?(host.engine.payload(bytes)) }
+      carryOutFlow(output, of: host)
+      if case .message(_, _, _, let bytes) = output { onMessage?(bytes.bytes) }
       if let line = describe(output, host) { host.lines.append(line) }
     }
   }

@@ -9,10 +9,15 @@ final class ToyCrypto: Crypto {
 
   func hash(_ bytes: [UInt8]) -> Digest {
     var words: [UInt64] = [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x2545_F491_4F6C_DD1D]
-    for (position, byte) in bytes.enumerated() {
-      let lane = position & 3
-      words[lane] = (words[lane] ^ UInt64(byte)) &* 0x100_0000_01B3
-      words[(lane + 1) & 3] ^= words[lane] >> 29
+    var (position, lane) = (0, 0)
+    while position < bytes.count {
+      var word: UInt64 = 1
+      for byte in bytes[position..<min(bytes.count, position + 7)] { word = word << 8 | UInt64(byte) }
+      words[lane] = (words[lane] ^ word) &* 0x100_0000_01B3
+      words[lane] ^= words[lane] >> 29
+      words[(lane + 1) & 3] ^= words[lane]
+      position += 7
+      lane = (lane + 1) & 3
     }
     for round in 0..<8 {
       let lane = round & 3

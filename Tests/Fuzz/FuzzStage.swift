@@ -51,7 +51,6 @@ final class FuzzStage {
   struct HostileLink {
     var id: LinkID
     var exporter: Digest
-    var buffer: [UInt8] = []
   }
 
   private static let honestLink = LinkID(rawValue: 1)
@@ -188,12 +187,7 @@ final class FuzzStage {
     guard !links.isEmpty else { return }
     let number = chosen % links.count
     bytesGiven += bytes.count
-    links[number].buffer += bytes
-    let rest = links[number].buffer
-    let id = links[number].id
-    let consumed = engine.received(rest.span.bytes, on: id, at: now)
-    precondition(consumed >= 0 && consumed <= rest.count, "more bytes consumed than were there")
-    if let still = links.firstIndex(where: { $0.id == id }) { links[still].buffer.removeFirst(consumed) }
+    engine.received(bytes.span.bytes, on: links[number].id, at: now)
   }
 
   func giveDatagram(_ bytes: [UInt8]) {
@@ -364,10 +358,10 @@ final class FuzzStage {
       if id == Self.honestLink { honest.linkClosed(id, at: now) }
     case .dial(let dial, _, _): if dials.count < 8 { dials.append(dial) } else { engine.dialFailed(dial, at: now) }
     case .datagram(let id, let bytes):
-      let payload = engine.payload(bytes)
+      let payload = bytes.bytes
       bytesTaken += payload.count
       if id == Self.honestLink { honest.receivedDatagram(payload.span.bytes, on: id, at: now) }
-    case .message(_, _, _, let bytes): _ = engine.payload(bytes)
+    case .message(_, _, _, let bytes): _ = bytes.bytes
     case .persist(let batch, let rows): batches.append((batch, rows))
     case .invitation(let id, _, _, let to, _, _, _):
       invitations.append(id)
@@ -386,23 +380,13 @@ final class FuzzStage {
       if piece.isEmpty { return }
       bytesTaken += piece.count
       if id == Self.honestLink {
-        honestBuffer += piece
-        let consumed = honest.received(honestBuffer.span.bytes, on: id, at: now)
-        honestBuffer.removeFirst(consumed)
+        honest.received(piece.span.bytes, on: id, at: now)
       } else {
         lore.heard(piece, on: id)
-        if let tame {
-          tameBuffer += piece
-          let consumed = tame.received(tameBuffer.span.bytes, on: id, at: now)
-          tameBuffer.removeFirst(consumed)
-        }
+        tame?.received(piece.span.bytes, on: id, at: now)
       }
     }
   }
-
-  private var honestBuffer: [UInt8] = []
-  private var tameBuffer: [UInt8] = []
-  private var fromHonest: [UInt8] = []
 
   private func carryOutHonest(_ output: Output) {
     switch output {
@@ -410,9 +394,7 @@ final class FuzzStage {
       while true {
         let piece = Self.piece(of: honest, id, now)
         if piece.isEmpty { return }
-        fromHonest += piece
-        let consumed = engine.received(fromHonest.span.bytes, on: id, at: now)
-        fromHonest.removeFirst(consumed)
+        engine.received(piece.span.bytes, on: id, at: now)
         drain()
       }
     case .close(let id, let reason):

@@ -107,19 +107,15 @@ struct Lore {
     return taken
   }
 
-  static func isRecord(_ type: FrameType) -> Bool {
-    [.join, .leave, .verdict, .introduce, .message, .gone].contains(type)
-  }
-
   private static func record(_ frame: Captured) -> RecordHead? {
-    guard isRecord(frame.type) else { return nil }
+    guard frame.type.isRecord else { return nil }
     var reader = Reader(frame.body.span.bytes)
     return try? RecordHead(from: &reader)
   }
 
   /// The captured body, with the number that is next in its strand.
   mutating func renumbered(_ frame: Captured) -> [UInt8] {
-    guard Self.isRecord(frame.type) else { return frame.body }
+    guard frame.type.isRecord else { return frame.body }
     var reader = Reader(frame.body.span.bytes)
     guard let head = try? RecordHead(from: &reader) else { return frame.body }
     var sink = ArraySink()

@@ -64,6 +64,16 @@ private enum WireFuzz {
     case .identity: try recoded(IdentityFrame.self, body)
     case .message: try recodedMessage(body)
     case .datagram: try recodedDatagram(body)
+    case .streamOpen: try recoded(StreamOpen.self, body)
+    case .streamEnd: try recoded(StreamEnd.self, body)
+    case .streamStop: try recoded(StreamStop.self, body)
+    case .streamGrant: try recoded(StreamGrant.self, body)
+    case .streamData: try recodedStreamData(body)
+    case .resourceOffer: try recoded(ResourceOffer.self, body)
+    case .resourceEnd: try recoded(ResourceEnd.self, body)
+    case .resourceStop: try recoded(ResourceStop.self, body)
+    case .resourceWant: try recoded(ResourceWant.self, body)
+    case .resourceChunk: try recodedResourceChunk(body)
     }
   }
 
@@ -91,6 +101,37 @@ private enum WireFuzz {
     return filled(DatagramView.encodedSize(from: from, seen: seen, to: to, payloadBytes: payload.count)) {
       DatagramView.write(from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
     }
+  }
+
+  private static func recodedStreamData(_ body: [UInt8]) throws(WireError) -> [UInt8] {
+    let view = try StreamDataView(decoding: body.span.bytes)
+    let (flow, offset, payload) = (view.flow, view.offset, [UInt8](view.payload))
+    return filled(StreamDataView.encodedSize(flow: flow, offset: offset, payloadBytes: payload.count)) {
+      StreamDataView.writeHead(flow: flow, offset: offset, payloadBytes: payload.count, into: &$0)
+      $0.put(raw: payload.span.bytes)
+    }
+  }
+
+  private static func recodedResourceChunk(_ body: [UInt8]) throws(WireError) -> [UInt8] {
+    let view = try ResourceChunkView(decoding: body.span.bytes)
+    let (flow, turn, offset, digest) = (view.flow, view.turn, view.offset, view.digest)
+    let payload = [UInt8](view.payload)
+    let size = ResourceChunkView.encodedSize(
+      flow: flow, turn: turn, offset: offset, digest: digest, payloadBytes: payload.count)
+    let frame = filled(size) {
+      ResourceChunkView.writeHead(
+        flow: flow, turn: turn, offset: offset, digest: digest, payloadBytes: payload.count, into: &$0)
+      $0.put(raw: payload.span.bytes)
+    }
+    guard view.proofCount > 0 else { return frame }
+    // A proof is never written, so the frame must differ from the one that was read by that alone.
+    let proofBytes = view.proofCount * Digest.byteCount
+    let head = body.count - payload.count - proofBytes - 1
+    precondition(frame.suffix(head + 1 + payload.count).elementsEqual(body.prefix(head) + [0] + payload))
+    var sink = ArraySink()
+    sink.put(varint: UInt64(body.count + 1))
+    sink.put(u8: FrameType.resourceChunk.rawValue)
+    return sink.bytes + body
   }
 
   /// The bytes that work writes into a buffer of exactly this size.

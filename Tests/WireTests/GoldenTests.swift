@@ -52,25 +52,48 @@ import Wire
     for count in 0..<body.count {
       let cut = Array(body[..<count])
       if sample.isOpen {
-        // The last field takes what is there, so only what stands before it can be missed.
+        // The last field takes what is there, so only what stands before it can be missed, or all of it.
         var recoded: [UInt8]?
         let rule = broken { recoded = try sample.recoded(cut) }
-        #expect(rule == nil ? recoded?.body == cut : rule == .truncated)
+        switch rule {
+        case nil: #expect(recoded?.body == cut)
+        case .lengthUnderLimit(_, let value, let min): #expect(value == 0 && min == 1)
+        default: #expect(rule == .truncated)
+        }
       } else {
         #expect(broken { _ = try sample.recoded(cut) } == .truncated)
       }
     }
   }
 
-  @Test("A message or datagram is written by its view as its vector says")
+  @Test("A frame with a payload is written by its view as its vector says")
   func views() throws {
     for (name, message) in Sample.messages { #expect(message.viewed == Self.byName[name]?.encoded) }
     for (name, datagram) in Sample.datagrams { #expect(datagram.viewed == Self.byName[name]?.encoded) }
+    for (name, data) in Sample.streamData { #expect(data.viewed == Self.byName[name]?.encoded) }
+    for (name, chunk) in Sample.chunks { #expect(chunk.viewed == Self.byName[name]?.encoded) }
   }
 
   @Test("Early frames are those that docs/protocol.md lists")
   func early() {
-    let late: Set<FrameType> = [.leave, .verdict, .introduce, .message, .gone, .digest, .datagram]
+    let late: Set<FrameType> = [
+      .leave, .verdict, .introduce, .message, .gone, .digest, .datagram, .streamOpen, .streamEnd, .streamStop,
+      .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant, .resourceChunk,
+    ]
     for type in FrameType.allCases { #expect(type.isEarly == !late.contains(type)) }
+  }
+
+  @Test("Records are those that docs/protocol.md lists, and their bodies begin with a strand and a sequence")
+  func records() {
+    let records: Set<FrameType> = [
+      .join, .leave, .verdict, .introduce, .message, .gone, .streamOpen, .streamEnd, .streamStop, .resourceOffer,
+      .resourceEnd, .resourceStop,
+    ]
+    for type in FrameType.allCases { #expect(type.isRecord == records.contains(type)) }
+    for sample in Sample.all where sample.type.isRecord {
+      let unplaced: [UInt8] = [1, 0] + sample.encoded.body.dropFirst(2)
+      #expect(
+        broken { _ = try sample.recoded(unplaced) } == .numberUnderLimit(field: "sequence", value: 0, min: 1))
+    }
   }
 }

@@ -31,6 +31,11 @@ struct Limited: Sendable, CustomTestStringConvertible {
   static let joinHead: [UInt8] = [1, 1, 0] + Raw.part(Sample.endpoint) + [0, 0, 0]
   static let entryHead = Array(Raw.part(Sample.bo).dropLast())
 
+  static let flow: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
+  static let openHead: [UInt8] = [1, 1] + flow + [0, 0, 0]
+  static let offerHead: [UInt8] = [1, 1] + flow + [0, 0]
+  static let chunkHead: [UInt8] = flow + [1, 0] + Raw.part(Sample.digest)
+
   /// The fixed fields of the least hello.
   struct RawHello: Part {
     init() {}
@@ -82,6 +87,12 @@ struct Limited: Sendable, CustomTestStringConvertible {
     Limited("chain", 8, in: IdentityFrame.self) { [0, 0] + Raw.list($0, of: [0]) + [0] },
     Limited("certificate", 4_096, in: IdentityFrame.self) { [0, 0, 1] + Raw.bytes($0) + [0] },
     Limited("identity signature", 1_024, in: IdentityFrame.self) { [0, 0, 0] + Raw.bytes($0) },
+    Limited("stream name", 255, in: StreamOpen.self) { openHead + Raw.bytes($0) },
+    Limited("stream payload", 16_384, in: StreamData.self) { flow + [0] + [UInt8](repeating: 7, count: $0) },
+    Limited("resource name", 255, in: ResourceOffer.self) { offerHead + Raw.bytes($0) + [0, 14, 0, 0] },
+    Limited("resource type", 127, in: ResourceOffer.self) { offerHead + [0] + Raw.bytes($0) + [14, 0, 0] },
+    Limited("proof", 40, in: ResourceChunk.self) { chunkHead + Raw.list($0, of: Raw.part(Sample.digest)) + [7] },
+    Limited("chunk payload", 16_384, in: ResourceChunk.self) { chunkHead + [0] + [UInt8](repeating: 7, count: $0) },
   ]
 }
 
@@ -100,6 +111,8 @@ struct Limited: Sendable, CustomTestStringConvertible {
     #expect(broken { _ = try IdentityFrame(decoding: identity.span.bytes) } == .truncated)
     let message: [UInt8] = [1, 1, 0, 0, 1] + Raw.count(8_192)
     #expect(broken { _ = try Message(decoding: message.span.bytes) } == .truncated)
+    let chunk = Limited.chunkHead + Raw.count(2) + Raw.part(Sample.digest) + [UInt8](repeating: 7, count: 31)
+    #expect(broken { _ = try ResourceChunk(decoding: chunk.span.bytes) } == .truncated)
   }
 
   @Test("What needs an item or a byte at least is refused without one")

@@ -86,7 +86,7 @@ import Wire
     for code in UInt8.min...UInt8.max {
       let bytes = [code, 0]
       let reason = broken { _ = try Bye(decoding: bytes.span.bytes) }
-      #expect(reason == (code > 24 ? .unknownValue(field: "reason", value: code) : nil))
+      #expect(reason == (code > 27 ? .unknownValue(field: "reason", value: code) : nil))
 
       let terms = broken {
         let bytes = [code, 2]

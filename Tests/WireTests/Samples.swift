@@ -13,7 +13,7 @@ struct Sample: Sendable {
   /// Decodes a body and gives the frame that it encodes to.
   var recoded: @Sendable ([UInt8]) throws(WireError) -> [UInt8]
   /// Whether the last field takes all that is left.
-  var isOpen: Bool { type == .message || type == .datagram }
+  var isOpen: Bool { [.message, .datagram, .streamData, .resourceChunk].contains(type) }
 
   init<F: Frame>(_ name: String, _ frame: F) {
     self.name = name
@@ -160,7 +160,7 @@ extension Sample {
     ("datagram-only", Datagram(from: 0, seen: 0, to: .only([7]), payload: [])),
   ]
 
-  static let all: [Sample] = link + discovery + invitation + records + trust
+  static let all: [Sample] = link + discovery + invitation + records + trust + streams + resources
 
   static let link = [
     Sample(
@@ -265,5 +265,5 @@ extension Sample {
     return ID128(high: high, low: high + 0x0808_0808_0808_0808)
   }
 
-  private static func record(_ sequence: UInt64) -> RecordHead { RecordHead(strand: 1, sequence: sequence) }
+  static func record(_ sequence: UInt64) -> RecordHead { RecordHead(strand: 1, sequence: sequence) }
 }

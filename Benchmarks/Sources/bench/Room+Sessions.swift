@@ -3,11 +3,13 @@ import Wire
 
 extension Room {
   /// As many hosts with a peer each, one after the other invited by the first: everybody is connected with everybody.
-  static func session(hosts: Int) throws -> (Room, [EndpointID]) {
+  static func session(hosts: Int, _ rules: (inout SessionSettings) -> Void = { _ in }) throws -> (Room, [EndpointID]) {
     let room = Room()
     let type = try ServiceType("bench")
+    var session = SessionSettings()
+    rules(&session)
     var ends: [(peer: PeerID, endpoint: EndpointID)] = []
-    for _ in 0..<hosts { ends.append(try room.addPeer(0, at: room.addHost())) }
+    for _ in 0..<hosts { ends.append(try room.addPeer(0, at: room.addHost(), session)) }
     for host in room.hosts.dropFirst() {
       try room.touch(host).startAdvertising(ends[host.number].peer, type, info: .empty, at: room.now)
     }

@@ -14,7 +14,7 @@ struct Suite {
 
   /// What can be measured on its own.
   enum Part: String, CaseIterable {
-    case codec, messages, fanout, crowd, scale, invited, adhoc, bonds
+    case codec, messages, fanout, streams, resources, delay, crowd, scale, invited, adhoc, bonds
   }
 
   mutating func run(_ parts: [Part]) throws {
@@ -24,6 +24,9 @@ struct Suite {
       case .codec: measureCodec()
       case .messages: try measureMessages()
       case .fanout: try measureFanOut()
+      case .streams: try measureStreams()
+      case .resources: try measureResources()
+      case .delay: if scale == 1 { try measureDelay() }
       case .crowd: try measureCrowd(of: max(20, Int(5_000 * scale)))
       case .scale: try measureScale(hosts: scale == 1 ? 20 : 4, peers: scale == 1 ? 500 : 100)
       case .invited: if scale == 1 { try measureInvited(hosts: 256) }

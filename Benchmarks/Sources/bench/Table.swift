@@ -8,6 +8,11 @@ struct Table {
     figures.append(Figure(name: name, value: value, unit: unit, goal: goal, gates: gates))
   }
 
+  /// The newest figure of this name and unit.
+  func value(_ name: String, _ unit: String) -> Double? {
+    figures.last { $0.name == name && $0.unit == unit }?.value
+  }
+
   var text: String {
     let rows =
       [["figure", "value", "goal", ""]]

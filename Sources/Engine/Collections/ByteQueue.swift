@@ -59,6 +59,14 @@ final class ByteQueue {
     return size
   }
 
+  /// Moves what fits of the first `size` bytes into `out`, and says how many.
+  @discardableResult
+  func move(_ size: Int, into out: inout OutputRawSpan) -> Int {
+    let moved = copy(from: 0, to: size, into: &out)
+    removeFirst(moved)
+    return moved
+  }
+
   func removeFirst(_ size: Int) {
     precondition(size >= 0 && size <= count)
     start += size
@@ -71,13 +79,21 @@ final class ByteQueue {
 
   func removeAll() { removeFirst(count) }
 
+  /// Where both are empty, the other one gets the larger memory.
+  func lend(to other: ByteQueue) {
+    guard count == 0, other.count == 0, unsafe memory.count > other.memory.count else { return }
+    let lent = unsafe memory
+    unsafe memory = other.memory
+    unsafe other.memory = lent
+  }
+
   /// Nothing has gone through for a while: an empty queue keeps no more than it begins with.
-  func rest() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
+  func giveBack() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
 
   private static let leastBytes = 512
 
   /// What an empty queue may keep, so that one burst does not hold memory for ever.
-  private static let keptBytesMax = 64 << 10
+  private static let keptBytesMax = 128 << 10
 
   private func makeRoom(for size: Int) {
     let capacity = unsafe memory.count
@@ -88,7 +104,7 @@ final class ByteQueue {
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
       let larger = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: max(Self.leastBytes, (kept + size) * 2), alignment: 16)
+        byteCount: max(Self.leastBytes, kept * 2, kept + size), alignment: 16)
       // What is kept lies somewhere, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()

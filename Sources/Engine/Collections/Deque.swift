@@ -10,7 +10,7 @@ struct Deque<Element> {
   /// From the front; traps out of bounds.
   subscript(position: Int) -> Element {
     get { elements[head + position] }
-    set { elements[head + position] = newValue }
+    _modify { yield &elements[head + position] }
   }
 
   mutating func append(_ element: consuming Element) { elements.append(element) }
@@ -28,7 +28,7 @@ struct Deque<Element> {
   }
 
   /// Nothing has gone through for a while: an empty queue keeps nothing.
-  mutating func rest() { if isEmpty { elements = [] } }
+  mutating func giveBack() { if isEmpty { elements = [] } }
 
   /// What an empty queue may keep room for, so that one burst does not hold memory for ever.
   private static var keptMax: Int { 1_024 }

@@ -11,6 +11,7 @@ enum Timer: Hashable {
   case comparison(ComparisonID)
   case group(Int)
   case adhoc(EndpointID)
+  case resource(ResourceID)
   case restoring
 }
 

@@ -18,6 +18,8 @@ final class Bond {
   var heard: Instant
 
   let journal = Journal()
+  /// None before there was a stream or a resource.
+  private(set) var openLanes: Lanes?
   private(set) var strands: [UInt32: Strand] = [:]
   private(set) var lastStrand: UInt32 = 0
   /// Of these, those with records that are not acknowledged.
@@ -47,6 +49,14 @@ final class Bond {
   private(set) var strays: Strand?
   /// Identities that came before the records that say whose they are.
   var earlyIdentities: [IdentityFrame] = []
+
+  /// Made when they are first needed: most bonds carry messages alone.
+  var lanes: Lanes {
+    if let openLanes { return openLanes }
+    let lanes = Lanes()
+    openLanes = lanes
+    return lanes
+  }
 
   func accept() {
     isAccepted = true

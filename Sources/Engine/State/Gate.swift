@@ -17,7 +17,7 @@ struct Gate {
   /// Whether the frame may be read; a record that may not is only counted, since its sender cannot know.
   mutating func admits(_ type: FrameType, bytes: Int, at now: Instant) throws(Violation) -> Bool {
     if isOpen { return true }
-    guard type != .message, type != .datagram else {
+    guard !type.carriesPayload else {
       throw Violation(.protocolViolation, "\(type) before any peer of this host was accepted")
     }
     guard bytes <= Limits.earlyFrameLengthMax else {
@@ -34,6 +34,16 @@ struct Gate {
     }
     allowance -= 1
     return type.isEarly
+  }
+}
+
+extension FrameType {
+  /// What a program sends, which nobody does to one who has not let it in.
+  fileprivate var carriesPayload: Bool {
+    switch self {
+    case .message, .datagram, .streamData, .resourceChunk: true
+    default: false
+    }
   }
 }
 

@@ -26,8 +26,6 @@ final class Journal {
   /// The record that is sent next on the present link, and how much of the queue is before it.
   private(set) var unsent: UInt64 = 1
   private var unsentOffset = 0
-  /// How much of the record `unsent` the link has already.
-  private var sentOfUnsent = 0
   /// The last record of which any link had a byte.
   private(set) var everSent: UInt64 = 0
   /// The last record that may be sent: what comes after waits for the store.
@@ -36,9 +34,7 @@ final class Journal {
 
   var next: UInt64 { first + UInt64(entries.count) }
   var byteCount: Int { bytes.count }
-  var hasUnsent: Bool { unsentOffset + sentOfUnsent < releasableOffset }
-  /// Whether the link is within a record, which must be finished before anything else.
-  var isWithinRecord: Bool { sentOfUnsent > 0 }
+  var hasUnsent: Bool { unsentOffset < releasableOffset }
 
   /// Takes a record's frame of `size` bytes from `write`, and returns its ordinal.
   func append(
@@ -98,34 +94,26 @@ final class Journal {
     }
   }
 
-  /// Moves what fits of the unsent bytes into `out`; up to the end of one record where `oneRecord` says so.
-  func fill(_ out: inout OutputRawSpan, oneRecord: Bool = false) {
-    let start = unsentOffset + sentOfUnsent
-    let limit = oneRecord && unsent <= releasable ? unsentOffset + entries[Int(unsent - first)].size : releasableOffset
-    guard start < limit else { return }
-    var left = bytes.copy(from: start, to: limit, into: &out)
-    guard left > 0 else { return }
-    left += sentOfUnsent
-    while true {
-      let position = Int(unsent - first)
-      if left > 0 {
-        everSent = max(everSent, unsent)
-        entries[position].strand.sent(entries[position].sequence)
-      }
-      let size = entries[position].size
-      if left < size { break }
-      left -= size
-      unsentOffset += size
+  /// Moves unsent records into `out`, or one where `oneRecord` says so; what does not fit of the last goes to `rest`.
+  func fill(_ out: inout OutputRawSpan, rest: ByteQueue, oneRecord: Bool = false) {
+    guard hasUnsent else { return }
+    let limit = oneRecord ? unsentOffset + entries[Int(unsent - first)].size : releasableOffset
+    let end = unsentOffset + bytes.copy(from: unsentOffset, to: limit, into: &out)
+    while unsentOffset < end {
+      let entry = entries[Int(unsent - first)]
+      everSent = max(everSent, unsent)
+      entry.strand.sent(entry.sequence)
+      unsentOffset += entry.size
       unsent += 1
-      if left == 0 { break }
     }
-    sentOfUnsent = left
+    if unsentOffset > end {
+      bytes.withBytes(from: end) { rest.append($0.extracting(first: unsentOffset - end)) }
+    }
   }
 
   /// A new link begins after the records that the other side has: those through `received`.
   func resume(after received: UInt64) {
     unsent = max(first, received + 1)
-    sentOfUnsent = 0
     unsentOffset = 0
     for position in 0..<Int(unsent - first) { unsentOffset += entries[position].size }
   }
@@ -134,9 +122,8 @@ final class Journal {
   func dropAcknowledged(_ dropped: (Entry) -> Void) {
     var freed = 0
     while !entries.isEmpty, entries[0].sequence <= entries[0].strand.acknowledged {
-      // A record that this link has not sent whole can be acknowledged only because an earlier link had.
+      // A record that this link has not sent can be acknowledged only because an earlier link had.
       if first == unsent {
-        guard sentOfUnsent == 0 else { break }
         unsent += 1
         unsentOffset += entries[0].size
       }
@@ -171,9 +158,9 @@ final class Journal {
   }
 
   /// Nothing was sent for a while: gives back what bursts need.
-  func rest() {
-    bytes.rest()
-    entries.rest()
+  func giveBack() {
+    bytes.giveBack()
+    entries.giveBack()
   }
 
   /// From the oldest on, with their ordinals.

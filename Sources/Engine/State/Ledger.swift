@@ -9,6 +9,7 @@ final class Ledger {
   private(set) var presences = Table<PresenceKey, Bool>()
   private(set) var bonds = Table<HostID, Bool>()
   private(set) var records = Table<RecordKey, Bool>()
+  private(set) var resources = Table<ResourceID, Bool>()
 
   struct MemberKey: Hashable {
     var group: Int
@@ -29,6 +30,7 @@ final class Ledger {
 
   var isEmpty: Bool {
     endpoints.isEmpty && groups.isEmpty && members.isEmpty && presences.isEmpty && bonds.isEmpty && records.isEmpty
+      && resources.isEmpty
   }
 
   func touch(_ endpoint: EndpointID) { if isKept { endpoints[endpoint] = true } }
@@ -44,6 +46,8 @@ final class Ledger {
     if isKept { records[RecordKey(host: host, ordinal: ordinal)] = true }
   }
 
+  func touch(resource: ResourceID) { if isKept { resources[resource] = true } }
+
   func clear() {
     endpoints.removeAll()
     groups.removeAll()
@@ -51,5 +55,6 @@ final class Ledger {
     presences.removeAll()
     bonds.removeAll()
     records.removeAll()
+    resources.removeAll()
   }
 }

@@ -19,8 +19,6 @@ final class Link {
   var isClosing = false
   /// Its bond uses a better link now, or soon.
   var isRetired = false
-  /// It has the first bytes of a record and not the last.
-  var isWithinRecord = false
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
   var browses = Table<ServiceType, Bool>()
@@ -28,12 +26,17 @@ final class Link {
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   var gate: Gate
+  /// What came: frames that have been read, of which `readBytes` are left for the sake of outputs, and the start of
+  /// the next one.
+  let inbound = ByteQueue()
+  var readBytes = 0
+  /// What is left of a frame whose first bytes the link has already: whatever else was said would be read as part of it.
+  let rest = ByteQueue()
   /// Frames that come before all records.
   let control = ByteQueue()
   /// Unreliable messages where there are no datagrams: the sizes of the frames in `lossy`.
   let lossy = ByteQueue()
   var lossySizes: [Int] = []
-  var lossySent = 0
 
   init(
     id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int, ordinal: UInt32,
@@ -57,9 +60,16 @@ final class Link {
   var isLoopback: Bool { host.isSelf }
 
   /// Nothing was sent for a while: gives back what bursts need.
-  func rest() {
-    control.rest()
-    lossy.rest()
-    if let bond = host.bond, bond.link === self { bond.journal.rest() }
+  func giveBack() {
+    inbound.giveBack()
+    rest.giveBack()
+    control.giveBack()
+    lossy.giveBack()
+    if let bond = host.bond, bond.link === self { bond.journal.giveBack() }
+  }
+
+  func dropRead() {
+    inbound.removeFirst(readBytes)
+    readBytes = 0
   }
 }

@@ -11,6 +11,7 @@ enum RowKey: Hashable {
   case bond(HostID)
   case record(HostID, UInt64)
   case presence(Int, HostID)
+  case resource(ResourceID)
 
   private static let version: UInt8 = 1
 
@@ -38,6 +39,9 @@ enum RowKey: Hashable {
       sink.put(u8: 6)
       sink.put(u64: UInt64(serial))
       host.encode(into: &sink)
+    case .resource(let id):
+      sink.put(u8: 7)
+      sink.put(u64: id.rawValue)
     }
     return sink.bytes
   }
@@ -54,6 +58,7 @@ enum RowKey: Hashable {
       case 4: self = .bond(try HostID(from: &reader))
       case 5: self = .record(try HostID(from: &reader), try reader.u64())
       case 6: self = .presence(try reader.serial(), try HostID(from: &reader))
+      case 7: self = .resource(ResourceID(rawValue: UInt64(try reader.serial())))
       default: return nil
       }
       try reader.finish()
@@ -86,6 +91,11 @@ extension Reader {
     Int(try counted(try u64(), "group", from: 1, through: numberMax))
   }
 
+  @_lifetime(self: copy self)
+  fileprivate mutating func duration() throws(WireError) -> Duration {
+    .nanoseconds(Int64(truncatingIfNeeded: try varint()))
+  }
+
   private func counted(
     _ value: UInt64, _ field: String, from min: UInt64, through max: UInt64
   ) throws(WireError) -> UInt64 {
@@ -93,6 +103,11 @@ extension Reader {
     guard value <= max else { throw WireError(.numberOverLimit(field: field, value: value, max: max)) }
     return value
   }
+}
+
+extension Sink where Self: ~Copyable & ~Escapable {
+  @_lifetime(self: copy self)
+  fileprivate mutating func put(duration: Duration) { put(varint: UInt64(bitPattern: duration.nanoseconds)) }
 }
 
 struct EndpointRow: Part {
@@ -167,8 +182,14 @@ extension SessionSettings {
     let terms = try Terms(from: &reader)
     encryption = terms.encryption
     peersMax = terms.peersMax
-    rejoinMax = .nanoseconds(Int64(truncatingIfNeeded: try reader.varint()))
-    if try reader.bool("asks") { trust = .ask(timeout: .nanoseconds(Int64(truncatingIfNeeded: try reader.varint()))) }
+    rejoinMax = try reader.duration()
+    streamsMax = try reader.varint32("streams")
+    resources.acceptsUnasked = try reader.bool("accepts")
+    resources.bytesMax = try reader.varint()
+    resources.offersMax = try reader.varint32("offers")
+    resources.decisionMax = try reader.duration()
+    resources.idleMax = try reader.duration()
+    if try reader.bool("asks") { trust = .ask(timeout: try reader.duration()) }
     guard terms.showsIdentity else { return }
     var held = SecurityIdentity(id: IdentityID(rawValue: try reader.varint()), chain: [])
     let count = try reader.count("chain", max: Limits.chainCertificatesMax)
@@ -178,10 +199,16 @@ extension SessionSettings {
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     Terms(encryption: encryption, showsIdentity: identity != nil, peersMax: peersMax).encode(into: &sink)
-    sink.put(varint: UInt64(bitPattern: rejoinMax.nanoseconds))
+    sink.put(duration: rejoinMax)
+    sink.put(varint: streamsMax)
+    sink.put(bool: resources.acceptsUnasked)
+    sink.put(varint: resources.bytesMax)
+    sink.put(varint: resources.offersMax)
+    sink.put(duration: resources.decisionMax)
+    sink.put(duration: resources.idleMax)
     if case .ask(let timeout) = trust {
       sink.put(bool: true)
-      sink.put(varint: UInt64(bitPattern: timeout.nanoseconds))
+      sink.put(duration: timeout)
     } else {
       sink.put(bool: false)
     }

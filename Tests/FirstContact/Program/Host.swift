@@ -88,7 +88,7 @@ actor Host {
     case .datagram, .persist:
       preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
     case .message(_, _, _, let bytes):
-      engine.withPayload(bytes) { tell(output, $0) }
+      bytes.withBytes { tell(output, $0) }
     default:
       tell(output, RawSpan())
     }
@@ -136,6 +136,7 @@ actor Host {
 
   fileprivate func received(_ bytes: RawSpan, on id: LinkID) -> Int {
     call { $0.received(bytes, on: id, at: $1) }
+    return bytes.byteCount
   }
 
   fileprivate func fill(_ output: inout OutputRawSpan, for id: LinkID) {

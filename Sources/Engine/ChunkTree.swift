@@ -1,0 +1,48 @@
+public import Wire
+
+/// The hash tree over a resource's chunks from the first on, as RFC 6962 builds it: as many digests as the number of
+/// chunks has ones in its binary form, whatever their number.
+public struct ChunkTree: Hashable, Sendable {
+  /// The roots of whole subtrees, the largest first.
+  private(set) var peaks: [Digest] = []
+  private(set) var count: UInt64 = 0
+
+  public init() {}
+
+  /// As it was stored; nil where these cannot be the peaks of so many chunks.
+  init?(peaks: [Digest], count: UInt64) {
+    guard peaks.count == count.nonzeroBitCount else { return nil }
+    self.peaks = peaks
+    self.count = count
+  }
+
+  public mutating func append(_ leaf: Digest, _ crypto: any Crypto) {
+    var node = leaf
+    // Each one at the end of the number is a subtree of the same size, with which it makes a larger one.
+    for _ in 0..<(~count).trailingZeroBitCount { node = Self.node(peaks.removeLast(), node, crypto) }
+    peaks.append(node)
+    count += 1
+  }
+
+  public func root(_ crypto: any Crypto) -> Digest {
+    guard var root = peaks.last else { return crypto.hash([]) }
+    for peak in peaks.dropLast().reversed() { root = Self.node(peak, root, crypto) }
+    return root
+  }
+
+  /// The digest of a chunk.
+  public static func leaf(of chunk: RawSpan, _ crypto: any Crypto) -> Digest {
+    var sink = ArraySink([0])
+    sink.bytes.reserveCapacity(1 + chunk.byteCount)
+    sink.put(raw: chunk)
+    return crypto.hash(sink.bytes)
+  }
+
+  private static func node(_ left: Digest, _ right: Digest, _ crypto: any Crypto) -> Digest {
+    var sink = ArraySink([1])
+    sink.bytes.reserveCapacity(1 + 2 * Digest.byteCount)
+    left.encode(into: &sink)
+    right.encode(into: &sink)
+    return crypto.hash(sink.bytes)
+  }
+}

@@ -1,0 +1,97 @@
+import Wire
+
+/// Lanes: what goes beside the records, by turns.
+extension Engine {
+  func connected(_ id: EndpointID, with local: LocalEndpoint) throws(EngineError) -> Member {
+    guard let member = local.group.members[id], member.isConnected(with: local.slot) else {
+      throw EngineError(.notConnected, "this member is not connected", endpoints: [id])
+    }
+    return member
+  }
+
+  /// The two ends of a flow by their numbers on the wire, the sender's first.
+  func connected(_ from: UInt32, _ to: UInt32, over bond: Bond) -> (Member, LocalEndpoint)? {
+    guard let local = endpointsByIndex[to] else { return nil }
+    let member = bond.members[from]?.first { $0.presence.group === local.group && $0.isConnected(with: local.slot) }
+    return member.map { ($0, local) }
+  }
+
+  func member(of pair: Pair) -> Member? { endpoints[pair.local]?.group.members[pair.member] }
+
+  func wakeLink(of bond: Bond) {
+    if bond.isOpen, let link = bond.link { wake(link) }
+  }
+
+  /// What is under way goes on over the new link from where its receiver says that it is.
+  func resumeFlows(over bond: Bond) {
+    guard let lanes = bond.openLanes, let link = bond.link else { return }
+    lanes.beginLink()
+    for reader in lanes.readers.values { say(reader.grant, on: link) }
+    activateReceivers(over: bond)
+  }
+
+  /// Moves records and chunks into `out`: records first, but not for ever.
+  func fillRecordsAndFlows(_ out: inout OutputRawSpan, for link: Link, _ bond: Bond) {
+    let start = out.byteCount
+    while link.rest.count == 0, out.freeCapacity > 0 {
+      let before = out.byteCount
+      let lanes = bond.openLanes.flatMap { $0.hasUnsent ? $0 : nil }
+      if bond.journal.hasUnsent, lanes.map({ !$0.patience.isOver }) ?? true {
+        bond.journal.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
+        lanes?.patience.passOver(by: out.byteCount - before + link.rest.count)
+      } else {
+        guard let lanes, fillFlow(&out, for: link, lanes, isFirst: before == start) else { return }
+        lanes.patience.restore()
+      }
+      fillAcknowledgements(&out, for: bond)
+    }
+  }
+
+  /// One chunk; false where there is none, or no room. A chunk is not cut where that can be helped: its rest would be
+  /// copied once more.
+  private func fillFlow(_ out: inout OutputRawSpan, for link: Link, _ lanes: Lanes, isFirst: Bool) -> Bool {
+    guard isFirst || out.freeCapacity >= Self.chunkFrameBytesMax else { return false }
+    if out.freeCapacity < Self.chunkFrameBytesMax {
+      link.rest.append(upTo: Self.chunkFrameBytesMax) { writeChunk(into: &$0, lanes) }
+      link.rest.move(link.rest.count, into: &out)
+    } else {
+      writeChunk(into: &out, lanes)
+    }
+    return true
+  }
+
+  /// A chunk and all that stands before it in its frame.
+  private static let chunkFrameBytesMax = Limits.chunkBytes + 128
+
+  private func writeChunk(into out: inout OutputRawSpan, _ lanes: Lanes) {
+    let start = out.byteCount
+    let mustWait = lanes.resourcePatience.isOver && !lanes.resources.isEmpty
+    if !mustWait, let writer = lanes.streams.next() {
+      write(writer, into: &out)
+      lanes.wake(writer)
+      if !lanes.resources.isEmpty { lanes.resourcePatience.passOver(by: out.byteCount - start) }
+    } else if let sender = lanes.resources.next() {
+      write(sender, into: &out)
+      lanes.wake(sender)
+      lanes.resourcePatience.restore()
+    }
+  }
+
+  private func write(_ writer: StreamWriter, into out: inout OutputRawSpan) {
+    writer.isQueued = false
+    let count = min(Limits.chunkBytes, writer.sendable)
+    guard count > 0 else { return }
+    StreamDataView.writeHead(flow: writer.flow, offset: writer.position, payloadBytes: count, into: &out)
+    writer.copy(count, into: &out)
+  }
+
+  private func write(_ sender: ResourceSender, into out: inout OutputRawSpan) {
+    sender.isQueued = false
+    guard sender.canSend else { return }
+    let count = sender.nextBytes
+    ResourceChunkView.writeHead(
+      flow: sender.flow, turn: sender.turn, offset: sender.position, digest: sender.nextDigest, payloadBytes: count,
+      into: &out)
+    sender.copy(count, into: &out)
+  }
+}

@@ -1,0 +1,183 @@
+import Wire
+
+/// Resources that come in: accepted, asked for from what is stored on, and held to their hashes.
+extension Engine {
+  public func accept(_ resource: ResourceID, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    let receiver = try undecided(resource)
+    receiver.isAccepted = true
+    receiver.meter.wait(at: now)
+    ledger.touch(resource: resource)
+    if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
+  }
+
+  public func decline(_ resource: ResourceID, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    finish(try undecided(resource), .declined)
+  }
+
+  private func undecided(_ resource: ResourceID) throws(EngineError) -> ResourceReceiver {
+    guard let receiver = flows.receivers[resource], !receiver.isAccepted, receiver.farewell == nil else {
+      throw EngineError(.invalidParameter, "this resource waits for no decision")
+    }
+    return receiver
+  }
+
+  // MARK: Offers
+
+  func take(_ offer: ResourceOffer, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(offer.record, bytes: 0, over: bond)
+    guard let (member, local) = connected(offer.from, offer.to, over: bond) else {
+      answerStray(bond) { ResourceStop(record: $0, flow: offer.flow, reason: .gone) }
+      return
+    }
+    let pair = Pair(local: local.id, member: member.id)
+    let receiver: ResourceReceiver
+    if let known = flows.receivers.first(where: { $0.flow == offer.flow && $0.pair == pair }) {
+      receiver = known
+    } else if let reason = refusal(of: offer, pair, local, bond) {
+      record(member.presence) { ResourceStop(record: $0, flow: offer.flow, reason: reason) }
+      return
+    } else {
+      receiver = ResourceReceiver(
+        id: ResourceID(rawValue: number()), flow: offer.flow, pair: pair,
+        info: ResourceInfo(name: offer.name, type: offer.type), isAccepted: local.settings.resources.acceptsUnasked,
+        at: now)
+    }
+    guard receiver.farewell == nil else { return }
+    guard receiver.learn(size: offer.size, root: offer.root) else { return finish(receiver, .mismatch) }
+    receiver.meter.wait(at: now)
+    ledger.touch(resource: receiver.id)
+    if flows.receivers[receiver.id] == nil {
+      flows.add(receiver)
+      emit(.resource(receiver.id, receiver.view))
+    }
+    bond.lanes.receivers[offer.flow] = receiver
+    schedule(receiver)
+    activateReceivers(over: bond)
+    finishIfWhole(receiver)
+  }
+
+  private func refusal(of offer: ResourceOffer, _ pair: Pair, _ local: LocalEndpoint, _ bond: Bond) -> Reason? {
+    let rules = local.settings.resources
+    if offer.chunkBits != Limits.chunkBits { return .version }
+    if let size = offer.size, size > rules.bytesMax { return .tooLarge }
+    let others = flows.receivers.values(where: { $0.pair == pair && $0.farewell == nil }).count
+    if others >= Int(rules.offersMax) || bond.lanes.receivers.count >= Self.receiversMax { return .busy }
+    return nil
+  }
+
+  /// What one host may offer to all peers here together.
+  private static let receiversMax = 4_096
+
+  /// Asks for what is accepted and waits, as long as not too many are under way; each holds a window of memory.
+  func activateReceivers(over bond: Bond) {
+    guard bond.isOpen, let link = bond.link, let lanes = bond.openLanes else { return }
+    var free = Self.activeMax - lanes.receivers.values(where: \.isActive).count
+    guard free > 0 else { return }
+    for receiver in lanes.receivers.values(where: { $0.isAccepted && !$0.isActive && $0.farewell == nil }) {
+      guard free > 0 else { return }
+      free -= 1
+      receiver.meter.wait(at: now)
+      say(receiver.begin(windowBytes: resourceWindow, crypto), on: link)
+      schedule(receiver)
+    }
+  }
+
+  private static let activeMax = 16
+  private var resourceWindow: Int { max(2 * Limits.chunkBytes, settings.resourceWindowBytes) }
+
+  // MARK: Chunks
+
+  func take(resourceChunk body: RawSpan, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    let view: ResourceChunkView
+    do throws(WireError) { view = try ResourceChunkView(decoding: body) } catch {
+      throw Violation(.protocolViolation, "resourceChunk: \(error)")
+    }
+    guard let receiver = bond.openLanes?.receivers[view.flow], receiver.isActive, receiver.farewell == nil,
+      view.turn >= receiver.turn
+    else { return }
+    let count = view.payload.byteCount
+    guard view.turn == receiver.turn, receiver.expects(count, at: view.offset) else {
+      throw Violation(
+        .protocolViolation,
+        "a chunk of \(count) bytes at \(view.offset), which is not the next or was not asked for")
+    }
+    receiver.take(count, view.digest)
+    receiver.meter.wait(at: now)
+    if let local = endpoints[receiver.pair.local], receiver.received > local.settings.resources.bytesMax {
+      return finish(receiver, .tooLarge)
+    }
+    emit(.store(receiver.id, at: view.offset, payload(view.payload, of: link), view.digest))
+  }
+
+  func take(_ end: ResourceEnd, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(end.record, bytes: 0, over: bond)
+    guard let receiver = receiver(end.flow, over: bond), receiver.farewell == nil else { return }
+    switch end.outcome {
+    case .broken(let reason): finish(receiver, reason, isHeard: true)
+    case .whole(let size, let root):
+      guard receiver.learn(size: size, root: root) else { return finish(receiver, .mismatch) }
+      ledger.touch(resource: receiver.id)
+      if let local = endpoints[receiver.pair.local], size > local.settings.resources.bytesMax {
+        return finish(receiver, .tooLarge)
+      }
+      finishIfWhole(receiver)
+    }
+  }
+
+  // MARK: The store of the program
+
+  /// All that was told before `offset` matches its digests and is stored: it is not asked for again.
+  public func stored(_ resource: ResourceID, through offset: UInt64, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard let receiver = flows.receivers[resource], receiver.farewell == nil, receiver.store(through: offset, crypto)
+    else { return }
+    receiver.meter.move(to: receiver.stored, at: now)
+    scheduleProgress(resource, receiver.meter)
+    ledger.touch(resource: resource)
+    if !ledger.isKept { settle(receiver, through: receiver.stored) }
+    finishIfWhole(receiver)
+  }
+
+  func settle(_ receiver: ResourceReceiver, through offset: UInt64) {
+    guard let want = receiver.settle(through: offset, windowBytes: resourceWindow),
+      let bond = member(of: receiver.pair)?.host.bond, bond.isOpen, let link = bond.link
+    else { return }
+    say(want, on: link)
+  }
+
+  /// The chunk at `offset` does not match its digest: it is asked for again, a few times. What was told after it is told
+  /// again too, and is not to be stored before.
+  public func damaged(_ resource: ResourceID, at offset: UInt64, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard let receiver = flows.receivers[resource], receiver.isAwaited(at: offset) else { return }
+    receiver.damages += 1
+    guard receiver.damages <= Self.damagesMax else { return finish(receiver, .mismatch) }
+    if let bond = member(of: receiver.pair)?.host.bond, bond.isOpen, let link = bond.link {
+      say(receiver.begin(windowBytes: resourceWindow, crypto), on: link)
+    }
+  }
+
+  /// A sender that hashes wrongly will not do better.
+  private static let damagesMax = 3
+
+  /// The resource cannot be stored here.
+  public func cannotStore(_ resource: ResourceID, at now: Instant) {
+    enter(now)
+    if let receiver = flows.receivers[resource] { finish(receiver, .unwritable) }
+    settle()
+  }
+
+  private func finishIfWhole(_ receiver: ResourceReceiver) {
+    guard receiver.farewell == nil, receiver.isAccepted, let isWhole = receiver.isWhole(crypto) else { return }
+    finish(receiver, isWhole ? .none : .mismatch)
+  }
+}

@@ -1,0 +1,176 @@
+public import Wire
+
+/// Resources that go out: offered, read as they are wanted, and sent by chunks.
+extension Engine {
+  /// Offers a resource to a member, which takes it or not; its source is read as far as the member wants it.
+  public func offer(
+    _ info: ResourceInfo, from endpoint: EndpointID, to member: EndpointID, at now: Instant
+  ) throws(EngineError) -> ResourceID {
+    enter(now)
+    defer { settle() }
+    try check(info)
+    let local = try local(endpoint)
+    let member = try connected(member, with: local)
+    let pair = Pair(local: local.id, member: member.id)
+    guard flows.senders.values(where: { $0.pair == pair && $0.farewell == nil }).count < Self.offersMax else {
+      throw EngineError(
+        .unavailable, "\(Self.offersMax) resources are on their way to this member: wait until one has ended",
+        endpoints: [member.id])
+    }
+    let sender = ResourceSender(
+      id: ResourceID(rawValue: number()), flow: entropy.word(crypto), pair: pair, info: info, at: now)
+    flows.add(sender)
+    offer(sender, to: member, local)
+    schedule(sender)
+    return sender.id
+  }
+
+  /// What a member takes at a time, where it has not changed its rules.
+  private static let offersMax = 256
+
+  private func check(_ info: ResourceInfo) throws(EngineError) {
+    guard (1...Limits.resourceNameBytesMax).contains(info.name.utf8.count) else {
+      throw EngineError(
+        .invalidParameter,
+        "a resource's name has 1 to \(Limits.resourceNameBytesMax) bytes; this one has \(info.name.utf8.count)")
+    }
+    guard info.type.utf8.count <= Limits.resourceTypeBytesMax else {
+      throw EngineError(
+        .invalidParameter,
+        "a resource's type of \(info.type.utf8.count) bytes is too long; at most \(Limits.resourceTypeBytesMax)")
+    }
+    guard info.size ?? 0 <= Limits.flowBytesMax else {
+      throw EngineError(.invalidParameter, "a resource has at most \(Limits.flowBytesMax) bytes")
+    }
+  }
+
+  private func offer(_ sender: ResourceSender, to member: Member, _ local: LocalEndpoint) {
+    guard let bond = member.host.bond else { return }
+    bond.lanes.senders[sender.flow] = sender
+    sender.beginLink()
+    sender.hasSaidEnd = sender.info.size != nil && sender.info.root != nil
+    record(member.presence) {
+      ResourceOffer(
+        record: $0, flow: sender.flow, from: local.index, to: member.index ?? 0, name: sender.info.name,
+        type: sender.info.type, size: sender.info.size, root: sender.info.root)
+    }
+    ledger.touch(resource: sender.id)
+  }
+
+  /// The members of a pair are connected, perhaps again: offers stand, and what ended in between is told.
+  func resumeSenders(to member: Member, _ local: LocalEndpoint) {
+    let pair = Pair(local: local.id, member: member.id)
+    for sender in flows.senders.values(where: { $0.pair == pair }) {
+      sender.meter.wait(at: now)
+      if sender.farewell == nil { offer(sender, to: member, local) } else { sayFarewell(of: sender) }
+      schedule(sender)
+    }
+  }
+
+  // MARK: The source
+
+  /// Answers `Output.read` with the bytes from there on, and the digest of each chunk: `isLast` where the source ends
+  /// with them, which it may before it was expected to.
+  public func supply(
+    _ bytes: [UInt8], digests: [Digest], isLast: Bool, of resource: ResourceID, from offset: UInt64, at now: Instant
+  ) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    // What was read for a receiver that has begun anew since is late.
+    guard let sender = flows.senders[resource], sender.farewell == nil, offset == sender.hashed else { return }
+    let count = UInt64(bytes.count)
+    guard count <= sender.asked - sender.hashed else {
+      throw EngineError(.invalidParameter, "\(count) bytes of a resource are more than were asked for")
+    }
+    let chunks = (bytes.count + Limits.chunkBytes - 1) / Limits.chunkBytes
+    guard digests.count == chunks else {
+      throw EngineError(.invalidParameter, "\(digests.count) digests for \(chunks) chunks: one for each is needed")
+    }
+    let end = offset + count
+    let isEnd = isLast || end == sender.info.size
+    guard isEnd || (count > 0 && bytes.count % Limits.chunkBytes == 0) else {
+      throw EngineError(.invalidParameter, "only the last chunk of a resource may be short")
+    }
+    sender.supply(bytes, digests)
+    if isEnd, end != sender.info.size ?? end || end < sender.beginning?.offset ?? 0 {
+      // The source is not what was offered, or not what the receiver has the first part of.
+      return finish(sender, .mismatch)
+    }
+    if isEnd, sender.info.size == nil { sender.info.size = end }
+    goOn(sender)
+  }
+
+  /// The source is gone or unreadable.
+  public func cannotRead(_ resource: ResourceID, at now: Instant) {
+    enter(now)
+    if let sender = flows.senders[resource] { finish(sender, .unreadable) }
+    settle()
+  }
+
+  /// Does what there is to do after the receiver has asked or the source has answered.
+  private func goOn(_ sender: ResourceSender) {
+    guard sender.farewell == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
+    if let isSame = sender.isSame(crypto), !isSame {
+      // It has changed since the receiver got the first part of it.
+      return finish(sender, .mismatch)
+    }
+    if sender.hashed == sender.info.size, !sender.isRead, sender.beginning == nil { sayEnd(of: sender) }
+    guard sender.farewell == nil else { return }
+    let window = UInt64(max(Limits.chunkBytes * 4, settings.resourceWindowBytes))
+    while let piece = sender.nextRead(window: window) {
+      emit(.read(sender.id, from: piece.lowerBound, bytes: piece.count))
+    }
+    bond.lanes.wake(sender)
+    if bond.lanes.hasUnsent { wakeLink(of: bond) }
+  }
+
+  private func sayEnd(of sender: ResourceSender) {
+    let root = sender.finish(crypto)
+    if let promised = sender.info.root, promised != root { return finish(sender, .mismatch) }
+    guard !sender.hasSaidEnd, let size = sender.info.size, let member = member(of: sender.pair) else { return }
+    sender.info.root = root
+    sender.hasSaidEnd = true
+    ledger.touch(resource: sender.id)
+    record(member.presence) { ResourceEnd(record: $0, flow: sender.flow, outcome: .whole(size: size, root: root)) }
+  }
+
+  // MARK: The receiver's word
+
+  func take(_ want: ResourceWant, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn else { return }
+    let size = sender.info.size
+    guard size.map({ want.offset <= $0 }) ?? true,
+      want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size, want.offset <= sender.everSent
+    else {
+      throw Violation(.protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
+    }
+    if want.turn > sender.turn {
+      sender.begin(want.turn, at: want.offset, limit: want.limit, root: want.root, crypto)
+    } else if sender.beginning == nil {
+      guard want.offset >= sender.confirmedThrough, want.offset <= sender.position else {
+        throw Violation(.protocolViolation, "a resource stored through \(want.offset), which was not sent in this turn")
+      }
+      sender.confirm(through: want.offset, crypto)
+      sender.extend(to: want.limit)
+    } else {
+      sender.extend(to: want.limit)
+    }
+    sender.meter.move(to: want.offset, at: now)
+    scheduleProgress(sender.id, sender.meter)
+    goOn(sender)
+  }
+
+  func take(_ stop: ResourceStop, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(stop.record, bytes: 0, over: bond)
+    guard let sender = sender(stop.flow, over: bond) else { return }
+    if stop.reason == .none {
+      guard let size = sender.info.size, sender.everSent >= size, sender.info.root != nil else {
+        throw Violation(.protocolViolation, "a resource that its receiver has all of, and that was not sent")
+      }
+      sender.meter.move(to: size, at: now)
+    }
+    finish(sender, stop.reason, isHeard: true)
+  }
+}

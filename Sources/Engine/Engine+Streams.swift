@@ -1,0 +1,233 @@
+public import Wire
+
+/// Streams: bytes in order from a local endpoint to a member, at the pace at which they are read.
+///
+/// Law: opening, closing and cancelling are records, so each is told once. Bytes go beside the records, from where the
+/// reader says that it is, as far as it lets them; on a new link they wait until it has said so again.
+extension Engine {
+  // MARK: Writing
+
+  /// Bytes may be written at once; the member is told of the stream by its name.
+  public func openStream(
+    _ name: String, from endpoint: EndpointID, to member: EndpointID, at now: Instant
+  ) throws(EngineError) -> StreamID {
+    enter(now)
+    defer { settle() }
+    guard name.utf8.count <= Limits.streamNameBytesMax else {
+      throw EngineError(
+        .invalidParameter,
+        "a stream's name of \(name.utf8.count) bytes is too long; at most \(Limits.streamNameBytesMax)")
+    }
+    let local = try local(endpoint)
+    let member = try connected(member, with: local)
+    let pair = Pair(local: local.id, member: member.id)
+    guard flows.writers.values(where: { $0.pair == pair }).count < Int(local.settings.streamsMax) else {
+      throw EngineError(
+        .unavailable, "\(local.settings.streamsMax) streams to this member are open: close one first",
+        endpoints: [member.id])
+    }
+    let writer = StreamWriter(id: StreamID(rawValue: number()), flow: entropy.word(crypto), pair: pair)
+    flows.add(writer)
+    member.host.bond?.lanes.writers[writer.flow] = writer
+    record(member.presence) {
+      StreamOpen(
+        record: $0, flow: writer.flow, incarnation: incarnation, from: local.index, to: member.index ?? 0, name: name)
+    }
+    return writer.id
+  }
+
+  /// Takes all of the bytes or none: they arrive in order, or the reader is told that the stream ended before.
+  public func write(_ bytes: [UInt8], to stream: StreamID, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    guard let writer = flows.writers[stream], !writer.isClosed else {
+      throw EngineError(.invalidParameter, "this stream is not open for writing")
+    }
+    guard bytes.count <= Self.writeBytesMax else {
+      throw EngineError(
+        .invalidParameter, "\(bytes.count) bytes are too many for one write; at most \(Self.writeBytesMax)")
+    }
+    guard writer.backlog < settings.streamBacklogBytes else {
+      writer.isWaiting = true
+      throw EngineError(.unavailable, "the stream is full: its reader is behind; go on when it is writable")
+    }
+    writer.bytes.append(bytes)
+    wake(writer)
+  }
+
+  /// More at once would make the limit on what waits a jest.
+  private static let writeBytesMax = 1 << 20
+
+  /// Its writer has no more: what was written still arrives. Its reader wants no more.
+  public func closeStream(_ stream: StreamID, at now: Instant) {
+    guard let writer = flows.writers[stream] else { return cancelStream(stream, .cancelled, at: now) }
+    enter(now)
+    defer { settle() }
+    guard !writer.isClosed else { return }
+    writer.isClosed = true
+    say(.none, of: writer)
+  }
+
+  /// Ends a stream from either side, at once.
+  public func cancelStream(_ stream: StreamID, _ reason: Reason, at now: Instant) {
+    precondition(reason != .none, "a stream is cancelled for a reason")
+    enter(now)
+    defer { settle() }
+    if let writer = flows.writers[stream] {
+      say(reason, of: writer)
+      end(writer, reason)
+    } else if let reader = flows.readers[stream] {
+      stop(reader, reason)
+    }
+  }
+
+  private func say(_ reason: Reason, of writer: StreamWriter) {
+    guard let member = member(of: writer.pair) else { return }
+    record(member.presence) {
+      StreamEnd(record: $0, flow: writer.flow, reason: reason, size: writer.bytes.end)
+    }
+  }
+
+  private func wake(_ writer: StreamWriter) {
+    guard writer.canSend, let bond = member(of: writer.pair)?.host.bond else { return }
+    bond.lanes.wake(writer)
+    wakeLink(of: bond)
+  }
+
+  private func end(_ writer: StreamWriter, _ reason: Reason) {
+    flows.remove(writer.id)
+    writer.beginLink()
+    member(of: writer.pair)?.host.bond?.openLanes?.writers[writer.flow] = nil
+    emit(.streamEnded(writer.id, reason))
+  }
+
+  func take(_ grant: StreamGrant, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    // It may have ended while this was under way.
+    guard let lanes = bond.openLanes, let writer = lanes.writers[grant.flow] else { return }
+    guard writer.grant(received: grant.received, limit: grant.limit) else {
+      throw Violation(
+        .protocolViolation, "a grant that has received \(grant.received) bytes of a stream, which is untrue")
+    }
+    if writer.isWaiting, writer.backlog < settings.streamBacklogBytes {
+      writer.isWaiting = false
+      emit(.streamWritable(writer.id))
+    }
+    lanes.wake(writer)
+    if lanes.hasUnsent { wake(link) }
+  }
+
+  func take(_ stop: StreamStop, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(stop.record, bytes: 0, over: bond)
+    guard let writer = bond.openLanes?.writers[stop.flow] else { return }
+    guard stop.reason != .none || writer.isClosed && writer.hasSentAll else {
+      throw Violation(.protocolViolation, "a stream that its reader has all of, and that was not sent")
+    }
+    end(writer, stop.reason)
+  }
+
+  // MARK: Reading
+
+  func take(_ open: StreamOpen, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(open.record, bytes: 0, over: bond)
+    // Its writer has been restarted since, and knows nothing of it.
+    guard bond.host.incarnation.map({ open.incarnation >= $0 }) ?? true else { return }
+    guard let (member, local) = connected(open.from, open.to, over: bond) else {
+      answerStray(bond) { StreamStop(record: $0, flow: open.flow, reason: .gone) }
+      return
+    }
+    let lanes = bond.lanes
+    guard lanes.readers[open.flow] == nil else {
+      throw Violation(.protocolViolation, "a stream that is open already")
+    }
+    let pair = Pair(local: local.id, member: member.id)
+    guard lanes.readers.count < Self.readersMax,
+      flows.readers.values(where: { $0.pair == pair }).count < Int(local.settings.streamsMax)
+    else {
+      record(member.presence) { StreamStop(record: $0, flow: open.flow, reason: .busy) }
+      return
+    }
+    let hasFullWindow = lanes.readers.count < Self.fullWindowsMax
+    let reader = StreamReader(
+      id: StreamID(rawValue: number()), flow: open.flow, pair: pair,
+      windowBytes: hasFullWindow ? max(Limits.chunkBytes, settings.streamWindowBytes) : Limits.chunkBytes)
+    flows.add(reader)
+    lanes.readers[open.flow] = reader
+    emit(.streamOpened(reader.id, name: open.name, from: member.id, to: local.id))
+    say(reader.grant, on: link)
+  }
+
+  /// What one host may have open here; those past the first ones get a small window, so that its programs hold no
+  /// more than some 32 MiB for it.
+  private static let readersMax = 1_024
+  private static let fullWindowsMax = 64
+
+  func take(streamData body: RawSpan, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    let view: StreamDataView
+    do throws(WireError) { view = try StreamDataView(decoding: body) } catch {
+      throw Violation(.protocolViolation, "streamData: \(error)")
+    }
+    guard let reader = bond.openLanes?.readers[view.flow] else { return }
+    guard reader.expects(view.payload.byteCount, at: view.offset) || sabotage.contains(.ignoresCredit) else {
+      throw Violation(
+        .protocolViolation,
+        "\(view.payload.byteCount) bytes of a stream at \(view.offset), which are not the next or were not asked for")
+    }
+    reader.take(view.payload.byteCount)
+    emit(.streamed(reader.id, payload(view.payload, of: link)))
+    finishIfWhole(reader)
+  }
+
+  func take(_ end: StreamEnd, from link: Link) throws(Violation) {
+    let bond = try bond(of: link)
+    _ = try count(end.record, bytes: 0, over: bond)
+    guard let reader = bond.openLanes?.readers[end.flow] else { return }
+    guard end.reason == .none else { return self.end(reader, end.reason) }
+    guard reader.size == nil, end.size >= reader.received else {
+      throw Violation(.protocolViolation, "a stream of \(end.size) bytes that is closed already or has more")
+    }
+    reader.size = end.size
+    finishIfWhole(reader)
+  }
+
+  private func finishIfWhole(_ reader: StreamReader) {
+    if reader.isWhole { stop(reader, .none) }
+  }
+
+  /// The program has used so many of the bytes that it was told: the writer may go on.
+  public func consumed(_ bytes: Int, of stream: StreamID, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard let reader = flows.readers[stream], reader.consume(bytes),
+      let bond = member(of: reader.pair)?.host.bond, bond.isOpen, let link = bond.link
+    else { return }
+    say(reader.grant, on: link)
+  }
+
+  private func stop(_ reader: StreamReader, _ reason: Reason) {
+    if let member = member(of: reader.pair) {
+      record(member.presence) { StreamStop(record: $0, flow: reader.flow, reason: reason) }
+    }
+    end(reader, reason)
+  }
+
+  private func end(_ reader: StreamReader, _ reason: Reason) {
+    flows.remove(reader.id)
+    member(of: reader.pair)?.host.bond?.openLanes?.readers[reader.flow] = nil
+    emit(.streamEnded(reader.id, reason))
+  }
+
+  // MARK: With the pair
+
+  /// Streams end with their pair, on each side as it hears of it.
+  func endStreams(_ reason: Reason, where test: (Pair) -> Bool) {
+    for writer in flows.writers.values where test(writer.pair) {
+      say(reason, of: writer)
+      end(writer, reason)
+    }
+    for reader in flows.readers.values where test(reader.pair) { end(reader, reason) }
+  }
+}

@@ -1,0 +1,101 @@
+import Wire
+
+/// Flows of one kind that have something to send and may. The endpoints take turns, and so do the flows of each: a chunk
+/// for each turn, so that nobody's many or large ones starve another's.
+struct Lane<Flow: AnyObject> {
+  private var turns = Deque<EndpointID>()
+  private var flows: [EndpointID: Deque<Flow>] = [:]
+
+  var isEmpty: Bool { turns.isEmpty }
+
+  mutating func add(_ flow: Flow, of endpoint: EndpointID) {
+    flows[endpoint, default: Deque()].append(flow)
+    if flows[endpoint]?.count == 1 { turns.append(endpoint) }
+  }
+
+  /// Takes out whose turn it is; who still has something to send then is to be added again.
+  mutating func next() -> Flow? {
+    guard let endpoint = turns.first, let flow = flows[endpoint]?.first else { return nil }
+    turns.removeFirst()
+    flows[endpoint]?.removeFirst()
+    if flows[endpoint]?.isEmpty == false {
+      turns.append(endpoint)
+    } else if flows.count > Self.idleMax {
+      flows[endpoint] = nil
+    }
+    return flow
+  }
+
+  /// Endpoints that keep their queue while it is empty: who sends goes on sending, most often.
+  private static var idleMax: Int { 16 }
+}
+
+/// How long someone has let others go first: who was passed over by enough goes next, so that nobody waits for ever.
+struct Patience {
+  private var bytes = 0
+
+  var isOver: Bool { bytes >= Self.bytesMax }
+
+  /// Eight chunks: who goes first has eight parts in nine, where all have much to send.
+  private static let bytesMax = 8 * Limits.chunkBytes
+
+  mutating func passOver(by bytes: Int) { self.bytes += bytes }
+  mutating func restore() { bytes = 0 }
+}
+
+/// What has ways of its own over a bond beside the records: its streams and resources, by their numbers on the wire.
+final class Lanes {
+  var writers: [UInt64: StreamWriter] = [:]
+  var readers = Table<UInt64, StreamReader>()
+  var senders: [UInt64: ResourceSender] = [:]
+  var receivers = Table<UInt64, ResourceReceiver>()
+  var streams = Lane<StreamWriter>()
+  var resources = Lane<ResourceSender>()
+  /// Records that say how a resource ended, in order; once they are acknowledged nobody asks again.
+  private(set) var farewells: [(ordinal: UInt64, resource: ResourceID)] = []
+
+  func expectFarewell(of resource: ResourceID, at ordinal: UInt64) {
+    farewells.append((ordinal, resource))
+    farewells.sort { $0.ordinal < $1.ordinal }
+  }
+
+  /// Those that the other side has heard, if its word of records reaches up to `first`.
+  func takeFarewells(before first: UInt64) -> [ResourceID] {
+    let heard = farewells.prefix { $0.ordinal < first }.map(\.resource)
+    farewells.removeFirst(heard.count)
+    return heard
+  }
+
+  /// A new link knows nothing of what an old one was let send.
+  func beginLink() {
+    streams = Lane()
+    resources = Lane()
+    for writer in writers.values { writer.beginLink() }
+    for sender in senders.values { sender.beginLink() }
+    for receiver in receivers.values { receiver.beginLink() }
+  }
+
+  func wake(_ writer: StreamWriter) {
+    guard writer.canSend, !writer.isQueued else { return }
+    writer.isQueued = true
+    streams.add(writer, of: writer.pair.local)
+  }
+
+  func wake(_ sender: ResourceSender) {
+    guard sender.canSend, !sender.isQueued else { return }
+    sender.isQueued = true
+    resources.add(sender, of: sender.pair.local)
+  }
+
+  var hasUnsent: Bool { !streams.isEmpty || !resources.isEmpty }
+
+  /// With records; and of resources with streams.
+  var patience = Patience()
+  var resourcePatience = Patience()
+}
+
+/// Whose flow it is: a local endpoint's and a member's of its session.
+struct Pair: Hashable {
+  var local: EndpointID
+  var member: EndpointID
+}

@@ -1,0 +1,65 @@
+/// A chunk of a resource as it lies in a frame: read and written without an allocation.
+public struct ResourceChunkView: ~Escapable {
+  public let flow: UInt64
+  /// That of the want which it answers.
+  public let turn: UInt32
+  /// Of the payload's first byte in the resource.
+  public let offset: UInt64
+  public let digest: Digest
+  /// Digests that stand in the proof, which is passed over.
+  public let proofCount: Int
+  /// Never empty.
+  public let payload: RawSpan
+
+  @inlinable @inline(__always)
+  @_lifetime(copy body)
+  public init(decoding body: RawSpan) throws(WireError) {
+    var reader = Reader(body)
+    flow = try reader.flow()
+    turn = try reader.turn()
+    offset = try reader.flowBytes("offset")
+    digest = try Digest(from: &reader)
+    proofCount = try reader.count("proof", max: Limits.proofDigestsMax)
+    _ = try reader.raw(proofCount &* Digest.byteCount)
+    payload = try reader.rest("chunk payload", min: 1, max: Limits.chunkBytes)
+  }
+
+  /// Bytes of the whole frame, its length and payload with it.
+  @inlinable @inline(__always)
+  public static func encodedSize(flow: UInt64, turn: UInt32, offset: UInt64, digest: Digest, payloadBytes: Int) -> Int {
+    let length = length(flow, turn, offset, digest, payloadBytes)
+    return MeasuringSink.size(varint: UInt64(length)) &+ length
+  }
+
+  /// Writes all but the payload, of which exactly `payloadBytes` must follow; `out` must have room for `encodedSize`.
+  @inlinable @inline(__always)
+  public static func writeHead(
+    flow: UInt64, turn: UInt32, offset: UInt64, digest: Digest, payloadBytes: Int, into out: inout OutputRawSpan
+  ) {
+    precondition(payloadBytes >= 1 && payloadBytes <= Limits.chunkBytes, "a chunk's payload is empty or over its limit")
+    out.put(varint: UInt64(length(flow, turn, offset, digest, payloadBytes)))
+    put(flow, turn, offset, digest, into: &out)
+  }
+
+  @inlinable @inline(__always)
+  static func length(
+    _ flow: UInt64, _ turn: UInt32, _ offset: UInt64, _ digest: Digest, _ payloadBytes: Int
+  ) -> Int {
+    var sink = MeasuringSink()
+    put(flow, turn, offset, digest, into: &sink)
+    return sink.byteCount &+ payloadBytes
+  }
+
+  /// All but the payload. The proof is empty: who sends the chunk is its source.
+  @inlinable @inline(__always)
+  static func put<S: Sink & ~Copyable & ~Escapable>(
+    _ flow: UInt64, _ turn: UInt32, _ offset: UInt64, _ digest: Digest, into sink: inout S
+  ) {
+    sink.put(u8: FrameType.resourceChunk.rawValue)
+    sink.put(flow: flow)
+    sink.put(turn: turn)
+    sink.put(flowBytes: offset)
+    digest.encode(into: &sink)
+    sink.put(varint: UInt32(0))
+  }
+}

@@ -1,0 +1,142 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// What a host's program does with streams and resources: it reads and stores at once, unless it is told not to.
+struct Desk {
+  var streams: [StreamID: (name: String, bytes: [UInt8])] = [:]
+  /// By name: what is sent, and what has come.
+  var sources: [String: [UInt8]] = [:]
+  var files: [String: [UInt8]] = [:]
+  var names: [ResourceID: String] = [:]
+  var sizes: [ResourceID: Int] = [:]
+  var progress: [ResourceProgress] = []
+
+  var isReading = true
+  var isStoring = true
+  /// How often a chunk is found damaged before it is found well.
+  var damages = 0
+  var isBroken = false
+  /// From where on something was read or stored, in order.
+  var readFrom: [UInt64] = []
+  var storedFrom: [UInt64] = []
+
+  func name(of id: StreamID) -> String { streams[id]?.name ?? "?" }
+  func name(of id: ResourceID) -> String { names[id] ?? "?" }
+
+  func stream(_ name: String) -> StreamID? { streams.first { $0.value.name == name }?.key }
+  func text(_ name: String) -> String {
+    String(decoding: streams.values.first { $0.name == name }?.bytes ?? [], as: UTF8.self)
+  }
+  func resource(_ name: String) -> ResourceID? { names.first { $0.value == name }?.key }
+}
+
+extension Stage {
+  func carryOutFlow(_ output: Output, of host: Host) {
+    switch output {
+    case .streamOpened(let id, let name, _, _): host.desk.streams[id] = (name, [])
+    case .streamed(let id, let bytes):
+      host.desk.streams[id]?.bytes += bytes.bytes
+      if host.desk.isReading { host.engine.consumed(bytes.count, of: id, at: now) }
+    case .resource(let id, let view):
+      host.desk.names[id] = view.info.name
+      if view.isIncoming, view.bytes == 0 { host.desk.files[view.info.name] = [] }
+    case .read(let id, let offset, let count): read(id, offset, count, host)
+    case .store(let id, let offset, let chunk, let digest): store(id, offset, chunk.bytes, digest, host)
+    case .progress(_, let progress): host.desk.progress.append(progress)
+    default: break
+    }
+  }
+
+  private func read(_ id: ResourceID, _ offset: UInt64, _ count: Int, _ host: Host) {
+    host.desk.readFrom.append(offset)
+    guard let source = host.desk.sources[host.desk.name(of: id)], !host.desk.isBroken else {
+      return host.engine.cannotRead(id, at: now)
+    }
+    let bytes = Array(source.dropFirst(Int(offset)).prefix(count))
+    do {
+      try host.engine.supply(
+        bytes, digests: Self.digests(of: bytes, crypto), isLast: Int(offset) + bytes.count == source.count, of: id,
+        from: offset, at: now)
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  static func digests(of bytes: [UInt8], _ crypto: ToyCrypto) -> [Digest] {
+    stride(from: 0, to: bytes.count, by: Limits.chunkBytes).map { start in
+      let chunk = Array(bytes[start..<min(bytes.count, start + Limits.chunkBytes)])
+      return ChunkTree.leaf(of: chunk.span.bytes, crypto)
+    }
+  }
+
+  private func store(_ id: ResourceID, _ offset: UInt64, _ chunk: [UInt8], _ digest: Digest, _ host: Host) {
+    host.desk.storedFrom.append(offset)
+    if host.desk.isBroken { return host.engine.cannotStore(id, at: now) }
+    let name = host.desk.name(of: id)
+    // What follows a damaged chunk is told again after it.
+    guard offset <= UInt64(host.desk.files[name]?.count ?? 0) else { return }
+    let isIntact = ChunkTree.leaf(of: chunk.span.bytes, crypto) == digest
+    if host.desk.damages > 0 || !isIntact {
+      host.desk.damages -= 1
+      return host.engine.damaged(id, at: offset, at: now)
+    }
+    guard host.desk.isStoring else { return }
+    host.desk.files[name, default: []].removeSubrange(Int(offset)...)
+    host.desk.files[name, default: []] += chunk
+    host.engine.stored(id, through: offset + UInt64(chunk.count), at: now)
+  }
+
+  /// The host comes back with what it had stored, and its peer with it.
+  func restart(_ seat: Seat, incarnation: UInt64 = 2) throws -> Seat {
+    let old = seat.host
+    kill(old)
+    let facts = old.facts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { Fact(key: $0.key, value: $0.value) }
+    let host = try host(
+      old.name, old.engine.settings, incarnation: incarnation, key: old.key, restoring: facts)
+    host.facts = old.facts
+    host.desk = old.desk
+    host.desk.readFrom = []
+    host.desk.storedFrom = []
+    let peer = host.engine.addPeer(
+      crypto.key(named: "peer " + seat.name.lowercased()), name: try DisplayName("again"), at: now)
+    host.endpoints.append(seat.endpoint)
+    return Seat(stage: self, name: seat.name, host: host, peer: peer, endpoint: seat.endpoint)
+  }
+}
+
+extension Seat {
+  func open(_ name: String, to other: Seat) throws -> StreamID {
+    let id = try engine.openStream(name, from: endpoint, to: other.endpoint, at: stage.now)
+    host.desk.streams[id] = (name, [])
+    return id
+  }
+
+  func write(_ text: String, to stream: StreamID) throws {
+    try engine.write(Array(text.utf8), to: stream, at: stage.now)
+  }
+
+  /// Offers bytes by a name; their size is told or not.
+  @discardableResult
+  func offer(_ name: String, _ bytes: [UInt8], to other: Seat, isSizeKnown: Bool = true) throws -> ResourceID {
+    let info = ResourceInfo(name: name, size: isSizeKnown ? UInt64(bytes.count) : nil)
+    let id = try engine.offer(info, from: endpoint, to: other.endpoint, at: stage.now)
+    host.desk.names[id] = name
+    host.desk.sources[name] = bytes
+    return id
+  }
+
+  func file(_ name: String) -> [UInt8]? { host.desk.files[name] }
+
+  /// What it was told without members and their pairs.
+  func takeFlows() -> [String] {
+    take().filter { $0.contains(" ended: ") || $0.contains("stream") || $0.hasSuffix("?") || $0.contains(" from ") }
+  }
+}
+
+/// Bytes that differ from place to place.
+func pattern(_ count: Int) -> [UInt8] {
+  let period = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+  return (0...count / period.count).flatMap { period.prefix(max(0, min(period.count, count - $0 * period.count))) }
+}

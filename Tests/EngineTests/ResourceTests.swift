@@ -1,0 +1,318 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct ResourceTests {
+  let stage = Stage()
+
+  func gather(acceptsUnasked: Bool = true, isDurable: Bool = false) throws -> [Seat] {
+    var session = SessionSettings()
+    session.resources.acceptsUnasked = acceptsUnasked
+    var settings = Settings()
+    settings.isDurable = isDurable
+    return try stage.gather("a", "b", session: session, settings: settings)
+  }
+
+  @Test(
+    "P-RES-3 A resource of any size arrives whole, and both sides are told once",
+    arguments: [0, 1, 16_383, 16_384, 16_385, 200_000, 1_500_000], [true, false])
+  func sizes(count: Int, isSizeKnown: Bool) throws {
+    let seats = try gather()
+    try seats[0].offer("file", pattern(count), to: seats[1], isSizeKnown: isSizeKnown)
+    stage.run(.seconds(1))
+    #expect(seats[1].file("file") == pattern(count))
+    #expect(seats[0].take() == ["file ended: none"])
+    #expect(seats[1].take() == ["B < A: file", "file ended: none"])
+  }
+
+  @Test("An offer waits for a decision: accepted it comes, declined both sides are told")
+  func decisions() throws {
+    let seats = try gather(acceptsUnasked: false)
+    for name in ["yes", "no"] { try seats[0].offer(name, pattern(50_000), to: seats[1]) }
+    stage.run(.seconds(30))
+    #expect(seats[1].take() == ["B < A: yes?", "B < A: no?"])
+    let desk = seats[1].host.desk
+    try seats[1].engine.accept(try #require(desk.resource("yes")), at: stage.now)
+    try seats[1].engine.decline(try #require(desk.resource("no")), at: stage.now)
+    stage.run()
+    #expect(seats[1].file("yes") == pattern(50_000))
+    #expect(seats[0].take().sorted() == ["no ended: declined", "yes ended: none"])
+    #expect(throws: EngineError.self) {
+      try seats[1].engine.accept(try #require(desk.resource("no")), at: stage.now)
+    }
+  }
+
+  @Test("An offer that nobody decides on ends in time")
+  func undecided() throws {
+    let seats = try gather(acceptsUnasked: false)
+    try seats[0].offer("late", pattern(10), to: seats[1])
+    stage.run(.seconds(599))
+    #expect(seats[0].take() == [])
+    stage.run(.seconds(2))
+    #expect(seats[0].take() == ["late ended: timedOut"])
+    #expect(seats[1].take() == ["B < A: late?", "late ended: timedOut"])
+  }
+
+  @Test("P-RES-2 Cancelled from either side, both are told so", arguments: [0, 1])
+  func cancelled(side: Int) throws {
+    let seats = try gather()
+    seats[1].host.desk.isStoring = false
+    try seats[0].offer("file", pattern(5_000_000), to: seats[1])
+    stage.run()
+    seats[side].engine.cancelResource(try #require(seats[side].host.desk.resource("file")), at: stage.now)
+    stage.run()
+    #expect(seats[0].take() == ["file ended: cancelled"])
+    #expect(seats[1].take() == ["B < A: file", "file ended: cancelled"])
+  }
+
+  @Test("P-RES-2 Both sides see how far it is, how fast it goes and how long it takes")
+  func progress() throws {
+    stage.latency = .milliseconds(50)
+    stage.windowBytes = 20_000
+    let seats = try gather()
+    try seats[0].offer("file", pattern(2_000_000), to: seats[1])
+    stage.run(.seconds(3))
+    for seat in seats {
+      let told = seat.host.desk.progress
+      #expect(told.count > 4 && told.count < 14)
+      #expect(told.map(\.bytes) == told.map(\.bytes).sorted())
+      let last = try #require(told.last)
+      #expect(last.size == 2_000_000)
+      #expect((300_000..<500_000).contains(last.bytesPerSecond))
+      let left = try #require(last.timeLeft)
+      #expect(left > .seconds(1) && left < .seconds(5))
+    }
+    stage.run(.seconds(10))
+    #expect(seats[0].take() == ["file ended: none"])
+  }
+
+  @Test("P-RES-5 A cut link does not begin a transfer anew")
+  func cut() throws {
+    stage.latency = .milliseconds(20)
+    stage.windowBytes = 20_000
+    let seats = try gather()
+    try seats[0].offer("file", pattern(2_000_000), to: seats[1])
+    for _ in 0..<8 {
+      stage.run(.milliseconds(300))
+      stage.cut(seats[0].host, seats[1].host)
+    }
+    stage.run(.seconds(10))
+    #expect(seats[1].file("file") == pattern(2_000_000))
+    #expect(seats[0].takeFlows() == ["file ended: none"])
+    let chunks = 2_000_000 / 16_384 + 1
+    #expect(seats[1].host.desk.storedFrom.count < chunks + 8 * 2)
+  }
+
+  @Test("P-RES-5 A transfer goes on when its pair is back, and what ended meanwhile is told then", arguments: [0, 1])
+  func rejoin(cancels: Int) throws {
+    stage.latency = .milliseconds(20)
+    stage.windowBytes = 20_000
+    let seats = try gather()
+    try seats[0].offer("stays", pattern(700_000), to: seats[1])
+    try seats[0].offer("goes", pattern(700_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.run(.seconds(30))
+    #expect(seats[0].connected == "")
+    let before = seats[1].file("stays")?.count ?? 0
+    #expect(before > 100_000)
+    seats[cancels].engine.cancelResource(try #require(seats[cancels].host.desk.resource("goes")), at: stage.now)
+    stage.clear()
+    seats[1].host.desk.storedFrom = []
+    stage.heal(seats[0].host, seats[1].host)
+    stage.run(.seconds(30))
+    #expect(seats[1].file("stays") == pattern(700_000))
+    #expect(seats[1].host.desk.storedFrom.first.map { Int($0) } == before)
+    for (side, seat) in seats.enumerated() {
+      let told = seat.takeFlows()
+      #expect(told.contains("stays ended: none"))
+      #expect(told.contains("goes ended: cancelled"), "side \(side)")
+    }
+  }
+
+  @Test("A transfer whose member does not come back ends on both sides")
+  func lost() throws {
+    let seats = try gather()
+    seats[1].host.desk.isStoring = false
+    try seats[0].offer("file", pattern(700_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.run(.seconds(600))
+    #expect(seats[0].takeFlows() == [])
+    stage.run(.seconds(20))
+    #expect(seats[0].takeFlows() == ["file ended: lost"])
+    #expect(seats[1].takeFlows().last == "file ended: lost")
+  }
+
+  @Test("Who leaves ends its transfers", arguments: [0, 1])
+  func left(side: Int) throws {
+    let seats = try gather()
+    seats[1].host.desk.isStoring = false
+    try seats[0].offer("file", pattern(700_000), to: seats[1])
+    stage.run()
+    seats[side].leave()
+    stage.run()
+    #expect(seats[0].takeFlows() == ["file ended: left"])
+    #expect(seats[1].takeFlows().last == "file ended: left")
+  }
+
+  @Test("P-RES-5 A restart of either host with its store does not begin a transfer anew", arguments: [0, 1])
+  func restart(side: Int) throws {
+    stage.latency = .milliseconds(60)
+    stage.windowBytes = 20_000
+    var seats = try gather(isDurable: true)
+    try seats[0].offer("file", pattern(900_000), to: seats[1], isSizeKnown: false)
+    stage.run(.seconds(1))
+    let before = seats[1].file("file")?.count ?? 0
+    #expect(before > 100_000)
+    stage.clear()
+    seats[side] = try stage.restart(seats[side])
+    seats[1].host.desk.storedFrom = []
+    stage.run(.seconds(30))
+    #expect(seats[1].file("file") == pattern(900_000))
+    #expect(seats[1].host.desk.storedFrom.first.map { Int($0) } ?? 0 >= before - 65_536)
+    #expect(seats[0].takeFlows().last == "file ended: none")
+    #expect(seats[1].takeFlows().last == "file ended: none")
+  }
+
+  @Test("A source that has changed since its first part was sent never becomes a wrong file")
+  func changedSource() throws {
+    stage.latency = .milliseconds(60)
+    stage.windowBytes = 20_000
+    var seats = try gather(isDurable: true)
+    try seats[0].offer("file", pattern(900_000), to: seats[1])
+    stage.run(.seconds(1))
+    seats[0].host.desk.sources["file"]?[5] = 0
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(30))
+    #expect(seats[0].takeFlows().last == "file ended: mismatch")
+    #expect(seats[1].takeFlows().last == "file ended: mismatch")
+  }
+
+  @Test("P-RES-4 A damaged chunk is asked for again; one that never matches ends the transfer", arguments: [1, 3, 4])
+  func damaged(times: Int) throws {
+    let seats = try gather()
+    seats[1].host.desk.damages = times
+    try seats[0].offer("file", pattern(100_000), to: seats[1])
+    stage.run(.seconds(1))
+    let reason = times < 4 ? "none" : "mismatch"
+    #expect(seats[0].take() == ["file ended: \(reason)"])
+    #expect(seats[1].take().last == "file ended: \(reason)")
+    if times < 4 { #expect(seats[1].file("file") == pattern(100_000)) }
+  }
+
+  @Test("What cannot be read or stored ends the transfer on both sides, with the reason", arguments: [0, 1])
+  func broken(side: Int) throws {
+    let seats = try gather()
+    seats[side].host.desk.isBroken = true
+    try seats[0].offer("file", pattern(100_000), to: seats[1])
+    stage.run(.seconds(1))
+    let reason = side == 0 ? "unreadable" : "unwritable"
+    #expect(seats[0].take() == ["file ended: \(reason)"])
+    #expect(seats[1].take().last == "file ended: \(reason)")
+  }
+
+  @Test("A source that is shorter or longer than was offered is no whole resource", arguments: [90_000, 110_000])
+  func lyingSource(count: Int) throws {
+    let seats = try gather()
+    let id = try seats[0].engine.offer(
+      ResourceInfo(name: "file", size: 100_000), from: seats[0].endpoint, to: seats[1].endpoint, at: stage.now)
+    seats[0].host.desk.names[id] = "file"
+    seats[0].host.desk.sources["file"] = pattern(count)
+    stage.run(.seconds(1))
+    let ended = seats[0].take().last
+    // Of a longer one, the first part was offered.
+    #expect(ended == (count < 100_000 ? "file ended: mismatch" : "file ended: none"))
+  }
+
+  @Test("What is too large, too much or too many is refused, with the reason")
+  func limits() throws {
+    var session = SessionSettings()
+    session.resources.acceptsUnasked = true
+    session.resources.bytesMax = 100_000
+    session.resources.offersMax = 2
+    let seats = try stage.gather("a", "b", session: session)
+    try seats[0].offer("large", pattern(100_001), to: seats[1])
+    try seats[0].offer("grows", pattern(200_000), to: seats[1], isSizeKnown: false)
+    stage.run(.seconds(1))
+    #expect(seats[0].take() == ["large ended: tooLarge", "grows ended: tooLarge"])
+    seats[1].host.desk.isStoring = false
+    for number in 0..<3 { try seats[0].offer("\(number)", pattern(50_000), to: seats[1]) }
+    stage.run()
+    #expect(seats[0].take() == ["2 ended: busy"])
+    stage.run(.seconds(61))
+    #expect(seats[0].take().sorted() == ["0 ended: timedOut", "1 ended: timedOut"])
+  }
+
+  @Test("A hundred resources at once all arrive, though not all are under way at a time")
+  func many() throws {
+    let seats = try gather()
+    for number in 0..<100 { try seats[0].offer("\(number)", pattern(20_000 + number), to: seats[1]) }
+    stage.run(.seconds(1))
+    for number in 0..<100 { #expect(seats[1].file("\(number)") == pattern(20_000 + number)) }
+    #expect(seats[0].take().count == 100)
+  }
+
+  @Test("A bulk transfer delays a message by no more than the chunk that is under way")
+  func messageUnderBulk() throws {
+    stage.latency = .milliseconds(10)
+    stage.windowBytes = 1_000
+    let seats = try gather()
+    try seats[0].offer("file", pattern(3_000_000), to: seats[1])
+    let stream = try seats[0].open("s", to: seats[1])
+    try seats[0].write(String(repeating: "x", count: 200_000), to: stream)
+    stage.run(.seconds(1))
+    let before = seats[1].host.desk.storedFrom.count
+    let bytes = seats[1].host.desk.text("s").count
+    try seats[0].say("now")
+    while seats[1].heard.isEmpty { stage.run(.milliseconds(1)) }
+    let chunks = seats[1].host.desk.storedFrom.count - before + (seats[1].host.desk.text("s").count - bytes) / 16_384
+    // The one whose last bytes are in the pipe, and the one whose first bytes are behind them.
+    #expect(chunks <= 2)
+  }
+
+  @Test("One peer's bulk does not starve another's, whatever the number of its files")
+  func fairShares() throws {
+    stage.latency = .milliseconds(10)
+    stage.windowBytes = 20_000
+    var session = SessionSettings()
+    session.resources.acceptsUnasked = true
+    let host = try stage.host("h")
+    let greedy = try stage.seat("greedy", on: host, session)
+    let modest = try stage.seat("modest", on: host, session)
+    let far = try stage.seat("far", session)
+    try stage.connect(greedy, modest)
+    try stage.connect(greedy, far)
+    stage.run(.seconds(1))
+    for number in 0..<10 { try greedy.offer("g\(number)", pattern(1_000_000), to: far) }
+    try modest.offer("m", pattern(1_000_000), to: far)
+    stage.run(.milliseconds(600))
+    let many = (0..<10).reduce(0) { $0 + (far.file("g\($1)")?.count ?? 0) }
+    let one = far.file("m")?.count ?? 0
+    #expect(one > 300_000)
+    #expect(many > one * 7 / 10 && many < one * 13 / 10)
+  }
+
+  @Test("Messages go before streams and these before resources, and each still gets its part")
+  func shares() throws {
+    stage.latency = .milliseconds(10)
+    stage.windowBytes = 20_000
+    let seats = try gather()
+    try seats[0].offer("file", pattern(5_000_000), to: seats[1])
+    let stream = try seats[0].open("s", to: seats[1])
+    let message = String(repeating: "m", count: 10_000)
+    for _ in 0..<200 {
+      for _ in 0..<5 { _ = try? seats[0].say(message) }
+      try? seats[0].write(message, to: stream)
+      try? seats[0].write(message, to: stream)
+      stage.run(.milliseconds(10))
+    }
+    let heard = seats[1].heard.count * 10_000
+    let streamed = seats[1].host.desk.text("s").count
+    let stored = seats[1].file("file")?.count ?? 0
+    #expect(heard > streamed * 3)
+    #expect(streamed > stored * 3)
+    #expect(stored > heard / 150)
+  }
+}
