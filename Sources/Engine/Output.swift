@@ -163,9 +163,10 @@ public enum Output {
     InvitationID, from: PeerID, name: DisplayName, to: PeerID, type: ServiceType, context: [UInt8], expires: Instant)
   /// An invitation, made or received, came to its end. None: it was accepted and the sessions have joined.
   case invitationEnded(InvitationID, Reason)
-  case member(MemberView, PairState, of: Locals)
-  /// A member's link went (true) or is back (false) while the pair stays connected.
-  case suspended(MemberView, Bool, of: Locals)
+  /// Where each of these members stands with each of these local endpoints from now on.
+  case members([MemberView], PairState, of: Locals)
+  /// The members' link went (true) or is back (false) while the pairs stay connected.
+  case suspended([MemberView], Bool, of: Locals)
   case message(from: EndpointID, to: Locals, Mode, Payload)
   case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
   /// A send that was refused as unavailable may be tried again.
