@@ -151,6 +151,7 @@ extension Engine {
       throw Violation(.protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
     }
     if want.turn > sender.turn {
+      sender.meter.begin(at: now)
       sender.begin(want.turn, at: want.offset, limit: want.limit, root: want.root, crypto)
     } else if sender.beginning == nil {
       guard want.offset >= sender.confirmedThrough, want.offset <= sender.position else {

@@ -221,7 +221,7 @@ final class Model {
     case .suspended(let views, let on, let locals):
       "\(words(locals)): \(words(views)) \(on ? "suspended" : "back")"
     case .fate(let id, let from, let to, let fate):
-      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label)) is \(fate)"
+      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
     case .decision(_, let view, _, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
