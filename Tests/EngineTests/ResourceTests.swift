@@ -189,6 +189,22 @@ import Wire
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
 
+  @Test("A sender that has lost what it was sending does not leave its receiver waiting")
+  func forgottenBySender() throws {
+    stage.latency = .milliseconds(60)
+    stage.windowBytes = 20_000
+    var seats = try gather(isDurable: true)
+    let before = seats[0].host.facts
+    try seats[0].offer("file", pattern(900_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.clear()
+    seats[0].host.facts = before
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(90))
+    #expect(seats[0].connected == "B")
+    #expect(seats[1].takeFlows() == ["file ended: gone"])
+  }
+
   @Test("A source that has changed since its first part was sent never becomes a wrong file")
   func changedSource() throws {
     stage.latency = .milliseconds(60)
