@@ -120,7 +120,8 @@ extension Model {
   private func shownToReceiver(_ resource: ResourceRecord, _ view: ResourceView, _ host: SimHost) {
     let isNew = resource.receiver.run == 0
     let rules = endpoints[view.to]?.settings.resources ?? ResourceRules()
-    if resource.receiver.run == 0 {
+    if isNew {
+      awaitsStore(.shown(resource: resource.number), at: host.index)
       resource.receiver.connection = connections(of: view.to, with: view.from)
       check(.onlyTheReal, connectedNow(view.to, view.from)) {
         "\(words(resource)) is offered by one who is not connected"
