@@ -126,9 +126,9 @@ extension Engine {
   private func invite(_ peer: PeerID, in type: ServiceType, by local: LocalEndpoint) {
     guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
-      !outgoing.contains(where: { $0.isPending && $0.local === local && $0.to == peer }),
-      !local.group.members(of: peer).contains(where: { $0.refused.contains(local.slot) }),
-      let host = whereabouts(of: peer, type)
+      !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
+      let host = whereabouts(of: peer, type),
+      !host.asked.contains(where: { $0.local === local && $0.to == peer })
     else { return }
     invite(peer, at: host, as: type, to: local, context: [], timeout: .seconds(10), isAdhoc: true)
   }

@@ -143,11 +143,7 @@ extension Engine {
   private func tellSuspended(_ bond: Bond, _ isSuspended: Bool) {
     bond.isSuspended = isSuspended
     for presence in bond.host.presences.values {
-      for member in presence.members.values {
-        if let locals = presence.group.locals(in: member.connected) {
-          emit(.suspended(member.view, isSuspended, of: locals))
-        }
-      }
+      for cohort in presence.cohorts { tellSuspended(cohort, cohort.relations.connected, isSuspended) }
     }
   }
 
@@ -159,12 +155,14 @@ extension Engine {
     if let link = bond.link {
       bond.link = nil
       close(link, reason)
+      // Of two that were being changed for each other, neither is of use.
+      for other in host.links where other.isRetired { close(other, reason) }
     }
     var refused: [EndpointID] = []
     for presence in host.presences.values {
       refused += presence.strand?.waiting ?? []
       presence.forgetBond()
-      for member in presence.members.values { lost(member, reason) }
+      for cohort in cohorts(of: presence) where !cohort.members.isEmpty { lost(cohort, reason) }
     }
     let everSent = bond.journal.everSent
     if !sabotage.contains(.forgetsUndelivered) {
@@ -218,13 +216,10 @@ extension Engine {
   private func waitingSince(_ bond: Bond) -> Instant? {
     if bond.host.isSelf { return nil }
     var oldest: Instant?
-    func look(at strand: Strand?) {
-      guard let strand, strand.isBehind else { return }
+    bond.behind.forEach { _, strand in
       let since = strand.count > Self.recordsMax ? .distantPast : strand.progress
       oldest = min(oldest ?? since, since)
     }
-    look(at: bond.strays)
-    bond.host.presences.forEach { _, presence in look(at: presence.strand) }
     return oldest
   }
 
@@ -253,7 +248,10 @@ extension Engine {
   func appended(_ ordinal: UInt64, to strand: Strand, over bond: Bond) {
     if let link = bond.link, bond.isOpen { wake(link) }
     // Nothing waited before, so nobody looks after it.
-    if strand.acknowledged + 1 == strand.last { timers.set(.bond(bond.host.id), now + settings.backlogAgeMax) }
+    if strand.acknowledged + 1 == strand.last {
+      bond.behind[strand.id] = strand
+      timers.set(.bond(bond.host.id), now + settings.backlogAgeMax)
+    }
     guard ledger.isKept else { return }
     ledger.touch(bond: bond.host.id)
     ledger.touch(record: ordinal, of: bond.host.id)
@@ -363,6 +361,7 @@ extension Engine {
     guard strand.acknowledge(ack.received, at: now) else {
       throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
     }
+    if !strand.isBehind { bond.behind[strand.id] = nil }
     var ordinal = bond.journal.first
     let host = bond.host.id
     bond.journal.dropAcknowledged { entry in
@@ -381,8 +380,7 @@ extension Engine {
 
   /// Whether anything here needs a link to the host.
   func isWanted(_ host: RemoteHost) -> Bool {
-    !host.presences.isEmpty || outgoing.contains { $0.host === host && $0.isPending }
-      || incoming.contains { $0.host === host && $0.isPending }
+    !host.presences.isEmpty || !host.asked.isEmpty || host.asking.contains { $0.isPending }
       || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
   }
 
@@ -402,8 +400,7 @@ extension Engine {
     let addresses = host.addresses
     guard !addresses.isEmpty else { return }
     if host.key == nil, dials.count >= Self.strangersDialledMax {
-      host.dialsAgain = now + Self.dialPauseMax
-      timers.set(.host(host.id), now + Self.dialPauseMax)
+      strangers[host.id] = true
       return
     }
     let dial = DialID(rawValue: number())
@@ -414,6 +411,13 @@ extension Engine {
 
   /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.
   private static let strangersDialledMax = 64
+
+  /// A dial has ended: the strangers who wait have their turn.
+  func dialStrangers() {
+    while dials.count < Self.strangersDialledMax, let next = strangers.removeFirst() {
+      if let host = hosts[next.key] { reach(host) }
+    }
+  }
 
   func dialFailed(_ host: RemoteHost) {
     host.dialFailures += 1

@@ -37,7 +37,7 @@ extension Engine {
       end(invitation, .already)
       return id
     }
-    if let crossing = incoming.first(where: { crosses($0, invitation) }) {
+    if let crossing = host.asking.first(where: { crosses($0, invitation) }) {
       // They asked first, and this is the answer.
       crossing.replace(invitation)
       accept(crossing, with: local)
@@ -109,8 +109,8 @@ extension Engine {
 
   /// The link is there (again): says what may have been lost with the one before.
   func resumeInvitations(with host: RemoteHost) {
-    for invitation in outgoing.values(where: { $0.host === host && $0.isPending }) { send(invitation) }
-    for invitation in incoming.values(where: { $0.host === host }) {
+    for invitation in host.asked.values { send(invitation) }
+    for invitation in host.asking.values {
       if case .accepted = invitation.state, let answer = invitation.answer { sayIfOpen(answer, to: host) }
     }
   }
@@ -168,7 +168,7 @@ extension Engine {
         sayIfOpen(Confirm(id: invitation.id.rawValue, reason: .cancelled, rank: 0), to: member.host)
       }
     case .introduced(let entry):
-      let group = member.presence.group
+      let group = member.presence.group.current
       if group.localCount > 0 { learn(entry, in: group, by: .introduction(by: member.id)) }
     }
   }
@@ -187,7 +187,7 @@ extension Engine {
     if reason == .none, !isFellow {
       // Who has lost a place gets another, further back: so everybody knows it from the lost one.
       let lost = group.overflowed[entry.endpoint]?.rank ?? 0
-      entry.rank = max(group.bounds.rankMax, lost).saturatingSuccessor
+      entry.rank = max(group.rankMax, lost).saturatingSuccessor
       entry.inviter = local.id
     }
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
@@ -200,7 +200,7 @@ extension Engine {
   /// A group's standing, with those counted who were accepted and have not been confirmed.
   private func promisedStanding(of group: Group) -> Standing {
     var standing = group.standing
-    for invitation in incoming.values {
+    for invitation in promised.values {
       guard case .accepted(let local, _) = invitation.state, local.group === group,
         group.members[invitation.invite.entry.endpoint] == nil
       else { continue }
@@ -247,7 +247,7 @@ extension Engine {
   private func consider(_ invite: Invite, from link: Link) {
     let host = link.host
     let inviter = peerID(of: invite.entry.peer)
-    if let known = incoming.first(where: { $0.host === host && $0.invite.id == invite.id }) {
+    if let known = host.asking[invite.id] {
       if let answer = known.answer { say(answer, on: link) }
       return
     }
@@ -257,35 +257,45 @@ extension Engine {
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
     if let standing = ends.first(where: { isConnected($0, with: invite.entry.endpoint) }) {
       guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
-      if let member = standing.group.members[invite.entry.endpoint] { lost(member, .lost) }
+      if let member = standing.group.members[invite.entry.endpoint] { lost(alone(member), .lost) }
     }
-    if incoming.values(where: { $0.host === host && $0.isPending }).count >= Self.heldMax { return decline(.busy) }
+    if host.asking.values(where: { $0.isPending }).count >= Self.heldMax { return decline(.busy) }
 
     let span = Duration.milliseconds(Int64(min(invite.millisecondsLeft, 3_600_000)))
     let invitation = IncomingInvitation(
       id: InvitationID(rawValue: number()), invite: invite, inviter: inviter, host: host, peer: peer,
       deadline: now + span)
-    if let own = outgoing.first(where: { $0.isPending && crosses(invitation, $0) }) {
+    if let own = host.asked.first(where: { crosses(invitation, $0) }) {
       // Both ask for the same: the lower peer's invitation counts.
       if peer.id < inviter { return decline(.duplicate) }
       invitation.replace(own)
-      incoming[invitation.id] = invitation
+      remember(invitation)
       timers.set(.invitation(invitation.id), invitation.deadline)
       return accept(invitation, with: own.local)
     }
     if let eager = ends.first(where: { $0.adhoc?.type == invite.type }) {
-      incoming[invitation.id] = invitation
+      remember(invitation)
       timers.set(.invitation(invitation.id), invitation.deadline)
       return adhocInvited(invitation, eager)
     }
     guard peer.advertised.contains(invite.type) else { return decline(.gone) }
-    incoming[invitation.id] = invitation
+    remember(invitation)
     invitation.isShown = true
     if !sabotage.contains(.waitsForever) { timers.set(.invitation(invitation.id), invitation.deadline) }
     emit(
       .invitation(
         invitation.id, from: inviter, name: invite.entry.name, to: peer.id, type: invite.type,
         context: invite.context, expires: invitation.deadline))
+  }
+
+  private func remember(_ invitation: IncomingInvitation) {
+    incoming[invitation.id] = invitation
+    invitation.host.asking[invitation.invite.id] = invitation
+  }
+
+  private func forget(_ invitation: IncomingInvitation) {
+    incoming[invitation.id] = nil
+    invitation.host.asking[invitation.invite.id] = nil
   }
 
   /// A person who looks at more than this from one host has been flooded.
@@ -316,6 +326,7 @@ extension Engine {
           group: group.label, entry: entry(of: local), carrier: local.peer.carrier, standing: group.standing)))
     invitation.answer = answer
     invitation.state = .accepted(local, local.incarnation)
+    promised[invitation.id] = invitation
     sayIfOpen(answer, to: invitation.host)
     timers.set(.invitation(invitation.id), invitation.deadline)
   }
@@ -329,7 +340,7 @@ extension Engine {
 
   func take(_ confirm: Confirm, from link: Link) throws(Violation) {
     guard
-      let invitation = incoming.first(where: { $0.host === link.host && $0.invite.id == confirm.id }),
+      let invitation = link.host.asking[confirm.id],
       case .accepted(let local, let incarnation) = invitation.state
     else {
       if confirm.reason == .none { say(Cancel(id: confirm.id, reason: .timedOut), on: link) }
@@ -348,7 +359,7 @@ extension Engine {
 
   /// Either side takes it back.
   func take(_ cancel: Cancel, from link: Link) {
-    if let invitation = incoming.first(where: { $0.host === link.host && $0.invite.id == cancel.id && $0.isPending }) {
+    if let invitation = link.host.asking[cancel.id], invitation.isPending {
       return end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
     }
     guard let invitation = outgoing[InvitationID(rawValue: cancel.id)], invitation.host === link.host,
@@ -362,15 +373,16 @@ extension Engine {
 
   /// A host came up anew: of what it had asked before it knows nothing, and it counts its invitations from the start.
   func forgetInvitations(from host: RemoteHost) {
-    for invitation in incoming.values where invitation.host === host {
+    for invitation in host.asking.values {
       end(invitation, .lost)
-      incoming[invitation.id] = nil
+      forget(invitation)
     }
   }
 
   private func end(_ invitation: IncomingInvitation, _ reason: Reason) {
     guard invitation.isPending else { return }
     invitation.state = .ended
+    promised[invitation.id] = nil
     timers.set(.invitation(invitation.id), now + Self.rememberedMax)
     forgetOldest(of: invitation.host)
     if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
@@ -385,8 +397,9 @@ extension Engine {
 
   /// A host that invites and takes back, again and again, is not remembered without bound.
   private func forgetOldest(of host: RemoteHost) {
-    var ended = incoming.values(where: { $0.host === host && !$0.isPending })[...]
-    while ended.count > Self.rememberedCountMax, let oldest = ended.popFirst() { incoming[oldest.id] = nil }
+    guard host.asking.count > Self.rememberedCountMax else { return }
+    var ended = host.asking.values(where: { !$0.isPending })[...]
+    while ended.count > Self.rememberedCountMax, let oldest = ended.popFirst() { forget(oldest) }
   }
 
   /// As many as may wait for an answer at once: their answers may all be on their way when the link is lost.
@@ -413,7 +426,7 @@ extension Engine {
         timers.set(.invitation(id), invitation.deadline)
       }
     } else {
-      incoming[id] = nil
+      forget(invitation)
     }
   }
 
@@ -429,12 +442,12 @@ extension Engine {
 
   /// Who is only said to be coming may be invited all the same: it may not be so.
   private func isOnlySaid(_ member: Member, of local: LocalEndpoint) -> Bool {
-    member.isHearsay && !member.connected.contains(local.slot)
+    member.isHearsay && !member.isConnected(with: local.slot)
   }
 
   private func isFellow(_ member: Member, of local: LocalEndpoint) -> Bool {
-    member.connected.contains(local.slot)
-      || (member.connecting.contains(local.slot) && !member.refused.contains(local.slot))
+    member.isConnected(with: local.slot)
+      || (member.isConnecting(with: local.slot) && !member.isRefused(by: local.slot))
   }
 
   func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool {

@@ -3,7 +3,7 @@ import Wire
 /// Lanes: what goes beside the records, by turns.
 extension Engine {
   func connected(_ id: EndpointID, with local: LocalEndpoint) throws(EngineError) -> Member {
-    guard let member = local.group.members[id], member.connected.contains(local.slot) else {
+    guard let member = local.group.members[id], member.isConnected(with: local.slot) else {
       throw EngineError(.notConnected, "this member is not connected", endpoints: [id])
     }
     return member
@@ -12,7 +12,7 @@ extension Engine {
   /// The two ends of a flow by their numbers on the wire, the sender's first.
   func connected(_ from: UInt32, _ to: UInt32, over bond: Bond) -> (Member, LocalEndpoint)? {
     guard let local = endpointsByIndex[to] else { return nil }
-    let member = bond.members[from]?.first { $0.presence.group === local.group && $0.connected.contains(local.slot) }
+    let member = bond.members[from]?.first { $0.presence.group === local.group && $0.isConnected(with: local.slot) }
     return member.map { ($0, local) }
   }
 

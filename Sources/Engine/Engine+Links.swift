@@ -14,6 +14,7 @@ extension Engine {
       host.dial = nil
       if expected != remote { dialFailed(host) }
     }
+    defer { dialStrangers() }
     guard remote != hostID else {
       emit(.close(id, .conflict))
       emit(.conflict(remote))
@@ -40,6 +41,7 @@ extension Engine {
       host.dial = nil
       dialFailed(host)
     }
+    dialStrangers()
     settle()
   }
 
@@ -52,7 +54,9 @@ extension Engine {
   public func receive(upTo size: Int, on id: LinkID, at now: Instant, _ read: (inout OutputRawSpan) -> Void) {
     enter(now)
     defer { settle() }
-    guard let link = links[id], !link.isClosing, link.inbound.append(upTo: size, read) > 0 else { return }
+    guard let link = links[id], !link.isClosing else { return }
+    spare.lend(to: link.inbound)
+    guard link.inbound.append(upTo: size, read) > 0 else { return link.inbound.lend(to: spare) }
     heard(link)
     takeFrames(from: link)
   }
@@ -178,6 +182,7 @@ extension Engine {
     }
     // Not an answer to a question: that could wait behind a long record for longer than the other side does.
     if now - link.said >= settings.beat {
+      link.giveBack()
       link.said = now
       say(Pong(token: 0), on: link)
     }

@@ -21,8 +21,9 @@ extension Engine {
   }
 
   @discardableResult
-  func learn(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
-    if entry.host == hostID { return learnLocal(entry, in: group, by: voucher) }
+  func learn(_ entry: Entry, in known: Group, by voucher: Voucher) -> Member? {
+    if entry.host == hostID { return learnLocal(entry, in: known, by: voucher) }
+    var group = known
     // No other host has an endpoint of this one's own.
     if endpoints.contains(entry.endpoint) { return nil }
     if let place = group.overflowed[entry.endpoint], place != (entry.rank, entry.inviter) {
@@ -34,7 +35,7 @@ extension Engine {
     {
       return nil
     }
-    unite(group, by: entry)
+    group = unite(group, by: entry)
     if case .invitation = voucher { dropHearsay(against: entry, in: group) }
     if let member = group.members[entry.endpoint] {
       // Of whom it is and where, an introducer's word changes nothing.
@@ -64,10 +65,10 @@ extension Engine {
     if case .introduction(let introducer) = voucher { member.introducer = introducer }
     if case .invitation(let local, let until) = voucher {
       local.removed.remove(member.id)
-      member.connectingUntil = until
+      alone(member).connectingUntil = until
       member.isHearsay = false
     }
-    meet(member, group.localSlots)
+    meet(alone(member), group.localSlots)
     settleOverflow(in: group)
     reach(host)
     if let presence = group.presences[host.id] {
@@ -89,25 +90,28 @@ extension Engine {
   }
 
   /// An endpoint is in one group: two that both know it are one.
-  private func unite(_ group: Group, by entry: Entry) {
+  private func unite(_ group: Group, by entry: Entry) -> Group {
     guard let host = hosts[entry.host], host.presences.count > (group.presences.contains(host.id) ? 1 : 0) else {
-      return
+      return group
     }
+    var united = group
     for presence in host.presences.values
-    where presence.group !== group && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
-      absorb(presence.group, into: group)
+    where presence.group !== united && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
+      united = unite(presence.group, united)
     }
+    return united
   }
 
   /// Far past what a group is measured with, and still a bound on what others can make this host hold.
   private static let membersMax = 65_536
 
   /// An endpoint of this host's own in another of its groups: the two are one.
-  private func learnLocal(_ entry: Entry, in group: Group, by voucher: Voucher) -> Member? {
+  private func learnLocal(_ entry: Entry, in known: Group, by voucher: Voucher) -> Member? {
     guard let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation else { return nil }
+    var group = known
     if local.group !== group {
       if local.isLocked, case .introduction = voucher { return nil }
-      absorb(local.group, into: group)
+      group = unite(local.group, group)
     }
     if case .invitation(let inviter, let until) = voucher, let mirror = group.members[local.id] {
       reconcile(mirror, with: inviter, until: until)
@@ -119,13 +123,10 @@ extension Engine {
     let presence = group.presences[host.id] ?? Presence(host: host, group: group)
     group.presences[host.id] = presence
     host.presences[group.serial] = presence
-    let member = Member(
-      entry: entry, peer: peerID(of: entry.peer), own: host.isSelf ? endpoints[entry.endpoint] : nil, host: host,
-      presence: presence)
+    let member = presence.add(
+      entry, peer: peerID(of: entry.peer), own: host.isSelf ? endpoints[entry.endpoint] : nil)
     group.add(member)
     ledger.touch(member: member.id, of: group.serial)
-    presence.members[member.id] = member
-    presence.pairsChanged()
     return member
   }
 
@@ -138,7 +139,7 @@ extension Engine {
       let member = enter(entry(of: other), host(hostID), group)
       var slots = group.localSlots
       slots.remove(other.slot)
-      meet(member, slots)
+      meet(alone(member), slots)
     }
     reflect(local)
     if group.presences[hostID]?.members.count != group.localCount { group.allLocals.forEach(reflect) }
@@ -162,14 +163,15 @@ extension Engine {
     let group = local.group
     let wasKnown = group.members[entry.endpoint]?.entry.incarnation == entry.incarnation
     let before = group.presences.values.filter { $0.host.id != entry.host }
-    // Local peers have nobody to introduce to each other.
-    let roster = wasKnown || entry.host == hostID ? [] : roster(of: group, but: [entry.endpoint, local.id])
+    // Local peers have nobody to introduce to each other, and a host that is there knows who else is.
+    let isThere = entry.host == hostID || group.presences[entry.host]?.hasJoined == true
+    let roster = wasKnown || isThere ? [] : roster(of: group, but: [entry.endpoint, local.id])
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
     // Who made it known here has introduced it to the others, and the others to it.
     if wasKnown { return }
-    defer { if let presence = group.presences[entry.host] { announce(presence) } }
+    defer { if let presence = local.group.presences[entry.host] { announce(presence) } }
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
-    let isAlone = roster.isEmpty && before.isEmpty
+    let isAlone = roster.isEmpty && before.isEmpty && !isThere
     guard isInviter || !isAlone else { return }
     // The newcomer, to those who were here; and to itself, to show to who has not heard of it.
     introduce([member.entry], by: local, to: before + [member.presence], spread: false)
@@ -189,6 +191,7 @@ extension Engine {
 
   private func introduce(_ entries: [Entry], by local: LocalEndpoint, to presences: [Presence], spread: Bool) {
     let group = local.group
+    let presences = presences.compactMap { group.presences[$0.host.id] }
     var rest = entries[...]
     while !rest.isEmpty {
       let batch = Array(rest.prefix(Self.introducedMax))
@@ -219,7 +222,7 @@ extension Engine {
       introduction.entries.count <= Self.introducedMax
     else { return }
     let named = Set(introduction.entries.map(\.host))
-    for presence in group.presences.values
+    for presence in group.current.presences.values
     where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand)
       && !presence.isIntroduced(by: introduction.introducer)
     {
@@ -260,9 +263,9 @@ extension Engine {
     for entry in entries {
       if entry.host == hostID, let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation {
         local.rank = max(local.rank, entry.rank)
-        if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group) }
+        if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group.current) }
       }
-      learn(entry, in: group, by: .introduction(by: introduction.introducer))
+      learn(entry, in: group.current, by: .introduction(by: introduction.introducer))
     }
     return true
   }
@@ -310,10 +313,13 @@ extension Engine {
     let group = presence.group
     let mine = group.digest
     guard let theirs = presence.theirDigest, theirs != mine else { return }
+    // Who knows of fewer hears of the rest, and then knows of more.
+    guard mine.count >= theirs.count else { return }
     if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
+    guard group.mayTellRoster(at: now, within: Self.rosterPause) else { return }
     guard
       let local = group.allLocals.first(where: { local in
-        presence.members.contains { $0.connected.contains(local.slot) }
+        presence.connectedCount(with: local.slot) > 0
       })
     else { return }
     presence.rosterSentFor = (mine.sum, theirs.sum)
@@ -330,8 +336,14 @@ extension Engine {
 
   // MARK: One group from two
 
-  func absorb(_ other: Group, into group: Group) {
-    let introducers = (group.allLocals.first, other.allLocals.first)
+  /// Makes two groups one: the smaller becomes part of the larger.
+  func unite(_ one: Group, _ another: Group) -> Group {
+    if one.size > another.size { absorb(another, into: one) } else { absorb(one, into: another) }
+    return one.current
+  }
+
+  private func absorb(_ other: Group, into group: Group) {
+    let introducers = (group.firstLocal, other.firstLocal)
     let hosts = (group.presences.keys.filter { $0 != hostID }, other.presences.keys.filter { $0 != hostID })
     // Each for the other's hosts, if there are any.
     let rosters = (
@@ -360,17 +372,22 @@ extension Engine {
     for presence in other.presences.values { move(presence, to: group, offset: offset) }
     for host in hosts.values { host.bond?.regroup(other, as: group) }
     groups[other.serial] = nil
-    other.empty()
+    other.empty(into: group)
     ledger.touch(group: other.serial)
 
     // Pairs across the two. Where a local endpoint has not been announced, that says what it thinks of whom.
     let arrived = group.localSlots.subtracting(before)
-    for member in group.members.values {
-      let isMoved = moved.contains(member.id)
-      let strangers = (isMoved ? group.localSlots : arrived).subtracting(member.met)
-      meet(member, strangers)
-      judge(member, strangers.intersection(member.presence.announcedSlots))
-      if isMoved { update(member, group.localSlots) }
+    for presence in group.presences.values {
+      for cohort in cohorts(of: presence) {
+        let members = cohort.members
+        guard let first = members.first else { continue }
+        let isMoved = moved.contains(first.id)
+        let strangers = (isMoved ? group.localSlots : arrived).subtracting(cohort.relations.met)
+        meet(cohort, strangers)
+        let announced = strangers.intersection(presence.announcedSlots)
+        if !announced.isEmpty { for member in members { judge(member, announced) } }
+        if isMoved { for member in members { update(alone(member), group.localSlots) } }
+      }
     }
     for local in newcomers { mirror(local) }
     settleOverflow(in: group)
@@ -386,27 +403,28 @@ extension Engine {
     if let strand = presence.strand {
       if target.strand == nil { target.strand = strand } else { strand.isLeft = true }
     }
-    for old in presence.members.values {
-      ledger.touch(member: old.id, of: presence.group.serial)
-      ledger.touch(member: old.id, of: group.serial)
-      if let known = group.members[old.id] {
-        known.absorb(old, offset: offset)
-        host.bond?.replace(old, by: known)
-        moveDecisions(about: old, to: known)
-      } else {
-        let member = Member(entry: old.entry, peer: old.peer, own: old.own, host: host, presence: target)
-        member.isHearsay = old.isHearsay
-        member.absorb(old, offset: offset)
-        group.add(member)
-        target.members[member.id] = member
+    for cohort in presence.cohorts {
+      let moved = Cohort(like: cohort, in: target, offset: offset)
+      for old in cohort.members {
+        ledger.touch(member: old.id, of: presence.group.serial)
+        ledger.touch(member: old.id, of: group.serial)
+        let member: Member
+        if let known = group.members[old.id] {
+          alone(known)
+          known.absorb(old, offset: offset)
+          member = known
+        } else {
+          member = Member(movedFrom: old, to: moved, offset: offset)
+          group.add(member)
+        }
         host.bond?.replace(old, by: member)
         moveDecisions(about: old, to: member)
       }
+      target.add(moved)
     }
     target.absorbAnnouncements(of: presence, offset: offset)
     // A host that was in both may make them one before or after this: what it could not place is said again.
     if shared != nil, !host.isSelf { target.repeats = group.localSlots }
-    target.pairsChanged()
   }
 
   // MARK: Too many

@@ -48,7 +48,7 @@ extension Engine {
     var missing: [EndpointID] = []
     var seen: Set<EndpointID> = []
     for endpoint in endpoints where seen.insert(endpoint).inserted {
-      if let member = local.group.members[endpoint], member.connected.contains(local.slot) {
+      if let member = local.group.members[endpoint], member.isConnected(with: local.slot) {
         named[member.host.id, default: []].append(member)
       } else {
         missing.append(endpoint)
@@ -58,15 +58,13 @@ extension Engine {
       throw EngineError(
         .notConnected, "\(missing.count) of the recipients are not connected; nothing was sent", endpoints: missing)
     }
-    return named.values.map { members in
+    return named.values.flatMap { members in
       let presence = members[0].presence
-      let whole = presence.addressing(for: local.slot)
-      // Nothing is left out, so the shorter form says the same.
-      let isAll = members.count == whole.recipients.count || sabotage.contains(.tellsEveryone)
-      return Group.Share(
-        presence: presence,
-        addressing: isAll
-          ? whole : .init(audience: .only(members.compactMap(\.index).sorted()), recipients: members.map(\.id)))
+      // Where nobody is left out, the shorter form says the same.
+      let isAll = members.count == presence.connectedCount(with: local.slot) || sabotage.contains(.tellsEveryone)
+      return (isAll ? presence.addressings(for: local.slot) : presence.addressings(for: members)).map {
+        Group.Share(presence: presence, addressing: $0)
+      }
     }
   }
 
@@ -134,7 +132,7 @@ extension Engine {
       var named = SlotSet()
       var indexes = audience.indexes
       while let index = indexes.next() {
-        if let local = endpointsByIndex[index], local.group === group, sender.connected.contains(local.slot) {
+        if let local = endpointsByIndex[index], local.group === group, sender.isConnected(with: local.slot) {
           if audience.count == 1 { return .one(local.id) }
           named.insert(local.slot)
         }

@@ -14,127 +14,68 @@ extension Engine {
 
   // MARK: Meeting
 
-  /// A member and local slots know of each other for the first time.
-  func meet(_ member: Member, _ slots: SlotSet) {
-    var connecting = member.presence.group.plain(slots, with: member)
-    member.met.formUnion(connecting)
+  /// Members and local slots know of each other for the first time.
+  func meet(_ cohort: Cohort, _ slots: SlotSet) {
+    let group = cohort.presence.group
+    var connecting = group.plain(slots, with: cohort)
+    if connecting != slots, cohort.members.count > 1 {
+      for member in cohort.members { meet(alone(member), slots) }
+      return
+    }
+    cohort.relations.met.formUnion(connecting)
     slots.subtracting(connecting).forEach { slot in
-      guard let local = member.presence.group.local(at: slot), local !== member.own else { return }
+      guard let member = cohort.only, let local = group.local(at: slot), local !== member.own else { return }
       let reason = rule(local, member)
       // Whom a lock keeps out stays a stranger.
-      if reason != .locked { member.met.insert(slot) }
+      if reason != .locked { cohort.relations.met.insert(slot) }
       switch reason {
       case nil: connecting.insert(slot)
       case .encryption?:
         connecting.insert(slot)
-        tellConnecting(member, SlotSet(slot))
+        tellConnecting(cohort, SlotSet(slot))
         refuse(member, SlotSet(slot), .encryption)
-      case .some: member.refused.insert(slot)
+      case .some: cohort.relations.refused.insert(slot)
       }
     }
-    tellConnecting(member, connecting.subtracting(member.refused))
+    tellConnecting(cohort, connecting.subtracting(cohort.relations.refused))
   }
 
   /// An invitation overrules what stood between the two.
   func reconcile(_ member: Member, with local: LocalEndpoint, until: Instant) {
-    guard !member.connected.contains(local.slot) else { return }
+    guard !member.isConnected(with: local.slot) else { return }
     let slot = SlotSet(local.slot)
-    let isFree = local.removed.remove(member.id) == nil && !member.refused.contains(local.slot)
-    member.connectingUntil = until
+    let isFree = local.removed.remove(member.id) == nil && !member.isRefused(by: local.slot)
+    let cohort = alone(member)
+    cohort.connectingUntil = until
     timers.set(.group(member.presence.group.serial), until)
-    if isFree, member.connecting.contains(local.slot) { return }
-    member.refused.subtract(slot)
-    member.refusedThere.subtract(slot)
-    member.admits.subtract(slot)
-    member.unsettle(slot)
-    member.admitted.subtract(slot)
-    meet(member, slot)
+    if isFree, member.isConnecting(with: local.slot) { return }
+    cohort.relations.refused.subtract(slot)
+    cohort.relations.refusedThere.subtract(slot)
+    cohort.relations.admits.subtract(slot)
+    cohort.relations.told.subtract(slot)
+    cohort.relations.admitted.subtract(slot)
+    meet(cohort, slot)
     member.presence.repeats.insert(local.slot)
     announce(member.presence)
   }
 
-  private func tellConnecting(_ member: Member, _ slots: SlotSet) {
-    let news = slots.subtracting(member.connecting).subtracting(member.connected)
-    guard let locals = member.presence.group.locals(in: news) else { return }
-    member.connecting.formUnion(news)
-    emit(.member(member.view, .connecting, of: locals))
-    if member.connectingUntil.map({ $0 <= now }) ?? true { member.connectingUntil = now + settings.connectingMax }
-    if let until = member.connectingUntil { timers.set(.group(member.presence.group.serial), until) }
+  private func tellConnecting(_ cohort: Cohort, _ slots: SlotSet) {
+    let news = slots.subtracting(cohort.relations.connecting).subtracting(cohort.relations.connected)
+    guard !news.isEmpty else { return }
+    cohort.relations.connecting.formUnion(news)
+    tell(cohort, news, .connecting)
+    let until = cohort.connectingUntil.flatMap { $0 > now ? $0 : nil } ?? now + settings.connectingMax
+    cohort.connectingUntil = until
+    timers.set(.group(cohort.presence.group.serial), until)
   }
 
-  func tellNotConnected(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
-    let news = slots.intersection(member.connecting).union(slots.intersection(member.connected))
-    endFlows(of: member, slots, reason)
-    member.connecting.subtract(slots)
-    member.disconnect(slots)
-    guard let locals = member.presence.group.locals(in: news) else { return }
-    emit(.member(member.view, .notConnected(reason), of: locals))
-  }
-
-  // MARK: Announcing
-
-  /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
-  func announce(_ presence: Presence) {
-    // Until a member there has joined, its host's gate may be closed to more.
-    var room = presence.members.contains { $0.index != nil } ? Int.max : Self.announcedAtFirst
-    for slot in presence.unannounced.union(presence.repeats).slots where room > 0 {
-      if let local = presence.group.local(at: slot) { announce(local, to: presence) }
-      room -= 1
-    }
-  }
-
-  private static let announcedAtFirst = 32
-
-  /// Says it all again: the answers tell where both sides stand.
-  func announceAnew(_ presence: Presence) {
-    presence.repeats = presence.group.localSlots
-    announce(presence)
-  }
-
-  func announce(_ local: LocalEndpoint, to presence: Presence) {
-    guard let bond = presence.host.bond, bond.hasBeenOpen, local.group === presence.group,
-      !presence.isAnnounced(local.slot) || presence.repeats.contains(local.slot)
-    else { return }
-    let others = presence.members.values.filter { $0.own !== local }
-    // One that may be gone is asked for last.
-    guard let target = others.first(where: { $0.forgottenAt == nil }) ?? others.first else { return }
-    var isFirst = !presence.isAnnounced(local.slot)
-    var isAll = true
-    var admitted: [Member] = []
-    for member in others {
-      if member.isTold(local.slot) { isFirst = false }
-      if member.index == nil { continue }
-      if admit(member, local) == .yes { admitted.append(member) } else { isAll = false }
-    }
-    // All of this host are known without being named, and there may be more than can be.
-    isAll = isAll && presence.host.isSelf
-    let named = admitted.prefix(isAll ? .max : Limits.audienceIndexesMax)
-    let audience = isAll ? Audience.all : .only(named.compactMap { $0.index }.sorted())
-    let announced = record(presence) {
-      Join(
-        record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation,
-        seen: bond.received,
-        admits: audience, entry: entry(of: local),
-        carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
-    }
-    guard let announced else { return }
-    // What a host says to who joins it is no more a stranger's word.
-    bond.accept()
-    presence.repeats.remove(local.slot)
-    let slot = SlotSet(local.slot)
-    if !presence.isAnnounced(local.slot) { presence.setAnnounced(local.slot, at: announced, isFirst: isFirst) }
-    for member in named {
-      if isFirst { member.settleWithAnnouncement(local.slot) } else { member.settle(slot, at: announced) }
-      update(member, slot)
-    }
-    for member in admitted.dropFirst(named.count) {
-      judge(member, slot)
-      update(member, slot)
-    }
-  }
-
-  private func tickets(of group: Group, for local: LocalEndpoint) -> [Introduction] {
-    group.tickets.filter { ticket in ticket.entries.contains { $0.endpoint == local.id } }.suffix(2).map { $0 }
+  func tellNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason) {
+    for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason) }
+    let news = slots.intersection(cohort.relations.connecting.union(cohort.relations.connected))
+    guard !news.isEmpty else { return }
+    cohort.relations.connecting.subtract(news)
+    cohort.relations.connected.subtract(news)
+    tell(cohort, news, .notConnected(reason))
   }
 
   // MARK: Joining
@@ -151,10 +92,10 @@ extension Engine {
       answerStray(bond) { Gone(record: $0, endpoint: join.target, incarnation: join.targetIncarnation) }
       return
     }
-    let group = target.group
-    for ticket in join.tickets where group.members[join.entry.endpoint] == nil {
-      try believe(ticket, in: group, only: join.entry.endpoint)
+    for ticket in join.tickets where target.group.members[join.entry.endpoint] == nil {
+      try believe(ticket, in: target.group, only: join.entry.endpoint)
     }
+    let group = target.group
     correct(by: join.entry, host, group)
     guard let member = group.members[join.entry.endpoint], member.entry.incarnation == join.entry.incarnation,
       member.host === host
@@ -186,23 +127,23 @@ extension Engine {
     bond.accept()
     strand.group = group.serial
     host.learn(join.entry.addresses)
-    member.forgottenAt = nil
-    member.strand = join.record.strand
+    let cohort = alone(member)
+    cohort.forgottenAt = nil
+    cohort.strand = join.record.strand
     if member.index != join.index {
       if let old = member.index { bond.remove(member, old) }
       member.index = join.index
       bond.members[join.index, default: []].append(member)
-      member.presence.pairsChanged()
     }
-    tellConnecting(member, member.met.subtracting(member.refused))
-    member.admitted = slots(admittedBy: join.admits, seen: join.seen, member)
+    tellConnecting(cohort, cohort.relations.met.subtracting(cohort.relations.refused))
+    cohort.relations.admitted = slots(admittedBy: join.admits, seen: join.seen, member)
     // Those who have not been told to this host yet say what they think of the member as they are.
     let told = group.localSlots.intersection(member.presence.announcedSlots)
     announce(member.presence)
     try takeEarlyIdentities(of: member, from: link)
     showIdentities(to: member)
     judge(member, told)
-    update(member, group.localSlots)
+    update(alone(member), group.localSlots)
   }
 
   private func takeWord(_ entry: Entry, of member: Member) {
@@ -219,7 +160,7 @@ extension Engine {
     else { return }
     let corrected = enter(entry, host, group)
     if hearsay.host == host.id { corrected.successor = .introduced(hearsay) }
-    meet(corrected, group.localSlots)
+    meet(alone(corrected), group.localSlots)
   }
 
   /// An answer to a host that has no place in the group it asks for.
@@ -252,32 +193,34 @@ extension Engine {
     if local.removed.contains(member.id), !sabotage.contains(.readmitsRemoved) { return .removed }
     if local.banned.contains(member.peer) { return .removed }
     if local.blocked.contains(member.peer) { return .blocked }
-    if local.isLocked, !member.met.contains(local.slot) { return .locked }
+    if local.isLocked, !member.cohort.relations.met.contains(local.slot) { return .locked }
     if !sabotage.contains(.ignoresEncryption), !local.needs.agrees(with: Needs(member.entry.terms.encryption)) {
       return .encryption
     }
     return nil
   }
 
-  private func admit(_ member: Member, _ local: LocalEndpoint) -> Admission {
-    if member.refusedThere.contains(local.slot) { return .pending }
-    if member.refused.contains(local.slot) { return .no(rule(local, member) ?? .declined) }
+  func admit(_ member: Member, _ local: LocalEndpoint) -> Admission {
+    let slot = local.slot
+    if member.cohort.relations.refusedThere.contains(slot) { return .pending }
+    if member.cohort.relations.refused.contains(slot) { return .no(rule(local, member) ?? .declined) }
     if let reason = rule(local, member) {
-      refuse(member, SlotSet(local.slot), reason)
+      refuse(member, SlotSet(slot), reason)
       return .no(reason)
     }
-    if member.admits.contains(local.slot) { return .yes }
+    if member.cohort.relations.admits.contains(slot) { return .yes }
     guard isTrusted(member, by: local) else { return .pending }
-    member.admits.insert(local.slot)
+    alone(member).relations.admits.insert(slot)
     return .yes
   }
 
   /// Says what local slots think of a member that has joined.
   func judge(_ member: Member, _ slots: SlotSet) {
     guard let index = member.index, !slots.isEmpty else { return }
-    var admitting = member.presence.group.plain(slots, with: member)
+    let cohort = alone(member)
+    var admitting = member.presence.group.plain(slots, with: cohort)
     var refusing = Table<Reason, SlotSet>()
-    member.admits.formUnion(admitting)
+    cohort.relations.admits.formUnion(admitting)
     slots.subtracting(admitting).forEach { slot in
       guard let local = member.presence.group.local(at: slot), local !== member.own else { return }
       switch admit(member, local) {
@@ -299,7 +242,7 @@ extension Engine {
       let ordinal = record(presence) {
         Verdict(record: $0, about: index, by: .all, reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(placed, at: ordinal) }
+      if let ordinal, reason == .none { settle(alone(member), placed, at: ordinal) }
       return
     }
     var rest = placed.slots[...]
@@ -311,7 +254,9 @@ extension Engine {
         Verdict(
           record: $0, about: index, by: .only(indexes), reason: reason, seen: presence.host.bond?.received ?? 0)
       }
-      if let ordinal, reason == .none { member.settle(some.reduce(into: SlotSet()) { $0.insert($1) }, at: ordinal) }
+      if let ordinal, reason == .none {
+        settle(alone(member), some.reduce(into: SlotSet()) { $0.insert($1) }, at: ordinal)
+      }
     }
   }
 
@@ -324,11 +269,12 @@ extension Engine {
 
   /// A local decision against a member.
   func refuse(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
-    member.refused.formUnion(slots)
-    member.refusedThere.subtract(slots)
-    member.admits.subtract(slots)
-    member.unsettle(slots)
-    tellNotConnected(member, slots, reason)
+    let cohort = alone(member)
+    cohort.relations.refused.formUnion(slots)
+    cohort.relations.refusedThere.subtract(slots)
+    cohort.relations.admits.subtract(slots)
+    cohort.relations.told.subtract(slots)
+    tellNotConnected(cohort, slots, reason)
     if let index = member.index { say(reason, of: slots, about: member, index) }
   }
 
@@ -348,28 +294,39 @@ extension Engine {
     case .full: return turnedAway(local, from: presence, after: verdict.seen)
     default: break
     }
-    for member in members(verdict.by, of: presence, verdict.record.strand, over: bond) where member.id != local.id {
-      let slot = SlotSet(local.slot)
+    for cohort in cohorts(verdict.by, of: presence, verdict.record.strand, over: bond) where !cohort.isOnly(local) {
       if verdict.reason == .none {
         presence.announcedInVain = 0
-        member.admitted.formUnion(slot)
-        if member.refusedThere.contains(local.slot) {
-          // It has changed its mind, and waits to hear that nothing stands against it here.
-          member.refusedThere.subtract(slot)
-          member.refused.subtract(slot)
-          judge(member, slot)
-        }
-        update(member, slot)
-      } else if member.admitted.contains(local.slot) || !member.refused.contains(local.slot) {
-        undeliver(to: [member], from: local, after: verdict.seen)
-        member.admitted.subtract(slot)
-        member.admits.subtract(slot)
-        member.unsettle(slot)
-        if !member.refused.contains(local.slot) { member.refusedThere.formUnion(slot) }
-        member.refused.formUnion(slot)
-        tellNotConnected(member, slot, verdict.reason)
+        admitted(local, by: cohort)
+      } else {
+        refused(local, by: cohort, verdict.reason, after: verdict.seen)
       }
     }
+  }
+
+  private func admitted(_ local: LocalEndpoint, by cohort: Cohort) {
+    let slot = local.slot
+    cohort.relations.admitted.insert(slot)
+    guard cohort.relations.refusedThere.contains(slot) else { return update(cohort, SlotSet(slot)) }
+    // They have changed their mind, and wait to hear that nothing stands against them here.
+    cohort.relations.refusedThere.remove(slot)
+    cohort.relations.refused.remove(slot)
+    for member in cohort.members {
+      judge(member, SlotSet(slot))
+      update(alone(member), SlotSet(slot))
+    }
+  }
+
+  private func refused(_ local: LocalEndpoint, by cohort: Cohort, _ reason: Reason, after seen: UInt64) {
+    let slot = local.slot
+    guard cohort.relations.admitted.contains(slot) || !cohort.relations.refused.contains(slot) else { return }
+    undeliver(to: cohort.members, from: local, after: seen)
+    cohort.relations.admitted.remove(slot)
+    cohort.relations.admits.remove(slot)
+    cohort.relations.told.remove(slot)
+    if !cohort.relations.refused.contains(slot) { cohort.relations.refusedThere.insert(slot) }
+    cohort.relations.refused.insert(slot)
+    tellNotConnected(cohort, SlotSet(slot), reason)
   }
 
   /// A host would not let a local endpoint in at all: not yet, or never again.
@@ -379,66 +336,57 @@ extension Engine {
       presence.repeats.insert(local.slot)
       announceSoon(presence)
     } else {
-      for member in presence.members.values {
-        member.refused.insert(local.slot)
-        tellNotConnected(member, SlotSet(local.slot), reason)
+      for cohort in cohorts(of: presence) {
+        cohort.relations.refused.insert(local.slot)
+        tellNotConnected(cohort, SlotSet(local.slot), reason)
       }
     }
   }
 
   /// A host has no room for a local endpoint, which is then none of its members' fellows.
   private func turnedAway(_ local: LocalEndpoint, from presence: Presence, after seen: UInt64) {
-    for member in presence.members.values where member.id != local.id {
-      undeliver(to: [member], from: local, after: seen)
-      member.refused.insert(local.slot)
-      tellNotConnected(member, SlotSet(local.slot), .full)
-      guard presence.group.localCount == 1 else { continue }
-      dismiss(member, .full)
+    let members = presence.members.values.filter { $0.id != local.id }
+    undeliver(to: members, from: local, after: seen)
+    for cohort in cohorts(of: presence) where !cohort.isOnly(local) {
+      cohort.relations.refused.insert(local.slot)
+      tellNotConnected(cohort, SlotSet(local.slot), .full)
     }
+    guard presence.group.localCount == 1 else { return }
+    for member in members { dismiss(member, .full) }
   }
-
-  /// Says it all again after a pause that grows while that is in vain.
-  func announceSoon(_ presence: Presence) {
-    guard presence.announcesAgain == nil else { return }
-    let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
-    presence.announcedInVain += 1
-    presence.announcesAgain = now + pause
-    timers.set(.group(presence.group.serial), now + pause)
-  }
-
-  /// An introduction is on its way for a moment, or it does not come at all.
-  private static let introductionPauseMax: Duration = .seconds(5)
 
   /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on, or for local peers
   /// those of the group itself.
-  private func members(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Member] {
+  private func cohorts(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Cohort] {
+    func alone(_ indexes: [UInt32]) -> [Cohort] {
+      indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }.map { self.alone($0) }
+    }
     switch audience {
-    case .all:
-      return presence.members.values.filter { $0.index != nil && ($0.strand == strand || presence.host.isSelf) }
-    case .only(let indexes): return indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }
+    case .all: return cohorts(of: presence).filter { $0.strand != nil && ($0.strand == strand || presence.host.isSelf) }
+    case .only(let indexes): return alone(indexes)
     case .allBut(let indexes):
-      let excluded = Set(indexes)
-      return presence.members.values.filter { member in
-        member.strand == strand && (member.index.map { !excluded.contains($0) } ?? false)
-      }
+      let excluded = Set(alone(indexes).map(ObjectIdentifier.init))
+      return cohorts(of: presence).filter { $0.strand == strand && !excluded.contains(ObjectIdentifier($0)) }
     }
   }
 
   /// Tells which of these pairs have become connected.
-  func update(_ member: Member, _ slots: SlotSet) {
-    guard member.index != nil else { return }
-    var agreed = slots.intersection(member.admits)
-    if !sabotage.contains(.connectsOneSided) { agreed = agreed.intersection(member.admitted).intersection(member.told) }
+  func update(_ cohort: Cohort, _ slots: SlotSet) {
+    guard cohort.strand != nil else { return }
+    var agreed = slots.intersection(cohort.relations.admits)
+    if !sabotage.contains(.connectsOneSided) {
+      agreed = agreed.intersection(cohort.relations.admitted).intersection(cohort.relations.told)
+    }
     if agreed.isEmpty { return }
-    let news = agreed.subtracting(member.refused).subtracting(member.connected)
-    guard let locals = member.presence.group.locals(in: news) else { return }
-    tellConnecting(member, news)
-    member.connecting.subtract(news)
-    member.connect(news)
-    member.forgottenAt = nil
-    emit(.member(member.view, .connected, of: locals))
-    resumeFlows(of: member, locals)
+    let news = agreed.subtracting(cohort.relations.refused).subtracting(cohort.relations.connected)
+    guard !news.isEmpty else { return }
+    tellConnecting(cohort, news)
+    cohort.relations.connecting.subtract(news)
+    cohort.relations.connected.formUnion(news)
+    cohort.forgottenAt = nil
+    tell(cohort, news, .connected)
+    for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
     // What was agreed while the link was there may be decided while it is away.
-    if member.host.bond?.isSuspended == true { emit(.suspended(member.view, true, of: locals)) }
+    if cohort.presence.host.bond?.isSuspended == true { tellSuspended(cohort, news, true) }
   }
 }

@@ -15,22 +15,23 @@ extension Engine {
     let group = member.presence.group
     let presence = member.presence
     if let seen { undeliver(to: [member], from: nil, after: seen) }
-    tellNotConnected(member, member.connecting.union(member.connected), reason)
+    let cohort = alone(member)
+    tellNotConnected(cohort, cohort.relations.connecting.union(cohort.relations.connected), reason)
     if flows.concern(member.id) {
       endResources(reason) { $0.member == member.id && endpoints[$0.local]?.group === group }
     }
     endDecisions(about: member)
     group.remove(member)
     ledger.touch(member: member.id, of: group.serial)
-    presence.members[member.id] = nil
-    presence.pairsChanged()
+    presence.remove(member)
     if let index = member.index { member.host.bond?.remove(member, index) }
     if presence.members.isEmpty {
+      presence.empty()
       presence.strand?.isLeft = true
       group.presences[member.host.id] = nil
       member.host.presences[group.serial] = nil
       forgetIfUnknown(member.host)
-    } else if !presence.members.contains(where: { $0.index != nil }) {
+    } else if !presence.hasJoined {
       // With its last endpoint in the group, the host may have let go of the group.
       presence.strand?.isLeft = true
       presence.forgetBond()
@@ -38,19 +39,24 @@ extension Engine {
     if let successor = member.successor { succeed(successor, of: member) }
   }
 
-  /// The bond to a member's host is over; the hosts look for each other for a while.
-  func lost(_ member: Member, _ reason: Reason) {
-    member.index = nil
-    member.successor = nil
-    member.admits = SlotSet()
-    member.admitted = SlotSet()
-    member.clearUnsettled()
-    endDecisions(about: member)
-    member.shownChains = [:]
-    tellNotConnected(member, member.connecting.union(member.connected), reason)
-    let end = member.forgottenAt ?? now + rejoinMax(of: member.presence.group)
-    member.forgottenAt = end
-    timers.set(.group(member.presence.group.serial), end)
+  /// The bond to their host is over; the hosts look for each other for a while.
+  func lost(_ cohort: Cohort, _ reason: Reason) {
+    for member in cohort.members {
+      member.index = nil
+      member.successor = nil
+      member.clearUnsettled()
+      member.shownChains = [:]
+      endDecisions(about: member)
+    }
+    cohort.strand = nil
+    cohort.relations.admits = SlotSet()
+    cohort.relations.admitted = SlotSet()
+    cohort.relations.told = SlotSet()
+    tellNotConnected(cohort, cohort.relations.connecting.union(cohort.relations.connected), reason)
+    let group = cohort.presence.group
+    let end = cohort.forgottenAt ?? now + rejoinMax(of: group)
+    cohort.forgottenAt = end
+    timers.set(.group(group.serial), end)
   }
 
   private func rejoinMax(of group: Group) -> Duration { group.allLocals.map(\.settings.rejoinMax).max() ?? .zero }
@@ -88,12 +94,14 @@ extension Engine {
       }
     }
     abandonMessages(of: local)
-    for member in group.members.values { tellNotConnected(member, slot, reason) }
+    for presence in group.presences.values {
+      for cohort in cohorts(of: presence) { tellNotConnected(cohort, slot, reason) }
+    }
     endDecisions(of: local)
     group.remove(local)
     endpointsByIndex[local.index] = nil
     if let mirror = group.members[local.id] { depart(mirror, reason, readThrough: nil) }
-    if group.localCount == 1, let last = group.allLocals.first, let mirror = group.members[last.id] {
+    if group.localCount == 1, let last = group.firstLocal, let mirror = group.members[last.id] {
       depart(mirror, .left, readThrough: nil)
     }
     if group.localCount == 0 { dissolve(group) }
@@ -124,11 +132,13 @@ extension Engine {
 
   func scheduleGroup(_ group: Group) {
     var due = Instant.distantFuture
-    group.members.forEach { _, member in
-      if !member.connecting.isEmpty, let until = member.connectingUntil { due = min(due, until) }
-      if let until = member.forgottenAt, member.connected.isEmpty { due = min(due, until) }
+    group.presences.forEach { _, presence in
+      if let again = presence.announcesAgain { due = min(due, again) }
+      for cohort in presence.cohorts where !cohort.members.isEmpty {
+        if !cohort.relations.connecting.isEmpty, let until = cohort.connectingUntil { due = min(due, until) }
+        if let until = cohort.forgottenAt, !cohort.isConnected { due = min(due, until) }
+      }
     }
-    group.presences.forEach { _, presence in if let again = presence.announcesAgain { due = min(due, again) } }
     if due < .distantFuture { timers.set(.group(group.serial), due) }
   }
 
@@ -138,17 +148,20 @@ extension Engine {
         presence.announcesAgain = nil
         announceAnew(presence)
       }
-    }
-    for member in group.members.values {
-      if !member.connecting.isEmpty, let until = member.connectingUntil, until <= now {
-        let reason: Reason = member.index == nil ? .unreachable : .timedOut
-        tellNotConnected(member, member.connecting, reason)
-        if member.forgottenAt == nil, member.connected.isEmpty {
-          member.forgottenAt = now + rejoinMax(of: group)
-        }
-      }
-      if let end = member.forgottenAt, end <= now, member.connected.isEmpty { dismiss(member, .lost) }
+      for cohort in presence.cohorts where !cohort.members.isEmpty { cohortDue(cohort) }
     }
     scheduleGroup(group)
+  }
+
+  private func cohortDue(_ cohort: Cohort) {
+    if !cohort.relations.connecting.isEmpty, let until = cohort.connectingUntil, until <= now {
+      loosen(cohort)
+      tellNotConnected(cohort, cohort.relations.connecting, cohort.strand == nil ? .unreachable : .timedOut)
+      if cohort.forgottenAt == nil, !cohort.isConnected {
+        cohort.forgottenAt = now + rejoinMax(of: cohort.presence.group)
+      }
+    }
+    guard let end = cohort.forgottenAt, end <= now, !cohort.isConnected else { return }
+    for member in cohort.members { dismiss(member, .lost) }
   }
 }

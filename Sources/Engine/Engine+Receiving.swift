@@ -83,7 +83,7 @@ extension Engine {
     for receiver in lanes.receivers.values(where: { $0.isAccepted && !$0.isActive && $0.farewell == nil }) {
       guard free > 0 else { return }
       free -= 1
-      receiver.meter.wait(at: now)
+      receiver.meter.begin(at: now)
       if sabotage.contains(.startsResourcesAnew) { receiver.restore(stored: 0, tree: ChunkTree(), at: now) }
       say(receiver.begin(windowBytes: resourceWindow, crypto), on: link)
       schedule(receiver)

@@ -81,7 +81,7 @@ extension Engine {
 
   private func connectedMember(of pair: Pair) -> Member? {
     guard let local = endpoints[pair.local] else { return nil }
-    return member(of: pair).flatMap { $0.connected.contains(local.slot) ? $0 : nil }
+    return member(of: pair).flatMap { $0.isConnected(with: local.slot) ? $0 : nil }
   }
 
   /// The other side has heard how they ended.
@@ -111,19 +111,16 @@ extension Engine {
   // MARK: With the pair
 
   /// A pair is connected: what waited for that goes on.
-  func resumeFlows(of member: Member, _ locals: Locals) {
-    guard flows.concern(member.id) else { return }
-    for id in locals.all {
-      guard let local = endpoints[id] else { continue }
+  func resumeFlows(of member: Member, _ slots: SlotSet) {
+    for local in slots.slots.compactMap(member.presence.group.local) where local !== member.own {
       resumeSenders(to: member, local)
-      let pair = Pair(local: id, member: member.id)
+      let pair = Pair(local: local.id, member: member.id)
       for receiver in flows.receivers.values(where: { $0.pair == pair }) { sayFarewell(of: receiver) }
     }
   }
 
   /// A pair is connected no more. Resources wait for it where it may come back.
   func endFlows(of member: Member, _ slots: SlotSet, _ reason: Reason) {
-    guard flows.concern(member.id) else { return }
     let group = member.presence.group
     func concerns(_ pair: Pair) -> Bool {
       pair.member == member.id

@@ -145,6 +145,9 @@ extension Engine {
   func take(_ want: ResourceWant, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn else { return }
+    guard want.turn <= Self.turnsMax else {
+      throw Violation(.protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
+    }
     let size = sender.info.size
     // Who was restarted may have sent its last chunk before, and not have stored where that ends.
     let hasForgotten = size == nil && sender.everSent == .max
@@ -154,6 +157,7 @@ extension Engine {
       throw Violation(.protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
     }
     if want.turn > sender.turn {
+      sender.meter.begin(at: now)
       sender.begin(want.turn, at: want.offset, limit: want.limit, root: want.root, crypto)
     } else if sender.beginning == nil {
       guard want.offset >= sender.confirmedThrough, want.offset <= sender.position else {
@@ -168,6 +172,9 @@ extension Engine {
     scheduleProgress(sender.id, sender.meter)
     goOn(sender)
   }
+
+  /// Each has the source read again. A link begins one, and a damaged chunk another, a few times.
+  private static let turnsMax: UInt32 = 8
 
   func take(_ stop: ResourceStop, from link: Link) throws(Violation) {
     let bond = try bond(of: link)

@@ -54,7 +54,7 @@ extension Engine {
 
   private func leave(_ local: LocalEndpoint) {
     stopAdhoc(local)
-    for invitation in outgoing.values where invitation.local === local && invitation.isPending {
+    for invitation in hosts.values.flatMap(\.asked.values) where invitation.local === local {
       if let link = openLink(to: invitation.host) { say(Cancel(id: invitation.id.rawValue, reason: .left), on: link) }
       end(invitation, .left)
     }
@@ -78,15 +78,15 @@ extension Engine {
   public func members(of endpoint: EndpointID) -> [(MemberView, PairState)] {
     guard let local = endpoints[endpoint] else { return [] }
     return local.group.members.values.compactMap { member in
-      if member.connected.contains(local.slot) { return (member.view, .connected) }
-      if member.connecting.contains(local.slot) { return (member.view, .connecting) }
+      if member.isConnected(with: local.slot) { return (member.view, .connected) }
+      if member.isConnecting(with: local.slot) { return (member.view, .connecting) }
       return nil
     }
   }
 
   public func connectedMembers(of endpoint: EndpointID) -> [EndpointID] {
     guard let local = endpoints[endpoint] else { return [] }
-    return local.group.members.values.filter { $0.connected.contains(local.slot) }.map(\.id)
+    return local.group.members.values.filter { $0.isConnected(with: local.slot) }.map(\.id)
   }
 
   /// Sends a member away: no introduction brings it back to this endpoint, only an invitation; banned, not that either.

@@ -166,9 +166,10 @@ extension Engine {
     host.learn(row.entry.addresses)
     let member = enter(row.entry, host, group)
     member.index = row.index == 0 ? nil : row.index
-    member.strand = row.strand
+    let cohort = alone(member)
+    if member.index != nil { cohort.strand = row.strand }
     member.restore(row)
-    if member.connected.isEmpty { member.forgottenAt = now + Self.forgottenAfterRestart }
+    if !cohort.isConnected { cohort.forgottenAt = now + Self.forgottenAfterRestart }
   }
 
   /// The default time for which hosts look for each other.
@@ -196,6 +197,7 @@ extension Engine {
     for (ordinal, record) in records.sorted(by: { $0.0 < $1.0 }) where ordinal == bond.journal.next {
       guard let strand = bond.strand(record.strand) else { break }
       bond.journal.restore(record, of: strand, at: now)
+      bond.behind[strand.id] = strand
       skipNumbers(through: record.message)
     }
     guard bond.journal.next == row.next else { return }  // Rows that do not fit together: the bond begins anew.
@@ -236,17 +238,21 @@ extension Engine {
         dissolve(group)
         continue
       }
-      for member in group.members.values { member.keepOnly(group.localSlots) }
-      for presence in group.presences.values { tellRestored(presence) }
+      for presence in group.presences.values {
+        for cohort in cohorts(of: presence) { cohort.relations.keepOnly(group.localSlots) }
+        tellRestored(presence)
+      }
       for local in group.allLocals { mirror(local) }
-      for member in group.members.values { meet(member, group.localSlots.subtracting(member.met)) }
+      for presence in group.presences.values {
+        for cohort in cohorts(of: presence) { meet(cohort, group.localSlots.subtracting(cohort.relations.met)) }
+      }
     }
     for (id, row) in store.resources { restore(row, id) }
     store.resources = []
     for host in hosts.values where !host.isSelf {
       if host.bond == nil {
         for presence in host.presences.values {
-          for member in presence.members.values { lost(member, .lost) }
+          for cohort in cohorts(of: presence) { lost(cohort, .lost) }
         }
       }
       reach(host)
@@ -294,11 +300,10 @@ extension Engine {
   }
 
   private func tellRestored(_ presence: Presence) {
-    for member in presence.members.values {
-      guard let locals = presence.group.locals(in: member.connected) else { continue }
-      emit(.member(member.view, .connecting, of: locals))
-      emit(.member(member.view, .connected, of: locals))
-      emit(.suspended(member.view, true, of: locals))
+    for cohort in presence.cohorts {
+      tell(cohort, cohort.relations.connected, .connecting)
+      tell(cohort, cohort.relations.connected, .connected)
+      tellSuspended(cohort, cohort.relations.connected, true)
     }
   }
 }

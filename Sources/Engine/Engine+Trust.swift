@@ -70,13 +70,14 @@ extension Engine {
   /// Whether a session's own policy lets a member in now; if not, somebody has been asked.
   func isTrusted(_ member: Member, by local: LocalEndpoint) -> Bool {
     guard case .ask(let timeout) = local.settings.trust else { return true }
-    if member.trusted.contains(local.slot) { return true }
+    if member.cohort.relations.trusted.contains(local.slot) { return true }
     if member.entry.terms.showsIdentity, member.shownChains[local.slot] == nil { return false }
     guard !decisions.contains(where: { $0.local === local && $0.member === member }) else { return false }
     let decision = Decision(
       id: DecisionID(rawValue: number()), local: local, member: member, expires: now + timeout)
     decisions[decision.id] = decision
-    member.connectingUntil = max(member.connectingUntil ?? now, decision.expires + .seconds(1))
+    let cohort = alone(member)
+    cohort.connectingUntil = max(cohort.connectingUntil ?? now, decision.expires + .seconds(1))
     timers.set(.decision(decision.id), decision.expires)
     emit(
       .decision(
@@ -98,9 +99,9 @@ extension Engine {
     decisions[decision.id] = nil
     let slot = SlotSet(decision.local.slot)
     guard admit else { return refuse(decision.member, slot, .untrusted) }
-    decision.member.trusted.formUnion(slot)
+    alone(decision.member).relations.trusted.formUnion(slot)
     judge(decision.member, slot)
-    update(decision.member, slot)
+    update(alone(decision.member), slot)
   }
 
   func decisionDue(_ id: DecisionID) {
@@ -139,7 +140,7 @@ extension Engine {
     guard let link = openLink(to: member.host), let index = member.index else { return }
     let group = member.presence.group
     for local in group.identified.slots.compactMap(group.local) where local.id != member.id {
-      guard let identity = local.settings.identity, !member.admitted.contains(local.slot),
+      guard let identity = local.settings.identity, !member.cohort.relations.admitted.contains(local.slot),
         let signature = crypto.sign(
           identityBytes(link.exporter, from: (local.id, local.peer.id), to: (member.id, member.peer)),
           with: identity.id)
@@ -188,7 +189,7 @@ extension Engine {
       }
       member.shownChains[local.slot] = shown
       judge(member, SlotSet(local.slot))
-      update(member, SlotSet(local.slot))
+      update(alone(member), SlotSet(local.slot))
     }
   }
 
@@ -201,7 +202,7 @@ extension Engine {
     let peer = try self.local(peer: local)
     let ends = peer.endpoints.compactMap { endpoints[$0] }
     let member = ends.lazy.compactMap { end in
-      end.group.members(of: remote).first { $0.connected.contains(end.slot) }
+      end.group.members(of: remote).first { $0.isConnected(with: end.slot) }
     }.first
     guard let member, let link = openLink(to: member.host) else {
       throw EngineError(.notConnected, "codes are compared with a peer that is connected in a session")

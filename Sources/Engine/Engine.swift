@@ -16,7 +16,7 @@ public final class Engine {
   var now: Instant
 
   // What is drained.
-  private var outputs: [Output] = []
+  private var outputs: [Output?] = []
   private var drained = 0
   private let arena = ByteQueue()
   var timers = Timers()
@@ -25,6 +25,8 @@ public final class Engine {
   var hosts = Table<HostID, RemoteHost>()
   var links = Table<LinkID, Link>()
   var dials: [DialID: HostID] = [:]
+  /// Hosts that are to be dialled, of which only others have spoken.
+  var strangers = Table<HostID, Bool>()
   var peers = Table<PeerID, LocalPeer>()
   var endpoints = Table<EndpointID, LocalEndpoint>()
   var endpointsByIndex: [UInt32: LocalEndpoint] = [:]
@@ -32,6 +34,8 @@ public final class Engine {
   let discovery = Discovery()
   var outgoing = Table<InvitationID, OutgoingInvitation>()
   var incoming = Table<InvitationID, IncomingInvitation>()
+  /// Of these, those that were accepted and are not confirmed.
+  var promised = Table<InvitationID, IncomingInvitation>()
   var decisions = Table<DecisionID, Decision>()
   var comparisons = Table<ComparisonID, Comparison>()
   var flows = Flows()
@@ -39,10 +43,14 @@ public final class Engine {
   let ledger: Ledger
 
   private var lastNumber: UInt64 = 0
-  private var lastIndex: UInt32 = 0
+  private(set) var lastIndex: UInt32 = 0
   private var linksToTell: [LinkID] = []
+  /// Where cohorts have changed since they were last put together.
+  var loosePresences: [Presence] = []
   /// Links whose first bytes have been read, and may lie in outputs.
   private var linksRead: [Link] = []
+  /// The memory into which links read, one after the other, while none of their frames is cut.
+  let spare = ByteQueue()
   /// By which local peers reach each other, once they do.
   var loopback: Link?
 
@@ -73,7 +81,7 @@ public final class Engine {
 
   public func nextOutput() -> Output? {
     guard drained < outputs.count else { return nil }
-    let output = outputs[drained]
+    let output = outputs[drained].take()
     drained += 1
     if drained == outputs.count {
       outputs.removeAll(keepingCapacity: true)
@@ -113,7 +121,10 @@ public final class Engine {
 
   private func dropRead() {
     arena.removeAll()
-    for link in linksRead { link.dropRead() }
+    for link in linksRead {
+      link.dropRead()
+      link.inbound.lend(to: spare)
+    }
     linksRead.removeAll(keepingCapacity: true)
   }
 
@@ -139,6 +150,7 @@ public final class Engine {
   /// Ends a mutation: passes on what local peers have for each other, and says what is to be sent and stored.
   func settle() {
     pumpLoopback()
+    gatherCohorts()
     flushStore()
     for id in linksToTell where links.contains(id) { emit(.wantsToSend(id)) }
     linksToTell.removeAll(keepingCapacity: true)

@@ -216,12 +216,12 @@ final class Model {
     case .lost(let by, let type, let peer): "\(label(by)) lost \(label(peer)) (\(type))"
     case .invitation(_, let from, _, let to, _, _, _): "\(label(to)) is invited by \(label(from))"
     case .invitationEnded(let id, let reason): "invitation \(id.rawValue) ended: \(reason)"
-    case .member(let view, let state, let locals):
-      "\(words(locals)): \(label(view.endpoint)) is \(Self.words(state))"
-    case .suspended(let view, let on, let locals):
-      "\(words(locals)): \(label(view.endpoint)) is \(on ? "suspended" : "back")"
+    case .members(let views, let state, let locals):
+      "\(words(locals)): \(words(views)) \(Self.words(state))"
+    case .suspended(let views, let on, let locals):
+      "\(words(locals)): \(words(views)) \(on ? "suspended" : "back")"
     case .fate(let id, let from, let to, let fate):
-      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label)) is \(fate)"
+      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
     case .decision(_, let view, _, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
@@ -266,6 +266,11 @@ final class Model {
     return all.count > 4 ? "\(all.count) of its endpoints" : all.map(label).joined(separator: ", ")
   }
 
+  private func words(_ views: [MemberView]) -> String {
+    if views.count > 4 { return "\(views.count) members are" }
+    return views.map { label($0.endpoint) }.joined(separator: ", ") + (views.count == 1 ? " is" : " are")
+  }
+
   static func words(_ state: PairState) -> String {
     switch state {
     case .connecting: "connecting"
@@ -284,11 +289,15 @@ final class Model {
     case .invitation(let id, let from, _, let to, _, let context, let expires):
       invited(id, from, to, context, expires, at: host)
     case .invitationEnded(let id, let reason): ended(id, reason, at: host)
-    case .member(let view, let state, let locals):
-      for local in locals.all { told(view, state, local, at: host) }
+    case .members(let views, let state, let locals):
+      for view in views {
+        for local in locals.all { told(view, state, local, at: host) }
+      }
       tellsMembers(locals, host)
-    case .suspended(let view, let on, let locals):
-      for local in locals.all { suspended(view, on, local, at: host) }
+    case .suspended(let views, let on, let locals):
+      for view in views {
+        for local in locals.all { suspended(view, on, local, at: host) }
+      }
     case .fate(let id, let from, let to, let fate): self.fate(id, from, to, fate, at: host)
     case .writable(let endpoint): refusedSends[endpoint] = nil
     case .decision(let id, let view, _, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)

@@ -53,8 +53,8 @@ struct Transcript {
     case .found(let by, _, let peer, _, _), .updated(let by, _, let peer, _, _), .lost(let by, _, let peer):
       mix(by.raw.low)
       mix(peer.raw.low)
-    case .member(let view, let state, let locals):
-      mix(view.endpoint.raw.low)
+    case .members(let views, let state, let locals):
+      for view in views { mix(view.endpoint.raw.low) }
       mix(Self.code(of: state))
       for local in locals.all { mix(local.raw.low) }
     case .message(let from, let locals, _, let bytes):
@@ -100,7 +100,7 @@ struct Transcript {
     case .lost: 13
     case .invitation: 14
     case .invitationEnded: 15
-    case .member: 16
+    case .members: 16
     case .suspended: 17
     case .message: 18
     case .fate: 19

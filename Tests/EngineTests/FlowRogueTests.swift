@@ -224,7 +224,7 @@ import Wire
     #expect(seat.take() == ["f ended: timedOut"])
   }
 
-  @Test("A want of what cannot be wanted closes the link; of another content, it ends the transfer", arguments: 0...4)
+  @Test("A want of what cannot be wanted closes the link; of another content, it ends the transfer", arguments: 0...5)
   func wantLies(kind: Int) throws {
     let (rogue, seat, _) = try member()
     try seat.engine.offer(
@@ -240,7 +240,11 @@ import Wire
     case 1: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 114_688, limit: 1 << 20, root: empty))
     case 2: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 81_920, limit: 1 << 20, root: empty))
     case 3: rogue.say(ResourceStop(record: rogue.head(), flow: flow, reason: .none))
-    default: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 16_384, limit: 65_536, root: empty))
+    case 4: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 16_384, limit: 65_536, root: empty))
+    default:
+      for turn in UInt32(2)...9 {
+        rogue.say(ResourceWant(flow: flow, turn: turn, offset: 0, limit: 65_536, root: empty))
+      }
     }
     #expect(rogue.ending == (kind == 4 ? nil : .protocolViolation))
     #expect(seat.take().contains("f ended: mismatch") == (kind == 4))

@@ -89,7 +89,7 @@ import Wire
     try c.invite(others[0])
     stage.run()
     try others[0].accept()
-    stage.run(.milliseconds(30))
+    stage.run(.milliseconds(10))
     #expect(a.connected == "C")
     stage.holdsDatagrams = true
     try a.say("late", .unreliable)

@@ -19,8 +19,8 @@ struct Ledger {
   mutating func note(_ output: Output, _ host: String) {
     isChecked = false
     switch output {
-    case .member(let member, let state, let locals):
-      for local in locals.all {
+    case .members(let members, let state, let locals):
+      for (member, local) in product(members, locals) {
         let pair = Pair(local: local, member: member.endpoint)
         let isLegal =
           switch (states[pair] ?? .notConnected(.none), state) {
@@ -33,8 +33,8 @@ struct Ledger {
         states[pair] = state
         suspended.remove(pair)
       }
-    case .suspended(let member, let isSuspended, let locals):
-      for local in locals.all {
+    case .suspended(let members, let isSuspended, let locals):
+      for (member, local) in product(members, locals) {
         let pair = Pair(local: local, member: member.endpoint)
         if states[pair] != .connected {
           report("\(host) told suspended \(isSuspended) of a pair that is not connected")
@@ -48,6 +48,10 @@ struct Ledger {
       }
     default: break
     }
+  }
+
+  private func product(_ members: [MemberView], _ locals: Locals) -> [(MemberView, EndpointID)] {
+    members.flatMap { member in locals.all.map { (member, $0) } }
   }
 
   /// The connected members are those that were last told as connected.

@@ -5,6 +5,9 @@ import Wire
 /// How a transcript reads.
 extension Stage {
   private func names(_ locals: Locals) -> String { locals.all.map(name).sorted().joined(separator: "+") }
+  private func names(_ members: [MemberView]) -> String {
+    members.map { name($0.endpoint) }.sorted().joined(separator: "+")
+  }
 
   func describe(_ output: Output, _ host: Host) -> String? {
     switch output {
@@ -15,14 +18,14 @@ extension Stage {
     case .invitation(_, let from, _, let to, _, let context, _):
       "\(name(to)) invited by \(name(from)): \(String(decoding: context, as: UTF8.self))"
     case .invitationEnded(_, let reason): "invitation ended: \(reason)"
-    case .member(let member, let state, let locals):
+    case .members(let members, let state, let locals):
       switch state {
-      case .connecting: "\(names(locals)): \(name(member.endpoint)) connecting"
-      case .connected: "\(names(locals)): \(name(member.endpoint)) connected"
-      case .notConnected(let reason): "\(names(locals)): \(name(member.endpoint)) notConnected \(reason)"
+      case .connecting: "\(names(locals)): \(names(members)) connecting"
+      case .connected: "\(names(locals)): \(names(members)) connected"
+      case .notConnected(let reason): "\(names(locals)): \(names(members)) notConnected \(reason)"
       }
-    case .suspended(let member, let isSuspended, let locals):
-      "\(names(locals)): \(name(member.endpoint)) \(isSuspended ? "suspended" : "resumed")"
+    case .suspended(let members, let isSuspended, let locals):
+      "\(names(locals)): \(names(members)) \(isSuspended ? "suspended" : "resumed")"
     case .message(let from, let to, let mode, let bytes):
       "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")"
         + String(decoding: bytes.bytes, as: UTF8.self)

@@ -27,12 +27,13 @@ func consume<Value>(_ value: Value) {}
 
 /// What the work takes of this thread: the machine may have other things to do.
 func processorTime<E: Error>(_ work: () throws(E) -> Void) throws(E) -> Duration {
-  func now() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-  }
-  let start = now()
+  let start = threadTime()
   try work()
-  return now() - start
+  return threadTime() - start
+}
+
+func threadTime() -> Duration {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

@@ -17,6 +17,8 @@ final class Room {
     fileprivate(set) var pairs = 0
     fileprivate(set) var messages = 0
     fileprivate(set) var deliveries = 0
+    /// What its engine took while times were taken.
+    fileprivate(set) var time = Duration.zero
     /// What came of streams and resources, and how many transfers it was told to have ended well.
     fileprivate(set) var flowBytes = 0
     fileprivate(set) var wholes = 0
@@ -55,6 +57,7 @@ final class Room {
   private static let digest = Digest(Bytes32(1, 2, 3, 4))
   /// A pipe that takes time, if one does.
   var wire: PacedWire?
+  private var isTiming = false
 
   init(_ settings: Settings = Settings()) { self.settings = settings }
 
@@ -98,7 +101,9 @@ final class Room {
     while let due = hosts.lazy.compactMap({ $0.engine?.nextDeadline }).min(), due <= end {
       now = max(now, due)
       for host in hosts {
-        if let engine = host.engine, let due = engine.nextDeadline, due <= now { touch(host).advance(to: now) }
+        if let engine = host.engine, let due = engine.nextDeadline, due <= now {
+          call(host) { _ in engine.advance(to: now) }
+        }
       }
       drain()
     }
@@ -119,11 +124,39 @@ final class Room {
     while true {
       while let host = busy.popLast() {
         host.isBusy = false
-        while let output = host.engine?.nextOutput() { carryOut(output, of: host) }
+        while host.engine != nil, let output = timed(host, { $0.nextOutput() }) { carryOut(output, of: host) }
       }
       guard let (link, host) = pumps.popLast() else { return }
       if pump(link, from: host) { pumps.append((link, host)) }
     }
+  }
+
+  // MARK: Times
+
+  /// Begins to take the time that each engine takes, calls and outputs, until `stopTiming`.
+  func startTiming() {
+    isTiming = true
+    for host in hosts { host.time = .zero }
+  }
+
+  /// The most that one engine took.
+  func stopTiming() -> Duration {
+    isTiming = false
+    return hosts.map(\.time).max() ?? .zero
+  }
+
+  /// A call from a program, whose time counts as its host's.
+  @discardableResult
+  func call<R, E: Error>(_ host: Host, _ body: (Engine) throws(E) -> R) throws(E) -> R {
+    touch(host)
+    return try timed(host, body)
+  }
+
+  private func timed<R, E: Error>(_ host: Host, _ body: (Engine) throws(E) -> R) throws(E) -> R {
+    guard isTiming else { return try body(host.engine) }
+    let start = threadTime()
+    defer { host.time += threadTime() - start }
+    return try body(host.engine)
   }
 
   // MARK: What the engines want
@@ -152,7 +185,7 @@ final class Room {
       host.flowBytes += bytes.count
       touch(host).stored(resource, through: offset + UInt64(bytes.count), at: now)
     case .resourceEnded(_, .none), .streamEnded(_, .none): host.wholes += 1
-    case .member(_, .connected, let locals): host.pairs += locals.count
+    case .members(let members, .connected, let locals): host.pairs += members.count * locals.count
     // An address in this room is a host's number.
     case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
     case .close(let link, _):
@@ -164,11 +197,11 @@ final class Room {
         addresses: [try! Address(text: "\(host.number)")])  // a number is a valid address
       for other in hosts where other !== host {
         lastSighting += 1
-        touch(other).sighted(SightingID(rawValue: lastSighting), sighting, at: now)
+        call(other) { $0.sighted(SightingID(rawValue: lastSighting), sighting, at: now) }
       }
     case .invitation(let id, _, _, let peer, _, _, _):
       guard let endpoint = host.answers[peer] else { return }
-      try! touch(host).accept(id, with: endpoint, at: now)  // it was told just now, and the session is this peer's
+      call(host) { try! $0.accept(id, with: endpoint, at: now) }  // it was told just now, and the session is this peer's
     default: break
     }
   }
@@ -195,10 +228,18 @@ final class Room {
     guard pipe.isOpen, host.engine != nil, other.engine != nil else { return false }
     var isMoved = false
     // The one copy on the way of a payload: from where the sender keeps it to where the receiver reads it.
-    touch(other).receive(upTo: Self.pieceBytes, on: link, at: now) { out in
-      host.engine.fill(&out, for: link, at: now)
-      isMoved = out.byteCount > 0
-      tally(out.bytes)
+    call(other) { engine in
+      engine.receive(upTo: Self.pieceBytes, on: link, at: now) { out in
+        // What the sender takes for it is the sender's.
+        let start = isTiming ? threadTime() : .zero
+        host.engine.fill(&out, for: link, at: now)
+        if isTiming {
+          host.time += threadTime() - start
+          other.time -= threadTime() - start
+        }
+        isMoved = out.byteCount > 0
+        tally(out.bytes)
+      }
     }
     return isMoved
   }

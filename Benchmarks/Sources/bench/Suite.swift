@@ -14,7 +14,7 @@ struct Suite {
 
   /// What can be measured on its own.
   enum Part: String, CaseIterable {
-    case codec, messages, fanout, streams, resources, delay, crowd, invited, adhoc, bonds
+    case codec, messages, fanout, streams, resources, delay, crowd, scale, invited, adhoc, bonds
   }
 
   mutating func run(_ parts: [Part]) throws {
@@ -28,8 +28,9 @@ struct Suite {
       case .resources: try measureResources()
       case .delay: if scale == 1 { try measureDelay() }
       case .crowd: try measureCrowd(of: max(20, Int(5_000 * scale)))
-      case .invited: if scale == 1 { try measureInvited(hosts: 100) }
-      case .adhoc: if scale == 1 { try measureAdhoc(hosts: 100) }
+      case .scale: try measureScale(hosts: scale == 1 ? 20 : 4, peers: scale == 1 ? 500 : 100)
+      case .invited: if scale == 1 { try measureInvited(hosts: 256) }
+      case .adhoc: if scale == 1 { try measureAdhoc(hosts: 256) }
       case .bonds: if scale == 1 { try measureBonds(hosts: 100) }
       }
     }
@@ -65,6 +66,12 @@ struct Suite {
   /// A time or a size; none where allocations alone are asked for.
   mutating func report(_ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none) {
     if scale == 1 { table.add(name, value, unit, goal: goal) }
+  }
+
+  /// A size that is the same on every machine, and fails the run where it is larger.
+  mutating func gate(_ name: String, _ value: Double, _ unit: String, goal: Double) {
+    table.add(name, value, unit, goal: .atMost(goal), gates: true)
+    check(value <= goal, "'\(name)' is \(Int(value)) \(unit); at most \(Int(goal)) are allowed.")
   }
 
   /// What was measured must be what was meant.

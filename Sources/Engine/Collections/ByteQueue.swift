@@ -79,6 +79,19 @@ final class ByteQueue {
 
   func removeAll() { removeFirst(count) }
 
+  /// Where both are empty, the other one gets the larger memory.
+  func lend(to other: ByteQueue) {
+    guard count == 0, other.count == 0, unsafe memory.count > other.memory.count else { return }
+    let lent = unsafe memory
+    unsafe memory = other.memory
+    unsafe other.memory = lent
+  }
+
+  /// Nothing has gone through for a while: an empty queue keeps no more than it begins with.
+  func giveBack() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
+
+  private static let leastBytes = 512
+
   /// What an empty queue may keep, so that one burst does not hold memory for ever.
   private static let keptBytesMax = 128 << 10
 
@@ -90,7 +103,8 @@ final class ByteQueue {
       // Moving costs less than has been written since the last move. There is capacity, and so a base.
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
-      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(512, kept * 2, kept + size), alignment: 16)
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: max(Self.leastBytes, kept * 2, kept + size), alignment: 16)
       // What is kept lies somewhere, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()

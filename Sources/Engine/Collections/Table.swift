@@ -55,6 +55,14 @@ struct Table<Key: Hashable, Value> {
 
   mutating func removeAll() { self = Table() }
 
+  mutating func removeFirst() -> (key: Key, value: Value)? {
+    for case let entry? in slots {
+      self[entry.key] = nil
+      return entry
+    }
+    return nil
+  }
+
   private mutating func compactIfSparse() {
     guard slots.count > 16, slots.count > 2 * index.count else { return }
     slots = slots.filter { $0 != nil }

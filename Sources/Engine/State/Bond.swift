@@ -22,6 +22,8 @@ final class Bond {
   private(set) var openLanes: Lanes?
   private(set) var strands: [UInt32: Strand] = [:]
   private(set) var lastStrand: UInt32 = 0
+  /// Of these, those with records that are not acknowledged.
+  var behind = Table<UInt32, Strand>()
   /// The last record that the other side can have read; only after a restart is it known.
   var fence: UInt64 = .max
   /// How many of the other side's records have been read.

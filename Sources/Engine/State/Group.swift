@@ -13,7 +13,14 @@ final class Group {
   private(set) var open = SlotSet()
   private(set) var localCount = 0
   private var remoteCount = 0
-  private var knownBounds: Bounds?
+  /// How many of those who are in allow and ask for the same.
+  private var demands: [Demand: Int] = [:]
+  private var knownBounds: (peersMax: UInt32, needs: Needs)?
+  /// The furthest place that anybody here has had.
+  private(set) var rankMax: UInt32 = 0
+  /// The same for everybody who hears the same members.
+  private(set) var digest: (count: UInt32, sum: UInt64) = (0, 0)
+  private var knownLocals: [EndpointID]?
   private(set) var members = Table<EndpointID, Member>()
   private var membersByPeer: [PeerID: [Member]] = [:]
   var presences = Table<HostID, Presence>()
@@ -24,6 +31,8 @@ final class Group {
   var overflowed: [EndpointID: (rank: UInt32, inviter: EndpointID)] = [:]
   /// Introductions that name local endpoints, newest last: to be shown to who has not heard of them.
   var tickets: [Introduction] = []
+  /// The group that this one has become part of.
+  private var successor: Group?
 
   init(serial: Int, label: GroupID, ledger: Ledger) {
     self.serial = serial
@@ -38,22 +47,27 @@ final class Group {
     var addressing: Presence.Addressing
   }
 
-  /// What each local slot says to everybody, until a pair changes.
-  private var shares: [[Share]?] = []
+  /// What each local slot says to everybody, as it was at a state of the pairs.
+  private var shares: [(state: UInt64, shares: [Share])] = []
+  private var pairsState: UInt64 = 1
 
   func shares(for slot: Int) -> [Share] {
-    if slot < shares.count, let known = shares[slot] { return known }
+    if slot < shares.count, shares[slot].state == pairsState { return shares[slot].shares }
     var made: [Share] = []
     presences.forEach { _, presence in
-      let addressing = presence.addressing(for: slot)
-      if !addressing.recipients.isEmpty { made.append(Share(presence: presence, addressing: addressing)) }
+      for addressing in presence.addressings(for: slot) {
+        made.append(Share(presence: presence, addressing: addressing))
+      }
     }
-    while shares.count <= slot { shares.append(nil) }
-    shares[slot] = made
+    while shares.count <= slot { shares.append((0, [])) }
+    shares[slot] = (pairsState, made)
     return made
   }
 
-  func pairsChanged() { shares = [] }
+  func pairsChanged() { pairsState += 1 }
+
+  /// This group, or the one that it is part of by now.
+  var current: Group { successor?.current ?? self }
 
   func noteDeparture(of endpoint: EndpointID, _ incarnation: EndpointIncarnation) {
     if let known = departed[endpoint], known >= incarnation { return }
@@ -74,12 +88,16 @@ final class Group {
   private static let departedMax = 4_096
 
   var allLocals: [LocalEndpoint] { locals.compactMap { $0 } }
+  var firstLocal: LocalEndpoint? { locals.lazy.compactMap { $0 }.first }
 
   func local(at slot: Int) -> LocalEndpoint? { slot < locals.count ? locals[slot] : nil }
 
   func add(_ local: LocalEndpoint) {
-    let free = localCount == locals.count ? nil : locals.firstIndex { $0 == nil }
-    place(local, at: free ?? locals.count)
+    place(local, at: freeSlot)
+  }
+
+  private var freeSlot: Int {
+    localCount == locals.count ? locals.count : locals.firstIndex { $0 == nil } ?? locals.count
   }
 
   func place(_ local: LocalEndpoint, at slot: Int) {
@@ -91,7 +109,10 @@ final class Group {
     if local.settings.identity != nil { identified.insert(slot) }
     choiceChanged(of: local)
     localCount += 1
-    knownBounds?.include(local)
+    count(Demand(local))
+    rankMax = max(rankMax, local.rank)
+    countInDigest(local.id, 1)
+    knownLocals = nil
     ledger.touch(local.id)
   }
 
@@ -101,26 +122,33 @@ final class Group {
     identified.remove(local.slot)
     open.remove(local.slot)
     localCount -= 1
-    boundsChanged()
-    members.forEach { _, member in member.forget(slot: local.slot) }
+    discount(Demand(local))
+    countInDigest(local.id, -1)
+    knownLocals = nil
     presences.forEach { _, presence in presence.forget(slot: local.slot) }
+    guard demands.contains(where: { $0.key.showsIdentity }) else { return }
+    members.forEach { _, member in member.shownChains[local.slot] = nil }
   }
 
   /// Lets go of everybody.
-  func empty() {
+  func empty(into successor: Group? = nil) {
+    self.successor = successor
     members.removeAll()
     membersByPeer = [:]
-    presences.forEach { _, presence in presence.members.removeAll() }
+    presences.forEach { _, presence in presence.empty() }
     presences.removeAll()
     locals = []
-    pairsChanged()
+    shares = []
   }
 
   func add(_ member: Member) {
     members[member.id] = member
     membersByPeer[member.peer, default: []].append(member)
     if !member.host.isSelf { remoteCount += 1 }
-    knownBounds?.include(member)
+    member.counted = Demand(member)
+    count(Demand(member))
+    rankMax = max(rankMax, member.entry.rank)
+    if member.index != nil { countInDigest(member) }
   }
 
   func remove(_ member: Member) {
@@ -129,7 +157,9 @@ final class Group {
     members[member.id] = nil
     membersByPeer[member.peer]?.removeAll { $0.id == member.id }
     if membersByPeer[member.peer]?.isEmpty == true { membersByPeer[member.peer] = nil }
-    boundsChanged()
+    if let counted = member.counted { discount(counted) }
+    member.counted = nil
+    if member.index != nil, !member.host.isSelf { countInDigest(member.id, -1) }
   }
 
   /// Its endpoints here: one, but where it takes part with several sessions of its own.
@@ -140,22 +170,13 @@ final class Group {
     if local.isOpen { open.insert(local.slot) } else { open.remove(local.slot) }
   }
 
-  /// Local slots with which no rule stands against the member, and nobody is to be asked; others may have none either.
-  func plain(_ slots: SlotSet, with member: Member) -> SlotSet {
-    guard bounds.needs.agrees(with: Needs(member.entry.terms.encryption)) else { return SlotSet() }
-    var plain = slots.intersection(open).subtracting(member.refused)
-    if let own = member.own { plain.remove(own.slot) }
+  /// Local slots with which no rule stands against the cohort, and nobody is to be asked; others may have none either.
+  func plain(_ slots: SlotSet, with cohort: Cohort) -> SlotSet {
+    let needs = cohort.only.map { Needs($0.entry.terms.encryption) } ?? bounds.needs
+    guard bounds.needs.agrees(with: needs) else { return SlotSet() }
+    var plain = slots.intersection(open).subtracting(cohort.relations.refused)
+    if let own = cohort.only?.own { plain.remove(own.slot) }
     return plain
-  }
-
-  func boundsChanged() { knownBounds = nil }
-
-  /// A member's own host has spoken of it, or its place is further back now; places do not move forward.
-  func include(_ member: Member) { knownBounds?.include(member) }
-
-  /// The same of a local endpoint's place.
-  func rankRose(to rank: UInt32) {
-    if let known = knownBounds { knownBounds?.rankMax = max(known.rankMax, rank) }
   }
 
   /// Everybody: local endpoints, and members of other hosts.
@@ -185,194 +206,108 @@ final class Group {
   /// How far another group's slots are moved where it becomes part of this one.
   func offset(for other: Group) -> Int {
     // A session that others come to one by one uses their slots again.
-    guard other.localCount == 1, let only = other.allLocals.first else { return locals.count }
-    return (locals.firstIndex { $0 == nil } ?? locals.count) - only.slot
+    guard other.localCount == 1, let only = other.firstLocal else { return locals.count }
+    return freeSlot - only.slot
   }
 
-  /// What all who are in put together allow and ask for.
-  struct Bounds {
-    var peersMax = UInt32.max
-    var needs = Needs()
-    var rankMax: UInt32 = 0
+  // MARK: What all together allow and ask for
 
-    mutating func include(_ local: LocalEndpoint) {
-      include(local.settings.peersMax, local.needs, local.rank)
-    }
+  /// What one of those who are in allows and asks for.
+  struct Demand: Hashable {
+    var peersMax: UInt32
+    var encryption: Encryption
+    var showsIdentity: Bool
+
+    init(_ local: LocalEndpoint) { self.init(local.terms, isHearsay: false) }
+    init(_ member: Member) { self.init(member.entry.terms, isHearsay: member.isHearsay) }
 
     /// Who is only heard of has no limit.
-    mutating func include(_ member: Member) {
-      let entry = member.entry
-      include(member.isHearsay ? .max : entry.terms.peersMax, Needs(entry.terms.encryption), entry.rank)
-    }
-
-    private mutating func include(_ peersMax: UInt32, _ needs: Needs, _ rank: UInt32) {
-      self.peersMax = min(self.peersMax, peersMax)
-      self.needs.formUnion(needs)
-      rankMax = max(rankMax, rank)
+    private init(_ terms: Terms, isHearsay: Bool) {
+      peersMax = isHearsay ? .max : terms.peersMax
+      encryption = terms.encryption
+      showsIdentity = terms.showsIdentity
     }
   }
 
-  var bounds: Bounds {
+  private func count(_ demand: Demand) {
+    if let count = demands[demand] { return demands[demand] = count + 1 }
+    demands[demand] = 1
+    knownBounds = nil
+  }
+
+  private func discount(_ demand: Demand) {
+    guard let count = demands[demand] else { return }
+    demands[demand] = count == 1 ? nil : count - 1
+    if count == 1 { knownBounds = nil }
+  }
+
+  /// What is known of a member has changed, and what it allows and asks for may have.
+  func recount(_ member: Member) {
+    guard let counted = member.counted else { return }
+    rankMax = max(rankMax, member.entry.rank)
+    let demand = Demand(member)
+    guard demand != counted else { return }
+    discount(counted)
+    count(demand)
+    member.counted = demand
+  }
+
+  /// A local endpoint's place is further back now; places do not move forward.
+  func rankRose(to rank: UInt32) { rankMax = max(rankMax, rank) }
+
+  var bounds: (peersMax: UInt32, needs: Needs) {
     if let knownBounds { return knownBounds }
-    var bounds = Bounds()
-    for case let local? in locals { bounds.include(local) }
-    members.forEach { _, member in bounds.include(member) }
+    var bounds = (peersMax: UInt32.max, needs: Needs())
+    for demand in demands.keys {
+      bounds.peersMax = min(bounds.peersMax, demand.peersMax)
+      bounds.needs.formUnion(Needs(demand.encryption))
+    }
     knownBounds = bounds
     return bounds
   }
 
   var standing: Standing { Standing(size: UInt32(size), peersMax: bounds.peersMax, needs: bounds.needs) }
 
-  /// The same for everybody who hears the same members.
-  var digest: (count: UInt32, sum: UInt64) {
-    var count: UInt32 = 0
-    var sum: UInt64 = 0
-    func add(_ endpoint: EndpointID) {
-      count += 1
-      sum ^= (endpoint.raw.high &* 0x9E37_79B9_7F4A_7C15) ^ endpoint.raw.low
-    }
-    for local in allLocals { add(local.id) }
-    members.forEach { _, member in if !member.host.isSelf, member.index != nil { add(member.id) } }
-    return (count, sum)
-  }
-}
+  // MARK: Rosters
 
-/// Another host as part of a group.
-final class Presence {
-  let host: RemoteHost
-  let group: Group
-  var members = Table<EndpointID, Member>()
-  /// On the present bond; nil until something was sent.
-  var strand: Strand?
-  /// Local slots that have been announced on the present bond, and the records that did, in order.
-  private(set) var announcedSlots = SlotSet()
-  private var announcements: [Announcement] = []
-  private(set) var lastAnnouncement: UInt64 = 0
+  private var rostersTold: (count: Int, since: Instant) = (0, .init(nanoseconds: 0))
 
-  private struct Announcement {
-    var ordinal: UInt64
-    var slot: Int
-    /// Whether nobody here had heard of the slot before: then it tells its admission too.
-    var isFirst: Bool
-  }
-  /// When those who were not known there are announced again, and how often they have been.
-  var announcesAgain: Instant?
-  var announcedInVain = 0
-  /// What was last heard of, and told about, the roster.
-  var myDigest: (count: UInt32, sum: UInt64)?
-  var theirDigest: (count: UInt32, sum: UInt64)?
-  var rosterSentFor: (mine: UInt64, theirs: UInt64)?
-  private var addressings: [Addressing?] = []
-
-  /// Who of the members here is connected with a local slot.
-  struct Addressing {
-    var audience: Audience
-    var recipients: [EndpointID]
+  /// Where very many know little of each other, everybody tells a few at a time, and of those some tell the next.
+  func mayTellRoster(at now: Instant, within pause: Duration) -> Bool {
+    if now - rostersTold.since >= pause { rostersTold = (0, now) }
+    rostersTold.count += 1
+    return rostersTold.count <= Self.rostersToldMax
   }
 
-  init(host: RemoteHost, group: Group) {
-    self.host = host
-    self.group = group
+  private static let rostersToldMax = 4
+
+  /// A member of another host has joined, or has not any more.
+  func countInDigest(_ member: Member) {
+    if !member.host.isSelf { countInDigest(member.id, member.index == nil ? -1 : 1) }
   }
 
-  /// Whether all who are here came with others of the introducer's, and so hear of those from there.
-  func isIntroduced(by introducer: EndpointID) -> Bool { !members.contains { $0.introducer != introducer } }
-
-  /// Slots that are to be announced again, though the host knows of them.
-  var repeats = SlotSet()
-
-  func isAnnounced(_ slot: Int) -> Bool { announcedSlots.contains(slot) }
-  var unannounced: SlotSet { group.localSlots.subtracting(announcedSlots) }
-
-  func setAnnounced(_ slot: Int, at ordinal: UInt64, isFirst: Bool) {
-    announcements.append(Announcement(ordinal: ordinal, slot: slot, isFirst: isFirst))
-    lastAnnouncement = max(lastAnnouncement, ordinal)
-    announcedSlots.insert(slot)
-    announcementsChanged()
-  }
-
-  /// Whom the other side had not heard of when it had read this host's records through `seen`.
-  func announced(after seen: UInt64, onlyFirst: Bool = false) -> SlotSet {
-    var slots = SlotSet()
-    for announcement in announcements.reversed().prefix(while: { $0.ordinal > seen })
-    where announcement.isFirst || !onlyFirst {
-      slots.insert(announcement.slot)
-    }
-    return slots
-  }
-
-  /// Nothing that was said to the host of this group counts any more.
-  func forgetBond() {
-    strand = nil
-    announcements = []
-    lastAnnouncement = 0
-    announcedSlots = SlotSet()
-    repeats = SlotSet()
-    theirDigest = nil
-    rosterSentFor = nil
-    announcementsChanged()
-  }
-
-  private func announcementsChanged() { group.ledger.touch(presence: host.id, of: group.serial) }
-
-  /// After a restart it is not known by which record, but that it was one of those through `last`. All is said again.
-  func restore(announced slots: SlotSet, through last: UInt64) {
-    slots.forEach { setAnnounced($0, at: last, isFirst: false) }
-    repeats = slots
-  }
-
-  func absorbAnnouncements(of other: Presence, offset: Int) {
-    for old in other.announcements { setAnnounced(old.slot + offset, at: old.ordinal, isFirst: old.isFirst) }
-    announcements.sort { $0.ordinal < $1.ordinal }
-    repeats.formUnion(other.repeats.shifted(by: offset))
-    announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
-    announcedInVain = max(announcedInVain, other.announcedInVain)
-  }
-
-  func forget(slot: Int) {
-    if isAnnounced(slot) {
-      announcedSlots.remove(slot)
-      announcements.removeAll { $0.slot == slot }
-      announcementsChanged()
-    }
-    repeats.remove(slot)
-    if slot < addressings.count { addressings[slot] = nil }
-    group.pairsChanged()
-  }
-
-  func pairsChanged() {
-    addressings = []
-    group.pairsChanged()
-  }
-
-  func addressing(for slot: Int) -> Addressing {
-    if slot < addressings.count, let known = addressings[slot] { return known }
-    var indexes: [UInt32] = []
-    var recipients: [EndpointID] = []
-    var isAll = true
-    members.forEach { _, member in
-      // Nobody speaks to itself.
-      guard let index = member.index, member.own?.slot != slot else { return }
-      if member.connected.contains(slot) {
-        indexes.append(index)
-        recipients.append(member.id)
-      } else {
-        isAll = false
-      }
-    }
-    let made = Addressing(audience: isAll ? .all : .only(indexes.sorted()), recipients: recipients)
-    while addressings.count <= slot { addressings.append(nil) }
-    addressings[slot] = made
-    return made
+  private func countInDigest(_ endpoint: EndpointID, _ change: Int) {
+    digest.count = UInt32(Int(digest.count) + change)
+    digest.sum ^= (endpoint.raw.high &* 0x9E37_79B9_7F4A_7C15) ^ endpoint.raw.low
   }
 }
 
 extension Group {
   func locals(in slots: SlotSet) -> Locals? {
     if let slot = slots.only { return local(at: slot).map { .one($0.id) } }
+    if slots == localSlots, let knownLocals { return knownLocals.isEmpty ? nil : .many(knownLocals) }
     var ids: [EndpointID] = []
     slots.forEach { slot in if let local = local(at: slot) { ids.append(local.id) } }
+    if slots == localSlots { knownLocals = ids }
     return ids.isEmpty ? nil : ids.count == 1 ? .one(ids[0]) : .many(ids)
+  }
+}
+
+extension Locals {
+  func without(_ endpoint: EndpointID) -> Locals? {
+    guard case .many(var endpoints) = self else { return all[0] == endpoint ? nil : self }
+    endpoints.removeAll { $0 == endpoint }
+    return endpoints.isEmpty ? nil : endpoints.count == 1 ? .one(endpoints[0]) : .many(endpoints)
   }
 }
 

@@ -13,7 +13,7 @@ final class OutgoingInvitation {
   let context: [UInt8]
   let isAdhoc: Bool
   let deadline: Instant
-  var state = State.reaching
+  var state = State.reaching { didSet { if state == .ended { host.asked[id] = nil } } }
   /// What the invitee was told at the end, to be told again where that was lost.
   var confirmation: Confirm?
   /// When nothing more can come of it.
@@ -33,6 +33,7 @@ final class OutgoingInvitation {
     self.isAdhoc = isAdhoc
     self.deadline = deadline
     forgottenAt = deadline
+    host.asked[id] = self
   }
 
   var isPending: Bool { state != .ended }

@@ -157,6 +157,12 @@ final class Journal {
     }
   }
 
+  /// Nothing was sent for a while: gives back what bursts need.
+  func giveBack() {
+    bytes.giveBack()
+    entries.giveBack()
+  }
+
   /// From the oldest on, with their ordinals.
   func forEach(_ body: (UInt64, Entry) -> Void) {
     for position in 0..<entries.count { body(first + UInt64(position), entries[position]) }

@@ -59,6 +59,15 @@ final class Link {
 
   var isLoopback: Bool { host.isSelf }
 
+  /// Nothing was sent for a while: gives back what bursts need.
+  func giveBack() {
+    inbound.giveBack()
+    rest.giveBack()
+    control.giveBack()
+    lossy.giveBack()
+    if let bond = host.bond, bond.link === self { bond.journal.giveBack() }
+  }
+
   func dropRead() {
     inbound.removeFirst(readBytes)
     readBytes = 0

@@ -20,6 +20,12 @@ struct Meter {
   /// Nothing is late before this.
   mutating func wait(at now: Instant) { moved = max(moved, now) }
 
+  /// What was waited for before says nothing of how fast it goes.
+  mutating func begin(at now: Instant) {
+    wait(at: now)
+    if !hasNews { told.at = now }
+  }
+
   mutating func move(to bytes: UInt64, at now: Instant) {
     self.bytes = max(self.bytes, bytes)
     moved = now

@@ -12,6 +12,9 @@ final class RemoteHost {
   var bond: Bond?
   /// The groups it has members in.
   var presences = Table<Int, Presence>()
+  /// Own invitations to its peers that have not ended, and all that is remembered of theirs, by their numbers.
+  var asked = Table<InvitationID, OutgoingInvitation>()
+  var asking = Table<UInt64, IncomingInvitation>()
   /// Its peers that have shown a valid carrier statement.
   var proved: [PeerID: Incarnation] = [:]
 
@@ -47,6 +50,8 @@ final class RemoteHost {
     bond = nil
     links = []
     presences.removeAll()
+    asked.removeAll()
+    asking.removeAll()
   }
 
   /// A host with more has most of them from long ago.

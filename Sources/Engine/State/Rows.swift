@@ -221,20 +221,24 @@ struct MemberRow: Part {
 
   struct Unsettled: Part {
     var ordinal: UInt64
+    var indexLast: UInt32
     var slots: SlotSet
 
-    init(ordinal: UInt64, slots: SlotSet) {
+    init(ordinal: UInt64, indexLast: UInt32, slots: SlotSet) {
       self.ordinal = ordinal
+      self.indexLast = indexLast
       self.slots = slots
     }
 
     init(from reader: inout Reader) throws(WireError) {
       ordinal = try reader.varint()
+      indexLast = try reader.varint32("index")
       slots = try SlotSet(from: &reader)
     }
 
     func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
       sink.put(varint: ordinal)
+      sink.put(varint: indexLast)
       slots.encode(into: &sink)
     }
   }
@@ -242,11 +246,13 @@ struct MemberRow: Part {
   init(_ member: Member) {
     entry = member.entry
     index = member.index ?? 0
-    strand = member.strand
+    strand = member.cohort.strand ?? 0
+    let relations = member.cohort.relations
     sets = [
-      member.met, member.trusted, member.admits, member.admitted, member.refused, member.connected, member.refusedThere,
+      relations.met, relations.trusted, relations.admits, relations.admitted, relations.refused, relations.connected,
+      relations.refusedThere,
     ]
-    unsettled = member.unsettled.map { Unsettled(ordinal: $0.ordinal, slots: $0.slots) }
+    unsettled = member.unsettled.map { Unsettled(ordinal: $0.ordinal, indexLast: $0.indexLast, slots: $0.slots) }
   }
 
   init(from reader: inout Reader) throws(WireError) {

@@ -153,17 +153,22 @@ actor Console {
     case .lost(_, _, let peer): "lost \(peer)"
     case .invitation(_, let from, _, _, _, let context, _): "invited \(from) \(Hexadecimal.text(context.span.bytes))"
     case .invitationEnded(_, let reason): "invitationEnded \(reason)"
-    case .member(let member, .connecting, _): "connecting \(member.peer)"
-    case .member(let member, .connected, _): "connected \(member.peer)"
-    case .member(let member, .notConnected(let reason), _): "notConnected \(member.peer) \(reason)"
-    case .suspended(let member, true, _): "suspended \(member.peer)"
-    case .suspended(let member, false, _): "resumed \(member.peer)"
+    // A program with one peer hears of as many at a time as its session meets.
+    case .members(let members, .connecting, _): lines(members) { "connecting \($0)" }
+    case .members(let members, .connected, _): lines(members) { "connected \($0)" }
+    case .members(let members, .notConnected(let reason), _): lines(members) { "notConnected \($0) \(reason)" }
+    case .suspended(let members, true, _): lines(members) { "suspended \($0)" }
+    case .suspended(let members, false, _): lines(members) { "resumed \($0)" }
     case .message(_, _, let mode, _): "message \(mode) \(Hexadecimal.text(payload))"
     case .fate(_, _, _, let fate): "\(fate)"
     case .writable: "writable"
     case .conflict: "conflict"
     default: nil
     }
+  }
+
+  private func lines(_ members: [MemberView], _ line: (PeerID) -> String) -> String {
+    members.map { line($0.peer) }.joined(separator: "\n")
   }
 
   private func write(_ line: String) {

@@ -1,0 +1,115 @@
+import Wire
+
+/// Announcements: what a host says to another of its own endpoints in a group, and whom they admit there.
+extension Engine {
+  /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
+  func announce(_ presence: Presence) {
+    // Until a member there has joined, its host's gate may be closed to more.
+    var room = presence.hasJoined ? Int.max : Self.announcedAtFirst
+    for slot in presence.unannounced.union(presence.repeats).slots where room > 0 {
+      if let local = presence.group.local(at: slot) { announce(local, to: presence) }
+      room -= 1
+    }
+  }
+
+  private static let announcedAtFirst = 32
+
+  /// Says it all again: the answers tell where both sides stand.
+  func announceAnew(_ presence: Presence) {
+    presence.repeats = presence.group.localSlots
+    announce(presence)
+  }
+
+  func announce(_ local: LocalEndpoint, to presence: Presence) {
+    guard let bond = presence.host.bond, bond.hasBeenOpen, local.group === presence.group,
+      !presence.isAnnounced(local.slot) || presence.repeats.contains(local.slot)
+    else { return }
+    // One that may be gone is asked for last.
+    let target =
+      presence.members.first { $0.own !== local && $0.cohort.forgottenAt == nil }
+      ?? presence.members.first { $0.own !== local }
+    guard let target else { return }
+    let slot = local.slot
+    let isFirst =
+      !presence.isAnnounced(slot)
+      && !presence.cohorts.contains { $0.relations.told.contains(slot) && !$0.isOnly(local) }
+    let (audience, named, unnamed) = admission(to: local, in: presence)
+    let announced = record(presence) {
+      Join(
+        record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation,
+        seen: bond.received,
+        admits: audience, entry: entry(of: local),
+        carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
+    }
+    guard let announced else { return }
+    // What a host says to who joins it is no more a stranger's word.
+    bond.accept()
+    presence.repeats.remove(slot)
+    if !presence.isAnnounced(slot) { presence.setAnnounced(slot, at: announced, isFirst: isFirst) }
+    for cohort in named {
+      // Where it is the first, the announcement to everybody there tells the admission too.
+      if isFirst { cohort.relations.told.insert(slot) } else { settle(cohort, SlotSet(slot), at: announced) }
+      update(cohort, SlotSet(slot))
+    }
+    for member in unnamed {
+      judge(member, SlotSet(slot))
+      update(alone(member), SlotSet(slot))
+    }
+  }
+
+  /// Whom of those who have joined a local endpoint admits: what is said of that in its announcement, the cohorts that are
+  /// meant, and members for whom there is no room.
+  private func admission(to local: LocalEndpoint, in presence: Presence) -> (Audience, [Cohort], [Member]) {
+    var isAll = true
+    var admitting: [Cohort] = []
+    for cohort in cohorts(of: presence)
+    where cohort.strand != nil && !cohort.members.isEmpty && !cohort.isOnly(local) {
+      if !presence.group.plain(SlotSet(local.slot), with: cohort).isEmpty {
+        cohort.relations.admits.insert(local.slot)
+        admitting.append(cohort)
+        continue
+      }
+      for member in cohort.members where member.own !== local {
+        if admit(member, local) == .yes { admitting.append(alone(member)) } else { isAll = false }
+      }
+    }
+    // All of this host are known without being named, and there may be more than can be.
+    if isAll, presence.host.isSelf { return (.all, admitting, []) }
+    var named: [Cohort] = []
+    var unnamed: [Member] = []
+    var indexes: [UInt32] = []
+    for cohort in admitting {
+      if indexes.count + cohort.members.count <= Limits.audienceIndexesMax {
+        named.append(cohort)
+        indexes += cohort.indexes
+      } else {
+        unnamed += cohort.members.filter { $0.own !== local }
+      }
+    }
+    return (.only(named.count > 1 ? indexes.sorted() : indexes), named, unnamed)
+  }
+
+  /// These slots' admission is told by this record, as far as it was not by an earlier one.
+  func settle(_ cohort: Cohort, _ slots: SlotSet, at ordinal: UInt64) {
+    let news = slots.subtracting(cohort.relations.told)
+    guard !news.isEmpty else { return }
+    cohort.relations.told.formUnion(news)
+    for member in cohort.members { member.settle(news, at: ordinal, indexLast: lastIndex) }
+  }
+
+  private func tickets(of group: Group, for local: LocalEndpoint) -> [Introduction] {
+    group.tickets.filter { ticket in ticket.entries.contains { $0.endpoint == local.id } }.suffix(2).map { $0 }
+  }
+
+  /// Says it all again after a pause that grows while that is in vain.
+  func announceSoon(_ presence: Presence) {
+    guard presence.announcesAgain == nil else { return }
+    let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
+    presence.announcedInVain += 1
+    presence.announcesAgain = now + pause
+    timers.set(.group(presence.group.serial), now + pause)
+  }
+
+  /// An introduction is on its way for a moment, or it does not come at all.
+  private static let introductionPauseMax: Duration = .seconds(5)
+}

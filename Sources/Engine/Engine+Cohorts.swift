@@ -1,0 +1,72 @@
+import Wire
+
+/// Cohorts: what is the same for many members is done once, and told once.
+extension Engine {
+  /// The member's cohort with nobody else in it, to be changed for the member alone.
+  @discardableResult
+  func alone(_ member: Member) -> Cohort {
+    let cohort = member.cohort
+    if cohort.members.count > 1 {
+      let alone = Cohort(like: cohort)
+      cohort.remove(member)
+      alone.add(member)
+      member.cohort = alone
+      member.presence.add(alone)
+      loosen(alone)
+      return alone
+    }
+    loosen(cohort)
+    return cohort
+  }
+
+  /// The cohorts of a presence, each to be changed as a whole. Cohorts that have become alike are one from here on.
+  func cohorts(of presence: Presence) -> [Cohort] {
+    if presence.isLoose { presence.gather() }
+    presence.cohorts.forEach(loosen)
+    return presence.cohorts
+  }
+
+  /// Notes that a cohort changes, and may be like another when the mutation ends.
+  func loosen(_ cohort: Cohort) {
+    cohort.isLoose = true
+    let presence = cohort.presence
+    if presence.isLoose { return }
+    presence.isLoose = true
+    loosePresences.append(presence)
+  }
+
+  func gatherCohorts() {
+    for presence in loosePresences where presence.isLoose { presence.gather() }
+    loosePresences.removeAll(keepingCapacity: true)
+  }
+
+  /// What is to be told of all pairs of a cohort with local slots: who, and to whom. Nobody is told of itself.
+  func forEachTelling(_ cohort: Cohort, _ slots: SlotSet, _ tell: ([MemberView], Locals) -> Void) {
+    let presence = cohort.presence
+    let group = presence.group
+    if cohort.members.isEmpty || slots.isEmpty { return }
+    guard presence.host.isSelf else {
+      if let locals = group.locals(in: slots) { tell(cohort.views, locals) }
+      return
+    }
+    if cohort.members.count > 1, let slot = slots.only {
+      guard let local = group.local(at: slot) else { return }
+      var views = cohort.views
+      if let mirror = presence.members[local.id], mirror.cohort === cohort { views.remove(at: mirror.place) }
+      tell(views, .one(local.id))
+    } else {
+      for member in cohort.members {
+        let others = member.own.map { slots.subtracting(SlotSet($0.slot)) } ?? slots
+        if let locals = group.locals(in: others) { tell([member.view], locals) }
+      }
+    }
+  }
+
+  func tell(_ cohort: Cohort, _ slots: SlotSet, _ state: PairState) {
+    forEachTelling(cohort, slots) { emit(.members($0, state, of: $1)) }
+  }
+
+  func tellSuspended(_ cohort: Cohort, _ slots: SlotSet, _ isSuspended: Bool) {
+    forEachTelling(cohort, slots) { emit(.suspended($0, isSuspended, of: $1)) }
+  }
+}

@@ -1,0 +1,216 @@
+import Wire
+
+/// Members of one presence that stand the same with every local slot: what changes for all of them is changed once, and
+/// costs as much for thousands as for one.
+///
+/// Law: what is done to a cohort is done to all its members; who changes alone is taken out of it before
+/// (`Engine.alone`). At the end of a mutation those that have become alike are put together (`Presence.gather`).
+/// Where its members are local endpoints, what it says of their own slots means nothing: nobody is its own member.
+final class Cohort {
+  let presence: Presence
+  private let group: Group
+  private(set) var members: [Member] = []
+  var relations = Relations() {
+    didSet {
+      cachedLocals = nil
+      changed()
+    }
+  }
+  /// The strand that they joined on; nil until they have joined on the present bond.
+  var strand: UInt32? { didSet { changed() } }
+  /// When pairs that are connecting are told to be unreachable.
+  var connectingUntil: Instant?
+  /// When members that were lost are forgotten.
+  var forgottenAt: Instant?
+  /// Whether it has changed since cohorts were last put together.
+  var isLoose = false
+
+  // The members once more, in their order, for who is to be told of all.
+  private var cachedViews: [MemberView]?
+  private var cachedIDs: [EndpointID]?
+  private var cachedIndexes: [UInt32]?
+  private var cachedLocals: Locals??
+
+  init(in presence: Presence) {
+    self.presence = presence
+    group = presence.group
+  }
+
+  /// Another with nobody in it; in another group, its slots are moved.
+  init(like other: Cohort, in presence: Presence? = nil, offset: Int = 0) {
+    self.presence = presence ?? other.presence
+    group = self.presence.group
+    relations = presence == nil ? other.relations : other.relations.shifted(by: offset)
+    strand = other.strand
+    connectingUntil = other.connectingUntil
+    forgottenAt = other.forgottenAt
+  }
+
+  var only: Member? { members.count == 1 ? members[0] : nil }
+
+  /// Whether it is but a local endpoint as the others see it.
+  func isOnly(_ local: LocalEndpoint) -> Bool { only.map { $0.own === local } ?? false }
+
+  /// Whether any of its pairs is connected.
+  var isConnected: Bool {
+    guard let own = only?.own else { return !relations.connected.isEmpty }
+    return !relations.connected.subtracting(SlotSet(own.slot)).isEmpty
+  }
+
+  func add(_ member: Member) {
+    member.place = members.count
+    members.append(member)
+    cachedViews?.append(member.view)
+    cachedIDs?.append(member.id)
+    if let index = member.index, let place = placeOfIndex(from: index) { cachedIndexes?.insert(index, at: place) }
+  }
+
+  /// The last takes its place.
+  func remove(_ member: Member) {
+    let place = member.place
+    members[place] = members[members.count - 1]
+    members[place].place = place
+    members.removeLast()
+    cachedViews?.replaceWithLast(at: place)
+    cachedIDs?.replaceWithLast(at: place)
+    if let index = member.index, let place = placeOfIndex(from: index) { cachedIndexes?.remove(at: place) }
+  }
+
+  /// Where the first number stands that is not below this one.
+  private func placeOfIndex(from index: UInt32) -> Int? {
+    guard let indexes = cachedIndexes else { return nil }
+    var (low, high) = (0, indexes.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if indexes[middle] < index { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  func empty() { members = [] }
+
+  // MARK: All of them
+
+  var views: [MemberView] {
+    if cachedViews == nil { cachedViews = members.map(\.view) }
+    return cachedViews ?? []
+  }
+
+  var ids: [EndpointID] {
+    if cachedIDs == nil { cachedIDs = members.map(\.id) }
+    return cachedIDs ?? []
+  }
+
+  /// In ascending order.
+  var indexes: [UInt32] {
+    if cachedIndexes == nil { cachedIndexes = members.compactMap(\.index).sorted() }
+    return cachedIndexes ?? []
+  }
+
+  /// The local endpoints that they are connected with.
+  var locals: Locals? {
+    if let cachedLocals { return cachedLocals }
+    let locals = group.locals(in: relations.connected)
+    cachedLocals = .some(locals)
+    return locals
+  }
+
+  func viewsChanged() { cachedViews = nil }
+
+  func indexesChanged() {
+    cachedIndexes = nil
+    group.pairsChanged()
+  }
+
+  private func changed() {
+    group.pairsChanged()
+    guard group.ledger.isKept else { return }
+    for member in members { member.changed() }
+  }
+
+  // MARK: Putting together
+
+  /// What both are where they are alike.
+  func common(with other: Cohort) -> Relations? {
+    guard strand == other.strand, forgottenAt == other.forgottenAt,
+      relations.connecting.isEmpty || connectingUntil == other.connectingUntil
+    else { return nil }
+    var (mine, theirs) = (relations, other.relations)
+    if let own = only?.own { mine.copy(own.slot, from: other.relations) }
+    if let own = other.only?.own { theirs.copy(own.slot, from: relations) }
+    return mine == theirs ? mine : nil
+  }
+
+  /// Takes the other's members in.
+  func take(_ other: Cohort, as common: Relations) {
+    if relations != common { relations = common }
+    for member in other.members {
+      member.cohort = self
+      add(member)
+    }
+    other.members = []
+  }
+}
+
+/// Where local slots stand with a member.
+struct Relations: Equatable {
+  /// What was last told, where it was not `notConnected`.
+  var connected = SlotSet()
+  var connecting = SlotSet()
+  /// Local slots that it admits, that admit it, and of these those whose admission has been told: until the other side
+  /// is known to have read that, it cannot mean them by "all".
+  var admitted = SlotSet()
+  var admits = SlotSet()
+  var told = SlotSet()
+  /// Pairs that either has refused; of these, those that only the other side has refused, and may admit yet.
+  var refused = SlotSet()
+  var refusedThere = SlotSet()
+  /// Local slots that know of it; of these, those that trust it by decision.
+  var met = SlotSet()
+  var trusted = SlotSet()
+
+  private static var all: [WritableKeyPath<Relations, SlotSet>] {
+    [\.connected, \.connecting, \.admitted, \.admits, \.told, \.refused, \.refusedThere, \.met, \.trusted]
+  }
+
+  mutating func forget(_ slot: Int) {
+    connected.remove(slot)
+    connecting.remove(slot)
+    admitted.remove(slot)
+    admits.remove(slot)
+    told.remove(slot)
+    refused.remove(slot)
+    refusedThere.remove(slot)
+    met.remove(slot)
+    trusted.remove(slot)
+  }
+
+  /// Forgets slots whose endpoints did not come back.
+  mutating func keepOnly(_ slots: SlotSet) {
+    for set in Self.all { self[keyPath: set] = self[keyPath: set].intersection(slots) }
+  }
+
+  func shifted(by offset: Int) -> Relations {
+    var moved = Relations()
+    for set in Self.all { moved[keyPath: set] = self[keyPath: set].shifted(by: offset) }
+    return moved
+  }
+
+  mutating func formUnion(_ other: Relations) {
+    for set in Self.all { self[keyPath: set].formUnion(other[keyPath: set]) }
+  }
+
+  /// Stands with one slot as another does.
+  fileprivate mutating func copy(_ slot: Int, from other: Relations) {
+    for set in Self.all where self[keyPath: set].contains(slot) != other[keyPath: set].contains(slot) {
+      if other[keyPath: set].contains(slot) { self[keyPath: set].insert(slot) } else { self[keyPath: set].remove(slot) }
+    }
+  }
+}
+
+extension Array {
+  fileprivate mutating func replaceWithLast(at place: Int) {
+    swapAt(place, count - 1)
+    removeLast()
+  }
+}

@@ -1,0 +1,193 @@
+import Wire
+
+/// Another host as part of a group.
+final class Presence {
+  let host: RemoteHost
+  let group: Group
+  private(set) var members = Table<EndpointID, Member>()
+  private(set) var cohorts: [Cohort] = []
+  /// Whether one of its cohorts has changed since they were last put together.
+  var isLoose = false
+  /// On the present bond; nil until something was sent.
+  var strand: Strand?
+  /// Local slots that have been announced on the present bond, and the records that did, in order.
+  private(set) var announcedSlots = SlotSet()
+  private var announcements: [Announcement] = []
+  private(set) var lastAnnouncement: UInt64 = 0
+
+  private struct Announcement {
+    var ordinal: UInt64
+    var slot: Int
+    /// Whether nobody here had heard of the slot before: then it tells its admission too.
+    var isFirst: Bool
+  }
+  /// When those who were not known there are announced again, and how often they have been.
+  var announcesAgain: Instant?
+  var announcedInVain = 0
+  /// What was last heard of, and told about, the roster.
+  var myDigest: (count: UInt32, sum: UInt64)?
+  var theirDigest: (count: UInt32, sum: UInt64)?
+  var rosterSentFor: (mine: UInt64, theirs: UInt64)?
+
+  /// Some of the members here who are connected with a local slot: as many as one message can name.
+  struct Addressing {
+    var audience: Audience
+    var recipients: [EndpointID]
+  }
+
+  init(host: RemoteHost, group: Group) {
+    self.host = host
+    self.group = group
+  }
+
+  /// Somebody new, of whom no local slot knows yet.
+  func add(_ entry: Entry, peer: PeerID, own: LocalEndpoint?) -> Member {
+    let cohort = Cohort(in: self)
+    let member = Member(entry: entry, peer: peer, own: own, in: cohort)
+    members[member.id] = member
+    cohorts.append(cohort)
+    group.pairsChanged()
+    return member
+  }
+
+  /// Others with new members, whom the group knows already.
+  func add(_ cohort: Cohort) {
+    for member in cohort.members { members[member.id] = member }
+    cohorts.append(cohort)
+  }
+
+  func remove(_ member: Member) {
+    members[member.id] = nil
+    member.cohort.remove(member)
+    group.pairsChanged()
+  }
+
+  /// Lets go of everybody, who know of it as it does of them.
+  func empty() {
+    members.removeAll()
+    for cohort in cohorts { cohort.empty() }
+    cohorts = []
+  }
+
+  /// Whether anybody here has joined on the present bond.
+  var hasJoined: Bool { cohorts.contains { $0.strand != nil && !$0.members.isEmpty } }
+
+  /// Puts together the cohorts that have become alike.
+  func gather() {
+    var gathered = cohorts.filter { !$0.isLoose && !$0.members.isEmpty }
+    for cohort in cohorts where cohort.isLoose && !cohort.members.isEmpty {
+      cohort.isLoose = false
+      if let place = place(alike: cohort, among: gathered) {
+        let (other, common) = place
+        if gathered[other].members.count < cohort.members.count {
+          cohort.take(gathered[other], as: common)
+          gathered[other] = cohort
+        } else {
+          gathered[other].take(cohort, as: common)
+        }
+      } else {
+        gathered.append(cohort)
+      }
+    }
+    cohorts = gathered
+    isLoose = false
+  }
+
+  private func place(alike cohort: Cohort, among others: [Cohort]) -> (Int, Relations)? {
+    for (place, other) in others.prefix(Self.comparedMax).enumerated() {
+      if let common = cohort.common(with: other) { return (place, common) }
+    }
+    return nil
+  }
+
+  /// More kinds of members than this only a host that makes them up has for long, and then they stay apart.
+  private static let comparedMax = 64
+
+  /// Whether all who are here came with others of the introducer's, and so hear of those from there.
+  func isIntroduced(by introducer: EndpointID) -> Bool { !members.contains { $0.introducer != introducer } }
+
+  /// Slots that are to be announced again, though the host knows of them.
+  var repeats = SlotSet()
+
+  func isAnnounced(_ slot: Int) -> Bool { announcedSlots.contains(slot) }
+  var unannounced: SlotSet { group.localSlots.subtracting(announcedSlots) }
+
+  func setAnnounced(_ slot: Int, at ordinal: UInt64, isFirst: Bool) {
+    announcements.append(Announcement(ordinal: ordinal, slot: slot, isFirst: isFirst))
+    lastAnnouncement = max(lastAnnouncement, ordinal)
+    announcedSlots.insert(slot)
+    announcementsChanged()
+  }
+
+  /// Whom the other side had not heard of when it had read this host's records through `seen`.
+  func announced(after seen: UInt64, onlyFirst: Bool = false) -> SlotSet {
+    var slots = SlotSet()
+    for announcement in announcements.reversed().prefix(while: { $0.ordinal > seen })
+    where announcement.isFirst || !onlyFirst {
+      slots.insert(announcement.slot)
+    }
+    return slots
+  }
+
+  /// Nothing that was said to the host of this group counts any more.
+  func forgetBond() {
+    strand = nil
+    announcements = []
+    lastAnnouncement = 0
+    announcedSlots = SlotSet()
+    repeats = SlotSet()
+    theirDigest = nil
+    rosterSentFor = nil
+    announcementsChanged()
+  }
+
+  private func announcementsChanged() { group.ledger.touch(presence: host.id, of: group.serial) }
+
+  /// After a restart it is not known by which record, but that it was one of those through `last`. All is said again.
+  func restore(announced slots: SlotSet, through last: UInt64) {
+    slots.forEach { setAnnounced($0, at: last, isFirst: false) }
+    repeats = slots
+  }
+
+  func absorbAnnouncements(of other: Presence, offset: Int) {
+    for old in other.announcements { setAnnounced(old.slot + offset, at: old.ordinal, isFirst: old.isFirst) }
+    announcements.sort { $0.ordinal < $1.ordinal }
+    repeats.formUnion(other.repeats.shifted(by: offset))
+    announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
+    announcedInVain = max(announcedInVain, other.announcedInVain)
+  }
+
+  func forget(slot: Int) {
+    if isAnnounced(slot) {
+      announcedSlots.remove(slot)
+      announcements.removeAll { $0.slot == slot }
+      announcementsChanged()
+    }
+    repeats.remove(slot)
+    for cohort in cohorts { cohort.relations.forget(slot) }
+  }
+
+  /// Who is meant when a local slot speaks to everybody here who is connected with it.
+  func addressings(for slot: Int) -> [Addressing] {
+    let own = host.isSelf ? group.local(at: slot) : nil
+    let joined = cohorts.filter { $0.strand != nil && !$0.members.isEmpty && !(own.map($0.isOnly) ?? false) }
+    let connected = joined.filter { $0.relations.connected.contains(slot) }
+    guard !connected.isEmpty else { return [] }
+    var recipients = connected.count == 1 ? connected[0].ids : connected.flatMap(\.ids)
+    if let own { recipients.removeAll { $0 == own.id } }
+    if connected.count == joined.count { return [Addressing(audience: .all, recipients: recipients)] }
+    return addressings(for: recipients.compactMap { members[$0] })
+  }
+
+  /// Messages that name members one by one name so many at most.
+  func addressings(for members: [Member]) -> [Addressing] {
+    stride(from: 0, to: members.count, by: Limits.audienceIndexesMax).map { start in
+      let some = members[start..<min(start + Limits.audienceIndexesMax, members.count)]
+      return Addressing(audience: .only(some.compactMap(\.index).sorted()), recipients: some.map(\.id))
+    }
+  }
+
+  func connectedCount(with slot: Int) -> Int {
+    cohorts.reduce(0) { $0 + ($1.relations.connected.contains(slot) ? $1.members.count : 0) }
+  }
+}
