@@ -205,6 +205,27 @@ import Wire
     #expect(seats[1].takeFlows() == ["file ended: gone"])
   }
 
+  @Test("Who crashed after its last chunk was sent, and before it had stored where that ends, finishes all the same")
+  func forgottenEnd() throws {
+    let seats = try gather(isDurable: true)
+    stage.filter = { type, _, _ in type != .resourceWant }
+    try seats[0].offer("file", pattern(20_000), to: seats[1], isSizeKnown: false)
+    stage.run()
+    let facts = seats[0].host.facts
+    stage.filter = { type, _, _ in type != .resourceEnd }
+    stage.cut(seats[0].host, seats[1].host)
+    stage.run(.seconds(1))
+    #expect(seats[1].file("file") == pattern(20_000))
+    stage.clear()
+    seats[0].host.facts = facts
+    let again = try stage.restart(seats[0])
+    stage.filter = nil
+    stage.run(.seconds(10))
+    #expect(again.takeFlows().last == "file ended: none")
+    #expect(seats[1].takeFlows() == ["file ended: none"])
+    #expect(seats[1].host.desk.storedFrom.count == 2)
+  }
+
   @Test("A source that has changed since its first part was sent never becomes a wrong file")
   func changedSource() throws {
     stage.latency = .milliseconds(60)
