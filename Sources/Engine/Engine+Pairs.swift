@@ -69,8 +69,9 @@ extension Engine {
     timers.set(.group(cohort.presence.group.serial), until)
   }
 
-  func tellNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason) {
-    for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason) }
+  /// Where the pairs may be connected again as they are, what is under way waits for that.
+  func tellNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool = false) {
+    for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason, mayReturn: mayReturn) }
     let news = slots.intersection(cohort.relations.connecting.union(cohort.relations.connected))
     guard !news.isEmpty else { return }
     cohort.relations.connecting.subtract(news)

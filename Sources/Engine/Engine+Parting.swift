@@ -52,7 +52,8 @@ extension Engine {
     cohort.relations.admits = SlotSet()
     cohort.relations.admitted = SlotSet()
     cohort.relations.told = SlotSet()
-    tellNotConnected(cohort, cohort.relations.connecting.union(cohort.relations.connected), reason)
+    tellNotConnected(
+      cohort, cohort.relations.connecting.union(cohort.relations.connected), reason, mayReturn: true)
     let group = cohort.presence.group
     let end = cohort.forgottenAt ?? now + rejoinMax(of: group)
     cohort.forgottenAt = end
@@ -64,6 +65,7 @@ extension Engine {
   func take(_ leave: Leave, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     _ = try count(leave.record, bytes: 0, over: bond)
+    guard leave.reason != .none else { throw Violation(.protocolViolation, "a leave for no reason") }
     guard leave.seen < bond.journal.next else {
       throw Violation(.protocolViolation, "a leave that has seen record \(leave.seen), which was not made")
     }
@@ -156,7 +158,8 @@ extension Engine {
   private func cohortDue(_ cohort: Cohort) {
     if !cohort.relations.connecting.isEmpty, let until = cohort.connectingUntil, until <= now {
       loosen(cohort)
-      tellNotConnected(cohort, cohort.relations.connecting, cohort.strand == nil ? .unreachable : .timedOut)
+      tellNotConnected(
+        cohort, cohort.relations.connecting, cohort.strand == nil ? .unreachable : .timedOut, mayReturn: true)
       if cohort.forgottenAt == nil, !cohort.isConnected {
         cohort.forgottenAt = now + rejoinMax(of: cohort.presence.group)
       }

@@ -39,14 +39,17 @@ extension Engine {
     }
     let pair = Pair(local: local.id, member: member.id)
     let receiver: ResourceReceiver
-    if let known = flows.receivers.first(where: { $0.flow == offer.flow && $0.pair == pair }) {
+    if let known = flows.receiver(offer.flow, from: bond.host.id) {
+      guard known.pair == pair else {
+        throw Violation(.protocolViolation, "a resource that is on its way to another, or from another")
+      }
       receiver = known
     } else if let reason = refusal(of: offer, pair, local, bond) {
       record(member.presence) { ResourceStop(record: $0, flow: offer.flow, reason: reason) }
       return
     } else {
       receiver = ResourceReceiver(
-        id: ResourceID(rawValue: number()), flow: offer.flow, pair: pair,
+        id: ResourceID(rawValue: number()), flow: offer.flow, pair: pair, host: bond.host.id,
         info: ResourceInfo(name: offer.name, type: offer.type), isAccepted: local.settings.resources.acceptsUnasked,
         at: now)
     }
@@ -59,6 +62,8 @@ extension Engine {
       emit(.resource(receiver.id, receiver.view))
     }
     bond.lanes.receivers[offer.flow] = receiver
+    // The sender begins its turns anew with the offer: what was asked before means nothing to it.
+    receiver.pause()
     schedule(receiver)
     activateReceivers(over: bond)
     finishIfWhole(receiver)
@@ -68,31 +73,43 @@ extension Engine {
     let rules = local.settings.resources
     if offer.chunkBits != Limits.chunkBits { return .version }
     if let size = offer.size, size > rules.bytesMax { return .tooLarge }
+    let isTooMuch = bond.lanes.receivers.count >= Self.receiversMax && !bond.host.isSelf
+    // Some may have ended, and their sender not know it yet.
+    if isTooMuch || flows.countOffered(pair) >= 2 * Int(rules.offersMax) { return .busy }
     let others = flows.receivers.values(where: { $0.pair == pair && $0.farewell == nil }).count
-    if others >= Int(rules.offersMax) || bond.lanes.receivers.count >= Self.receiversMax { return .busy }
-    return nil
+    return others >= Int(rules.offersMax) ? .busy : nil
   }
 
   /// What one host may offer to all peers here together.
   private static let receiversMax = 4_096
 
-  /// Asks for what is accepted and waits, as long as not too many are under way; each holds a window of memory.
+  /// Asks for what is accepted and waits, as long as not too many are under way, since each holds a window of memory. A
+  /// pair that has none under way does not wait for others' to end, but gets a small one.
   func activateReceivers(over bond: Bond) {
     guard bond.isOpen, let link = bond.link, let lanes = bond.openLanes else { return }
-    var free = Self.activeMax - lanes.receivers.values(where: \.isActive).count
-    guard free > 0 else { return }
-    for receiver in lanes.receivers.values(where: { $0.isAccepted && !$0.isActive && $0.farewell == nil }) {
-      guard free > 0 else { return }
-      free -= 1
-      receiver.meter.begin(at: now)
+    var active = lanes.receivers.values(where: \.isActive)
+    guard active.count < Self.smallMax else { return }
+    var busy = Set(active.map(\.pair))
+    for receiver in lanes.receivers.values(where: {
+      $0.isAccepted && !$0.isActive && $0.farewell == nil && $0.isSettled
+    }) {
+      let hasFullWindow = active.count < Self.activeMax || bond.host.isSelf
+      guard hasFullWindow || active.count < Self.smallMax && !busy.contains(receiver.pair) else { continue }
+      active.append(receiver)
+      busy.insert(receiver.pair)
+      receiver.meter.begin(from: receiver.stored, at: now)
       if sabotage.contains(.startsResourcesAnew) { receiver.restore(stored: 0, tree: ChunkTree(), at: now) }
-      say(receiver.begin(windowBytes: resourceWindow, crypto), on: link)
+      say(receiver.begin(windowBytes: hasFullWindow ? resourceWindow : Self.smallWindow, crypto), on: link)
       schedule(receiver)
     }
   }
 
   private static let activeMax = 16
-  private var resourceWindow: Int { max(2 * Limits.chunkBytes, settings.resourceWindowBytes) }
+  private static let smallMax = 256
+  private static let smallWindow = 4 * Limits.chunkBytes
+  private var resourceWindow: Int {
+    min(Int(Limits.flowBytesMax), max(2 * Limits.chunkBytes, settings.resourceWindowBytes))
+  }
 
   // MARK: Chunks
 
@@ -111,6 +128,8 @@ extension Engine {
         .protocolViolation,
         "a chunk of \(count) bytes at \(view.offset), which is not the next or was not asked for")
     }
+    // It says another size than before, or its source has grown since it was restarted.
+    guard receiver.fits(count) else { return finish(receiver, .mismatch) }
     receiver.take(count, view.digest)
     receiver.meter.wait(at: now)
     if let local = endpoints[receiver.pair.local], receiver.received > local.settings.resources.bytesMax {
@@ -122,7 +141,7 @@ extension Engine {
   func take(_ end: ResourceEnd, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     _ = try count(end.record, bytes: 0, over: bond)
-    guard let receiver = receiver(end.flow, over: bond), receiver.farewell == nil else { return }
+    guard let receiver = flows.receiver(end.flow, from: bond.host.id), receiver.farewell == nil else { return }
     switch end.outcome {
     case .broken(let reason): finish(receiver, reason, isHeard: true)
     case .whole(let size, let root):
@@ -151,10 +170,9 @@ extension Engine {
   }
 
   func settle(_ receiver: ResourceReceiver, through offset: UInt64) {
-    guard let want = receiver.settle(through: offset, windowBytes: resourceWindow),
-      let bond = member(of: receiver.pair)?.host.bond, bond.isOpen, let link = bond.link
-    else { return }
-    say(want, on: link)
+    guard receiver.farewell == nil, let bond = member(of: receiver.pair)?.host.bond else { return }
+    if let want = receiver.settle(through: offset), bond.isOpen, let link = bond.link { say(want, on: link) }
+    if !receiver.isActive { activateReceivers(over: bond) }
   }
 
   /// The chunk at `offset` does not match its digest: it is asked for again, a few times. What was told after it is told
@@ -166,9 +184,8 @@ extension Engine {
     receiver.damages += 1
     guard receiver.damages <= Self.damagesMax else { return finish(receiver, .mismatch) }
     if sabotage.contains(.ignoresDamage) { return }
-    if let bond = member(of: receiver.pair)?.host.bond, bond.isOpen, let link = bond.link {
-      say(receiver.begin(windowBytes: resourceWindow, crypto), on: link)
-    }
+    receiver.pause()
+    if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
   /// A sender that hashes wrongly will not do better.

@@ -22,19 +22,20 @@ extension Engine {
 
   func finish(_ sender: ResourceSender, _ reason: Reason, isHeard: Bool = false) {
     if sender.farewell == nil { emit(.resourceEnded(sender.id, reason)) }
-    ledger.touch(resource: sender.id)
     if isHeard { return forget(sender) }
     guard sender.farewell == nil else { return }
+    ledger.touch(resource: sender.id)
     sender.farewell = Farewell(reason: reason)
+    sender.beginLink()
     if reason == .cancelled, sabotage.contains(.forgetsCancel) { return }
     sayFarewell(of: sender)
   }
 
   func finish(_ receiver: ResourceReceiver, _ reason: Reason, isHeard: Bool = false) {
     if receiver.farewell == nil { emit(.resourceEnded(receiver.id, reason)) }
-    ledger.touch(resource: receiver.id)
     if isHeard { return forget(receiver) }
     guard receiver.farewell == nil else { return }
+    ledger.touch(resource: receiver.id)
     receiver.farewell = Farewell(reason: reason)
     receiver.beginLink()
     sayFarewell(of: receiver)
@@ -44,6 +45,7 @@ extension Engine {
   /// Nobody is to be told any more.
   private func forget(_ sender: ResourceSender) {
     flows.remove(sender.id)
+    timers.cancel(.resource(sender.id))
     ledger.touch(resource: sender.id)
     sender.beginLink()
     member(of: sender.pair)?.host.bond?.openLanes?.senders[sender.flow] = nil
@@ -51,6 +53,7 @@ extension Engine {
 
   private func forget(_ receiver: ResourceReceiver) {
     flows.remove(receiver.id)
+    timers.cancel(.resource(receiver.id))
     ledger.touch(resource: receiver.id)
     receiver.beginLink()
     guard let bond = member(of: receiver.pair)?.host.bond else { return }
@@ -79,7 +82,7 @@ extension Engine {
     return ordinal
   }
 
-  private func connectedMember(of pair: Pair) -> Member? {
+  func connectedMember(of pair: Pair) -> Member? {
     guard let local = endpoints[pair.local] else { return nil }
     return member(of: pair).flatMap { $0.isConnected(with: local.slot) ? $0 : nil }
   }
@@ -94,18 +97,6 @@ extension Engine {
       }
       forget(receiver)
     }
-  }
-
-  // How a transfer ended may be told before its pair is connected again here, and it is under way.
-
-  func sender(_ flow: UInt64, over bond: Bond) -> ResourceSender? {
-    bond.openLanes?.senders[flow]
-      ?? flows.senders.first { $0.flow == flow && member(of: $0.pair)?.host === bond.host }
-  }
-
-  func receiver(_ flow: UInt64, over bond: Bond) -> ResourceReceiver? {
-    bond.openLanes?.receivers[flow]
-      ?? flows.receivers.first { $0.flow == flow && member(of: $0.pair)?.host === bond.host }
   }
 
   // MARK: With the pair
@@ -123,14 +114,14 @@ extension Engine {
   }
 
   /// A pair is connected no more. Resources wait for it where it may come back.
-  func endFlows(of member: Member, _ slots: SlotSet, _ reason: Reason) {
+  func endFlows(of member: Member, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool) {
     let group = member.presence.group
     func concerns(_ pair: Pair) -> Bool {
       pair.member == member.id
         && (endpoints[pair.local].map { $0.group === group && slots.contains($0.slot) } ?? false)
     }
     endStreams(reason, where: concerns)
-    if reason.isPassing { parkResources(where: concerns) } else { endResources(reason, where: concerns) }
+    if mayReturn { parkResources(where: concerns) } else { endResources(reason, where: concerns) }
   }
 
   private func parkResources(where test: (Pair) -> Bool) {
@@ -150,6 +141,7 @@ extension Engine {
 
   /// Nobody will hear of it: the two know each other no more.
   func endResources(_ reason: Reason, where test: (Pair) -> Bool) {
+    precondition(reason != .none, "a pair ends for a reason")
     for sender in flows.senders.values where test(sender.pair) { finish(sender, reason, isHeard: true) }
     for receiver in flows.receivers.values where test(receiver.pair) { finish(receiver, reason, isHeard: true) }
   }
@@ -174,22 +166,25 @@ extension Engine {
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
-    return receiver.meter.moved + rules.idleMax
+    return receiver.meter.moved + rules.idleMax + receiver.rereading
   }
 
   /// Whether its sender has to do something now: send what is wanted, or offer it again. One that waits for its turn
   /// here, or for its pair, is not late.
   private func isAwaited(_ receiver: ResourceReceiver) -> Bool {
     guard let bond = connectedMember(of: receiver.pair)?.host.bond, bond.isOpen else { return false }
-    return receiver.isActive || bond.openLanes?.receivers[receiver.flow] == nil
+    return receiver.isOwed || bond.openLanes?.receivers[receiver.flow] == nil
   }
 
   func resourceDue(_ id: ResourceID) {
     if let sender = flows.senders[id], sender.farewell == nil {
       tellProgress(id, &sender.meter, of: sender.info.size)
-      let isWaiting = connectedMember(of: sender.pair).map { $0.host.bond?.isOpen ?? false } ?? false
-      if !isWaiting { sender.meter.wait(at: now) }
-      if sender.meter.moved + settings.resourcePatience <= now { return finish(sender, .timedOut) }
+      let canAsk = connectedMember(of: sender.pair).map { $0.host.bond?.isOpen ?? false } ?? false
+      if !canAsk { sender.meter.wait(at: now) }
+      // Its turn may come after that of others.
+      let moved = flows.senders.values(where: { $0.pair == sender.pair }).map(\.meter.moved).max()
+      if let moved, moved + settings.resourcePatience <= now { return finish(sender, .timedOut) }
+      sender.meter.wait(at: moved ?? now)
       schedule(sender)
     }
     if let receiver = flows.receivers[id], receiver.farewell == nil {
@@ -210,9 +205,4 @@ extension Engine {
     meter.tell(at: now)
     emit(.progress(id, meter.progress(of: size)))
   }
-}
-
-extension Reason {
-  /// Whether the two look for each other again.
-  fileprivate var isPassing: Bool { self == .lost || self == .slow || self == .unreachable || self == .timedOut }
 }

@@ -12,13 +12,14 @@ extension Engine {
     let local = try local(endpoint)
     let member = try connected(member, with: local)
     let pair = Pair(local: local.id, member: member.id)
-    guard flows.senders.values(where: { $0.pair == pair && $0.farewell == nil }).count < Self.offersMax else {
+    guard flows.countSent(pair) < Self.offersMax else {
       throw EngineError(
         .unavailable, "\(Self.offersMax) resources are on their way to this member: wait until one has ended",
         endpoints: [member.id])
     }
     let sender = ResourceSender(
-      id: ResourceID(rawValue: number()), flow: entropy.word(crypto), pair: pair, info: info, at: now)
+      id: ResourceID(rawValue: number()), flow: entropy.word(crypto), pair: pair, host: member.host.id, info: info,
+      at: now)
     flows.add(sender)
     offer(sender, to: member, local)
     schedule(sender)
@@ -76,28 +77,24 @@ extension Engine {
   ) throws(EngineError) {
     enter(now)
     defer { settle() }
-    // What was read for a receiver that has begun anew since is late.
-    guard let sender = flows.senders[resource], sender.farewell == nil, offset == sender.hashed else { return }
-    let count = UInt64(bytes.count)
-    guard count <= sender.asked - sender.hashed else {
-      throw EngineError(.invalidParameter, "\(count) bytes of a resource are more than were asked for")
-    }
+    guard let sender = flows.senders[resource], sender.farewell == nil else { return }
+    // What was read for a receiver that has begun anew since, or past the end of the source, is late.
+    guard sender.answers(bytes.count, from: offset, isLast: isLast) else { return goOn(sender) }
     let chunks = (bytes.count + Limits.chunkBytes - 1) / Limits.chunkBytes
     guard digests.count == chunks else {
       throw EngineError(.invalidParameter, "\(digests.count) digests for \(chunks) chunks: one for each is needed")
     }
-    let end = offset + count
+    let end = offset + UInt64(bytes.count)
     let isEnd = isLast || end == sender.info.size
-    if !isEnd, end == sender.beginning?.offset, bytes.count % Limits.chunkBytes != 0 {
-      // The receiver has a short chunk where the source goes on.
-      return finish(sender, .mismatch)
-    }
-    guard isEnd || (count > 0 && bytes.count % Limits.chunkBytes == 0) else {
+    guard isEnd || (!bytes.isEmpty && bytes.count % Limits.chunkBytes == 0) else {
       throw EngineError(.invalidParameter, "only the last chunk of a resource may be short")
     }
+    let beginning = sender.beginning?.offset ?? 0
     sender.supply(bytes, digests)
-    if isEnd, end != sender.info.size ?? end || end < sender.beginning?.offset ?? 0 {
-      // The source is not what was offered, or not what the receiver has the first part of.
+    sender.meter.wait(at: now)
+    // The source is not what was offered, or not what the receiver has the first part of.
+    let isShort = isEnd && (end != sender.info.size ?? end || end < beginning)
+    if isShort || end > beginning && beginning % UInt64(Limits.chunkBytes) != 0 && offset < beginning {
       return finish(sender, .mismatch)
     }
     if isEnd, sender.info.size == nil { sender.info.size = end }
@@ -114,9 +111,10 @@ extension Engine {
   /// Does what there is to do after the receiver has asked or the source has answered.
   private func goOn(_ sender: ResourceSender) {
     guard sender.farewell == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
-    if let isSame = sender.isSame(crypto), !isSame {
+    if let isSame = sender.isSame(crypto) {
       // It has changed since the receiver got the first part of it.
-      return finish(sender, .mismatch)
+      guard isSame else { return finish(sender, .mismatch) }
+      sender.meter.begin(from: sender.confirmedThrough, at: now)
     }
     if sender.hashed == sender.info.size, !sender.isRead, sender.beginning == nil { sayEnd(of: sender) }
     guard sender.farewell == nil else { return }
@@ -129,7 +127,7 @@ extension Engine {
   }
 
   private func sayEnd(of sender: ResourceSender) {
-    let root = sender.finish(crypto)
+    let root = sender.readThrough(crypto)
     if let promised = sender.info.root, promised != root, !sabotage.contains(.skipsRootCheck) {
       return finish(sender, .mismatch)
     }
@@ -144,20 +142,22 @@ extension Engine {
 
   func take(_ want: ResourceWant, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
-    guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn else { return }
+    guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn, sender.farewell == nil else {
+      return
+    }
     guard want.turn <= Self.turnsMax else {
       throw Violation(.protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
     }
     let size = sender.info.size
     // Who was restarted may have sent its last chunk before, and not have stored where that ends.
-    let hasForgotten = size == nil && sender.everSent == .max
+    let hasForgotten = size == nil && sender.wasRestored
     let isBoundary = want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size || hasForgotten
-    guard size.map({ want.offset <= $0 }) ?? true, isBoundary, want.offset <= sender.everSent
+    guard size.map({ want.offset <= $0 }) ?? true, isBoundary, sender.mayHaveSent(want.offset)
     else {
       throw Violation(.protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
     }
     if want.turn > sender.turn {
-      sender.meter.begin(at: now)
+      sender.meter.wait(at: now)
       sender.begin(want.turn, at: want.offset, limit: want.limit, root: want.root, crypto)
     } else if sender.beginning == nil {
       guard want.offset >= sender.confirmedThrough, want.offset <= sender.position else {
@@ -165,10 +165,10 @@ extension Engine {
       }
       sender.confirm(through: want.offset, crypto)
       sender.extend(to: want.limit)
+      sender.meter.move(to: want.offset, at: now)
     } else {
       sender.extend(to: want.limit)
     }
-    sender.meter.move(to: want.offset, at: now)
     scheduleProgress(sender.id, sender.meter)
     goOn(sender)
   }
@@ -179,13 +179,13 @@ extension Engine {
   func take(_ stop: ResourceStop, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     _ = try count(stop.record, bytes: 0, over: bond)
-    guard let sender = sender(stop.flow, over: bond) else { return }
-    if stop.reason == .none {
-      guard let size = sender.info.size, sender.everSent >= size, sender.info.root != nil else {
+    guard let sender = flows.sender(stop.flow, to: bond.host.id) else { return }
+    if stop.reason == .none, !sender.wasRestored {
+      guard let size = sender.info.size, sender.mayHaveSent(size), sender.info.root != nil else {
         throw Violation(.protocolViolation, "a resource that its receiver has all of, and that was not sent")
       }
-      sender.meter.move(to: size, at: now)
     }
+    if stop.reason == .none, let size = sender.info.size { sender.meter.move(to: size, at: now) }
     finish(sender, stop.reason, isHeard: true)
   }
 }

@@ -266,28 +266,30 @@ extension Engine {
       if row.farewell == nil { emit(.resourceEnded(id, .gone)) }
       return
     }
-    let bond = member.host.bond
+    // Those whose pair is not connected are offered again.
+    let lanes = connectedMember(of: row.pair)?.host.bond?.lanes
     if row.isIncoming {
       let receiver = ResourceReceiver(
-        id: id, flow: row.flow, pair: row.pair, info: row.info, isAccepted: row.isAccepted, at: now)
+        id: id, flow: row.flow, pair: row.pair, host: member.host.id, info: row.info, isAccepted: row.isAccepted,
+        at: now)
       if !sabotage.contains(.forgetsStored) { receiver.restore(stored: row.stored, tree: tree, at: now) }
       receiver.farewell = row.farewell
       flows.add(receiver)
-      bond?.lanes.receivers[row.flow] = receiver
+      lanes?.receivers[row.flow] = receiver
       schedule(receiver)
       if row.farewell == nil { emit(.resource(id, receiver.view)) }
     } else {
-      let sender = ResourceSender(id: id, flow: row.flow, pair: row.pair, info: row.info, at: now)
-      // What the receiver has of it, only the receiver knows.
-      sender.everSent = .max
+      let sender = ResourceSender(
+        id: id, flow: row.flow, pair: row.pair, host: member.host.id, info: row.info, at: now)
+      sender.wasRestored = true
       sender.hasSaidEnd = row.info.size != nil && row.info.root != nil
       sender.farewell = row.farewell
       flows.add(sender)
-      bond?.lanes.senders[row.flow] = sender
+      lanes?.senders[row.flow] = sender
       schedule(sender)
       if row.farewell == nil { emit(.resource(id, sender.view)) }
     }
-    if let ordinal = row.farewell?.ordinal { bond?.lanes.expectFarewell(of: id, at: ordinal) }
+    if let ordinal = row.farewell?.ordinal { member.host.bond?.lanes.expectFarewell(of: id, at: ordinal) }
   }
 
   /// An endpoint did not come back: who knew it is told.

@@ -147,18 +147,19 @@ extension Engine {
       throw Violation(.protocolViolation, "a stream that is open already")
     }
     let pair = Pair(local: local.id, member: member.id)
-    guard lanes.readers.count < Self.readersMax,
+    guard lanes.unread.count < Self.readersMax || bond.host.isSelf,
       flows.readers.values(where: { $0.pair == pair }).count < Int(local.settings.streamsMax)
     else {
       record(member.presence) { StreamStop(record: $0, flow: open.flow, reason: .busy) }
       return
     }
-    let hasFullWindow = lanes.readers.count < Self.fullWindowsMax
+    let hasFullWindow = lanes.unread.count < Self.fullWindowsMax
     let reader = StreamReader(
       id: StreamID(rawValue: number()), flow: open.flow, pair: pair,
       windowBytes: hasFullWindow ? streamWindow : Limits.chunkBytes)
     flows.add(reader)
     lanes.readers[open.flow] = reader
+    lanes.unread.insert(reader.id)
     emit(.streamOpened(reader.id, name: open.name, from: member.id, to: local.id))
     say(reader.grant, on: link)
   }
@@ -200,37 +201,54 @@ extension Engine {
     finishIfWhole(reader)
   }
 
+  /// Its end is told, but it keeps its place until it is used: else many short ones would make a long queue.
   private func finishIfWhole(_ reader: StreamReader) {
-    if reader.isWhole || reader.size != nil && sabotage.contains(.endsStreamEarly) { stop(reader, .none) }
+    guard reader.isWhole || reader.size != nil && sabotage.contains(.endsStreamEarly),
+      let member = member(of: reader.pair)
+    else { return }
+    record(member.presence) { StreamStop(record: $0, flow: reader.flow, reason: .none) }
+    emit(.streamEnded(reader.id, .none))
+    member.host.bond?.openLanes?.readers[reader.flow] = nil
+    reader.isOver = true
+    if reader.isUsed { forget(reader) }
   }
 
   /// The program has used so many of the bytes that it was told: the writer may go on.
   public func consumed(_ bytes: Int, of stream: StreamID, at now: Instant) {
     enter(now)
     defer { settle() }
-    guard let reader = flows.readers[stream], reader.consume(bytes),
-      let bond = member(of: reader.pair)?.host.bond, bond.isOpen, let link = bond.link
+    guard let reader = flows.readers[stream] else { return }
+    let isNews = reader.consume(bytes)
+    if reader.isOver, reader.isUsed { return forget(reader) }
+    guard isNews, !reader.isOver, let bond = member(of: reader.pair)?.host.bond, bond.isOpen, let link = bond.link
     else { return }
     say(reader.grant, on: link)
   }
 
   private func stop(_ reader: StreamReader, _ reason: Reason) {
-    if let member = member(of: reader.pair) {
+    if !reader.isOver, let member = member(of: reader.pair) {
       record(member.presence) { StreamStop(record: $0, flow: reader.flow, reason: reason) }
     }
     end(reader, reason)
   }
 
   private func end(_ reader: StreamReader, _ reason: Reason) {
+    forget(reader)
+    if !reader.isOver { emit(.streamEnded(reader.id, reason)) }
+  }
+
+  private func forget(_ reader: StreamReader) {
     flows.remove(reader.id)
-    member(of: reader.pair)?.host.bond?.openLanes?.readers[reader.flow] = nil
-    emit(.streamEnded(reader.id, reason))
+    guard let lanes = member(of: reader.pair)?.host.bond?.openLanes else { return }
+    lanes.readers[reader.flow] = nil
+    lanes.unread.remove(reader.id)
   }
 
   // MARK: With the pair
 
   /// Streams end with their pair, on each side as it hears of it.
   func endStreams(_ reason: Reason, where test: (Pair) -> Bool) {
+    precondition(reason != .none, "a pair ends for a reason")
     for writer in flows.writers.values where test(writer.pair) {
       say(reason, of: writer)
       end(writer, reason)

@@ -287,7 +287,7 @@ import Wire
     try seats[0].offer("grows", pattern(200_000), to: seats[1], isSizeKnown: false)
     stage.run(.seconds(1))
     #expect(seats[0].take() == ["large ended: tooLarge", "grows ended: tooLarge"])
-    seats[1].host.desk.isStoring = false
+    stage.filter = { type, _, _ in type != .resourceChunk }
     for number in 0..<3 { try seats[0].offer("\(number)", pattern(50_000), to: seats[1]) }
     stage.run()
     #expect(seats[0].take() == ["2 ended: busy"])

@@ -29,6 +29,19 @@ struct Timers {
     earliest[timer] = due
     heap.append((due, timer))
     siftUp()
+    sweepIfStale()
+  }
+
+  mutating func cancel(_ timer: Timer) {
+    earliest[timer] = nil
+    sweepIfStale()
+  }
+
+  /// Entries that were overtaken or cancelled are dropped once they are the greater part.
+  private mutating func sweepIfStale() {
+    guard heap.count > 2 * earliest.count + 64 else { return }
+    heap = heap.filter { earliest[$0.timer] == $0.due }
+    for parent in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: parent) }
   }
 
   mutating func popDue(at now: Instant) -> Timer? {
@@ -55,7 +68,11 @@ struct Timers {
   private mutating func removeFirst() {
     heap.swapAt(0, heap.count - 1)
     heap.removeLast()
-    var parent = 0
+    siftDown(from: 0)
+  }
+
+  private mutating func siftDown(from start: Int) {
+    var parent = start
     while true {
       var least = parent
       for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child].due < heap[least].due {

@@ -8,6 +8,25 @@ struct Flows {
   private(set) var receivers = Table<ResourceID, ResourceReceiver>()
   /// How many each member has: most have none, and cost nothing when they go.
   private var counts: [EndpointID: Int] = [:]
+  /// Resources by whose they are, and as their member's host names them.
+  private var sent: [Pair: Int] = [:]
+  private var offered: [Pair: Int] = [:]
+  private var sendersByName: [FlowName: ResourceSender] = [:]
+  private var receiversByName: [FlowName: ResourceReceiver] = [:]
+
+  private struct FlowName: Hashable {
+    var host: HostID
+    var flow: UInt64
+  }
+
+  func sender(_ flow: UInt64, to host: HostID) -> ResourceSender? { sendersByName[FlowName(host: host, flow: flow)] }
+  func receiver(_ flow: UInt64, from host: HostID) -> ResourceReceiver? {
+    receiversByName[FlowName(host: host, flow: flow)]
+  }
+
+  /// Under way, or ended and not yet known to be so by the other side.
+  func countSent(_ pair: Pair) -> Int { sent[pair] ?? 0 }
+  func countOffered(_ pair: Pair) -> Int { offered[pair] ?? 0 }
 
   mutating func add(_ writer: StreamWriter) {
     writers[writer.id] = writer
@@ -21,11 +40,15 @@ struct Flows {
 
   mutating func add(_ sender: ResourceSender) {
     senders[sender.id] = sender
+    sendersByName[FlowName(host: sender.host, flow: sender.flow)] = sender
+    sent[sender.pair, default: 0] += 1
     count(sender.pair, 1)
   }
 
   mutating func add(_ receiver: ResourceReceiver) {
     receivers[receiver.id] = receiver
+    receiversByName[FlowName(host: receiver.host, flow: receiver.flow)] = receiver
+    offered[receiver.pair, default: 0] += 1
     count(receiver.pair, 1)
   }
 
@@ -36,9 +59,23 @@ struct Flows {
   }
 
   mutating func remove(_ resource: ResourceID) {
-    if let pair = senders[resource]?.pair ?? receivers[resource]?.pair { count(pair, -1) }
+    if let sender = senders[resource] {
+      count(sender.pair, -1)
+      Self.decrease(&sent, sender.pair)
+      sendersByName[FlowName(host: sender.host, flow: sender.flow)] = nil
+    }
+    if let receiver = receivers[resource] {
+      count(receiver.pair, -1)
+      Self.decrease(&offered, receiver.pair)
+      receiversByName[FlowName(host: receiver.host, flow: receiver.flow)] = nil
+    }
     senders[resource] = nil
     receivers[resource] = nil
+  }
+
+  private static func decrease(_ counts: inout [Pair: Int], _ pair: Pair) {
+    let count = counts[pair, default: 0] - 1
+    counts[pair] = count <= 0 ? nil : count
   }
 
   private mutating func count(_ pair: Pair, _ change: Int) {

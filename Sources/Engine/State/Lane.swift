@@ -48,6 +48,8 @@ struct Patience {
 final class Lanes {
   var writers: [UInt64: StreamWriter] = [:]
   var readers = Table<UInt64, StreamReader>()
+  /// Streams that were told, and have not ended or not been used to their end.
+  var unread: Set<StreamID> = []
   var senders: [UInt64: ResourceSender] = [:]
   var receivers = Table<UInt64, ResourceReceiver>()
   var streams = Lane<StreamWriter>()
@@ -56,8 +58,9 @@ final class Lanes {
   private(set) var farewells: [(ordinal: UInt64, resource: ResourceID)] = []
 
   func expectFarewell(of resource: ResourceID, at ordinal: UInt64) {
+    let isNewest = farewells.last.map { $0.ordinal <= ordinal } ?? true
     farewells.append((ordinal, resource))
-    farewells.sort { $0.ordinal < $1.ordinal }
+    if !isNewest { farewells.sort { $0.ordinal < $1.ordinal } }
   }
 
   /// Those that the other side has heard, if its word of records reaches up to `first`.

@@ -20,10 +20,15 @@ struct Meter {
   /// Nothing is late before this.
   mutating func wait(at now: Instant) { moved = max(moved, now) }
 
-  /// What was waited for before says nothing of how fast it goes.
-  mutating func begin(at now: Instant) {
+  /// What was waited for before, or had gone over before a restart, says nothing of how fast it goes.
+  mutating func begin(from bytes: UInt64, at now: Instant) {
     wait(at: now)
-    if !hasNews { told.at = now }
+    if bytes > self.bytes {
+      self.bytes = bytes
+      told = (bytes, now)
+    } else if !hasNews {
+      told.at = now
+    }
   }
 
   mutating func move(to bytes: UInt64, at now: Instant) {
@@ -45,7 +50,7 @@ struct Meter {
     let left = size.map { $0 - min($0, bytes) }
     let seconds = left.flatMap { bytesPerSecond >= 1 ? Double($0) / bytesPerSecond : nil }
     return ResourceProgress(
-      bytes: bytes, size: size, bytesPerSecond: UInt64(bytesPerSecond),
+      bytes: bytes, size: size, bytesPerSecond: UInt64(min(bytesPerSecond, 0x1p62)),
       // Whoever has more than a thousand years to wait knows as much without the number.
       timeLeft: seconds.map { .milliseconds(Int64(min($0, 3e10) * 1_000)) })
   }

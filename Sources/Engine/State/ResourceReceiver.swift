@@ -5,6 +5,8 @@ final class ResourceReceiver {
   let id: ResourceID
   let flow: UInt64
   let pair: Pair
+  /// The member's.
+  let host: HostID
   private(set) var info: ResourceInfo
   var isAccepted: Bool
   let offered: Instant
@@ -27,11 +29,17 @@ final class ResourceReceiver {
   private(set) var limit: UInt64 = 0
   /// What the sender was last told that is stored here.
   private var told: UInt64 = 0
+  private var windowBytes = 0
+  /// What its sender may take to read its source again up to where the turn begins, before anything comes.
+  private(set) var rereading = Duration.zero
 
-  init(id: ResourceID, flow: UInt64, pair: Pair, info: ResourceInfo, isAccepted: Bool, at now: Instant) {
+  init(
+    id: ResourceID, flow: UInt64, pair: Pair, host: HostID, info: ResourceInfo, isAccepted: Bool, at now: Instant
+  ) {
     self.id = id
     self.flow = flow
     self.pair = pair
+    self.host = host
     self.info = info
     self.isAccepted = isAccepted
     offered = now
@@ -71,26 +79,44 @@ final class ResourceReceiver {
     turn = 0
   }
 
+  /// Asks for nothing for a while; what is still under way comes too late.
+  func pause() { isActive = false }
+
+  /// Whether all that is stored would be here after a crash.
+  var isSettled: Bool { settled == stored }
+
   /// Asks for what is not stored, on a new link or after a damage: what comes for an earlier turn counts no more.
   func begin(windowBytes: Int, _ crypto: any Crypto) -> ResourceWant {
     isActive = true
+    self.windowBytes = windowBytes
     turn += 1
     received = stored
     digests = Deque()
     told = stored
-    limit = told + UInt64(windowBytes)
+    limit = min(Limits.flowBytesMax, told + UInt64(windowBytes))
+    rereading = .seconds(Int64(stored / Self.rereadBytesPerSecond))
     return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: tree.root(crypto))
   }
 
-  /// Whether a chunk is the next, as it was asked for.
+  /// A slow disk.
+  private static let rereadBytesPerSecond: UInt64 = 32 << 20
+
+  /// Whether a chunk is the next, and was asked for; only the last may be short.
   func expects(_ count: Int, at offset: UInt64) -> Bool {
     let end = offset + UInt64(count)
-    let isFull = count == Limits.chunkBytes
+    let isLast = info.size.map { end >= $0 } ?? true
     return offset == received && received % UInt64(Limits.chunkBytes) == 0 && end <= limit
-      && (info.size.map { end <= $0 && (isFull || end == $0) } ?? true)
+      && (isLast || count == Limits.chunkBytes)
   }
 
+  /// Whether there is so much more of it, as far as that is known.
+  func fits(_ count: Int) -> Bool { info.size.map { received + UInt64(count) <= $0 } ?? true }
+
+  /// Whether more was asked for than has come.
+  var isOwed: Bool { isActive && received < min(limit, info.size ?? .max) }
+
   func take(_ count: Int, _ digest: Digest) {
+    rereading = .zero
     received += UInt64(count)
     digests.append(digest)
   }
@@ -111,11 +137,11 @@ final class ResourceReceiver {
   func isAwaited(at offset: UInt64) -> Bool { isActive && offset >= stored && offset < received }
 
   /// What is stored will still be here after a crash. Says what the sender is to be told, if it is time to.
-  func settle(through offset: UInt64, windowBytes: Int) -> ResourceWant? {
+  func settle(through offset: UInt64) -> ResourceWant? {
     settled = max(settled, offset)
     guard isActive, settled >= told + UInt64(min(Self.confirmedMax, windowBytes / 2)) else { return nil }
     told = settled
-    limit = max(limit, told + UInt64(windowBytes))
+    limit = max(limit, min(Limits.flowBytesMax, told + UInt64(windowBytes)))
     return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: Self.noRoot)
   }
 

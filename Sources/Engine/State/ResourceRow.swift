@@ -43,6 +43,7 @@ struct ResourceRow: Part {
   init(from reader: inout Reader) throws(WireError) {
     isIncoming = try reader.bool("incoming")
     flow = try reader.u64()
+    guard flow != 0 else { throw WireError(.numberUnderLimit(field: "flow", value: 0, min: 1)) }
     pair = Pair(local: try EndpointID(from: &reader), member: try EndpointID(from: &reader))
     info = ResourceInfo(
       name: try reader.text("name", max: Limits.resourceNameBytesMax),
@@ -55,6 +56,10 @@ struct ResourceRow: Part {
     let reason = try Reason(from: &reader)
     let ordinal = try reader.varint()
     if try reader.bool("ended") { farewell = Farewell(reason: reason, ordinal: ordinal == 0 ? nil : ordinal) }
+    // Only who has it all can say that nothing is amiss.
+    guard isIncoming || farewell?.reason != Reason.none else {
+      throw WireError(.unknownValue(field: "reason", value: 0))
+    }
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {

@@ -8,6 +8,8 @@ final class ResourceSender {
   let id: ResourceID
   let flow: UInt64
   let pair: Pair
+  /// The member's.
+  let host: HostID
   var info: ResourceInfo
   var meter: Meter
   var farewell: Farewell?
@@ -17,8 +19,10 @@ final class ResourceSender {
   private(set) var confirmedThrough: UInt64 = 0
   private(set) var digests = Deque<Digest>()
   private(set) var hashed: UInt64 = 0
-  /// How far it was asked.
-  private(set) var asked: UInt64 = 0
+  /// How far it was asked, and by which pieces that were not answered; and how many of any turn were not.
+  private var asked: UInt64 = 0
+  private var pieces = Deque<Range<UInt64>>()
+  private var unanswered = 0
   private(set) var bytes = ByteRope()
   /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
   private(set) var isRead = false
@@ -30,14 +34,16 @@ final class ResourceSender {
   private(set) var position: UInt64 = 0
   /// Where a turn begins, once the source was hashed up to there and is found to be what the receiver has.
   private(set) var beginning: (offset: UInt64, root: Digest)?
-  /// The most that any link has had; all of it, where that is not known after a restart.
-  var everSent: UInt64 = 0
+  /// The most that any link has had; after a restart it is not known.
+  private var everSent: UInt64 = 0
+  var wasRestored = false
   var isQueued = false
 
-  init(id: ResourceID, flow: UInt64, pair: Pair, info: ResourceInfo, at now: Instant) {
+  init(id: ResourceID, flow: UInt64, pair: Pair, host: HostID, info: ResourceInfo, at now: Instant) {
     self.id = id
     self.flow = flow
     self.pair = pair
+    self.host = host
     self.info = info
     meter = Meter(bytes: 0, at: now)
   }
@@ -51,7 +57,10 @@ final class ResourceSender {
     turn = 0
     limit = 0
     isQueued = false
+    bytes = ByteRope(at: position)
   }
+
+  func mayHaveSent(_ size: UInt64) -> Bool { wasRestored || size <= everSent }
 
   var canSend: Bool { turn > 0 && beginning == nil && position < min(hashed, limit) && farewell == nil }
 
@@ -87,6 +96,7 @@ final class ResourceSender {
       hashed = offset
     }
     asked = hashed
+    pieces = Deque()
     isRead = false
     bytes = ByteRope(at: max(offset, hashed))
   }
@@ -103,8 +113,9 @@ final class ResourceSender {
 
   /// Whether a turn may go on; nil while the source is not hashed so far.
   func isSame(_ crypto: any Crypto) -> Bool? {
-    guard let (offset, root) = beginning, hashed >= offset else { return nil }
-    confirm(through: offset, crypto)
+    guard let (offset, root) = beginning else { return nil }
+    confirm(through: min(hashed, offset), crypto)
+    guard hashed >= offset else { return nil }
     beginning = nil
     return confirmed.root(crypto) == root
   }
@@ -113,24 +124,31 @@ final class ResourceSender {
 
   /// The next piece to read: as far as the receiver wants it, and no more than `window` past what it has.
   func nextRead(window: UInt64) -> Range<UInt64>? {
-    guard turn > 0, farewell == nil else { return nil }
+    guard turn > 0, farewell == nil, unanswered < Self.unansweredMax else { return nil }
     let chunk = UInt64(Limits.chunkBytes)
-    var end: UInt64
-    if let beginning {
-      end = min(beginning.offset, hashed + window)
-    } else {
-      end = min(limit, confirmedThrough + window)
-    }
-    if let size = info.size, end >= size {
-      end = size
-    } else if beginning.map({ end < $0.offset }) ?? true {
-      end -= end % chunk
-    }
-    // Of an unknown size it takes one more read to see the end.
+    // Where the receiver has a short chunk, the source has to end: it is asked for more.
+    var end =
+      beginning.map { min(($0.offset + chunk - 1) / chunk * chunk, hashed + window) }
+      ?? min(limit, confirmedThrough + window)
+    if let size = info.size, end >= size { end = size } else { end -= end % chunk }
     guard asked < end else { return nil }
     let piece = asked..<min(end, asked + Self.readBytesMax)
     asked = piece.upperBound
+    pieces.append(piece)
+    unanswered += 1
     return piece
+  }
+
+  /// Reads that a receiver has caused and the source has not answered: twice what a window takes, for it may begin anew.
+  private static let unansweredMax = 8
+
+  /// Whether this is what was asked for next, and not for a turn that is over.
+  func answers(_ count: Int, from offset: UInt64, isLast: Bool) -> Bool {
+    unanswered = max(0, unanswered - 1)
+    guard let piece = pieces.first, piece.lowerBound == offset, offset == hashed else { return false }
+    guard count == piece.count || isLast && count < piece.count else { return false }
+    pieces.removeFirst()
+    return true
   }
 
   /// Large enough to cost a disk little, and small enough to begin with soon.
@@ -139,12 +157,11 @@ final class ResourceSender {
   func supply(_ supplied: [UInt8], _ digests: [Digest]) {
     for digest in digests { self.digests.append(digest) }
     hashed += UInt64(supplied.count)
-    asked = max(asked, hashed)
     if beginning == nil { bytes.append(supplied) }
   }
 
-  /// The source has no more: its size and root are known.
-  func finish(_ crypto: any Crypto) -> Digest {
+  /// The source has no more: says the root of it all.
+  func readThrough(_ crypto: any Crypto) -> Digest {
     isRead = true
     var tree = confirmed
     for position in 0..<digests.count { tree.append(digests[position], crypto) }

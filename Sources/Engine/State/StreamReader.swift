@@ -22,6 +22,10 @@ final class StreamReader {
   }
 
   var isWhole: Bool { received == size }
+  /// Whether its end was told.
+  var isOver = false
+  /// Whether the program has used all of it.
+  var isUsed: Bool { consumed == size }
   var grant: StreamGrant { StreamGrant(flow: flow, received: received, limit: limit) }
 
   func expects(_ count: Int, at offset: UInt64) -> Bool {
