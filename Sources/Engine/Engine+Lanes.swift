@@ -36,7 +36,7 @@ extension Engine {
     while link.rest.count == 0, out.freeCapacity > 0 {
       let before = out.byteCount
       let lanes = bond.openLanes.flatMap { $0.hasUnsent ? $0 : nil }
-      if bond.journal.hasUnsent, lanes.map({ !$0.patience.isOver }) ?? true {
+      if bond.journal.hasUnsent, lanes.map({ !$0.patience.isOver && !sabotage.contains(.delaysMessages) }) ?? true {
         bond.journal.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
         lanes?.patience.passOver(by: out.byteCount - before + link.rest.count)
       } else {
@@ -70,7 +70,7 @@ extension Engine {
       write(writer, into: &out)
       lanes.wake(writer)
       if !lanes.resources.isEmpty { lanes.resourcePatience.passOver(by: out.byteCount - start) }
-    } else if let sender = lanes.resources.next() {
+    } else if let sender = lanes.resources.next(keepsTurn: sabotage.contains(.starvesPeers)) {
       write(sender, into: &out)
       lanes.wake(sender)
       lanes.resourcePatience.restore()

@@ -26,6 +26,7 @@ extension Engine {
     if isHeard { return forget(sender) }
     guard sender.farewell == nil else { return }
     sender.farewell = Farewell(reason: reason)
+    if reason == .cancelled, sabotage.contains(.forgetsCancel) { return }
     sayFarewell(of: sender)
   }
 
@@ -87,7 +88,11 @@ extension Engine {
   func forgetFarewells(over bond: Bond) {
     for resource in bond.openLanes?.takeFarewells(before: bond.journal.first) ?? [] {
       if let sender = flows.senders[resource] { forget(sender) }
-      if let receiver = flows.receivers[resource] { forget(receiver) }
+      guard let receiver = flows.receivers[resource] else { continue }
+      if sabotage.contains(.endsResourceTwice), let farewell = receiver.farewell {
+        emit(.resourceEnded(resource, farewell.reason))
+      }
+      forget(receiver)
     }
   }
 
@@ -110,7 +115,10 @@ extension Engine {
     for local in slots.slots.compactMap(member.presence.group.local) where local !== member.own {
       resumeSenders(to: member, local)
       let pair = Pair(local: local.id, member: member.id)
-      for receiver in flows.receivers.values(where: { $0.pair == pair }) { sayFarewell(of: receiver) }
+      for receiver in flows.receivers.values(where: { $0.pair == pair }) {
+        receiver.meter.wait(at: now)
+        sayFarewell(of: receiver)
+      }
     }
   }
 
@@ -166,7 +174,14 @@ extension Engine {
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
-    return receiver.isActive ? receiver.meter.moved + rules.idleMax : nil
+    return receiver.meter.moved + rules.idleMax
+  }
+
+  /// Whether its sender has to do something now: send what is wanted, or offer it again. One that waits for its turn
+  /// here, or for its pair, is not late.
+  private func isAwaited(_ receiver: ResourceReceiver) -> Bool {
+    guard let bond = connectedMember(of: receiver.pair)?.host.bond, bond.isOpen else { return false }
+    return receiver.isActive || bond.openLanes?.receivers[receiver.flow] == nil
   }
 
   func resourceDue(_ id: ResourceID) {
@@ -179,8 +194,11 @@ extension Engine {
     }
     if let receiver = flows.receivers[id], receiver.farewell == nil {
       tellProgress(id, &receiver.meter, of: receiver.info.size)
-      if receiver.isActive, member(of: receiver.pair)?.host.bond?.isOpen != true { receiver.meter.wait(at: now) }
-      if let end = end(of: receiver), end <= now { return finish(receiver, .timedOut) }
+      if receiver.isAccepted, !isAwaited(receiver) { receiver.meter.wait(at: now) }
+      if let end = end(of: receiver), end <= now {
+        // Who does not offer again knows nothing of it any more.
+        return finish(receiver, receiver.isAccepted && !receiver.isActive ? .gone : .timedOut)
+      }
       schedule(receiver)
     }
   }

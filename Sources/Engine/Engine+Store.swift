@@ -270,7 +270,7 @@ extension Engine {
     if row.isIncoming {
       let receiver = ResourceReceiver(
         id: id, flow: row.flow, pair: row.pair, info: row.info, isAccepted: row.isAccepted, at: now)
-      receiver.restore(stored: row.stored, tree: tree, at: now)
+      if !sabotage.contains(.forgetsStored) { receiver.restore(stored: row.stored, tree: tree, at: now) }
       receiver.farewell = row.farewell
       flows.add(receiver)
       bond?.lanes.receivers[row.flow] = receiver

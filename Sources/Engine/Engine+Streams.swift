@@ -47,13 +47,16 @@ extension Engine {
       throw EngineError(
         .invalidParameter, "\(bytes.count) bytes are too many for one write; at most \(Self.writeBytesMax)")
     }
-    guard writer.backlog < settings.streamBacklogBytes else {
+    guard writer.backlog < streamBacklog else {
       writer.isWaiting = true
       throw EngineError(.unavailable, "the stream is full: its reader is behind; go on when it is writable")
     }
     writer.bytes.append(bytes)
     wake(writer)
   }
+
+  /// With less than what a reader uses between two grants, each side would wait for the other.
+  private var streamBacklog: Int { max(settings.streamBacklogBytes, StreamReader.grantBytes) }
 
   /// More at once would make the limit on what waits a jest.
   private static let writeBytesMax = 1 << 20
@@ -74,7 +77,7 @@ extension Engine {
     enter(now)
     defer { settle() }
     if let writer = flows.writers[stream] {
-      say(reason, of: writer)
+      if !sabotage.contains(.forgetsCancel) { say(reason, of: writer) }
       end(writer, reason)
     } else if let reader = flows.readers[stream] {
       stop(reader, reason)
@@ -105,13 +108,14 @@ extension Engine {
     let bond = try bond(of: link)
     // It may have ended while this was under way.
     guard let lanes = bond.openLanes, let writer = lanes.writers[grant.flow] else { return }
-    guard writer.grant(received: grant.received, limit: grant.limit) else {
+    guard writer.grant(received: grant.received, limit: grant.limit, isLate: sabotage.contains(.forgetsStreamBytes))
+    else {
       throw Violation(
         .protocolViolation, "a grant that has received \(grant.received) bytes of a stream, which is untrue")
     }
-    if writer.isWaiting, writer.backlog < settings.streamBacklogBytes {
+    if writer.isWaiting, writer.backlog < streamBacklog {
       writer.isWaiting = false
-      emit(.streamWritable(writer.id))
+      if !sabotage.contains(.forgetsWriters) { emit(.streamWritable(writer.id)) }
     }
     lanes.wake(writer)
     if lanes.hasUnsent { wake(link) }
@@ -152,7 +156,7 @@ extension Engine {
     let hasFullWindow = lanes.readers.count < Self.fullWindowsMax
     let reader = StreamReader(
       id: StreamID(rawValue: number()), flow: open.flow, pair: pair,
-      windowBytes: hasFullWindow ? max(Limits.chunkBytes, settings.streamWindowBytes) : Limits.chunkBytes)
+      windowBytes: hasFullWindow ? streamWindow : Limits.chunkBytes)
     flows.add(reader)
     lanes.readers[open.flow] = reader
     emit(.streamOpened(reader.id, name: open.name, from: member.id, to: local.id))
@@ -162,6 +166,9 @@ extension Engine {
   /// What one host may have open here; those past the first ones get a small window, so that its programs hold no
   /// more than some 32 MiB for it.
   private static let readersMax = 1_024
+  private var streamWindow: Int {
+    sabotage.contains(.overgrants) ? 1 << 30 : max(Limits.chunkBytes, settings.streamWindowBytes)
+  }
   private static let fullWindowsMax = 64
 
   func take(streamData body: RawSpan, from link: Link) throws(Violation) {
@@ -194,7 +201,7 @@ extension Engine {
   }
 
   private func finishIfWhole(_ reader: StreamReader) {
-    if reader.isWhole { stop(reader, .none) }
+    if reader.isWhole || reader.size != nil && sabotage.contains(.endsStreamEarly) { stop(reader, .none) }
   }
 
   /// The program has used so many of the bytes that it was told: the writer may go on.

@@ -16,7 +16,7 @@ public final class Engine {
   var now: Instant
 
   // What is drained.
-  private var outputs: [Output] = []
+  private var outputs: [Output?] = []
   private var drained = 0
   private let arena = ByteQueue()
   var timers = Timers()
@@ -81,7 +81,7 @@ public final class Engine {
 
   public func nextOutput() -> Output? {
     guard drained < outputs.count else { return nil }
-    let output = outputs[drained]
+    let output = outputs[drained].take()
     drained += 1
     if drained == outputs.count {
       outputs.removeAll(keepingCapacity: true)

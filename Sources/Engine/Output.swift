@@ -159,7 +159,7 @@ public enum Output {
   case updated(by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo)
   case lost(by: PeerID, type: ServiceType, peer: PeerID)
   /// Somebody invites a local peer: `accept` or `decline` it.
-  case invitation(
+  indirect case invitation(
     InvitationID, from: PeerID, name: DisplayName, to: PeerID, type: ServiceType, context: [UInt8], expires: Instant)
   /// An invitation, made or received, came to its end. None: it was accepted and the sessions have joined.
   case invitationEnded(InvitationID, Reason)
@@ -181,7 +181,7 @@ public enum Output {
   case streamEnded(StreamID, Reason)
 
   /// A member offers a resource: `accept` or `decline` it, if that is not decided; or one goes on after a restart.
-  case resource(ResourceID, ResourceView)
+  indirect case resource(ResourceID, ResourceView)
   /// Read so much of the resource's source; answered by `supply` or `cannotRead`. It may be asked for again.
   case read(ResourceID, from: UInt64, bytes: Int)
   /// Hold the chunk to its digest and store it; answered by `stored`, `damaged` or `cannotStore`. What was told and not
@@ -192,7 +192,7 @@ public enum Output {
   case resourceEnded(ResourceID, Reason)
 
   /// Whether this member may in: `decide`. The chain is empty where it shows no security identity.
-  case decision(DecisionID, MemberView, chain: [[UInt8]], of: EndpointID, expires: Instant)
+  indirect case decision(DecisionID, MemberView, chain: [[UInt8]], of: EndpointID, expires: Instant)
   case decisionEnded(DecisionID)
   /// Another peer wants to compare codes, or an own comparison has come so far: show the code.
   case comparison(ComparisonID, local: PeerID, remote: PeerID, code: String)

@@ -2,8 +2,8 @@
 ///
 /// Only this package can set them, and only the simulator's canary does.
 package struct Sabotage: OptionSet, Sendable {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// After a link loss all records that are still held are sent and taken again.
   package static let repeatsRecords = Sabotage(rawValue: 1 << 0)
@@ -47,4 +47,28 @@ package struct Sabotage: OptionSet, Sendable {
   package static let keepsGhosts = Sabotage(rawValue: 1 << 19)
   /// A stream's bytes are taken however many they are.
   package static let ignoresCredit = Sabotage(rawValue: 1 << 20)
+  /// On a new link a stream goes on one byte too late.
+  package static let forgetsStreamBytes = Sabotage(rawValue: 1 << 21)
+  /// A stream ends when its end is heard of, whatever is under way.
+  package static let endsStreamEarly = Sabotage(rawValue: 1 << 22)
+  /// A reader grants more than it has room for.
+  package static let overgrants = Sabotage(rawValue: 1 << 23)
+  /// A writer that was refused is not told that it can go on.
+  package static let forgetsWriters = Sabotage(rawValue: 1 << 24)
+  /// What cancels a stream or resource is not told to the other side.
+  package static let forgetsCancel = Sabotage(rawValue: 1 << 25)
+  /// On a new link a resource begins from its start.
+  package static let startsResourcesAnew = Sabotage(rawValue: 1 << 26)
+  /// What was stored of a resource is not kept over a restart.
+  package static let forgetsStored = Sabotage(rawValue: 1 << 27)
+  /// A damaged chunk is not asked for again.
+  package static let ignoresDamage = Sabotage(rawValue: 1 << 28)
+  /// A resource's root is not compared.
+  package static let skipsRootCheck = Sabotage(rawValue: 1 << 29)
+  /// A resource ends here, and again when the other side has heard of it.
+  package static let endsResourceTwice = Sabotage(rawValue: 1 << 30)
+  /// Who sends several resources sends of all of them before another endpoint gets a turn.
+  package static let starvesPeers = Sabotage(rawValue: 1 << 31)
+  /// Streams and resources go before messages.
+  package static let delaysMessages = Sabotage(rawValue: 1 << 32)
 }

@@ -34,6 +34,19 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "hoards", sabotage: .hoards, scenarios: [.backlog]),
     Canary(name: "believesBackups", sabotage: .believesBackups, scenarios: [.backup]),
     Canary(name: "keepsGhosts", sabotage: .keepsGhosts, scenarios: [.discovery]),
+    Canary(name: "ignoresCredit", sabotage: .ignoresCredit, scenarios: [.cheats]),
+    Canary(name: "forgetsStreamBytes", sabotage: .forgetsStreamBytes, scenarios: [.bulk]),
+    Canary(name: "endsStreamEarly", sabotage: .endsStreamEarly, scenarios: [.bulk]),
+    Canary(name: "overgrants", sabotage: .overgrants, scenarios: [.bulk]),
+    Canary(name: "forgetsWriters", sabotage: .forgetsWriters, scenarios: [.bulk]),
+    Canary(name: "forgetsCancel", sabotage: .forgetsCancel, scenarios: [.bulk]),
+    Canary(name: "startsResourcesAnew", sabotage: .startsResourcesAnew, scenarios: [.bulk]),
+    Canary(name: "forgetsStored", sabotage: .forgetsStored, scenarios: [.restart]),
+    Canary(name: "ignoresDamage", sabotage: .ignoresDamage, scenarios: [.bulk]),
+    Canary(name: "skipsRootCheck", sabotage: .skipsRootCheck, scenarios: [.bulk]),
+    Canary(name: "endsResourceTwice", sabotage: .endsResourceTwice, scenarios: [.bulk]),
+    Canary(name: "starvesPeers", sabotage: .starvesPeers, scenarios: [.bulk]),
+    Canary(name: "delaysMessages", sabotage: .delaysMessages, scenarios: [.bulk]),
   ]
 
   /// One run with the rule switched off.

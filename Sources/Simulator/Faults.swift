@@ -39,6 +39,8 @@ public struct Faults: Hashable, Sendable {
   /// Parts per million, to either side.
   public var drift = 0
   public var diskDelay = 2
+  /// What reading a piece of a file, or writing what came of one, takes at most.
+  public var fileDelay = 2
 
   // Incidents.
   public var cuts = 0
@@ -77,6 +79,7 @@ public struct Faults: Hashable, Sendable {
     faults.skew = random.pick([0, 60_000, 100_000_000])
     faults.drift = random.pick([0, 50, 500])
     faults.diskDelay = random.pick([0, 2, 20, 200])
+    faults.fileDelay = random.pick([0, 2, 10, 50])
     return faults
   }
 
@@ -116,6 +119,11 @@ public struct Faults: Hashable, Sendable {
         $0.skew = 0; $0.drift = 0
       }
     ),
-    ("disk", { $0.diskDelay = 2 }),
+    (
+      "disk",
+      {
+        $0.diskDelay = 2; $0.fileDelay = 2
+      }
+    ),
   ]
 }

@@ -12,13 +12,30 @@ struct Malice: OptionSet, Sendable {
   static let liesAboutSequences = Malice(rawValue: 1 << 7)
   static let oversizes = Malice(rawValue: 1 << 8)
   static let joins = Malice(rawValue: 1 << 9)
+  /// Of sizes, ranges, digests and credit.
+  static let liesAboutFlows = Malice(rawValue: 1 << 10)
+  static let floodsFlows = Malice(rawValue: 1 << 11)
+  static let neverFinishes = Malice(rawValue: 1 << 12)
+  static let neverReads = Malice(rawValue: 1 << 13)
+  static let count = 14
+
+  /// Those that need to be connected with their victims.
+  static let flows: Malice = [.liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads]
 
   /// Those that need to be in a session first.
-  static let insiders: Malice = [.forgesIntroductions, .crowds, .liesAboutSequences, .joins]
+  static let insiders: Malice = [.forgesIntroductions, .crowds, .liesAboutSequences, .joins, .flows]
 
   static func drawn(_ random: inout Random) -> Malice {
     var malice: Malice = []
     for _ in 0..<random.within(1...3) { malice.insert(Malice(rawValue: 1 << UInt16(random.below(10)))) }
+    return malice
+  }
+
+  static func drawnOfFlows(_ random: inout Random) -> Malice {
+    var malice: Malice = []
+    for _ in 0..<random.within(1...2) {
+      malice.insert(random.pick([.liesAboutFlows, .liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads]))
+    }
     return malice
   }
 }

@@ -23,6 +23,8 @@ extension Model {
   func pulse(_ world: World) {
     checkInvitations(world)
     checkDecisions(world)
+    checkStreams()
+    checkResources(world)
     checkMemory()
     noteSilence(world)
     for here in order where here.isOpen && here.isWatched && isHostUp[here.ref.host] && !here.isGone {
@@ -111,6 +113,8 @@ extension Model {
     }
     meets(standing)
     checkFates()
+    finishStreams()
+    finishResources()
     checkFound(world)
     checkCodes()
     checkConflicts(world)

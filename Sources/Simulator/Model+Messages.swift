@@ -136,6 +136,7 @@ extension Model {
     check(.connectedBeforeMessages, pair.state == .connected) {
       "\(here.label) received #\(number) of \(sender.label), which is \(pair.state)"
     }
+    isInTime(message, number, here)
     guard message.sending.mode == .reliable else { return }
     // A durable host that forgot what it had not stored may, and must, be told again.
     check(.exactlyOnce, message.receivedIn[place] == 0 || isVoid(message, at: host.index)) {

@@ -33,6 +33,7 @@ extension Model {
     for remote in record.pairOrder {
       guard let pair = record.pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
       pair.state = .leaving
+      pair.since = now
       pair.suspendedAt = nil
     }
   }
@@ -137,6 +138,13 @@ extension Model {
     return record.pairOrder.filter { record.pairs[$0]?.state == .connected }
   }
 
+  /// Its connected member whose peer this is, or one that a malicious host made up where it is that host's.
+  func connected(of id: EndpointID, at ref: PeerRef) -> EndpointID? {
+    connected(of: id).first { member in
+      endpoints[member].map { $0.ref == ref } ?? isMalicious[min(ref.host, isMalicious.count - 1)]
+    }
+  }
+
   func members(of id: EndpointID) -> [EndpointID] {
     guard let record = endpoints[id] else { return [] }
     return record.pairOrder.filter {
@@ -169,7 +177,7 @@ extension Model {
       check(.statesInOrder, pair.state == .connecting) { says() }
       if let there { mayConnect(here, there, pair) }
       pair.state = .connected
-      pair.wasConnected = true
+      pair.connections += 1
       counts(here)
     case .notConnected(let reason):
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }

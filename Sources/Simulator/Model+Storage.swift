@@ -8,6 +8,9 @@ enum Unstored {
   case fate(message: Int, Int)
   case joining(invitation: Int)
   case leave(EndpointID)
+  case offer(resource: Int)
+  case stored(resource: Int, through: UInt64)
+  case end(resource: Int, isSenders: Bool)
 }
 
 /// What a host has stored, and what a crash takes from it.
@@ -23,7 +26,15 @@ extension Model {
     }
   }
 
-  func stored(_ host: SimHost, _ batch: UInt64) { unstored[host.index].removeAll { $0.batch <= batch } }
+  func stored(_ host: SimHost, _ batch: UInt64) {
+    unstored[host.index].removeAll { item in
+      guard item.batch <= batch else { return false }
+      if case .stored(let number, let offset) = item.what {
+        resources[number].kept = max(resources[number].kept, offset)
+      }
+      return true
+    }
+  }
 
   func forgetUnstored(_ host: SimHost) {
     for item in unstored[host.index] { forget(item.what) }
@@ -43,6 +54,11 @@ extension Model {
     case .leave(let endpoint):
       endpoints[endpoint]?.leaves -= 1
       endpoints[endpoint]?.leftAt = 0
+    case .offer(let number): resources[number].isForgotten = true
+    // The file has it, and it comes again.
+    case .stored: break
+    case .end(let number, true): resources[number].sender.ended = nil
+    case .end(let number, false): resources[number].receiver.ended = nil
     }
   }
 }

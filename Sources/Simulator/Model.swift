@@ -55,6 +55,17 @@ final class Model {
 
   var browsing: [Browsing] = []
 
+  var streams: [StreamRecord] = []
+  var streamPlaces: [OfHost<StreamID>: StreamPlace] = [:]
+  var openStreams: [Int] = []
+  var resources: [ResourceRecord] = []
+  var resourcePlaces: [OfHost<ResourceID>: ResourcePlace] = [:]
+  var openResources: [Int] = []
+  var unexplained: [Unexplained] = []
+  /// Each host's present run, and when it last came up with nothing stored.
+  var runs: [Int]
+  var emptyAt: [Int64]
+
   struct StrangersPlace: Equatable {
     var stranger: EndpointID
     var group: Int
@@ -84,6 +95,8 @@ final class Model {
     disturbedUntil = Array(repeating: -1 << 60, count: count * count)
     silentSince = Array(repeating: .max, count: count * count)
     unstored = Array(repeating: [], count: count)
+    runs = Array(repeating: 0, count: count)
+    emptyAt = runs.map(Int64.init)
     for (index, host) in plan.hosts.enumerated() {
       if let twin = host.twinOf {
         isUnsettled[index] = true
@@ -113,10 +126,14 @@ final class Model {
 
   func cameUp(_ host: SimHost, from: Return) {
     isHostUp[host.index] = true
+    runs[host.index] = host.run
     cameUpAt[host.index] = now
     for other in plan.hosts.indices { heard(from: host.index, to: other) }
     if from == .backup { restored(host.index) }
-    if from == .fresh || !host.plan.isDurable { forget(host.index) }
+    if from == .fresh || !host.plan.isDurable {
+      emptyAt[host.index] = now
+      forget(host.index)
+    }
   }
 
   private func restored(_ host: Int) {
@@ -192,7 +209,7 @@ final class Model {
     return record.label
   }
 
-  func describe(_ output: Output) -> String {
+  func describe(_ output: Output, at host: SimHost) -> String {
     switch output {
     case .found(let by, let type, let peer, _, _): "\(label(by)) found \(label(peer)) (\(type))"
     case .updated(let by, let type, let peer, _, _): "\(label(by)) found anew \(label(peer)) (\(type))"
@@ -204,15 +221,38 @@ final class Model {
     case .suspended(let views, let on, let locals):
       "\(words(locals)): \(words(views)) \(on ? "suspended" : "back")"
     case .fate(let id, let from, let to, let fate):
-      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label)) is \(fate)"
+      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
     case .decision(_, let view, _, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
     case .comparison(_, let local, let remote, let code): "\(label(local)) compares with \(label(remote)): \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "is told that its key is in use elsewhere"
+    case .streamOpened(_, let name, let from, let to): "\(label(to)): \(name) of \(label(from)) is opened"
+    case .streamWritable(let id): "stream \(place(of: id, at: host).map { "\($0.number)" } ?? "?") can be written again"
+    case .streamEnded(let id, let reason):
+      "\(place(of: id, at: host).map { "stream \($0.number)" } ?? "a stranger's stream") ends (\(reason))"
+    case .resource(_, let view): describe(view)
+    case .progress(let id, let told): describe(told, of: id, at: host)
+    case .resourceEnded(let id, let reason):
+      "\(place(of: id, at: host).map { "file \($0.number)" } ?? "a stranger's file") ends (\(reason))"
     default: "\(output)"
     }
+  }
+
+  private func describe(_ view: ResourceView) -> String {
+    let size = view.info.size.map { "\($0) bytes" } ?? "of unknown size"
+    let state = "\(view.isAccepted ? "goes on with" : "has") \(view.bytes) stored"
+    return view.isIncoming
+      ? "\(label(view.to)): \(view.info.name) of \(label(view.from)), \(size), \(view.isAccepted ? state : "is offered")"
+      : "\(label(view.from)): \(view.info.name) to \(label(view.to)), \(size), \(state)"
+  }
+
+  private func describe(_ told: ResourceProgress, of id: ResourceID, at host: SimHost) -> String {
+    let place = place(of: id, at: host)
+    let name = place.map { "file \($0.number) \($0.isSender ? "out" : "in")" } ?? "a stranger's file"
+    let left = told.timeLeft.map { ", \($0.components.seconds) s left" } ?? ""
+    return "\(name): \(told.bytes)\(told.size.map { " of \($0)" } ?? "") bytes, \(told.bytesPerSecond) a second\(left)"
   }
 
   func describe(message: [UInt8], from: EndpointID, to: Locals, _ mode: Mode) -> String {
@@ -264,6 +304,15 @@ final class Model {
     case .decisionEnded(let id): decisionEnded(id, at: host)
     case .comparison(_, let local, let remote, let code): compared(local, remote, code)
     case .conflict: conflicts.insert(host.index)
+    case .streamOpened(let id, let name, let from, let to): streamOpened(id, name, from, to, at: host)
+    case .streamed(let id, let payload): streamed(id, payload, at: host)
+    case .streamWritable(let id): streamWritable(id, at: host)
+    case .streamEnded(let id, let reason): streamEnded(id, reason, at: host)
+    case .resource(let id, let view): shown(id, view, at: host)
+    case .read(let id, let offset, let bytes): read(id, from: offset, bytes: bytes, at: host)
+    case .store(let id, let offset, let payload, _): store(id, at: offset, payload, at: host)
+    case .progress(let id, let told): progresses(id, told, at: host)
+    case .resourceEnded(let id, let reason): resourceEnded(id, reason, at: host)
     default: break
     }
   }
@@ -367,7 +416,9 @@ final class PairRecord {
 
   var state = State.none
   var suspendedAt: Int64?
-  var wasConnected = false
+  var wasConnected: Bool { connections > 0 }
+  /// How often it was told connected.
+  var connections = 0
   var since: Int64 = 0
   /// How often the other had left when this one was last told so.
   var leavesTold = -1

@@ -19,6 +19,8 @@ public struct Tally: Hashable, Sendable {
   public var batches = 0
   public var faults = 0
   public var links = 0
+  public var streams = 0
+  public var resources = 0
 
   public init() {}
 
@@ -31,5 +33,7 @@ public struct Tally: Hashable, Sendable {
     a.batches += b.batches
     a.faults += b.faults
     a.links += b.links
+    a.streams += b.streams
+    a.resources += b.resources
   }
 }

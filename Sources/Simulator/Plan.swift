@@ -15,6 +15,8 @@ public struct Plan: Sendable {
   public var settling = 45_000
   /// The rules of calm: with nothing that could excuse it, nobody may ever be told notConnected.
   public var isCalm = false
+  /// How late a message may be in a world where nothing disturbs but traffic; and there, shares are to be fair.
+  var delayMax: Int64?
   /// Which engine rule is switched off, for the canary.
   var sabotage: Sabotage = []
 
@@ -86,6 +88,8 @@ enum Act: Sendable {
   case lock(PeerRef, end: Int, Bool)
   case block(PeerRef, end: Int, PeerRef, Bool)
   case send(PeerRef, end: Int, Sending)
+  case stream(PeerRef, end: Int, PeerRef, Streaming)
+  case offer(PeerRef, end: Int, PeerRef, Offering)
   case compare(PeerRef, PeerRef)
   case removePeer(PeerRef)
   // The world.

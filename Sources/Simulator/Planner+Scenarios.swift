@@ -32,7 +32,10 @@ extension Planner {
     case .conflict: conflict()
     case .malicious: malicious()
     case .large: large()
-    case .crowd5000: crowd()
+    case .bulk: bulk()
+    case .cheats: cheats()
+    case .crowd: crowd()
+    case .crowd5000: crowd5000()
     }
   }
 
@@ -41,6 +44,8 @@ extension Planner {
     everybodyShows()
     everybodyJoins()
     everybodyTalks(count: 20, Self.mixed)
+    everybodyStreams(count: random.below(4))
+    everybodyOffers(count: random.below(3))
     plan.faults.cuts = random.pick([0, 3, 6])
     plan.faults.resets = random.pick([0, 3])
     plan.faults.deafness = random.pick([0, 2])
@@ -133,6 +138,8 @@ extension Planner {
     everybodyShows()
     everybodyJoins()
     everybodyTalks(count: 25, Self.mixed)
+    everybodyStreams(count: random.below(5))
+    everybodyOffers(count: random.below(3))
     plan.faults.resets = random.pick([0, 3])
     plan.faults.cuts = random.pick([0, 3])
     incidents()
@@ -191,6 +198,8 @@ extension Planner {
           timeout: 8_000))
     }
     everybodyTalks(count: 40, Self.mixed)
+    everybodyStreams(count: random.below(5))
+    everybodyOffers(count: random.below(3))
     for _ in 0..<random.below(4) {
       let ref = random.pick(refs)
       at(moment(15_000), random.flip() ? .leave(ref, end: 0) : .close(ref, end: 0))
@@ -221,6 +230,8 @@ extension Planner {
       }
     }
     everybodyTalks(count: 20, Self.chat)
+    everybodyStreams(from: 8_000, count: random.below(5))
+    everybodyOffers(from: 8_000, count: random.below(3))
     plan.faults.resets = random.pick([0, 4])
     incidents()
   }
@@ -352,7 +363,9 @@ extension Planner {
       everybodyShows()
       everybodyJoins(gap: 200)
     }
-    everybodyTalks(count: 60, Self.mixed)
+    everybodyTalks(count: 50, Self.mixed)
+    everybodyStreams(count: random.below(8))
+    everybodyOffers(count: random.below(6))
     for _ in 0..<8 {
       let ref = random.pick(refs)
       let time = moment(8_000, 35_000)
@@ -378,6 +391,8 @@ extension Planner {
       everybodyJoins(gap: 200)
     }
     everybodyTalks(count: 40, Self.chat)
+    everybodyStreams(count: random.below(5))
+    everybodyOffers(count: random.below(4))
     plan.faults.partitions = random.within(2...6)
     plan.faults.cutLong = random.pick([15_000, 60_000])
     incidents(from: 8_000)
@@ -417,7 +432,9 @@ extension Planner {
     plan.faults.diskDelay = random.pick([1, 20, 500])
     everybodyShows()
     everybodyJoins()
-    everybodyTalks(count: 60, Self.chat)
+    everybodyTalks(count: 40, Self.chat)
+    everybodyStreams(count: random.below(4))
+    everybodyOffers(count: random.within(1...4))
     plan.faults.crashes = random.within(3...9)
     plan.faults.cuts = random.pick([0, 3])
     plan.faults.resets = random.pick([0, 6])
@@ -430,6 +447,7 @@ extension Planner {
     everybodyShows()
     everybodyJoins()
     everybodyTalks(count: 60, Self.chat)
+    everybodyOffers(count: random.below(3))
     let host = random.below(plan.hosts.count)
     at(moment(6_000, 12_000), .backUp(host))
     at(moment(18_000, 30_000), .crash(host, back: .backup, after: random.pick([100, 5_000])))
@@ -472,9 +490,16 @@ extension Planner {
     }
     at(1_000, .advertise(PeerRef(host: evil), type: 0, info: 0))
     everybodyTalks(count: 30, Self.mixed)
+    everybodyStreams(count: random.below(4))
+    everybodyOffers(count: random.below(3))
     // Some honest peers take it for one of theirs.
     for _ in 0..<3 {
       at(moment(5_000, 25_000), .invite(random.pick(refs), end: 0, PeerRef(host: evil), type: 0, timeout: 5_000))
+    }
+    let stranger = PeerRef(host: evil)
+    for _ in 0..<random.below(4) {
+      at(moment(8_000), .stream(random.pick(refs), end: 0, stranger, Self.streaming(&random)))
+      at(moment(8_000), .offer(random.pick(refs), end: 0, stranger, Self.offering(&random)))
     }
     plan.faults.resets = random.pick([0, 3])
     incidents()
@@ -496,7 +521,7 @@ extension Planner {
     plan.steps.removeAll { $0.at >= 15_000 }
   }
 
-  private mutating func crowd() {
+  private mutating func crowd5000() {
     plan.faults = Faults()
     add(hosts: 1, peers: 5_000) { host, _ in
       for place in host.peers.indices {

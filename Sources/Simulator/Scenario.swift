@@ -24,6 +24,9 @@ public enum Scenario: String, CaseIterable, Sendable {
   case backup
   case conflict
   case malicious
+  case bulk
+  case cheats
+  case crowd
   case large
   case crowd5000
 
@@ -49,10 +52,13 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .partition: "nets that split and heal"
     case .silence: "cables cut for 2 s and 60 s, one way, noticed or not"
     case .slow: "slow links and long ways"
-    case .restart: "hosts that crash and come back, with and without their stored state"
+    case .restart: "hosts that crash and come back in the middle of transfers, with and without their stored state"
     case .backup: "hosts restored from an old backup"
     case .conflict: "one key on two hosts"
     case .malicious: "one host that lies, forges, replays and floods"
+    case .bulk: "large transfers beside streams and messages, over slow and faulty links"
+    case .cheats: "a member that lies about sizes, ranges, digests and credit, or floods, or never ends or reads"
+    case .crowd: "many peers on several hosts, who come and go"
     case .large: "40 to 100 hosts in one session"
     case .crowd5000: "one host that carries 5,000 peers"
     }

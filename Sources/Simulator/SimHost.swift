@@ -59,6 +59,13 @@ final class SimHost {
   var unwritten: [(batch: UInt64, facts: [Fact])] = []
   var diskFreeAt: Int64 = 0
 
+  // What its programs write, read, send and store; the last two stay over a crash of a durable host.
+  var writing: [StreamID: Writing] = [:]
+  var reading: [StreamID: Reading] = [:]
+  var sources: [ResourceID: Source] = [:]
+  var files: [ResourceID: IncomingFile] = [:]
+  var filesFreeAt: Int64 = 0
+
   // Media.
   var published: [Record] = []
   var looksFor: [ServiceType] = []

@@ -45,6 +45,13 @@ struct Transcript {
     case .persist(let batch, let facts):
       mix(batch)
       mix(UInt64(facts.count))
+    case .streamOpened(let id, _, _, _), .streamWritable(let id): mix(id.rawValue)
+    case .streamed(let id, let bytes): mix(id.rawValue << 32 | UInt64(bytes.count))
+    case .streamEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
+    case .resource(let id, let view): mix(id.rawValue << 32 ^ view.bytes)
+    case .read(let id, let offset, _), .store(let id, let offset, _, _): mix(id.rawValue << 32 ^ offset)
+    case .progress(let id, let told): mix(id.rawValue << 32 ^ told.bytes)
+    case .resourceEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
     default: break
     }
   }

@@ -176,6 +176,12 @@ extension World {
       }
     case .send(let ref, let end, let sending):
       acting(ref, end) { host, engine, peer, endpoint in send(sending, peer, endpoint, host, engine) }
+    case .stream(let ref, let end, let target, let streaming):
+      acting(ref, end) { host, engine, peer, endpoint in
+        openStream(streaming, to: target, peer, endpoint, host, engine)
+      }
+    case .offer(let ref, let end, let target, let offering):
+      acting(ref, end) { host, engine, peer, endpoint in offer(offering, to: target, peer, endpoint, host, engine) }
     case .compare(let ref, let other):
       acting(ref) { host, engine, peer in
         guard let other = self.peer(other) else { return }

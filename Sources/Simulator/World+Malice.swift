@@ -29,6 +29,9 @@ final class Intruder {
     var invitation: UInt64 = 0
     /// The endpoint of its own that each of its invitations is for.
     var offered: [UInt64: EndpointID] = [:]
+    var flows = FlowLore()
+    /// How many records it has read.
+    var records: UInt64 = 0
 
     init(link: Link, side: Int, endpoint: EndpointID, group: GroupID) {
       self.link = link
@@ -84,9 +87,9 @@ extension World {
     say(Hello(incarnation: Incarnation(1), bond: line.bond, expects: 0, ordinal: UInt32(links.count)), line)
   }
 
-  private func say(_ frame: some Frame, _ line: Intruder.Line) { say(bytes: frame.encoded(), line) }
+  func say(_ frame: some Frame, _ line: Intruder.Line) { say(bytes: frame.encoded(), line) }
 
-  private func say(bytes: [UInt8], _ line: Intruder.Line) {
+  func say(bytes: [UInt8], _ line: Intruder.Line) {
     guard line.link.ends[line.side].isOpen, !bytes.isEmpty else { return }
     transmit(bytes, line.link, line.side)
   }
@@ -133,7 +136,7 @@ extension World {
       if let offered = line.offered[answer.id] { model.letsIn(offered, by: acceptance.entry.endpoint) }
       say(Confirm(id: answer.id, reason: .none, rank: 2), line)
       join(intruder, line)
-    default: break
+    default: hear(type, span, intruder, line)
     }
   }
 
@@ -156,10 +159,11 @@ extension World {
     intruder.lines.removeAll { !$0.link.ends[$0.side].isOpen }
     for other in hosts where !other.isMalicious && other.isUp {
       let lines = intruder.lines.count { $0.link.ends[1 - $0.side].host == other.index }
-      if lines < 2, intruder.random.chance(perMille: 500) { connect(host.index, other.index, nil) }
+      let linesMax = intruder.malice.isDisjoint(with: .flows) ? 2 : 1
+      if lines < linesMax, intruder.random.chance(perMille: 500) { connect(host.index, other.index, nil) }
     }
     for line in intruder.lines where line.isGreeted {
-      let kinds = (0..<10).map { Malice(rawValue: 1 << $0) }.filter { intruder.malice.contains($0) }
+      let kinds = (0..<Malice.count).map { Malice(rawValue: 1 << $0) }.filter { intruder.malice.contains($0) }
       attack(intruder.random.pick(kinds), intruder, line)
     }
   }
@@ -183,11 +187,17 @@ extension World {
     case .crowds: crowd(victim, intruder, line)
     case .liesAboutSequences: lie(intruder, line)
     case .oversizes: oversize(intruder, line)
+    case .liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads:
+      guard line.target != nil else {
+        return invite(victim, intruder, line, key: intruder.peer.key, signer: intruder.peer.key)
+      }
+      attackFlows(kind, intruder, line)
     default:
       if line.target == nil { invite(victim, intruder, line, key: intruder.peer.key, signer: intruder.peer.key) }
       if line.target != nil {
         say(Leave(record: intruder.head(line), index: 1, reason: .left, seen: 0), line)
         line.target = nil
+        line.flows = FlowLore()
         line.endpoint = EndpointID(intruder.id())
       }
     }

@@ -7,12 +7,22 @@ enum Reaction {
   case decline(InvitationID)
   case decide(DecisionID, Bool)
   case invite(PeerRef, PeerID, type: Int)
+  case write(StreamID)
+  case read(StreamID)
+  case answer(ResourceID, Bool)
+  case cancelResource(ResourceID)
+  case supply(ResourceID, from: UInt64, bytes: Int, series: Int)
+  case wrote(ResourceID, [IncomingFile.Chunk], series: Int)
 }
 
 extension World {
-  private func later(_ host: SimHost, _ delayMax: Int, _ reaction: Reaction) {
+  func later(_ host: SimHost, _ delayMax: Int, _ reaction: Reaction) {
     let delay = Int64(programs.below(delayMax * 1_000 + 1)) * 1_000
     events.push(.program(host: host.index, run: host.run, reaction), at: now + delay)
+  }
+
+  func later(_ host: SimHost, after milliseconds: Int, _ reaction: Reaction) {
+    events.push(.program(host: host.index, run: host.run, reaction), at: now + Int64(milliseconds) * 1_000_000)
   }
 
   /// What a program does with what it is told.
@@ -35,6 +45,20 @@ extension World {
       guard let peer = host.peers.first(where: { $0.id == by }), peer.plan.invitesWhomItFinds else { return }
       guard let number = Self.types.firstIndex(of: type) else { return }
       later(host, 50, .invite(peer.ref, found, type: number))
+    case .streamOpened(let id, _, _, _): streamOpened(id, host)
+    case .streamed(let id, let payload): streamed(id, payload.count, host)
+    case .streamWritable(let id):
+      host.writing[id]?.isWaiting = false
+      later(host, after: 0, .write(id))
+    case .streamEnded(let id, _):
+      host.writing[id] = nil
+      host.reading[id] = nil
+    case .resource(let id, let view): resource(id, view, host)
+    case .read(let id, let offset, let bytes): read(id, from: offset, bytes: bytes, host)
+    case .store(let id, let offset, let payload, let digest): store(id, at: offset, payload, digest, host)
+    case .resourceEnded(let id, _):
+      host.sources[id] = nil
+      host.files[id] = nil
     default: break
     }
   }
@@ -66,6 +90,13 @@ extension World {
       let peer = host.peers[ref.peer]
       guard peer.isThere, let endpoint = peer.endpoints.first else { return }
       invite(guest, type, 20_000, peer, endpoint, host, engine)
+    case .write(let id): write(id, host, engine)
+    case .read(let id): read(id, host, engine)
+    case .answer(let id, let accepts): answer(id, accepts, host, engine)
+    case .cancelResource(let id): cancelResource(id, host, engine)
+    case .supply(let id, let offset, let bytes, let series):
+      supply(id, from: offset, bytes: bytes, series: series, host, engine)
+    case .wrote(let id, let chunks, let series): wrote(id, chunks, series: series, host, engine)
     }
   }
 }

@@ -7,7 +7,7 @@ final class Link {
   let exporter: Digest
   let latency: Int64
   /// Bytes each second; 0 is without limit.
-  let bandwidth: Int64
+  var bandwidth: Int64
   let datagramBytesMax: Int
   /// The dialling host first.
   var ends: [End]

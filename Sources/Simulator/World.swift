@@ -243,6 +243,11 @@ final class World {
     host.looksFor = []
     host.sightings = Array(repeating: [], count: hosts.count)
     host.sightingOwners = [:]
+    host.writing = [:]
+    host.reading = [:]
+    host.sources = [:]
+    // The engine tells again of those that go on.
+    host.files = [:]
     for peer in host.peers {
       peer.isThere = false
       peer.made = []
@@ -259,6 +264,10 @@ final class World {
     faults.datagramTwice = 0
     faults.datagramLate = 0
     faults.probeLoss = 0
+    faults.bandwidth = 0
+    faults.slowLinks = 0
+    faults.socketBytesMax = 65_536
+    for link in links { link.bandwidth = 0 }
     for index in downUntil.indices {
       if downUntil[index] > now { events.push(.pathUp(from: index / hosts.count, to: index % hosts.count), at: now) }
       downUntil[index] = now
@@ -268,6 +277,7 @@ final class World {
       if !host.isUp { start(host, from: .stored) }
       for other in hosts where other.index != host.index { refresh(viewer: other.index, publisher: host.index) }
     }
+    healReaders()
     transcript.add(now, nil) { "the world heals" }
     model.healed(self)
   }
@@ -312,12 +322,13 @@ final class World {
       tally.batches += 1
       model.persists(host, batch)
       store(host, batch, facts)
-    case .streamOpened, .streamed, .streamWritable, .streamEnded, .resource, .read, .store, .progress, .resourceEnded:
-      // No program of this world streams or sends resources.
-      break
     case .found, .updated, .lost, .invitation, .invitationEnded, .members, .suspended, .fate, .writable, .decision,
-      .decisionEnded, .comparison, .comparisonEnded, .conflict:
-      transcript.add(now, host.index) { model.describe(output) }
+      .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable, .streamEnded, .resource,
+      .progress, .resourceEnded:
+      model.observe(output, at: host, self)
+      transcript.add(now, host.index) { model.describe(output, at: host) }
+      program(output, host)
+    case .streamed, .read, .store:
       model.observe(output, at: host, self)
       program(output, host)
     case .message(let from, let to, let mode, let bytes):

@@ -42,6 +42,8 @@ final class Sweep: Sendable {
     print("frames      \(tally.frames)")
     print("bytes       \(tally.bytes)")
     print("messages    \(tally.messages)")
+    print("streams     \(tally.streams)")
+    print("resources   \(tally.resources)")
     print("links       \(tally.links)")
     print("faults      \(tally.faults)")
     print("violations  \(failures.count)")

@@ -28,7 +28,7 @@ struct Told: Sendable {
   var line: String {
     let numbers = [
       tally.milliseconds, tally.frames, tally.bytes, tally.outputs, tally.messages, tally.batches, tally.faults,
-      tally.links,
+      tally.links, tally.streams, tally.resources,
     ]
     let words = ["end", "\(seed)", scenario, numbers.map(String.init).joined(separator: " "), rule ?? "-", detail]
     return words.joined(separator: "\t")
@@ -38,7 +38,7 @@ struct Told: Sendable {
     let words = line.split(separator: "\t", omittingEmptySubsequences: false)
     guard words.count == 6, words[0] == "end", let seed = UInt64(words[1]) else { return nil }
     let numbers = words[3].split(separator: " ").compactMap { Int($0) }
-    guard numbers.count == 8 else { return nil }
+    guard numbers.count == 10 else { return nil }
     self.seed = seed
     scenario = String(words[2])
     tally = Tally()
@@ -50,6 +50,8 @@ struct Told: Sendable {
     tally.batches = numbers[5]
     tally.faults = numbers[6]
     tally.links = numbers[7]
+    tally.streams = numbers[8]
+    tally.resources = numbers[9]
     rule = words[4] == "-" ? nil : String(words[4])
     detail = String(words[5])
   }

@@ -50,6 +50,7 @@ import Wire
   /// The head as it is written, and zeros.
   private func fill(_ bytes: inout [UInt8], _ write: (inout OutputRawSpan) -> Void) -> [UInt8] {
     bytes.withUnsafeMutableBytes { buffer in
+      // Filled from its start, and finalised to what was written.
       var out = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
       write(&out)
       _ = unsafe out.finalize(for: buffer)
@@ -223,7 +224,7 @@ import Wire
     #expect(seat.take() == ["f ended: timedOut"])
   }
 
-  @Test("A want of what cannot be wanted closes the link; of another content, it ends the transfer", arguments: 0...4)
+  @Test("A want of what cannot be wanted closes the link; of another content, it ends the transfer", arguments: 0...5)
   func wantLies(kind: Int) throws {
     let (rogue, seat, _) = try member()
     try seat.engine.offer(
@@ -239,7 +240,11 @@ import Wire
     case 1: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 114_688, limit: 1 << 20, root: empty))
     case 2: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 81_920, limit: 1 << 20, root: empty))
     case 3: rogue.say(ResourceStop(record: rogue.head(), flow: flow, reason: .none))
-    default: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 16_384, limit: 65_536, root: empty))
+    case 4: rogue.say(ResourceWant(flow: flow, turn: 2, offset: 16_384, limit: 65_536, root: empty))
+    default:
+      for turn in UInt32(2)...9 {
+        rogue.say(ResourceWant(flow: flow, turn: turn, offset: 0, limit: 65_536, root: empty))
+      }
     }
     #expect(rogue.ending == (kind == 4 ? nil : .protocolViolation))
     #expect(seat.take().contains("f ended: mismatch") == (kind == 4))

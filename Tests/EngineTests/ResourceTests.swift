@@ -43,6 +43,19 @@ import Wire
     }
   }
 
+  @Test("A resource of no bytes whose root was told is whole as soon as it is accepted")
+  func emptyByDecision() throws {
+    let seats = try gather(acceptsUnasked: false)
+    let info = ResourceInfo(name: "empty", size: 0, root: ChunkTree().root(stage.crypto))
+    let id = try seats[0].engine.offer(info, from: seats[0].endpoint, to: seats[1].endpoint, at: stage.now)
+    seats[0].host.desk.names[id] = "empty"
+    stage.run()
+    try seats[1].engine.accept(try #require(seats[1].host.desk.resource("empty")), at: stage.now)
+    stage.run()
+    #expect(seats[0].take() == ["empty ended: none"])
+    #expect(seats[1].take() == ["B < A: empty?", "empty ended: none"])
+  }
+
   @Test("An offer that nobody decides on ends in time")
   func undecided() throws {
     let seats = try gather(acceptsUnasked: false)
@@ -174,6 +187,22 @@ import Wire
     #expect(seats[1].host.desk.storedFrom.first.map { Int($0) } ?? 0 >= before - 65_536)
     #expect(seats[0].takeFlows().last == "file ended: none")
     #expect(seats[1].takeFlows().last == "file ended: none")
+  }
+
+  @Test("A sender that has lost what it was sending does not leave its receiver waiting")
+  func forgottenBySender() throws {
+    stage.latency = .milliseconds(60)
+    stage.windowBytes = 20_000
+    var seats = try gather(isDurable: true)
+    let before = seats[0].host.facts
+    try seats[0].offer("file", pattern(900_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.clear()
+    seats[0].host.facts = before
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(90))
+    #expect(seats[0].connected == "B")
+    #expect(seats[1].takeFlows() == ["file ended: gone"])
   }
 
   @Test("A source that has changed since its first part was sent never becomes a wrong file")

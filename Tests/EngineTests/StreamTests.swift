@@ -85,6 +85,25 @@ import Wire
     #expect(seats[1].host.desk.text("slow").utf8.count == written * 10_000)
   }
 
+  @Test("A writer that may have little waiting and a reader with a large window do not wait for each other")
+  func unlikeSettings() throws {
+    var (small, large) = (Settings(), Settings())
+    small.streamBacklogBytes = 1_000
+    large.streamWindowBytes = 4 << 20
+    let seats = [try stage.seat("a", SessionSettings(), small), try stage.seat("b", SessionSettings(), large)]
+    try stage.connect(seats[0], seats[1])
+    let stream = try seats[0].open("long", to: seats[1])
+    let piece = String(repeating: "x", count: 10_000)
+    for _ in 0..<100 {
+      do { try seats[0].write(piece, to: stream) } catch {
+        stage.run()
+        try seats[0].write(piece, to: stream)
+      }
+    }
+    stage.run()
+    #expect(seats[1].host.desk.text("long").utf8.count == 1_000_000)
+  }
+
   @Test("P-STR-3 Many streams at once, each way, beside messages: each in order")
   func many() throws {
     let seats = try stage.gather("a", "b")

@@ -27,6 +27,7 @@ extension Suite {
     var resources = 0
     measureBulk("resource") { chunks in
       let info = ResourceInfo(name: "bench", size: UInt64(chunks * Limits.chunkBytes))
+      // The two are connected.
       _ = try! room.touch(sender).offer(info, from: ends[0], to: ends[1], at: room.now)
       room.run(.milliseconds(30))
       resources += 1

@@ -14,10 +14,11 @@ struct Lane<Flow: AnyObject> {
   }
 
   /// Takes out whose turn it is; who still has something to send then is to be added again.
-  mutating func next() -> Flow? {
+  mutating func next(keepsTurn: Bool = false) -> Flow? {
     guard let endpoint = turns.first, let flow = flows[endpoint]?.first else { return nil }
-    turns.removeFirst()
     flows[endpoint]?.removeFirst()
+    if keepsTurn, flows[endpoint]?.isEmpty == false { return flow }
+    turns.removeFirst()
     if flows[endpoint]?.isEmpty == false {
       turns.append(endpoint)
     } else if flows.count > Self.idleMax {

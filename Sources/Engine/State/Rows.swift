@@ -91,11 +91,6 @@ extension Reader {
     Int(try counted(try u64(), "group", from: 1, through: numberMax))
   }
 
-  @_lifetime(self: copy self)
-  fileprivate mutating func duration() throws(WireError) -> Duration {
-    .nanoseconds(Int64(truncatingIfNeeded: try varint()))
-  }
-
   private func counted(
     _ value: UInt64, _ field: String, from min: UInt64, through max: UInt64
   ) throws(WireError) -> UInt64 {
@@ -103,11 +98,6 @@ extension Reader {
     guard value <= max else { throw WireError(.numberOverLimit(field: field, value: value, max: max)) }
     return value
   }
-}
-
-extension Sink where Self: ~Copyable & ~Escapable {
-  @_lifetime(self: copy self)
-  fileprivate mutating func put(duration: Duration) { put(varint: UInt64(bitPattern: duration.nanoseconds)) }
 }
 
 struct EndpointRow: Part {
@@ -173,49 +163,6 @@ struct EndpointRow: Part {
     sink.put(list: blocked, max: listMax)
     sink.put(list: banned, max: listMax)
     sink.put(list: removed, max: listMax)
-  }
-}
-
-extension SessionSettings {
-  init(from reader: inout Reader) throws(WireError) {
-    self.init()
-    let terms = try Terms(from: &reader)
-    encryption = terms.encryption
-    peersMax = terms.peersMax
-    rejoinMax = try reader.duration()
-    streamsMax = try reader.varint32("streams")
-    resources.acceptsUnasked = try reader.bool("accepts")
-    resources.bytesMax = try reader.varint()
-    resources.offersMax = try reader.varint32("offers")
-    resources.decisionMax = try reader.duration()
-    resources.idleMax = try reader.duration()
-    if try reader.bool("asks") { trust = .ask(timeout: try reader.duration()) }
-    guard terms.showsIdentity else { return }
-    var held = SecurityIdentity(id: IdentityID(rawValue: try reader.varint()), chain: [])
-    let count = try reader.count("chain", max: Limits.chainCertificatesMax)
-    for _ in 0..<count { held.chain.append(try reader.bytes("certificate", max: Limits.certificateBytesMax)) }
-    identity = held
-  }
-
-  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
-    Terms(encryption: encryption, showsIdentity: identity != nil, peersMax: peersMax).encode(into: &sink)
-    sink.put(duration: rejoinMax)
-    sink.put(varint: streamsMax)
-    sink.put(bool: resources.acceptsUnasked)
-    sink.put(varint: resources.bytesMax)
-    sink.put(varint: resources.offersMax)
-    sink.put(duration: resources.decisionMax)
-    sink.put(duration: resources.idleMax)
-    if case .ask(let timeout) = trust {
-      sink.put(bool: true)
-      sink.put(duration: timeout)
-    } else {
-      sink.put(bool: false)
-    }
-    guard let identity else { return }
-    sink.put(varint: identity.id.rawValue)
-    sink.put(count: identity.chain.count, max: Limits.chainCertificatesMax)
-    for certificate in identity.chain { sink.put(bytes: certificate, max: Limits.certificateBytesMax) }
   }
 }
 

@@ -38,6 +38,8 @@ actor Console {
   private func openHost() throws {
     let (key, peerKey) = (SigningKey(), SigningKey())
     let host = try Host(on: reactor, key: key, peerKeys: [peerKey]) { [unowned self] output, payload in
+      // Both live on this loop, and the host tells at once.
+      nonisolated(unsafe) let output = output
       assumeIsolated { $0.told(output, payload) }
     }
     self.host = host

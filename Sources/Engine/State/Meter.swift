@@ -1,0 +1,52 @@
+import Wire
+
+/// How far a transfer has come, and how fast.
+struct Meter {
+  private(set) var bytes: UInt64
+  /// When something last moved.
+  private(set) var moved: Instant
+  private var told: (bytes: UInt64, at: Instant)
+  private var bytesPerSecond: Double = 0
+
+  init(bytes: UInt64, at now: Instant) {
+    self.bytes = bytes
+    moved = now
+    told = (bytes, now)
+  }
+
+  var hasNews: Bool { bytes != told.bytes }
+  func tellsAgain(every interval: Duration) -> Instant { told.at + interval }
+
+  /// Nothing is late before this.
+  mutating func wait(at now: Instant) { moved = max(moved, now) }
+
+  /// What was waited for before says nothing of how fast it goes.
+  mutating func begin(at now: Instant) {
+    wait(at: now)
+    if !hasNews { told.at = now }
+  }
+
+  mutating func move(to bytes: UInt64, at now: Instant) {
+    self.bytes = max(self.bytes, bytes)
+    moved = now
+  }
+
+  mutating func tell(at now: Instant) {
+    let seconds = Double((now - told.at).nanoseconds) / 1e9
+    if seconds > 0 {
+      let rate = Double(bytes - told.bytes) / seconds
+      // One slow moment is no forecast.
+      bytesPerSecond = bytesPerSecond == 0 ? rate : 0.7 * bytesPerSecond + 0.3 * rate
+    }
+    told = (bytes, now)
+  }
+
+  func progress(of size: UInt64?) -> ResourceProgress {
+    let left = size.map { $0 - min($0, bytes) }
+    let seconds = left.flatMap { bytesPerSecond >= 1 ? Double($0) / bytesPerSecond : nil }
+    return ResourceProgress(
+      bytes: bytes, size: size, bytesPerSecond: UInt64(bytesPerSecond),
+      // Whoever has more than a thousand years to wait knows as much without the number.
+      timeLeft: seconds.map { .milliseconds(Int64(min($0, 3e10) * 1_000)) })
+  }
+}

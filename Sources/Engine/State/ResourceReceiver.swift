@@ -1,0 +1,132 @@
+import Wire
+
+/// A resource that a local endpoint receives: it asks for what it has not stored, in order.
+final class ResourceReceiver {
+  let id: ResourceID
+  let flow: UInt64
+  let pair: Pair
+  private(set) var info: ResourceInfo
+  var isAccepted: Bool
+  let offered: Instant
+  var meter: Meter
+  var farewell: Farewell?
+  /// How often a chunk was damaged.
+  var damages = 0
+
+  /// What is checked and stored, and the tree of it; with a store of the engine's own, how much of that is stored too.
+  private(set) var stored: UInt64 = 0
+  private(set) var tree = ChunkTree()
+  private var settled: UInt64 = 0
+  /// What came on top, and is being stored.
+  private(set) var received: UInt64 = 0
+  private var digests = Deque<Digest>()
+
+  /// Whether it is asked for on the present link, in which turn, and how far.
+  private(set) var isActive = false
+  private(set) var turn: UInt32 = 0
+  private(set) var limit: UInt64 = 0
+  /// What the sender was last told that is stored here.
+  private var told: UInt64 = 0
+
+  init(id: ResourceID, flow: UInt64, pair: Pair, info: ResourceInfo, isAccepted: Bool, at now: Instant) {
+    self.id = id
+    self.flow = flow
+    self.pair = pair
+    self.info = info
+    self.isAccepted = isAccepted
+    offered = now
+    meter = Meter(bytes: 0, at: now)
+  }
+
+  func restore(stored: UInt64, tree: ChunkTree, at now: Instant) {
+    self.stored = stored
+    self.tree = tree
+    settled = stored
+    received = stored
+    meter = Meter(bytes: stored, at: now)
+  }
+
+  var view: ResourceView {
+    ResourceView(
+      info: info, from: pair.member, to: pair.local, isIncoming: true, isAccepted: isAccepted, bytes: stored)
+  }
+
+  /// False where the sender contradicts what it said of itself, or what it has sent.
+  func learn(size: UInt64?, root: Digest?) -> Bool {
+    if let size {
+      guard info.size == nil || info.size == size, size >= received else { return false }
+      // Only the last chunk may be short.
+      guard received % UInt64(Limits.chunkBytes) == 0 || received == size else { return false }
+      info.size = size
+    }
+    if let root {
+      guard info.root == nil || info.root == root else { return false }
+      info.root = root
+    }
+    return true
+  }
+
+  func beginLink() {
+    isActive = false
+    turn = 0
+  }
+
+  /// Asks for what is not stored, on a new link or after a damage: what comes for an earlier turn counts no more.
+  func begin(windowBytes: Int, _ crypto: any Crypto) -> ResourceWant {
+    isActive = true
+    turn += 1
+    received = stored
+    digests = Deque()
+    told = stored
+    limit = told + UInt64(windowBytes)
+    return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: tree.root(crypto))
+  }
+
+  /// Whether a chunk is the next, as it was asked for.
+  func expects(_ count: Int, at offset: UInt64) -> Bool {
+    let end = offset + UInt64(count)
+    let isFull = count == Limits.chunkBytes
+    return offset == received && received % UInt64(Limits.chunkBytes) == 0 && end <= limit
+      && (info.size.map { end <= $0 && (isFull || end == $0) } ?? true)
+  }
+
+  func take(_ count: Int, _ digest: Digest) {
+    received += UInt64(count)
+    digests.append(digest)
+  }
+
+  /// False where that was not told to be stored.
+  func store(through offset: UInt64, _ crypto: any Crypto) -> Bool {
+    guard offset > stored, offset <= received, offset == received || offset % UInt64(Limits.chunkBytes) == 0 else {
+      return false
+    }
+    while stored < offset, let digest = digests.first {
+      tree.append(digest, crypto)
+      digests.removeFirst()
+      stored = min(offset, stored + UInt64(Limits.chunkBytes))
+    }
+    return true
+  }
+
+  func isAwaited(at offset: UInt64) -> Bool { isActive && offset >= stored && offset < received }
+
+  /// What is stored will still be here after a crash. Says what the sender is to be told, if it is time to.
+  func settle(through offset: UInt64, windowBytes: Int) -> ResourceWant? {
+    settled = max(settled, offset)
+    guard isActive, settled >= told + UInt64(min(Self.confirmedMax, windowBytes / 2)) else { return nil }
+    told = settled
+    limit = max(limit, told + UInt64(windowBytes))
+    return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: Self.noRoot)
+  }
+
+  /// A sender keeps no more than a little beyond what is confirmed, and waits for that.
+  private static let confirmedMax = 64 << 10
+  /// The root counts where a turn begins.
+  private static let noRoot = Digest(.init(0, 0, 0, 0))
+
+  /// Whether nothing is missing; nil while that is not known.
+  func isWhole(_ crypto: any Crypto) -> Bool? {
+    guard let size = info.size, let root = info.root, stored == size else { return nil }
+    return tree.root(crypto) == root
+  }
+}

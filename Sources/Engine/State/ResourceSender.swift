@@ -1,0 +1,153 @@
+import Wire
+
+/// A resource that a local endpoint sends: its source is read as far as the receiver asks for it.
+///
+/// Law: chunks are hashed in order from the first, each once for each time the source is read: `confirmed` is the tree
+/// of those that the receiver has stored, and `digests` are of those from there to `hashed`.
+final class ResourceSender {
+  let id: ResourceID
+  let flow: UInt64
+  let pair: Pair
+  var info: ResourceInfo
+  var meter: Meter
+  var farewell: Farewell?
+
+  // What the source has given.
+  private(set) var confirmed = ChunkTree()
+  private(set) var confirmedThrough: UInt64 = 0
+  private(set) var digests = Deque<Digest>()
+  private(set) var hashed: UInt64 = 0
+  /// How far it was asked.
+  private(set) var asked: UInt64 = 0
+  private(set) var bytes = ByteRope()
+  /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
+  private(set) var isRead = false
+  var hasSaidEnd = false
+
+  // What the receiver wants, on the present link.
+  private(set) var turn: UInt32 = 0
+  private(set) var limit: UInt64 = 0
+  private(set) var position: UInt64 = 0
+  /// Where a turn begins, once the source was hashed up to there and is found to be what the receiver has.
+  private(set) var beginning: (offset: UInt64, root: Digest)?
+  /// The most that any link has had; all of it, where that is not known after a restart.
+  var everSent: UInt64 = 0
+  var isQueued = false
+
+  init(id: ResourceID, flow: UInt64, pair: Pair, info: ResourceInfo, at now: Instant) {
+    self.id = id
+    self.flow = flow
+    self.pair = pair
+    self.info = info
+    meter = Meter(bytes: 0, at: now)
+  }
+
+  var view: ResourceView {
+    ResourceView(
+      info: info, from: pair.local, to: pair.member, isIncoming: false, isAccepted: true, bytes: meter.bytes)
+  }
+
+  func beginLink() {
+    turn = 0
+    limit = 0
+    isQueued = false
+  }
+
+  var canSend: Bool { turn > 0 && beginning == nil && position < min(hashed, limit) && farewell == nil }
+
+  /// The size of the next chunk.
+  var nextBytes: Int { Int(min(UInt64(Limits.chunkBytes), hashed - position)) }
+  var nextDigest: Digest { digests[Int(position - confirmedThrough) / Limits.chunkBytes] }
+
+  func copy(_ count: Int, into out: inout OutputRawSpan) {
+    let end = position + UInt64(count)
+    bytes.copy(position..<end, into: &out)
+    position = end
+    everSent = max(everSent, position)
+    bytes.drop(before: position)
+  }
+
+  // MARK: What the receiver says
+
+  /// The receiver wants the chunks from `offset` on, and has all before, whose tree has this root.
+  func begin(_ turn: UInt32, at offset: UInt64, limit: UInt64, root: Digest, _ crypto: any Crypto) {
+    self.turn = turn
+    self.limit = limit
+    position = offset
+    beginning = (offset, root)
+    if offset < confirmedThrough {
+      // It had more before: all is to be hashed again.
+      confirmed = ChunkTree()
+      confirmedThrough = 0
+      digests = Deque()
+      hashed = 0
+    } else if offset <= hashed {
+      confirm(through: offset, crypto)
+      digests = Deque()
+      hashed = offset
+    }
+    asked = hashed
+    isRead = false
+    bytes = ByteRope(at: max(offset, hashed))
+  }
+
+  func extend(to limit: UInt64) { self.limit = max(self.limit, limit) }
+
+  func confirm(through offset: UInt64, _ crypto: any Crypto) {
+    while confirmedThrough < offset, let digest = digests.first {
+      confirmed.append(digest, crypto)
+      digests.removeFirst()
+      confirmedThrough = min(offset, confirmedThrough + UInt64(Limits.chunkBytes))
+    }
+  }
+
+  /// Whether a turn may go on; nil while the source is not hashed so far.
+  func isSame(_ crypto: any Crypto) -> Bool? {
+    guard let (offset, root) = beginning, hashed >= offset else { return nil }
+    confirm(through: offset, crypto)
+    beginning = nil
+    return confirmed.root(crypto) == root
+  }
+
+  // MARK: What the source gives
+
+  /// The next piece to read: as far as the receiver wants it, and no more than `window` past what it has.
+  func nextRead(window: UInt64) -> Range<UInt64>? {
+    guard turn > 0, farewell == nil else { return nil }
+    let chunk = UInt64(Limits.chunkBytes)
+    var end: UInt64
+    if let beginning {
+      end = min(beginning.offset, hashed + window)
+    } else {
+      end = min(limit, confirmedThrough + window)
+    }
+    if let size = info.size, end >= size {
+      end = size
+    } else if beginning.map({ end < $0.offset }) ?? true {
+      end -= end % chunk
+    }
+    // Of an unknown size it takes one more read to see the end.
+    guard asked < end else { return nil }
+    let piece = asked..<min(end, asked + Self.readBytesMax)
+    asked = piece.upperBound
+    return piece
+  }
+
+  /// Large enough to cost a disk little, and small enough to begin with soon.
+  private static let readBytesMax: UInt64 = 256 << 10
+
+  func supply(_ supplied: [UInt8], _ digests: [Digest]) {
+    for digest in digests { self.digests.append(digest) }
+    hashed += UInt64(supplied.count)
+    asked = max(asked, hashed)
+    if beginning == nil { bytes.append(supplied) }
+  }
+
+  /// The source has no more: its size and root are known.
+  func finish(_ crypto: any Crypto) -> Digest {
+    isRead = true
+    var tree = confirmed
+    for position in 0..<digests.count { tree.append(digests[position], crypto) }
+    return tree.root(crypto)
+  }
+}
