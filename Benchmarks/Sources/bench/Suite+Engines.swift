@@ -104,10 +104,7 @@ extension Suite {
 
     let joining = try processorTime {
       for number in size..<size + Self.joiners { try bring(number) }
-      for i in 0..<15 {
-        let t = processorTime { room.run(.milliseconds(200)) };
-        print(i, room.hosts.reduce(0) { $0 + $1.pairs }, t, terminator: "; ")
-      }
+      room.run(.seconds(3))
     }
     check(near.pairs == size + Self.joiners, "\(Self.joiners) more joined, and \(near.pairs) pairs are connected")
     report("join-a-crowd-of-\(size)", joining / .milliseconds(1) / Double(Self.joiners), "ms")
