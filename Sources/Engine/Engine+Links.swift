@@ -206,7 +206,7 @@ extension Engine {
         read(head.end, on: link)
         guard isInTime(head.type, on: link) else { continue }
         let body = rest.extracting(head.body)
-        if try link.gate.admits(head.type, bytes: head.end, at: now) {
+        if try link.gate.admits(head.type, bytes: head.end, isAsked: isAsked(head.type, of: link), at: now) {
           try take(head.type, body, from: link)
         } else {
           try skip(head.type, body, from: link)
@@ -247,7 +247,7 @@ extension Engine {
     switch type {
     case .message: try take(message: body, from: link)
     case .ack: try take(try decode(Ack.self, body), from: try bond(of: link))
-    case .ping: say(Pong(token: try decode(Ping.self, body).token), on: link)
+    case .ping: try take(try decode(Ping.self, body), from: link)
     case .pong: take(try decode(Pong.self, body), from: link)
     case .hello: try take(try decode(Hello.self, body), from: link)
     case .attach: try take(try decode(Attach.self, body), from: link)
@@ -344,6 +344,7 @@ extension Engine {
     defer { if out.byteCount > before { link.said = now } }
     link.rest.move(link.rest.count, into: &out)
     guard link.rest.count == 0 else { return }
+    tellUntold(over: link)
     link.control.move(link.control.count, into: &out)
     guard link.control.count == 0, !link.isClosing, let bond = link.host.bond, bond.link === link, bond.isOpen else {
       return

@@ -265,7 +265,9 @@ extension Engine {
         local.rank = max(local.rank, entry.rank)
         if introduction.entries.count <= Self.introducedMax / 2 { keepTicket(introduction, in: group.current) }
       }
-      learn(entry, in: group.current, by: .introduction(by: introduction.introducer))
+      if isNews(entry, in: group.current) {
+        learn(entry, in: group.current, by: .introduction(by: introduction.introducer))
+      }
     }
     return true
   }
@@ -332,6 +334,9 @@ extension Engine {
       let presence = group.presences[bond.host.id]
     else { return }
     presence.theirDigest = (digest.count, digest.sum)
+    guard digest.count != group.digest.count || digest.sum != group.digest.sum else { return }
+    bond.comparesRostersAt = min(bond.comparesRostersAt ?? .distantFuture, now + Self.rosterPause)
+    scheduleBond(bond)
   }
 
   // MARK: One group from two

@@ -51,8 +51,42 @@ extension Engine {
       throw Violation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
     }
     link.browses[browse.type] = true
-    for peer in peers.values where peer.advertised.contains(browse.type) { tell(peer, browse.type, over: link) }
+    let advertising = peers.values(where: { $0.advertised.contains(browse.type) })
+    try tellLater(advertising.map { .peer($0.id, browse.type) }, over: link)
   }
+
+  func take(_ ping: Ping, from link: Link) throws(Violation) {
+    if link.untold.isEmpty {
+      say(Pong(token: ping.token), on: link)
+    } else {
+      try tellLater([.pong(ping.token)], over: link)
+    }
+  }
+
+  private func tellLater(_ tellings: [Link.Telling], over link: Link) throws(Violation) {
+    guard link.untold.count < Self.untoldMax else {
+      throw Violation(.slow, "\(Self.untoldMax) answers that wait to be read")
+    }
+    for telling in tellings { link.untold.append(telling) }
+    if !tellings.isEmpty { wake(link) }
+  }
+
+  /// Some types of a host with very many peers.
+  private static let untoldMax = 65_536
+
+  /// Tells what is still untold, as long as little waits to be sent.
+  func tellUntold(over link: Link) {
+    while link.control.count < Self.pieceBytes, let next = link.untold.first {
+      link.untold.removeFirst()
+      switch next {
+      case .peer(let id, let type):
+        if let peer = peers[id], link.browses.contains(type) { tell(peer, type, over: link) }
+      case .pong(let token): say(Pong(token: token), on: link)
+      }
+    }
+  }
+
+  private static let pieceBytes = 64 << 10
 
   private static let browsesMax = 64
 
@@ -77,6 +111,10 @@ extension Engine {
     say(Ping(token: link.rosterFence), on: link)
   }
 
+  func isAsked(_ type: FrameType, of link: Link) -> Bool {
+    (type == .advertised || type == .withdrawn) && !link.rosterTypes.isEmpty
+  }
+
   func take(_ pong: Pong, from link: Link) {
     guard pong.token == link.rosterFence, link.rosterFence != 0 else { return }
     link.rosterFence = 0
@@ -88,13 +126,16 @@ extension Engine {
       throw Violation(.protocolViolation, "a roster that was not asked for")
     }
     let host = link.host.id
-    guard (discovery.told[host]?.count ?? 0) < Limits.audienceIndexesMax else {
-      throw Violation(.busy, "more than \(Limits.audienceIndexesMax) peers advertised by one host")
+    guard (discovery.told[host]?.count ?? 0) < Self.toldMax else {
+      throw Violation(.busy, "more than \(Self.toldMax) peers advertised by one host")
     }
     let spot = Discovery.Spot(type: advertised.type, peer: advertised.peer)
     discovery.tell(spot, .init(name: advertised.name, info: advertised.info, host: host))
     review(spot)
   }
+
+  /// Three times what one host has been measured with.
+  private static let toldMax = 16_384
 
   func take(_ withdrawn: Withdrawn, from link: Link) {
     untell(.init(type: withdrawn.type, peer: withdrawn.peer), by: link.host.id)

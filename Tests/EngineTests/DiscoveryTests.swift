@@ -218,4 +218,24 @@ import Wire
     // It may be back at once: its record still stands.
     #expect(a.take() == [])
   }
+
+  @Test("A host tells of more peers than a stranger may say frames, in pieces, over one link")
+  func longRoster() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.host("b")
+    let info = try DiscoveryInfo(["text": String(repeating: "x", count: 240)])
+    for number in 0..<400 {
+      let name = "p\(number)"
+      let peer = b.engine.addPeer(stage.crypto.key(named: "peer " + name), name: try DisplayName(name), at: stage.now)
+      try b.engine.startAdvertising(peer, stage.type, info: info, at: stage.now)
+    }
+    stage.run()
+    a.engine.sightedRoster(
+      SightingID(rawValue: 1_000), of: b.engine.hostID, type: stage.type, addresses: b.engine.settings.addresses,
+      at: stage.now)
+    try a.engine.startBrowsing(a.peer, stage.type, at: stage.now)
+    stage.run(.seconds(2))
+    #expect(a.take().count == 400)
+    #expect(a.engine.links.values.map(\.ordinal) == [1])
+  }
 }

@@ -50,6 +50,7 @@ final class Room {
   private var busy: [Host] = []
   /// Links that have something to send.
   private var pumps: [(LinkID, Host)] = []
+  private var pumped = 0
   /// Four chunks in their frames.
   private static let pieceBytes = 66 << 10
   private var lastSighting: UInt64 = 0
@@ -126,9 +127,14 @@ final class Room {
         host.isBusy = false
         while host.engine != nil, let output = timed(host, { $0.nextOutput() }) { carryOut(output, of: host) }
       }
-      guard let (link, host) = pumps.popLast() else { return }
+      // In turn, so that what was said first comes first.
+      guard pumped < pumps.count else { break }
+      let (link, host) = pumps[pumped]
+      pumped += 1
       if pump(link, from: host) { pumps.append((link, host)) }
     }
+    pumps.removeAll(keepingCapacity: true)
+    pumped = 0
   }
 
   // MARK: Times

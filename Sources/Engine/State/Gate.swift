@@ -15,7 +15,8 @@ struct Gate {
   mutating func open() { isOpen = true }
 
   /// Whether the frame may be read; a record that may not is only counted, since its sender cannot know.
-  mutating func admits(_ type: FrameType, bytes: Int, at now: Instant) throws(Violation) -> Bool {
+  /// What it was asked for, it may tell of very many peers.
+  mutating func admits(_ type: FrameType, bytes: Int, isAsked: Bool, at now: Instant) throws(Violation) -> Bool {
     if isOpen { return true }
     guard !type.carriesPayload else {
       throw Violation(.protocolViolation, "\(type) before any peer of this host was accepted")
@@ -23,6 +24,7 @@ struct Gate {
     guard bytes <= Limits.earlyFrameLengthMax else {
       throw Violation(.protocolViolation, "\(bytes) bytes of \(type) before any peer of this host was accepted")
     }
+    if isAsked { return true }
     let elapsed = (now - counted).nanoseconds
     let earned = min(Int64(Self.burst), elapsed / (1_000_000_000 / Int64(Self.perSecond)))
     if earned > 0 {

@@ -22,6 +22,8 @@ final class Link {
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
   var browses = Table<ServiceType, Bool>()
+  /// What is still to be told of them, and the pings that are answered after it: a piece at a time, as the link sends.
+  var untold = Deque<Telling>()
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
@@ -55,6 +57,11 @@ final class Link {
     gate = Gate(at: now)
     // Local peers are no strangers to each other.
     if host.isSelf { gate.open() }
+  }
+
+  enum Telling {
+    case peer(PeerID, ServiceType)
+    case pong(UInt64)
   }
 
   var isLoopback: Bool { host.isSelf }
