@@ -310,8 +310,8 @@ final class World {
     switch output {
     case .found where isCrowd: transcript.count(now, host.index, 1, "found")
     case .lost where isCrowd: transcript.count(now, host.index, 1, "lost")
-    case .member(_, let state, let locals) where isCrowd:
-      transcript.count(now, host.index, locals.count, Model.words(state))
+    case .members(let views, let state, let locals) where isCrowd:
+      transcript.count(now, host.index, views.count * locals.count, Model.words(state))
     case .progress(let id, _) where !model.isMilestone(id, at: host): break
     default: transcript.add(now, host.index) { model.describe(output, at: host) }
     }
