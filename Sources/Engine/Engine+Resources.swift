@@ -115,7 +115,11 @@ extension Engine {
     for local in slots.slots.compactMap(member.presence.group.local) where local !== member.own {
       resumeSenders(to: member, local)
       let pair = Pair(local: local.id, member: member.id)
-      for receiver in flows.receivers.values(where: { $0.pair == pair }) { sayFarewell(of: receiver) }
+      for receiver in flows.receivers.values(where: { $0.pair == pair }) {
+        sayFarewell(of: receiver)
+        receiver.meter.wait(at: now)
+        schedule(receiver)
+      }
     }
   }
 
@@ -167,11 +171,19 @@ extension Engine {
     if let due = end(of: receiver) { timers.set(.resource(receiver.id), due) }
   }
 
-  /// When a transfer has waited for too long: for a decision, or for what it asked for.
+  /// When a transfer has waited for too long: for a decision, for what it asked for, or for its sender to know it again.
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
-    if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
-    return receiver.isActive ? receiver.meter.moved + rules.idleMax : nil
+    let decision = receiver.isAccepted ? .distantFuture : receiver.offered + rules.decisionMax
+    let isDue = receiver.isActive || isForgotten(receiver)
+    let end = isDue ? min(decision, receiver.meter.moved + rules.idleMax) : decision
+    return end < .distantFuture ? end : nil
+  }
+
+  /// Whether its sender is back and has not offered it again, as it would do at once if it still knew of it.
+  private func isForgotten(_ receiver: ResourceReceiver) -> Bool {
+    guard let bond = connectedMember(of: receiver.pair)?.host.bond else { return false }
+    return bond.openLanes?.receivers[receiver.flow] == nil
   }
 
   func resourceDue(_ id: ResourceID) {
@@ -184,7 +196,7 @@ extension Engine {
     }
     if let receiver = flows.receivers[id], receiver.farewell == nil {
       tellProgress(id, &receiver.meter, of: receiver.info.size)
-      if receiver.isActive, member(of: receiver.pair)?.host.bond?.isOpen != true { receiver.meter.wait(at: now) }
+      if member(of: receiver.pair)?.host.bond?.isOpen != true { receiver.meter.wait(at: now) }
       if let end = end(of: receiver), end <= now { return finish(receiver, .timedOut) }
       schedule(receiver)
     }
