@@ -40,6 +40,13 @@ final class ResourceRecord {
   }
 
   var size: UInt64 { UInt64(plan.bytes) }
+
+  /// Its receiver gave it up with its member, and its sender did not: it is another one there when they meet again.
+  func beginsAnew() {
+    receiver = FlowSide(endpoint: receiver.endpoint, host: receiver.host)
+    (file, said, kept, next, damages) = (0, 0, 0, 0, 0)
+    (progress, milestones) = ([nil, nil], [0, 0])
+  }
 }
 
 /// Which side of which resource an engine's number stands for.
@@ -106,6 +113,7 @@ extension Model {
     check(.onlyTheReal, view.info.size == nil || view.info.size == resource.size) {
       "\(words) is shown with \(view.info.size ?? 0) bytes"
     }
+    if view.isIncoming, resource.receiver.ended == .lost { resource.beginsAnew() }
     let side = view.isIncoming ? resource.receiver : resource.sender
     check(.resourcesEndOnce, side.ended == nil || isUnsettled[host.index]) {
       "\(words) is shown after its end (\(side.ended ?? .none))"
@@ -263,9 +271,10 @@ extension Model {
       check(.resourcesEndOnce, resource.plan.root == .wrong || resource.damages > 3) { end + ", and nothing was wrong" }
     case .tooLarge: check(.resourcesEndOnce, resource.size > rules.bytesMax) { end + ", and it is not" }
     case .timedOut:
-      check(.resourcesEndOnce, !resource.isAnswered || wereDisturbed(here.host, there.host, within: 90_000)) {
-        end + ", and nobody was late"
-      }
+      let isHasty = [here, there].contains { plan.hosts[$0.host].settings.resourcePatience < .seconds(300) }
+      let wasLate =
+        !resource.isAnswered || there.ended != nil || isHasty || wereDisturbed(here.host, there.host, within: 90_000)
+      check(.resourcesEndOnce, wasLate) { end + ", and nobody was late" }
     case .full, .busy:
       let offers = openResources.count { number in
         let other = resources[number]
@@ -278,6 +287,7 @@ extension Model {
       let isForgotten = [here, there].contains { side in
         isUnsettled[side.host] || emptyAt[side.host] > resource.at || !(endpoints[side.endpoint]?.isKept ?? false)
           || (endpoints[side.endpoint]?.leaves ?? 0) > 0
+          || (endpoints[side.endpoint]?.settings.rejoinMax ?? .zero) < .seconds(300)
       }
       check(.resourcesEndOnce, isForgotten || there.run == 0 || resource.isForgotten) {
         end + ", where it could have waited"
