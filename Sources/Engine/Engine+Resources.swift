@@ -109,6 +109,7 @@ extension Engine {
       for receiver in flows.receivers.values(where: { $0.pair == pair }) {
         receiver.meter.wait(at: now)
         sayFarewell(of: receiver)
+        schedule(receiver)
       }
     }
   }
@@ -162,7 +163,7 @@ extension Engine {
     if let due = end(of: receiver) { timers.set(.resource(receiver.id), due) }
   }
 
-  /// When a transfer has waited for too long: for a decision, or for what it asked for.
+  /// When a transfer has waited for too long: for a decision, for what it asked for, or for its sender to know it again.
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }

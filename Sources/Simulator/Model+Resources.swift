@@ -41,16 +41,14 @@ final class ResourceRecord {
 
   var size: UInt64 { UInt64(plan.bytes) }
 
-  /// Its sender came up from an old backup, and offers what its receiver had the end of: to that it is a new one.
-  func beginAnew() {
-    receiver.ended = nil
-    receiver.run = 0
+  /// Its receiver gave it up with its member, and its sender did not; or its sender came up from an old backup, and
+  /// offers what its receiver had the end of. To that it is another one.
+  func beginsAnew() {
+    receiver = FlowSide(endpoint: receiver.endpoint, host: receiver.host)
+    (file, said, kept, next, damages) = (0, 0, 0, 0, 0)
+    (progress, milestones) = ([nil, nil], [0, 0])
     shownAt = nil
     isAnswered = false
-    (file, said, kept, next) = (0, 0, 0, 0)
-    damages = 0
-    progress[1] = nil
-    milestones[1] = 0
   }
 }
 
@@ -118,7 +116,8 @@ extension Model {
     check(.onlyTheReal, view.info.size == nil || view.info.size == resource.size) {
       "\(words) is shown with \(view.info.size ?? 0) bytes"
     }
-    if view.isIncoming, resource.receiver.ended != nil, isUnsettled[resource.sender.host] { resource.beginAnew() }
+    let hasLostIt = resource.receiver.ended == .lost || isUnsettled[resource.sender.host]
+    if view.isIncoming, resource.receiver.ended != nil, hasLostIt { resource.beginsAnew() }
     let side = view.isIncoming ? resource.receiver : resource.sender
     check(.resourcesEndOnce, side.ended == nil || isUnsettled[host.index]) {
       "\(words) is shown after its end (\(side.ended ?? .none))"
@@ -281,9 +280,10 @@ extension Model {
       check(.resourcesEndOnce, resource.plan.root == .wrong || resource.damages > 3) { end + ", and nothing was wrong" }
     case .tooLarge: check(.resourcesEndOnce, resource.size > rules.bytesMax) { end + ", and it is not" }
     case .timedOut:
-      check(.resourcesEndOnce, !resource.isAnswered || wereDisturbed(here.host, there.host, within: 90_000)) {
-        end + ", and nobody was late"
-      }
+      let isHasty = [here, there].contains { plan.hosts[$0.host].settings.resourcePatience < .seconds(300) }
+      let wasLate =
+        !resource.isAnswered || there.ended != nil || isHasty || wereDisturbed(here.host, there.host, within: 90_000)
+      check(.resourcesEndOnce, wasLate) { end + ", and nobody was late" }
     case .full, .busy:
       let offers = openResources.count { number in
         let other = resources[number]
@@ -296,6 +296,7 @@ extension Model {
       let isForgotten = [here, there].contains { side in
         isUnsettled[side.host] || emptyAt[side.host] > resource.at || !(endpoints[side.endpoint]?.isKept ?? false)
           || (endpoints[side.endpoint]?.leaves ?? 0) > 0
+          || (endpoints[side.endpoint]?.settings.rejoinMax ?? .zero) < .seconds(300)
       }
       check(.resourcesEndOnce, isForgotten || there.run == 0 || resource.isForgotten) {
         end + ", where it could have waited"

@@ -157,6 +157,13 @@ extension Model {
     }
   }
 
+  /// Whether its reader has as many open as it takes of one member.
+  private func isTooMany(_ stream: StreamRecord, _ reason: Reason) -> Bool {
+    let most = endpoints[stream.reader.endpoint]?.settings.streamsMax ?? 0
+    return reason == .busy && stream.reader.run == 0
+      && openStreams(from: stream.writer.endpoint, to: stream.reader.endpoint) > Int(most)
+  }
+
   func streamWritable(_ id: StreamID, at host: SimHost) {
     guard let place = place(of: id, at: host), place.isWriter else {
       return violate(.streamWritableIsTold, "\(host.label) is told writable of a stream that it does not write")
@@ -181,7 +188,7 @@ extension Model {
       check(.streamsEndOnce, stream.isClosed && stream.told == stream.written || stream.reader.host < 0) {
         end + " with \(stream.told) bytes told of \(stream.written), \(stream.isClosed ? "closed" : "not closed")"
       }
-    } else if !stream.cancels.contains(reason) {
+    } else if !stream.cancels.contains(reason), !isTooMany(stream, reason) {
       let (here, there) = place.isWriter ? (stream.writer, stream.reader) : (stream.reader, stream.writer)
       unexplained.append(Unexplained(flow: end, since: stream.at, here: here, there: there, reason: reason, at: now))
     }

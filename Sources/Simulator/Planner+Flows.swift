@@ -71,9 +71,9 @@ extension Planner {
       plan.hosts[host].settings.resourceWindowBytes = random.pick([64 << 10, 256 << 10, 1 << 20])
       plan.hosts[host].settings.streamWindowBytes = random.pick([16 << 10, 64 << 10, 256 << 10])
       plan.hosts[host].settings.streamBacklogBytes = random.pick([16 << 10, 256 << 10])
+      if random.chance(perMille: 100) { plan.hosts[host].settings.resourcePatience = .seconds(15) }
       for peer in plan.hosts[host].peers.indices {
-        plan.hosts[host].peers[peer].endpoints[0].resources.acceptsUnasked = random.chance(perMille: 200)
-        plan.hosts[host].peers[peer].endpoints[0].resources.decisionMax = .seconds(random.pick([2, 600]))
+        Self.limit(&plan.hosts[host].peers[peer].endpoints[0], &random)
       }
     }
     plan.faults.bandwidth = random.pick([0, 50_000, 200_000, 1_000_000])
@@ -92,6 +92,15 @@ extension Planner {
     plan.faults.deafness = random.pick([0, 0, 2])
     incidents(from: 6_500)
     plan.settling = 75_000
+  }
+
+  private static func limit(_ session: inout SessionSettings, _ random: inout Random) {
+    session.resources.acceptsUnasked = random.chance(perMille: 200)
+    session.resources.decisionMax = .seconds(random.pick([2, 600]))
+    session.resources.bytesMax = random.pick([Limits.flowBytesMax, Limits.flowBytesMax, 500_000])
+    session.resources.offersMax = random.pick([256, 256, 2])
+    session.streamsMax = random.pick([64, 64, 2])
+    session.rejoinMax = .seconds(random.pick([600, 600, 600, 8]))
   }
 
   /// More small ones at a time than may be active, or open.

@@ -158,6 +158,25 @@ import Wire
     #expect(seats[1].takeFlows().last == "file ended: lost")
   }
 
+  @Test("What its sender gave up while they were apart ends for its receiver once they have met again")
+  func givenUp() throws {
+    var (hasty, patient) = (SessionSettings(), SessionSettings())
+    hasty.rejoinMax = .seconds(5)
+    patient.resources.acceptsUnasked = true
+    let seats = [try stage.seat("a", hasty), try stage.seat("b", patient)]
+    try stage.connect(seats[0], seats[1])
+    seats[1].host.desk.isStoring = false
+    try seats[0].offer("file", pattern(700_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.run(.seconds(30))
+    #expect(seats[0].takeFlows().last == "file ended: lost")
+    stage.walls = []
+    stage.run(.seconds(75))
+    stage.expectAllConnected(seats)
+    #expect(seats[1].takeFlows().last == "file ended: timedOut")
+  }
+
   @Test("Who leaves ends its transfers", arguments: [0, 1])
   func left(side: Int) throws {
     let seats = try gather()
