@@ -40,6 +40,8 @@ extension Engine {
     let receiver: ResourceReceiver
     if let known = flows.receivers.first(where: { $0.flow == offer.flow && $0.pair == pair }) {
       receiver = known
+    } else if bond.openLanes?.receivers[offer.flow] != nil {
+      throw Violation(.protocolViolation, "a resource with the number of another member's")
     } else if let reason = refusal(of: offer, pair, local, bond) {
       record(member.presence) { ResourceStop(record: $0, flow: offer.flow, reason: reason) }
       return

@@ -76,10 +76,13 @@ extension Engine {
   ) throws(EngineError) {
     enter(now)
     defer { settle() }
-    // What was read for a receiver that has begun anew since is late.
-    guard let sender = flows.senders[resource], sender.farewell == nil, offset == sender.hashed else { return }
+    // What was read for a receiver that has begun anew since is late, and what follows the end counts no more.
+    guard let sender = flows.senders[resource], sender.farewell == nil, offset == sender.hashed,
+      sender.info.size.map({ offset < $0 }) ?? true
+    else { return }
     let count = UInt64(bytes.count)
     guard count <= sender.asked - sender.hashed else {
+      if offset + count <= sender.everAsked { return }
       throw EngineError(.invalidParameter, "\(count) bytes of a resource are more than were asked for")
     }
     let chunks = (bytes.count + Limits.chunkBytes - 1) / Limits.chunkBytes

@@ -78,7 +78,7 @@ final class ResourceReceiver {
     received = stored
     digests = Deque()
     told = stored
-    limit = told + UInt64(windowBytes)
+    limit = min(Limits.flowBytesMax, told + UInt64(windowBytes))
     return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: tree.root(crypto))
   }
 
@@ -115,7 +115,7 @@ final class ResourceReceiver {
     settled = max(settled, offset)
     guard isActive, settled >= told + UInt64(min(Self.confirmedMax, windowBytes / 2)) else { return nil }
     told = settled
-    limit = max(limit, told + UInt64(windowBytes))
+    limit = min(Limits.flowBytesMax, max(limit, told + UInt64(windowBytes)))
     return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: Self.noRoot)
   }
 

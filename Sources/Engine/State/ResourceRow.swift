@@ -43,6 +43,7 @@ struct ResourceRow: Part {
   init(from reader: inout Reader) throws(WireError) {
     isIncoming = try reader.bool("incoming")
     flow = try reader.u64()
+    guard flow != 0 else { throw WireError(.numberUnderLimit(field: "flow", value: 0, min: 1)) }
     pair = Pair(local: try EndpointID(from: &reader), member: try EndpointID(from: &reader))
     info = ResourceInfo(
       name: try reader.text("name", max: Limits.resourceNameBytesMax),
@@ -54,7 +55,11 @@ struct ResourceRow: Part {
     peaks = try reader.list("peaks", max: 64)
     let reason = try Reason(from: &reader)
     let ordinal = try reader.varint()
-    if try reader.bool("ended") { farewell = Farewell(reason: reason, ordinal: ordinal == 0 ? nil : ordinal) }
+    guard try reader.bool("ended") else { return }
+    guard isIncoming || reason != .none else {
+      throw WireError(.numberUnderLimit(field: "reason", value: 0, min: 1))
+    }
+    farewell = Farewell(reason: reason, ordinal: ordinal == 0 ? nil : ordinal)
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {

@@ -19,6 +19,7 @@ final class ResourceSender {
   private(set) var hashed: UInt64 = 0
   /// How far it was asked.
   private(set) var asked: UInt64 = 0
+  private(set) var everAsked: UInt64 = 0
   private(set) var bytes = ByteRope()
   /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
   private(set) var isRead = false
@@ -103,8 +104,10 @@ final class ResourceSender {
 
   /// Whether a turn may go on; nil while the source is not hashed so far.
   func isSame(_ crypto: any Crypto) -> Bool? {
-    guard let (offset, root) = beginning, hashed >= offset else { return nil }
-    confirm(through: offset, crypto)
+    guard let (offset, root) = beginning else { return nil }
+    // The tree is all that is needed of them, however much the receiver has.
+    confirm(through: min(offset, hashed), crypto)
+    guard hashed >= offset else { return nil }
     beginning = nil
     return confirmed.root(crypto) == root
   }
@@ -130,6 +133,7 @@ final class ResourceSender {
     guard asked < end else { return nil }
     let piece = asked..<min(end, asked + Self.readBytesMax)
     asked = piece.upperBound
+    everAsked = max(everAsked, asked)
     return piece
   }
 

@@ -45,7 +45,8 @@ final class StreamWriter {
 
   /// False where the reader takes back what it had, or has what was not sent.
   func grant(received: UInt64, limit: UInt64, isLate: Bool = false) -> Bool {
-    guard received >= self.received, received <= everSent else { return false }
+    // Once it has begun a link it has what it said then, and what has come over that link since.
+    guard received >= self.received, received <= (self.limit == nil ? everSent : position) else { return false }
     self.received = received
     bytes.drop(before: received)
     if let known = self.limit {
