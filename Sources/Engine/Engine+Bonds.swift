@@ -155,6 +155,8 @@ extension Engine {
     if let link = bond.link {
       bond.link = nil
       close(link, reason)
+      // Of two that were being changed for each other, neither is of use.
+      for other in host.links where other.isRetired { close(other, reason) }
     }
     var refused: [EndpointID] = []
     for presence in host.presences.values {

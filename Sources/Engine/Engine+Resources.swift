@@ -115,7 +115,10 @@ extension Engine {
     for local in slots.slots.compactMap(member.presence.group.local) where local !== member.own {
       resumeSenders(to: member, local)
       let pair = Pair(local: local.id, member: member.id)
-      for receiver in flows.receivers.values(where: { $0.pair == pair }) { sayFarewell(of: receiver) }
+      for receiver in flows.receivers.values(where: { $0.pair == pair }) {
+        receiver.meter.wait(at: now)
+        sayFarewell(of: receiver)
+      }
     }
   }
 
@@ -171,7 +174,14 @@ extension Engine {
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
-    return receiver.isActive ? receiver.meter.moved + rules.idleMax : nil
+    return receiver.meter.moved + rules.idleMax
+  }
+
+  /// Whether its sender has to do something now: send what is wanted, or offer it again. One that waits for its turn
+  /// here, or for its pair, is not late.
+  private func isAwaited(_ receiver: ResourceReceiver) -> Bool {
+    guard let bond = connectedMember(of: receiver.pair)?.host.bond, bond.isOpen else { return false }
+    return receiver.isActive || bond.openLanes?.receivers[receiver.flow] == nil
   }
 
   func resourceDue(_ id: ResourceID) {
@@ -184,8 +194,11 @@ extension Engine {
     }
     if let receiver = flows.receivers[id], receiver.farewell == nil {
       tellProgress(id, &receiver.meter, of: receiver.info.size)
-      if receiver.isActive, member(of: receiver.pair)?.host.bond?.isOpen != true { receiver.meter.wait(at: now) }
-      if let end = end(of: receiver), end <= now { return finish(receiver, .timedOut) }
+      if receiver.isAccepted, !isAwaited(receiver) { receiver.meter.wait(at: now) }
+      if let end = end(of: receiver), end <= now {
+        // Who does not offer again knows nothing of it any more.
+        return finish(receiver, receiver.isAccepted && !receiver.isActive ? .gone : .timedOut)
+      }
       schedule(receiver)
     }
   }

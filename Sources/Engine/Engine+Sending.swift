@@ -91,6 +91,10 @@ extension Engine {
     }
     let end = offset + count
     let isEnd = isLast || end == sender.info.size
+    if !isEnd, end == sender.beginning?.offset, bytes.count % Limits.chunkBytes != 0 {
+      // The receiver has a short chunk where the source goes on.
+      return finish(sender, .mismatch)
+    }
     guard isEnd || (count > 0 && bytes.count % Limits.chunkBytes == 0) else {
       throw EngineError(.invalidParameter, "only the last chunk of a resource may be short")
     }
@@ -148,8 +152,10 @@ extension Engine {
       throw Violation(.protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
     }
     let size = sender.info.size
-    guard size.map({ want.offset <= $0 }) ?? true,
-      want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size, want.offset <= sender.everSent
+    // Who was restarted may have sent its last chunk before, and not have stored where that ends.
+    let hasForgotten = size == nil && sender.everSent == .max
+    let isBoundary = want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size || hasForgotten
+    guard size.map({ want.offset <= $0 }) ?? true, isBoundary, want.offset <= sender.everSent
     else {
       throw Violation(.protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
     }

@@ -28,6 +28,7 @@ final class ResourceRecord {
   var acceptedAt: Int64?
   /// What each side was last told of it.
   var progress: [(bytes: UInt64, at: Int64)?] = [nil, nil]
+  var milestones: [UInt64] = [0, 0]
 
   init(_ number: Int, plan: Offering, at: Int64, sender: FlowSide, receiver: FlowSide) {
     self.number = number
@@ -119,7 +120,8 @@ extension Model {
   private func shownToReceiver(_ resource: ResourceRecord, _ view: ResourceView, _ host: SimHost) {
     let isNew = resource.receiver.run == 0
     let rules = endpoints[view.to]?.settings.resources ?? ResourceRules()
-    if resource.receiver.run == 0 {
+    if isNew {
+      awaitsStore(.shown(resource: resource.number), at: host.index)
       resource.receiver.connection = connections(of: view.to, with: view.from)
       check(.onlyTheReal, connectedNow(view.to, view.from)) {
         "\(words(resource)) is offered by one who is not connected"
@@ -215,6 +217,16 @@ extension Model {
       }
     }
     resource.progress[side] = (told.bytes, now)
+  }
+
+  /// Whether another eighth of it has come; of an unknown size it is one of what there is.
+  func isMilestone(_ id: ResourceID, at host: SimHost) -> Bool {
+    guard let place = place(of: id, at: host) else { return false }
+    let resource = resources[place.number]
+    let side = place.isSender ? 0 : 1
+    let eighth = (resource.progress[side]?.bytes ?? 0) * 8 / max(1, resource.size)
+    defer { resource.milestones[side] = eighth }
+    return eighth > resource.milestones[side]
   }
 
   func resourceEnded(_ id: ResourceID, _ reason: Reason, at host: SimHost) {

@@ -9,6 +9,7 @@ enum Unstored {
   case joining(invitation: Int)
   case leave(EndpointID)
   case offer(resource: Int)
+  case shown(resource: Int)
   case stored(resource: Int, through: UInt64)
   case end(resource: Int, isSenders: Bool)
 }
@@ -55,6 +56,7 @@ extension Model {
       endpoints[endpoint]?.leaves -= 1
       endpoints[endpoint]?.leftAt = 0
     case .offer(let number): resources[number].isForgotten = true
+    case .shown(let number): resources[number].receiver.run = 0
     // The file has it, and it comes again.
     case .stored: break
     case .end(let number, true): resources[number].sender.ended = nil

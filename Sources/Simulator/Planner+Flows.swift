@@ -127,7 +127,7 @@ extension Planner {
       at(6_500 + number, .stream(b, end: 0, target, Streaming(bytes: 300_000, reading: .never)))
     }
     for number in 0..<15 {
-      let sending = Sending(mode: random.flip() ? .reliable : .unreliable, bytes: 200, recipients: 1)
+      let sending = Sending(mode: random.flip() ? .reliable : .unreliable, bytes: 200)
       at(7_000 + number * 1_500, .send(random.flip() ? a : b, end: 0, sending))
     }
     plan.settling = 20_000
@@ -167,7 +167,10 @@ extension Planner {
     add(hosts: random.within(3...6), peers: random.within(5...14)) { host, _ in
       for place in host.peers.indices { host.peers[place].endpoints[0].peersMax = 256 }
     }
-    everybodyShows(within: 500)
+    for ref in refs {
+      at(moment(0, 500), .advertise(ref, type: 0, info: 0))
+      if ref.peer == 0 { at(moment(0, 500), .browse(ref, type: 0)) }
+    }
     everybodyJoins(from: 1_500, gap: 60)
     for _ in 0..<random.within(5...15) {
       let ref = random.pick(refs)

@@ -405,6 +405,8 @@ extension Planner {
     everybodyShows()
     everybodyJoins()
     everybodyTalks(count: 30, Self.chat)
+    everybodyStreams(count: random.below(4))
+    everybodyOffers(count: random.below(3))
     plan.faults.cuts = 8
     plan.faults.deafness = 4
     plan.active = 90_000
@@ -424,6 +426,8 @@ extension Planner {
     everybodyTalks(count: 30) { random in
       Sending(count: random.pick([1, 10]), bytes: random.pick([100, 1_000, 4_000]), receipt: random.flip())
     }
+    everybodyStreams(count: random.below(3))
+    everybodyOffers(count: random.below(3))
     plan.settling = 75_000
   }
 
@@ -516,6 +520,8 @@ extension Planner {
       everybodyJoins(gap: 60)
     }
     everybodyTalks(from: 8_000, count: 15, Self.chat)
+    everybodyStreams(from: 8_000, count: 2)
+    everybodyOffers(from: 8_000, count: 2)
     plan.active = 15_000
     plan.settling = 30_000
     plan.steps.removeAll { $0.at >= 15_000 }

@@ -6,18 +6,37 @@ struct Transcript {
   let isRecording: Bool
   private(set) var lines: [String] = []
   private(set) var digest: UInt64 = 0
+  /// Lines of a crowd that count what happens, by host and what it is: where each stands, since when, how often.
+  private var counts: [String: (place: Int, since: Int64, count: Int)] = [:]
 
   init(isRecording: Bool) { self.isRecording = isRecording }
 
   mutating func add(_ time: Int64, _ host: Int?, _ text: () -> String) {
+    if isRecording { lines.append(Self.line(time, host, text())) }
+  }
+
+  /// One line for as much of the same as happens on a host within a second.
+  mutating func count(_ time: Int64, _ host: Int, _ times: Int, _ what: String) {
     guard isRecording else { return }
+    let key = "\(host) \(what)"
+    var entry = counts[key] ?? (0, .min, 0)
+    if entry.since == .min || time - entry.since >= 1_000_000_000 {
+      entry = (lines.count, time, 0)
+      lines.append("")
+    }
+    entry.count += times
+    counts[key] = entry
+    lines[entry.place] = Self.line(entry.since, host, "\(entry.count) × \(what)")
+  }
+
+  private static func line(_ time: Int64, _ host: Int?, _ text: String) -> String {
     let milliseconds = time / 1_000_000
     let fraction = String(1_000 + milliseconds % 1_000).dropFirst()
     let seconds =
       String(repeating: " ", count: max(0, 4 - String(milliseconds / 1_000).count)) + "\(milliseconds / 1_000)"
     let who = host.map { "h\($0)" } ?? "--"
     let column = who + String(repeating: " ", count: max(0, 4 - who.count))
-    lines.append("\(seconds).\(fraction)  \(column) \(text())")
+    return "\(seconds).\(fraction)  \(column) \(text)"
   }
 
   private mutating func mix(_ value: UInt64) { digest = Random.mix(digest ^ value) &+ 0x9E37_79B9_7F4A_7C15 }

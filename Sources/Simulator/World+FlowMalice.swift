@@ -53,6 +53,7 @@ extension World {
     switch kind {
     case .liesAboutFlows: lieAboutFlows(to: target, intruder, line)
     case .floodsFlows:
+      guard intruder.random.chance(perMille: 250) else { return }
       for _ in 0..<intruder.random.within(50...600) {
         if intruder.random.flip() { open(to: target, intruder, line) } else { offer(nil, to: target, intruder, line) }
       }

@@ -17,6 +17,27 @@ final class Link {
     case end
   }
 
+  /// What is on its way, first in, first out; shared, so that looking at an end copies none of it.
+  final class Flight {
+    private var parcels: [Parcel] = []
+    private var gone = 0
+
+    func append(_ parcel: Parcel) { parcels.append(parcel) }
+
+    func removeFirst() -> Parcel? {
+      guard gone < parcels.count else { return nil }
+      defer {
+        gone += 1
+        // Half of it is enough to move the rest for.
+        if gone * 2 > parcels.count {
+          parcels.removeFirst(gone)
+          gone = 0
+        }
+      }
+      return parcels[gone]
+    }
+  }
+
   struct End {
     var host: Int
     var run: Int
@@ -27,8 +48,8 @@ final class Link {
     var isClosing = false
     var hasEnded = false
     var wants = false
-    /// What has left this end and not come to the other, in order: whatever arrives, arrives first in, first out.
-    var flight: [Parcel] = []
+    /// What has left this end and not come to the other, in order.
+    let flight = Flight()
     /// How many of them would have come, were their way not down.
     var held = 0
     /// The bytes of it.
@@ -227,10 +248,10 @@ extension World {
   }
 
   private func take(from link: Link, _ side: Int) {
-    guard !link.ends[1 - side].flight.isEmpty else { return }
     switch link.ends[1 - side].flight.removeFirst() {
     case .bytes(let bytes): arrive(bytes, link, side)
     case .end: lose(link, side)
+    case nil: break
     }
   }
 

@@ -304,6 +304,19 @@ final class World {
 
   // MARK: Outputs
 
+  /// What is told goes into the transcript; of a crowd's pairs and of progress not every word does.
+  private func note(_ output: Output, _ host: SimHost) {
+    let isCrowd = host.peers.count > 4
+    switch output {
+    case .found where isCrowd: transcript.count(now, host.index, 1, "found")
+    case .lost where isCrowd: transcript.count(now, host.index, 1, "lost")
+    case .members(let views, let state, let locals) where isCrowd:
+      transcript.count(now, host.index, views.count * locals.count, Model.words(state))
+    case .progress(let id, _) where !model.isMilestone(id, at: host): break
+    default: transcript.add(now, host.index) { model.describe(output, at: host) }
+    }
+  }
+
   private func handle(_ output: Output, _ host: SimHost, _ engine: Engine) {
     transcript.mark(now, host.index, output)
     switch output {
@@ -326,7 +339,7 @@ final class World {
       .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable, .streamEnded, .resource,
       .progress, .resourceEnded:
       model.observe(output, at: host, self)
-      transcript.add(now, host.index) { model.describe(output, at: host) }
+      note(output, host)
       program(output, host)
     case .streamed, .read, .store:
       model.observe(output, at: host, self)

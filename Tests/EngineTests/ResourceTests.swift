@@ -189,6 +189,43 @@ import Wire
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
 
+  @Test("A sender that has lost what it was sending does not leave its receiver waiting")
+  func forgottenBySender() throws {
+    stage.latency = .milliseconds(60)
+    stage.windowBytes = 20_000
+    var seats = try gather(isDurable: true)
+    let before = seats[0].host.facts
+    try seats[0].offer("file", pattern(900_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.clear()
+    seats[0].host.facts = before
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(90))
+    #expect(seats[0].connected == "B")
+    #expect(seats[1].takeFlows() == ["file ended: gone"])
+  }
+
+  @Test("Who crashed after its last chunk was sent, and before it had stored where that ends, finishes all the same")
+  func forgottenEnd() throws {
+    let seats = try gather(isDurable: true)
+    stage.filter = { type, _, _ in type != .resourceWant }
+    try seats[0].offer("file", pattern(20_000), to: seats[1], isSizeKnown: false)
+    stage.run()
+    let facts = seats[0].host.facts
+    stage.filter = { type, _, _ in type != .resourceEnd }
+    stage.cut(seats[0].host, seats[1].host)
+    stage.run(.seconds(1))
+    #expect(seats[1].file("file") == pattern(20_000))
+    stage.clear()
+    seats[0].host.facts = facts
+    let again = try stage.restart(seats[0])
+    stage.filter = nil
+    stage.run(.seconds(10))
+    #expect(again.takeFlows().last == "file ended: none")
+    #expect(seats[1].takeFlows() == ["file ended: none"])
+    #expect(seats[1].host.desk.storedFrom.count == 2)
+  }
+
   @Test("A source that has changed since its first part was sent never becomes a wrong file")
   func changedSource() throws {
     stage.latency = .milliseconds(60)

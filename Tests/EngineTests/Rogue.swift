@@ -72,10 +72,11 @@ final class Rogue {
 
   static let bond: UInt64 = 7
 
-  func greet(incarnation: UInt64 = 1, bond: UInt64 = Rogue.bond, expects: UInt64? = nil) {
+  func greet(incarnation: UInt64 = 1, bond: UInt64 = Rogue.bond, expects: UInt64? = nil, ordinal: UInt32 = 1) {
     say(
       Hello(
-        incarnation: Incarnation(incarnation), bond: bond, expects: expects ?? last(Hello.self)?.bond ?? 0, ordinal: 1))
+        incarnation: Incarnation(incarnation), bond: bond, expects: expects ?? last(Hello.self)?.bond ?? 0,
+        ordinal: ordinal))
   }
 
   func attach() {

@@ -18,6 +18,23 @@ import Wire
     #expect(seats[1].take() == ["B < A: there?"])
   }
 
+  @Test("A bond that ends while one of its links takes over from another leaves neither behind")
+  func endsWithinSwap() throws {
+    let seat = try stage.seat("v")
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    seat.engine.linkClosed(rogue.link, at: stage.now)
+    stage.run(.milliseconds(4_900))
+    let links = [UInt32(2), 3].map { ordinal in
+      let again = Rogue("r", to: seat.host, on: stage)
+      again.greet(ordinal: ordinal)
+      return again
+    }
+    #expect(links.map(\.isClosed) == [false, false])
+    stage.run(.milliseconds(200))
+    #expect(links.map(\.ending) == [.lost, .lost])
+  }
+
   @Test("P-MSG-3 Links cut in mid burst, many times: every message once and in order", arguments: [1, 7])
   func cutBursts(milliseconds: Int) throws {
     stage.latency = .milliseconds(milliseconds)
