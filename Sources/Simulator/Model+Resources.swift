@@ -40,6 +40,18 @@ final class ResourceRecord {
   }
 
   var size: UInt64 { UInt64(plan.bytes) }
+
+  /// Its sender came up from an old backup, and offers what its receiver had the end of: to that it is a new one.
+  func beginAnew() {
+    receiver.ended = nil
+    receiver.run = 0
+    shownAt = nil
+    isAnswered = false
+    (file, said, kept, next) = (0, 0, 0, 0)
+    damages = 0
+    progress[1] = nil
+    milestones[1] = 0
+  }
 }
 
 /// Which side of which resource an engine's number stands for.
@@ -106,6 +118,7 @@ extension Model {
     check(.onlyTheReal, view.info.size == nil || view.info.size == resource.size) {
       "\(words) is shown with \(view.info.size ?? 0) bytes"
     }
+    if view.isIncoming, resource.receiver.ended != nil, isUnsettled[resource.sender.host] { resource.beginAnew() }
     let side = view.isIncoming ? resource.receiver : resource.sender
     check(.resourcesEndOnce, side.ended == nil || isUnsettled[host.index]) {
       "\(words) is shown after its end (\(side.ended ?? .none))"
@@ -113,7 +126,12 @@ extension Model {
     check(.resourcesEndOnce, side.run != host.run) { "\(words) is shown twice" }
     resourcePlaces[OfHost(host: host.index, run: host.run, id: id)] = ResourcePlace(
       number: number, isSender: !view.isIncoming)
-    if view.isIncoming { shownToReceiver(resource, view, host) } else { resource.sender.run = host.run }
+    if view.isIncoming {
+      shownToReceiver(resource, view, host)
+    } else {
+      resource.sender.run = host.run
+      if isUnsettled[host.index] { resource.sender.ended = nil }
+    }
     if isUnsettled[host.index] { resource.said = view.isIncoming ? view.bytes : resource.said }
   }
 
