@@ -44,6 +44,8 @@ extension Engine {
         throw Violation(.protocolViolation, "a resource that is on its way to another, or from another")
       }
       receiver = known
+    } else if bond.openLanes?.receivers[offer.flow] != nil {
+      throw Violation(.protocolViolation, "a resource with the number of another member's")
     } else if let reason = refusal(of: offer, pair, local, bond) {
       record(member.presence) { ResourceStop(record: $0, flow: offer.flow, reason: reason) }
       return

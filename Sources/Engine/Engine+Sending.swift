@@ -78,8 +78,14 @@ extension Engine {
     enter(now)
     defer { settle() }
     guard let sender = flows.senders[resource], sender.farewell == nil else { return }
+    guard bytes.count <= Int(ResourceSender.readBytesMax) else {
+      throw EngineError(.invalidParameter, "\(bytes.count) bytes of a resource are more than were asked for")
+    }
     // What was read for a receiver that has begun anew since, or past the end of the source, is late.
-    guard sender.answers(bytes.count, from: offset, isLast: isLast) else { return goOn(sender) }
+    guard sender.answers(bytes.count, from: offset, isLast: isLast), sender.info.size.map({ offset < $0 }) ?? true
+    else {
+      return goOn(sender)
+    }
     let chunks = (bytes.count + Limits.chunkBytes - 1) / Limits.chunkBytes
     guard digests.count == chunks else {
       throw EngineError(.invalidParameter, "\(digests.count) digests for \(chunks) chunks: one for each is needed")

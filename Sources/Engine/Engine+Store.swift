@@ -11,7 +11,7 @@ struct Store {
   /// Sessions of peers that have not been added again.
   var unclaimed = Table<EndpointID, EndpointRow>()
   /// Transfers that wait for their sessions.
-  var resources: [(ResourceID, ResourceRow)] = []
+  var resources = Table<ResourceID, ResourceRow>()
   var isRestoring = false
 
   struct Batch {
@@ -128,7 +128,7 @@ extension Engine {
         if let row: RecordRow = row(value) { recordRows[host, default: []].append((ordinal, row)) }
       case .resource(let id):
         skipNumbers(through: id.rawValue)
-        if let row: ResourceRow = row(value) { store.resources.append((id, row)) }
+        store.resources[id] = row(value)
       }
     }
     guard !store.unclaimed.isEmpty else { return }
@@ -247,8 +247,8 @@ extension Engine {
         for cohort in cohorts(of: presence) { meet(cohort, group.localSlots.subtracting(cohort.relations.met)) }
       }
     }
-    for (id, row) in store.resources { restore(row, id) }
-    store.resources = []
+    store.resources.forEach { id, row in restore(row, id) }
+    store.resources.removeAll()
     for host in hosts.values where !host.isSelf {
       if host.bond == nil {
         for presence in host.presences.values {

@@ -15,6 +15,8 @@ struct Desk {
 
   var isReading = true
   var isStoring = true
+  /// Whether it answers when a source is to be read.
+  var isSupplying = true
   /// How often a chunk is found damaged before it is found well.
   var damages = 0
   var isBroken = false
@@ -51,6 +53,7 @@ extension Stage {
 
   private func read(_ id: ResourceID, _ offset: UInt64, _ count: Int, _ host: Host) {
     host.desk.readFrom.append(offset)
+    guard host.desk.isSupplying else { return }
     guard let source = host.desk.sources[host.desk.name(of: id)], !host.desk.isBroken else {
       return host.engine.cannotRead(id, at: now)
     }
@@ -89,12 +92,14 @@ extension Stage {
   }
 
   /// The host comes back with what it had stored, and its peer with it.
-  func restart(_ seat: Seat, incarnation: UInt64 = 2) throws -> Seat {
+  func restart(
+    _ seat: Seat, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }
+  ) throws -> Seat {
     let old = seat.host
     kill(old)
     let facts = old.facts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { Fact(key: $0.key, value: $0.value) }
     let host = try host(
-      old.name, old.engine.settings, incarnation: incarnation, key: old.key, restoring: facts)
+      old.name, old.engine.settings, incarnation: incarnation, key: old.key, restoring: damage(facts))
     host.facts = old.facts
     host.desk = old.desk
     host.desk.readFrom = []

@@ -174,7 +174,7 @@ import Wire
     stage.walls = []
     stage.run(.seconds(75))
     stage.expectAllConnected(seats)
-    #expect(seats[1].takeFlows().last == "file ended: timedOut")
+    #expect(seats[1].takeFlows().last == "file ended: gone")
   }
 
   @Test("Who leaves ends its transfers", arguments: [0, 1])

@@ -32,6 +32,7 @@ final class EngineFuzz {
       steps += 1
       step()
       stage.settle()
+      stage.goOnCalmly()
       let bytes = stage.bytesGiven * 64 + steps * Self.bytesPerStep
       precondition(stage.outputCount <= steps * Self.outputsPerStep, "\(stage.outputCount) outputs in \(steps) steps")
       precondition(stage.bytesTaken <= bytes, "\(stage.bytesTaken) bytes for \(stage.bytesGiven) in \(steps) steps")
@@ -40,7 +41,9 @@ final class EngineFuzz {
   }
 
   private func step() {
-    switch source.u8() % 18 {
+    let kind = source.u8()
+    if kind >= 180 { return flowStep(kind) }
+    switch kind % 18 {
     case 0: stage.give(source.bytes(max: 64))
     case 1: stage.give(Shaper.framed(source.pick(FrameType.allCases).rawValue, source.bytes(max: 255)))
     case 2: mutateCaptured()
@@ -50,11 +53,30 @@ final class EngineFuzz {
     case 6: stage.jump(seconds: source.pick([3, 6, 20, 35, 70, 130, 700, 4_000]))
     case 7, 8: call()
     case 9: stage.persist()
-    case 10: stage.restart(damage: source.flag ? { [self] in damaged($0) } : { $0 })
+    case 10: stage.restart(damage: source.flag ? { [self] in damaged($0) } : nil)
     case 11: restoreInvented()
     default:
       let frame = Shaper.frame(&source, &stage.lore)
       stage.give(frame)
+    }
+  }
+
+  private func flowStep(_ kind: UInt8) {
+    switch kind {
+    case ..<212: stage.give(Shaper.flowFrame(&source, &stage.lore))
+    case ..<244: callFlow()
+    case ..<248: flood()
+    case ..<252: stage.relinkHonest(losing: Int(source.u8() % 4))
+    default: stage.restart { [self] in damagedResources($0) }
+    }
+  }
+
+  /// The same kind of frame over and over, each as it should follow.
+  private func flood() {
+    let kind = source.bytes(max: 6)
+    for _ in 0..<(source.u8() % 16) {
+      var repeated = Source(kind)
+      stage.give(Shaper.flowFrame(&repeated, &stage.lore))
     }
   }
 
@@ -112,10 +134,22 @@ final class EngineFuzz {
     return facts
   }
 
+  /// One byte after another of what is stored of resources becomes another.
+  private func damagedResources(_ facts: [Fact]) -> [Fact] {
+    var facts = facts
+    for number in facts.indices where facts[number].key.starts(with: [1, 7]) {
+      guard var value = facts[number].value, !value.isEmpty, source.flag else { continue }
+      let place = Int(source.u8()) % value.count
+      value.replaceSubrange(place..<min(value.count, place + 1 + Int(source.u8() % 9)), with: source.bytes(max: 9))
+      facts[number].value = value
+    }
+    return facts
+  }
+
   private func restoreInvented() {
     var facts: [Fact] = []
     for _ in 0...(source.u8() % 6) {
-      facts.append(Fact(key: [1, source.u8() % 6] + source.bytes(max: 32), value: source.bytes(max: 160)))
+      facts.append(Fact(key: [1, source.u8() % 8] + source.bytes(max: 32), value: source.bytes(max: 160)))
     }
     stage.restart { _ in facts }
   }
@@ -228,6 +262,11 @@ struct Scene {
   var isAdhoc: Bool
   /// Whether the hostile host also has a record that stands for a roster.
   var hasRoster: Bool
+  /// Whether streams and resources go on, slowly, between the honest host and the engine.
+  var isCalm: Bool
+  /// Whether resources are accepted unasked, and whether the owner deals at once with what it is told of flows.
+  var takesAll: Bool
+  var isPrompt: Bool
 
   init(_ source: inout Source) {
     progress = source.u8() % 4
@@ -237,5 +276,8 @@ struct Scene {
     hasFellow = flags & 4 != 0
     isAdhoc = flags & 8 != 0
     hasRoster = flags & 16 != 0
+    isCalm = flags & 32 != 0
+    takesAll = flags & 64 != 0
+    isPrompt = flags & 128 != 0
   }
 }

@@ -27,6 +27,7 @@ struct Lore {
   private var next: [UInt32: UInt64] = [:]
   private var hearing: [LinkID: [UInt8]] = [:]
   private var saying: [UInt8] = []
+  var flows = FlowLore()
 
   init(_ crypto: FuzzCrypto) {
     self.crypto = crypto
@@ -48,7 +49,10 @@ struct Lore {
     for frame in Self.take(&saying) {
       keep(frame)
       if frame.type == .hello, let hello = try? Hello(decoding: frame.body.span.bytes) { bond = hello.bond }
-      if frame.type == .join, let join = try? Join(decoding: frame.body.span.bytes) { learn(join.entry, join.index) }
+      if frame.type == .join, let join = try? Join(decoding: frame.body.span.bytes) {
+        learn(join.entry, join.index)
+        flows.joined(join.index, isOwn: true)
+      }
       if let head = Self.record(frame) {
         next[head.strand] = head.sequence + 1
         recordsSaid += 1
@@ -65,7 +69,10 @@ struct Lore {
       guard let hello = try? Hello(decoding: body), hello.bond != theirBond else { return }
       theirBond = hello.bond
       (recordsHeard, recordsSaid, next) = (0, 0, [:])
-    case .join: if let join = try? Join(decoding: body) { learn(join.entry, join.index) }
+    case .join:
+      guard let join = try? Join(decoding: body) else { return }
+      learn(join.entry, join.index)
+      flows.joined(join.index, isOwn: false)
     case .invite:
       guard let invite = try? Invite(decoding: body) else { return }
       Self.add(invite.id, to: &invites)
@@ -77,11 +84,13 @@ struct Lore {
       guard let introduce = try? Introduce(decoding: body) else { return }
       for entry in introduce.introduction.entries { learn(entry, nil) }
     case .compareCommit: if let commit = try? CompareCommit(decoding: body) { Self.add(commit.id, to: &comparisons) }
-    default: break
+    default: flows.heard(frame.type, body)
     }
   }
 
   private mutating func keep(_ frame: Captured) {
+    // What flows carry is made anew, and long.
+    if frame.body.count > 1_024 { return }
     if frames.count == 24 { frames.removeFirst() }
     frames.append(frame)
   }

@@ -59,13 +59,13 @@ enum Shaper {
     Lore.serviceType(source.pick(["chat", "other", "x"]))
   }
 
-  private static func reason(_ source: inout Source) -> Reason {
+  static func reason(_ source: inout Source) -> Reason {
     source.flag ? .none : source.pick(Reason.allCases)
   }
 
   private static func strand(_ source: inout Source) -> UInt32 { source.flag ? UInt32(source.u8() % 4) : source.u32() }
 
-  private static func record(_ source: inout Source, _ lore: inout Lore) -> RecordHead {
+  static func record(_ source: inout Source, _ lore: inout Lore) -> RecordHead {
     let number = source.u8()
     if number == 255 { return RecordHead(strand: source.u32(), sequence: max(1, source.u64())) }
     return lore.record(number < 200 ? UInt32(number % 3) : source.u32())

@@ -152,7 +152,7 @@ final class ResourceSender {
   }
 
   /// Large enough to cost a disk little, and small enough to begin with soon.
-  private static let readBytesMax: UInt64 = 256 << 10
+  static let readBytesMax: UInt64 = 256 << 10
 
   func supply(_ supplied: [UInt8], _ digests: [Digest]) {
     for digest in digests { self.digests.append(digest) }

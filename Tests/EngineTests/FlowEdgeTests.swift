@@ -1,0 +1,168 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Streams and resources where links, turns, restarts and sources end at another place than they began.
+@Suite struct FlowEdgeTests {
+  let stage = Stage()
+  let rogues = FlowRogueTests()
+
+  @Test("A grant of bytes that only an earlier link has had closes the link")
+  func grantOverNewLink() throws {
+    let stage = rogues.stage
+    let (rogue, seat, _) = try rogues.member()
+    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: stage.now)
+    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: stage.now)
+    stage.run()
+    let flow = try #require(rogue.last(StreamOpen.self)).flow
+    rogue.say(StreamGrant(flow: flow, received: 0, limit: 2_000))
+    #expect(rogue.frames.contains { $0.type == .streamData })
+    seat.engine.linkClosed(rogue.link, at: stage.now)
+    let again = Rogue("r", to: seat.host, on: stage)
+    again.greet()
+    let records = UInt64(rogue.frames.filter { $0.type.isRecord }.count)
+    again.say(
+      Attach(
+        bond: Rogue.bond, expects: try #require(again.last(Hello.self)).bond, received: records, first: 1, next: 3))
+    again.say(StreamGrant(flow: flow, received: 0, limit: 0))
+    #expect(!again.isClosed)
+    again.say(StreamGrant(flow: flow, received: 1_000, limit: 2_000))
+    #expect(again.ending == .protocolViolation)
+  }
+
+  @Test("One number for the resources of two endpoints closes the link")
+  func oneNumberForTwo() throws {
+    let stage = rogues.stage
+    var session = SessionSettings()
+    session.resources.acceptsUnasked = true
+    let seat = try stage.seat("v", session)
+    try stage.connect(seat, try stage.seat("w", on: seat.host, session))
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    let indexes = rogue.frames.filter { $0.type == .join }
+      .compactMap { try? Join(decoding: $0.body.span.bytes) }.map(\.index)
+    rogue.say(Verdict(record: rogue.head(), about: try #require(indexes.first), by: .all, reason: .none, seen: 2))
+    #expect(indexes.count == 2)
+    for index in indexes {
+      #expect(!rogue.isClosed)
+      rogue.say(
+        ResourceOffer(
+          record: rogue.head(), flow: 5, from: 1, to: index, name: "f", type: "", size: nil, root: nil))
+    }
+    #expect(rogue.ending == .protocolViolation)
+  }
+
+  /// A member that wants all of a resource of a size that is not told, and its source, which is not read.
+  private func wanted() throws -> (Rogue, Seat, ResourceID, flow: UInt64) {
+    let stage = rogues.stage
+    let (rogue, seat, _) = try rogues.member()
+    seat.host.desk.isSupplying = false
+    let id = try seat.engine.offer(ResourceInfo(name: "f"), from: seat.endpoint, to: rogue.endpoint, at: stage.now)
+    stage.run()
+    let flow = try #require(rogue.last(ResourceOffer.self)).flow
+    rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 20, root: stage.crypto.hash([])))
+    #expect(seat.host.desk.readFrom == [0, 262_144, 524_288, 786_432])
+    return (rogue, seat, id, flow)
+  }
+
+  private func supply(_ count: Int, from offset: UInt64, isLast: Bool, of id: ResourceID, _ seat: Seat) throws {
+    let bytes = pattern(count)
+    try seat.engine.supply(
+      bytes, digests: Stage.digests(of: bytes, seat.stage.crypto), isLast: isLast, of: id, from: offset,
+      at: seat.stage.now)
+    seat.stage.run()
+  }
+
+  @Test("What a source gives after it has ended goes nowhere")
+  func grownSource() throws {
+    let (rogue, seat, id, _) = try wanted()
+    try supply(262_144, from: 0, isLast: true, of: id, seat)
+    #expect(rogue.last(ResourceEnd.self) != nil)
+    try supply(262_144, from: 262_144, isLast: false, of: id, seat)
+    #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 16)
+  }
+
+  @Test("An answer to a read that its receiver wants no more is late, and no error")
+  func lateAnswer() throws {
+    let (rogue, seat, id, flow) = try wanted()
+    rogue.say(ResourceWant(flow: flow, turn: 2, offset: 0, limit: 16_384, root: seat.stage.crypto.hash([])))
+    try supply(262_144, from: 0, isLast: false, of: id, seat)
+    #expect(rogue.frames.allSatisfy { $0.type != .resourceChunk })
+    #expect(throws: EngineError.self) { try supply(2_097_152, from: 0, isLast: false, of: id, seat) }
+    try supply(16_384, from: 0, isLast: false, of: id, seat)
+    #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 1)
+  }
+
+  private var sender: ResourceSender {
+    ResourceSender(
+      id: ResourceID(rawValue: 1), flow: 5, pair: pair, host: HostID(ID128(high: 3, low: 3)),
+      info: ResourceInfo(name: "f", size: 1 << 41), at: stage.now)
+  }
+
+  private var pair: Pair {
+    Pair(local: EndpointID(ID128(high: 1, low: 1)), member: EndpointID(ID128(high: 2, low: 2)))
+  }
+
+  @Test("A source that is hashed again up to what its receiver has costs the memory of a tree")
+  func hashedAgain() {
+    let sender = sender
+    let crypto = stage.crypto
+    sender.begin(1, at: 1 << 25, limit: 1 << 26, root: crypto.hash([7]), crypto)
+    let bytes = [UInt8](repeating: 0, count: 262_144)
+    let digests = [Digest](repeating: crypto.hash([1]), count: 16)
+    var isSame: Bool?
+    while isSame == nil, sender.nextRead(window: 262_144) != nil {
+      #expect(sender.answers(bytes.count, from: sender.hashed, isLast: false))
+      sender.supply(bytes, digests)
+      isSame = sender.isSame(crypto)
+      #expect(sender.digests.count == 0)
+    }
+    #expect(isSame == false)
+    #expect(sender.hashed == 1 << 25)
+  }
+
+  @Test("What is wanted never reaches past the largest resource")
+  func largestWant() throws {
+    let receiver = ResourceReceiver(
+      id: ResourceID(rawValue: 1), flow: 5, pair: pair, host: HostID(ID128(high: 3, low: 3)),
+      info: ResourceInfo(name: "f"), isAccepted: true, at: stage.now)
+    receiver.restore(stored: Limits.flowBytesMax - 16_384, tree: ChunkTree(), at: stage.now)
+    let want = receiver.begin(windowBytes: 1 << 20, stage.crypto)
+    #expect(try ResourceWant(decoding: Array(want.encoded().dropFirst(2)).span.bytes) == want)
+    #expect(receiver.settle(through: Limits.flowBytesMax)?.limit ?? want.limit == Limits.flowBytesMax)
+  }
+
+  @Test("A stored transfer that no frame could speak of is damaged", arguments: [0, 1])
+  func damagedRow(kind: Int) throws {
+    var row = ResourceRow(sender)
+    row.farewell = Farewell(reason: .cancelled)
+    func decoded() throws -> ResourceRow {
+      var sink = ArraySink()
+      row.encode(into: &sink)
+      var reader = Reader(sink.bytes.span.bytes)
+      return try ResourceRow(from: &reader)
+    }
+    #expect(try decoded().farewell == row.farewell)
+    if kind == 0 { row.flow = 0 } else { row.farewell = Farewell(reason: .none) }
+    #expect(throws: WireError.self) { try decoded() }
+  }
+
+  @Test("A transfer that stands twice in a store goes on once")
+  func storedTwice() throws {
+    var settings = Settings()
+    settings.isDurable = true
+    var session = SessionSettings()
+    session.resources.acceptsUnasked = true
+    var seats = try stage.gather("a", "b", session: session, settings: settings)
+    seats[1].host.desk.isStoring = false
+    try seats[0].offer("file", pattern(100_000), to: seats[1])
+    stage.run(.milliseconds(100))
+    stage.clear()
+    seats[1] = try stage.restart(seats[1]) { $0 + $0 }
+    seats[1].host.desk.isStoring = true
+    stage.run(.seconds(5))
+    #expect(seats[1].take().filter { $0 == "B < A: file" || $0 == "file ended: none" }.count == 2)
+    #expect(seats[1].file("file") == pattern(100_000))
+  }
+}
