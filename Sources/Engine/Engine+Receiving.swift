@@ -8,6 +8,7 @@ extension Engine {
     let receiver = try undecided(resource)
     receiver.isAccepted = true
     receiver.meter.wait(at: now)
+    schedule(receiver)
     ledger.touch(resource: resource)
     if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
     // Of no bytes there is nothing to wait for.

@@ -116,9 +116,8 @@ extension Engine {
       resumeSenders(to: member, local)
       let pair = Pair(local: local.id, member: member.id)
       for receiver in flows.receivers.values(where: { $0.pair == pair }) {
-        sayFarewell(of: receiver)
         receiver.meter.wait(at: now)
-        schedule(receiver)
+        sayFarewell(of: receiver)
       }
     }
   }
@@ -171,19 +170,18 @@ extension Engine {
     if let due = end(of: receiver) { timers.set(.resource(receiver.id), due) }
   }
 
-  /// When a transfer has waited for too long: for a decision, for what it asked for, or for its sender to know it again.
+  /// When a transfer has waited for too long: for a decision, or for what it asked for.
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
-    let decision = receiver.isAccepted ? .distantFuture : receiver.offered + rules.decisionMax
-    let isDue = receiver.isActive || isForgotten(receiver)
-    let end = isDue ? min(decision, receiver.meter.moved + rules.idleMax) : decision
-    return end < .distantFuture ? end : nil
+    if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
+    return receiver.meter.moved + rules.idleMax
   }
 
-  /// Whether its sender is back and has not offered it again, as it would do at once if it still knew of it.
-  private func isForgotten(_ receiver: ResourceReceiver) -> Bool {
-    guard let bond = connectedMember(of: receiver.pair)?.host.bond else { return false }
-    return bond.openLanes?.receivers[receiver.flow] == nil
+  /// Whether its sender has to do something now: send what is wanted, or offer it again. One that waits for its turn
+  /// here, or for its pair, is not late.
+  private func isAwaited(_ receiver: ResourceReceiver) -> Bool {
+    guard let bond = connectedMember(of: receiver.pair)?.host.bond, bond.isOpen else { return false }
+    return receiver.isActive || bond.openLanes?.receivers[receiver.flow] == nil
   }
 
   func resourceDue(_ id: ResourceID) {
@@ -196,8 +194,11 @@ extension Engine {
     }
     if let receiver = flows.receivers[id], receiver.farewell == nil {
       tellProgress(id, &receiver.meter, of: receiver.info.size)
-      if member(of: receiver.pair)?.host.bond?.isOpen != true { receiver.meter.wait(at: now) }
-      if let end = end(of: receiver), end <= now { return finish(receiver, .timedOut) }
+      if receiver.isAccepted, !isAwaited(receiver) { receiver.meter.wait(at: now) }
+      if let end = end(of: receiver), end <= now {
+        // Who does not offer again knows nothing of it any more.
+        return finish(receiver, receiver.isAccepted && !receiver.isActive ? .gone : .timedOut)
+      }
       schedule(receiver)
     }
   }

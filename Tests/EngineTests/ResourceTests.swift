@@ -174,7 +174,7 @@ import Wire
     stage.walls = []
     stage.run(.seconds(75))
     stage.expectAllConnected(seats)
-    #expect(seats[1].takeFlows().last == "file ended: timedOut")
+    #expect(seats[1].takeFlows().last == "file ended: gone")
   }
 
   @Test("Who leaves ends its transfers", arguments: [0, 1])
@@ -206,6 +206,22 @@ import Wire
     #expect(seats[1].host.desk.storedFrom.first.map { Int($0) } ?? 0 >= before - 65_536)
     #expect(seats[0].takeFlows().last == "file ended: none")
     #expect(seats[1].takeFlows().last == "file ended: none")
+  }
+
+  @Test("A sender that has lost what it was sending does not leave its receiver waiting")
+  func forgottenBySender() throws {
+    stage.latency = .milliseconds(60)
+    stage.windowBytes = 20_000
+    var seats = try gather(isDurable: true)
+    let before = seats[0].host.facts
+    try seats[0].offer("file", pattern(900_000), to: seats[1])
+    stage.run(.seconds(1))
+    stage.clear()
+    seats[0].host.facts = before
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(90))
+    #expect(seats[0].connected == "B")
+    #expect(seats[1].takeFlows() == ["file ended: gone"])
   }
 
   @Test("Who crashed after its last chunk was sent, and before it had stored where that ends, finishes all the same")
