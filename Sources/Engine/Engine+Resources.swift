@@ -163,7 +163,7 @@ extension Engine {
     if let due = end(of: receiver) { timers.set(.resource(receiver.id), due) }
   }
 
-  /// When a transfer has waited for too long: for a decision, for what it asked for, or for its sender to know it again.
+  /// When a transfer has waited for too long: for a decision, or for what it asked for.
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }

@@ -41,14 +41,17 @@ final class ResourceRecord {
 
   var size: UInt64 { UInt64(plan.bytes) }
 
-  /// Its receiver gave it up with its member, and its sender did not; or its sender came up from an old backup, and
-  /// offers what its receiver had the end of. To that it is another one.
-  func beginsAnew() {
-    receiver = FlowSide(endpoint: receiver.endpoint, host: receiver.host)
-    (file, said, kept, next, damages) = (0, 0, 0, 0, 0)
-    (progress, milestones) = ([nil, nil], [0, 0])
+  /// Its sender came up from an old backup and offers what its receiver had the end of, or its receiver has forgotten
+  /// the member and all of its: to that it is a new one.
+  func beginAnew() {
+    receiver.ended = nil
+    receiver.run = 0
     shownAt = nil
     isAnswered = false
+    (file, said, kept, next) = (0, 0, 0, 0)
+    damages = 0
+    progress[1] = nil
+    milestones[1] = 0
   }
 }
 
@@ -116,8 +119,10 @@ extension Model {
     check(.onlyTheReal, view.info.size == nil || view.info.size == resource.size) {
       "\(words) is shown with \(view.info.size ?? 0) bytes"
     }
-    let hasLostIt = resource.receiver.ended == .lost || isUnsettled[resource.sender.host]
-    if view.isIncoming, resource.receiver.ended != nil, hasLostIt { resource.beginsAnew() }
+    let forgetsSoon = (endpoints[view.to]?.settings.rejoinMax ?? .zero) < .seconds(300)
+    if view.isIncoming, resource.receiver.ended != nil, forgetsSoon || isUnsettled[resource.sender.host] {
+      resource.beginAnew()
+    }
     let side = view.isIncoming ? resource.receiver : resource.sender
     check(.resourcesEndOnce, side.ended == nil || isUnsettled[host.index]) {
       "\(words) is shown after its end (\(side.ended ?? .none))"
@@ -281,8 +286,7 @@ extension Model {
     case .tooLarge: check(.resourcesEndOnce, resource.size > rules.bytesMax) { end + ", and it is not" }
     case .timedOut:
       let isHasty = [here, there].contains { plan.hosts[$0.host].settings.resourcePatience < .seconds(300) }
-      let wasLate =
-        !resource.isAnswered || there.ended != nil || isHasty || wereDisturbed(here.host, there.host, within: 90_000)
+      let wasLate = !resource.isAnswered || isHasty || wereDisturbed(here.host, there.host, within: 90_000)
       check(.resourcesEndOnce, wasLate) { end + ", and nobody was late" }
     case .full, .busy:
       let offers = openResources.count { number in
@@ -339,7 +343,7 @@ extension Model {
       guard !isWaiting || sender.ended != nil || receiver.ended != nil else { continue }
       let state = "\(resource.file) of \(resource.size) bytes are stored"
       check(.transfersFinish, sender.ended != nil) { "\(words(resource)) has not ended at its sender: \(state)" }
-      check(.transfersFinish, receiver.ended != nil || receiver.run == 0) {
+      check(.transfersFinish, receiver.ended != nil || receiver.run == 0 || isWaiting) {
         "\(words(resource)) has not ended at its receiver: \(state)"
       }
       if sender.ended == Reason.none {
