@@ -99,6 +99,7 @@ final class FlowDesk {
     guard bytes.count <= patternPeriod else { return false }
     return bytes.withUnsafeBytes { bytes in
       pattern.withUnsafeBytes { pattern in
+        // Neither is empty, so both have a base.
         bytes.isEmpty || memcmp(bytes.baseAddress!, pattern.baseAddress! + start, bytes.count) == 0
       }
     }

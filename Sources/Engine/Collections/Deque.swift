@@ -9,7 +9,7 @@ struct Deque<Element> {
 
   /// From the front; traps out of bounds.
   subscript(position: Int) -> Element {
-    get { elements[head + position] }
+    _read { yield elements[head + position] }
     _modify { yield &elements[head + position] }
   }
 

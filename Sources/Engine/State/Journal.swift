@@ -100,10 +100,10 @@ final class Journal {
     let limit = oneRecord ? unsentOffset + entries[Int(unsent - first)].size : releasableOffset
     let end = unsentOffset + bytes.copy(from: unsentOffset, to: limit, into: &out)
     while unsentOffset < end {
-      let entry = entries[Int(unsent - first)]
+      let position = Int(unsent - first)
       everSent = max(everSent, unsent)
-      entry.strand.sent(entry.sequence)
-      unsentOffset += entry.size
+      entries[position].strand.sent(entries[position].sequence)
+      unsentOffset += entries[position].size
       unsent += 1
     }
     if unsentOffset > end {
