@@ -15,6 +15,8 @@ struct Desk {
 
   var isReading = true
   var isStoring = true
+  /// How many chunks it stores.
+  var storedMax = Int.max
   /// Whether it answers when a source is to be read.
   var isSupplying = true
   /// How often a chunk is found damaged before it is found well.
@@ -85,17 +87,22 @@ extension Stage {
       host.desk.damages -= 1
       return host.engine.damaged(id, at: offset, at: now)
     }
-    guard host.desk.isStoring else { return }
+    guard host.desk.isStoring, offset < UInt64(host.desk.storedMax) &* 16_384 || host.desk.storedMax == .max else {
+      return
+    }
     host.desk.files[name, default: []].removeSubrange(Int(offset)...)
     host.desk.files[name, default: []] += chunk
     host.engine.stored(id, through: offset + UInt64(chunk.count), at: now)
   }
 
   /// The host comes back with what it had stored, and its peer with it.
-  func restart(
-    _ seat: Seat, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }
-  ) throws -> Seat {
-    let old = seat.host
+  func restart(_ seat: Seat, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> Seat {
+    try restart([seat], incarnation: incarnation, damage: damage)[0]
+  }
+
+  /// The same with several peers.
+  func restart(_ seats: [Seat], incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> [Seat] {
+    let old = seats[0].host
     kill(old)
     let facts = old.facts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { Fact(key: $0.key, value: $0.value) }
     let host = try host(
@@ -104,10 +111,12 @@ extension Stage {
     host.desk = old.desk
     host.desk.readFrom = []
     host.desk.storedFrom = []
-    let peer = host.engine.addPeer(
-      crypto.key(named: "peer " + seat.name.lowercased()), name: try DisplayName("again"), at: now)
-    host.endpoints.append(seat.endpoint)
-    return Seat(stage: self, name: seat.name, host: host, peer: peer, endpoint: seat.endpoint)
+    return try seats.map { seat in
+      let key = crypto.key(named: "peer " + seat.name.lowercased())
+      let peer = host.engine.addPeer(key, name: try DisplayName("again"), at: now)
+      host.endpoints.append(seat.endpoint)
+      return Seat(stage: self, name: seat.name, host: host, peer: peer, endpoint: seat.endpoint)
+    }
   }
 }
 

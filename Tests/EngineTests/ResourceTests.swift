@@ -245,6 +245,27 @@ import Wire
     #expect(seats[1].host.desk.storedFrom.count == 2)
   }
 
+  @Test("A restart in the middle of a transfer between peers of one host does not begin it anew")
+  func restartOfBoth() throws {
+    var session = SessionSettings()
+    session.resources.acceptsUnasked = true
+    var settings = Settings()
+    settings.isDurable = true
+    let host = try stage.host("h", settings)
+    var seats = [try stage.seat("a", on: host, session), try stage.seat("b", on: host, session)]
+    try stage.connect(seats[0], seats[1])
+    host.desk.storedMax = 10
+    try seats[0].offer("file", pattern(900_000), to: seats[1])
+    stage.run(.seconds(1))
+    #expect(host.desk.files["file"]?.count == 10 * 16_384)
+    seats = try stage.restart(seats)
+    seats[0].host.desk.storedMax = .max
+    stage.run(.seconds(90))
+    #expect(seats[1].file("file") == pattern(900_000))
+    #expect(seats[1].host.desk.storedFrom.first == 10 * 16_384)
+    #expect(seats[0].takeFlows().filter { $0 == "file ended: none" }.count == 2)
+  }
+
   @Test("A source that has changed since its first part was sent never becomes a wrong file")
   func changedSource() throws {
     stage.latency = .milliseconds(60)

@@ -207,7 +207,8 @@ final class Room {
       }
     case .invitation(let id, _, _, let peer, _, _, _):
       guard let endpoint = host.answers[peer] else { return }
-      call(host) { try! $0.accept(id, with: endpoint, at: now) }  // it was told just now, and the session is this peer's
+      // it was told just now, and the session is this peer's
+      call(host) { try! $0.accept(id, with: endpoint, at: now) }
     default: break
     }
   }
