@@ -157,11 +157,14 @@ extension Model {
     }
   }
 
-  /// Whether its reader has as many open as it takes of one member.
+  /// Whether its reader may have as many open, or closed and not used to their end, as it takes of one member.
   private func isTooMany(_ stream: StreamRecord, _ reason: Reason) -> Bool {
     let most = endpoints[stream.reader.endpoint]?.settings.streamsMax ?? 0
-    return reason == .busy && stream.reader.run == 0
-      && openStreams(from: stream.writer.endpoint, to: stream.reader.endpoint) > Int(most)
+    let others = streams.count { other in
+      other.writer.endpoint == stream.writer.endpoint && other.reader.endpoint == stream.reader.endpoint
+        && (other.writer.ended == nil || other.reader.ended == Reason.none)
+    }
+    return reason == .busy && stream.reader.run == 0 && others > Int(most)
   }
 
   func streamWritable(_ id: StreamID, at host: SimHost) {
