@@ -24,11 +24,7 @@ extension Engine {
     guard let bond = presence.host.bond, bond.hasBeenOpen, local.group === presence.group,
       !presence.isAnnounced(local.slot) || presence.repeats.contains(local.slot)
     else { return }
-    // One that may be gone is asked for last.
-    let target =
-      presence.members.first { $0.own !== local && $0.cohort.forgottenAt == nil }
-      ?? presence.members.first { $0.own !== local }
-    guard let target else { return }
+    guard let target = target(for: local, in: presence) else { return }
     let slot = local.slot
     let isFirst =
       !presence.isAnnounced(slot)
@@ -55,6 +51,15 @@ extension Engine {
       judge(member, SlotSet(slot))
       update(alone(member), SlotSet(slot))
     }
+  }
+
+  /// Whom a local endpoint asks for there: best one that has joined, since others may not know of this group yet; one
+  /// that may be gone is asked for last.
+  private func target(for local: LocalEndpoint, in presence: Presence) -> Member? {
+    let members = presence.members
+    return (presence.hasJoined ? members.first { $0.own !== local && $0.index != nil } : nil)
+      ?? members.first { $0.own !== local && $0.cohort.forgottenAt == nil }
+      ?? members.first { $0.own !== local }
   }
 
   /// Whom of those who have joined a local endpoint admits: what is said of that in its announcement, the cohorts that are
