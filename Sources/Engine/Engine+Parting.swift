@@ -121,6 +121,7 @@ extension Engine {
   func dissolve(_ group: Group) {
     for member in group.members.values { depart(member, .left, readThrough: nil) }
     groups[group.serial] = nil
+    group.empty()
     ledger.touch(group: group.serial)
   }
 
