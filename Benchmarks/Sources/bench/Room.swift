@@ -180,7 +180,7 @@ final class Room {
       host.flowBytes += bytes.count
       touch(host).consumed(bytes.count, of: stream, at: now)
     case .read(let resource, let offset, let count):
-      // The array is shared, and hashing is not what is measured.
+      // The array is shared, and hashing is not what is measured. It is what was asked for, so it is taken.
       try! touch(host).supply(
         count == Self.source.count ? Self.source : Array(Self.source.prefix(count)),
         digests: Array(repeating: Self.digest, count: (count + Limits.chunkBytes - 1) / Limits.chunkBytes),
@@ -207,7 +207,7 @@ final class Room {
       }
     case .invitation(let id, _, _, let peer, _, _, _):
       guard let endpoint = host.answers[peer] else { return }
-      // it was told just now, and the session is this peer's
+      // It was told just now, and the session is this peer's.
       call(host) { try! $0.accept(id, with: endpoint, at: now) }
     default: break
     }

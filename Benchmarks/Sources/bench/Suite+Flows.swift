@@ -12,7 +12,7 @@ extension Suite {
     let piece = [UInt8](repeating: 7, count: Limits.chunkBytes)
     measureBulk("stream") { chunks in
       for _ in 0..<chunks {
-        // Its reader keeps up.
+        // It is open and its reader keeps up, so there is room.
         try! room.touch(writer).write(piece, to: stream, at: room.now)
         room.drain()
       }
@@ -27,7 +27,7 @@ extension Suite {
     var resources = 0
     measureBulk("resource") { chunks in
       let info = ResourceInfo(name: "bench", size: UInt64(chunks * Limits.chunkBytes))
-      // The two are connected.
+      // The two are connected, and no other resource is on its way.
       _ = try! room.touch(sender).offer(info, from: ends[0], to: ends[1], at: room.now)
       room.run(.milliseconds(30))
       resources += 1

@@ -38,7 +38,7 @@ actor Console {
   private func openHost() throws {
     let (key, peerKey) = (SigningKey(), SigningKey())
     let host = try Host(on: reactor, key: key, peerKeys: [peerKey]) { [unowned self] output, payload in
-      // Both live on this loop, and the host tells at once.
+      // Host and console live on one loop, and the host keeps nothing of what it tells: it stays on its thread.
       nonisolated(unsafe) let output = output
       assumeIsolated { $0.told(output, payload) }
     }
