@@ -9,70 +9,44 @@ extension Engine {
   public func cancelResource(_ resource: ResourceID, at now: Instant) {
     enter(now)
     defer { settle() }
-    if let sender = flows.senders[resource] { finish(sender, .cancelled) }
-    if let receiver = flows.receivers[resource] { finish(receiver, .cancelled) }
+    if let transfer = flows.transfer(resource) { finish(transfer, .cancelled) }
   }
 
   public func progress(of resource: ResourceID) -> ResourceProgress? {
-    if let sender = flows.senders[resource] { return sender.meter.progress(of: sender.info.size) }
-    return flows.receivers[resource].map { $0.meter.progress(of: $0.info.size) }
+    flows.transfer(resource).map { $0.meter.progress(of: $0.info.size) }
   }
 
   // MARK: Ending
 
-  func finish(_ sender: ResourceSender, _ reason: Reason, isHeard: Bool = false) {
-    if sender.farewell == nil { emit(.resourceEnded(sender.id, reason)) }
-    if isHeard { return forget(sender) }
-    guard sender.farewell == nil else { return }
-    ledger.touch(resource: sender.id)
-    sender.farewell = Farewell(reason: reason)
-    sender.beginLink()
-    if reason == .cancelled, sabotage.contains(.forgetsCancel) { return }
-    sayFarewell(of: sender)
-  }
-
-  func finish(_ receiver: ResourceReceiver, _ reason: Reason, isHeard: Bool = false) {
-    if receiver.farewell == nil { emit(.resourceEnded(receiver.id, reason)) }
-    if isHeard { return forget(receiver) }
-    guard receiver.farewell == nil else { return }
-    ledger.touch(resource: receiver.id)
-    receiver.farewell = Farewell(reason: reason)
-    receiver.beginLink()
-    sayFarewell(of: receiver)
-    if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
+  func finish(_ transfer: Transfer, _ reason: Reason, isHeard: Bool = false) {
+    if transfer.farewell == nil { emit(.resourceEnded(transfer.id, reason)) }
+    if isHeard { return forget(transfer) }
+    guard transfer.farewell == nil else { return }
+    ledger.touch(resource: transfer.id)
+    transfer.farewell = Farewell(reason: reason)
+    transfer.beginLink()
+    if reason != .cancelled || !sabotage.contains(.forgetsCancel) { sayFarewell(of: transfer) }
+    if let bond = member(of: transfer.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
   /// Nobody is to be told any more.
-  private func forget(_ sender: ResourceSender) {
-    flows.remove(sender.id)
-    timers.cancel(.resource(sender.id))
-    ledger.touch(resource: sender.id)
-    sender.beginLink()
-    member(of: sender.pair)?.host.bond?.openLanes?.senders[sender.flow] = nil
+  private func forget(_ transfer: Transfer) {
+    flows.remove(transfer)
+    timers.cancel(.resource(transfer.id))
+    park(transfer)
+    if let bond = member(of: transfer.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
-  private func forget(_ receiver: ResourceReceiver) {
-    flows.remove(receiver.id)
-    timers.cancel(.resource(receiver.id))
-    ledger.touch(resource: receiver.id)
-    receiver.beginLink()
-    guard let bond = member(of: receiver.pair)?.host.bond else { return }
-    bond.openLanes?.receivers[receiver.flow] = nil
-    activateReceivers(over: bond)
-  }
-
-  func sayFarewell(of sender: ResourceSender) {
-    guard let farewell = sender.farewell, let member = connectedMember(of: sender.pair) else { return }
-    sender.farewell?.ordinal = note(sender.id, member.presence) {
-      ResourceEnd(record: $0, flow: sender.flow, outcome: .broken(farewell.reason))
-    }
-  }
-
-  func sayFarewell(of receiver: ResourceReceiver) {
-    guard let farewell = receiver.farewell, let member = connectedMember(of: receiver.pair) else { return }
-    receiver.farewell?.ordinal = note(receiver.id, member.presence) {
-      ResourceStop(record: $0, flow: receiver.flow, reason: farewell.reason)
-    }
+  func sayFarewell(of transfer: Transfer) {
+    guard let farewell = transfer.farewell, let member = connectedMember(of: transfer.pair) else { return }
+    transfer.farewell?.ordinal =
+      transfer is ResourceSender
+      ? note(transfer.id, member.presence) {
+        ResourceEnd(record: $0, flow: transfer.flow, outcome: .broken(farewell.reason))
+      }
+      : note(transfer.id, member.presence) {
+        ResourceStop(record: $0, flow: transfer.flow, reason: farewell.reason)
+      }
   }
 
   private func note<F: Frame>(_ resource: ResourceID, _ presence: Presence, _ make: (RecordHead) -> F) -> UInt64? {
@@ -90,12 +64,11 @@ extension Engine {
   /// The other side has heard how they ended.
   func forgetFarewells(over bond: Bond) {
     for resource in bond.openLanes?.takeFarewells(before: bond.journal.first) ?? [] {
-      if let sender = flows.senders[resource] { forget(sender) }
-      guard let receiver = flows.receivers[resource] else { continue }
-      if sabotage.contains(.endsResourceTwice), let farewell = receiver.farewell {
+      guard let transfer = flows.transfer(resource) else { continue }
+      if sabotage.contains(.endsResourceTwice), let farewell = transfer.farewell {
         emit(.resourceEnded(resource, farewell.reason))
       }
-      forget(receiver)
+      forget(transfer)
     }
   }
 
@@ -122,29 +95,24 @@ extension Engine {
         && (endpoints[pair.local].map { $0.group === group && slots.contains($0.slot) } ?? false)
     }
     endStreams(reason, where: concerns)
-    if mayReturn { parkResources(where: concerns) } else { endResources(reason, where: concerns) }
+    guard mayReturn else { return endResources(reason, where: concerns) }
+    for transfer in flows.transfers(where: concerns) {
+      transfer.farewell?.ordinal = nil
+      park(transfer)
+    }
   }
 
-  private func parkResources(where test: (Pair) -> Bool) {
-    for sender in flows.senders.values where test(sender.pair) {
-      sender.beginLink()
-      sender.farewell?.ordinal = nil
-      member(of: sender.pair)?.host.bond?.openLanes?.senders[sender.flow] = nil
-      ledger.touch(resource: sender.id)
-    }
-    for receiver in flows.receivers.values where test(receiver.pair) {
-      receiver.beginLink()
-      receiver.farewell?.ordinal = nil
-      member(of: receiver.pair)?.host.bond?.openLanes?.receivers[receiver.flow] = nil
-      ledger.touch(resource: receiver.id)
-    }
+  /// Nothing of it is under way.
+  private func park(_ transfer: Transfer) {
+    ledger.touch(resource: transfer.id)
+    transfer.beginLink()
+    member(of: transfer.pair)?.host.bond?.openLanes?.remove(transfer)
   }
 
   /// Nobody will hear of it: the two know each other no more.
   func endResources(_ reason: Reason, where test: (Pair) -> Bool) {
     precondition(reason != .none, "a pair ends for a reason")
-    for sender in flows.senders.values where test(sender.pair) { finish(sender, reason, isHeard: true) }
-    for receiver in flows.receivers.values where test(receiver.pair) { finish(receiver, reason, isHeard: true) }
+    for transfer in flows.transfers(where: test) { finish(transfer, reason, isHeard: true) }
   }
 
   // MARK: Deadlines

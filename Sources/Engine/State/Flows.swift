@@ -58,19 +58,25 @@ struct Flows {
     readers[stream] = nil
   }
 
-  mutating func remove(_ resource: ResourceID) {
-    if let sender = senders[resource] {
-      count(sender.pair, -1)
-      Self.decrease(&sent, sender.pair)
-      sendersByName[FlowName(host: sender.host, flow: sender.flow)] = nil
+  mutating func remove(_ transfer: Transfer) {
+    let name = FlowName(host: transfer.host, flow: transfer.flow)
+    count(transfer.pair, -1)
+    if transfer is ResourceSender {
+      senders[transfer.id] = nil
+      sendersByName[name] = nil
+      Self.decrease(&sent, transfer.pair)
+    } else {
+      receivers[transfer.id] = nil
+      receiversByName[name] = nil
+      Self.decrease(&offered, transfer.pair)
     }
-    if let receiver = receivers[resource] {
-      count(receiver.pair, -1)
-      Self.decrease(&offered, receiver.pair)
-      receiversByName[FlowName(host: receiver.host, flow: receiver.flow)] = nil
-    }
-    senders[resource] = nil
-    receivers[resource] = nil
+  }
+
+  func transfer(_ id: ResourceID) -> Transfer? { senders[id] ?? receivers[id] }
+
+  /// What is sent first, then what is received.
+  func transfers(where test: (Pair) -> Bool) -> [Transfer] {
+    senders.values(where: { test($0.pair) }) + receivers.values(where: { test($0.pair) })
   }
 
   private static func decrease(_ counts: inout [Pair: Int], _ pair: Pair) {

@@ -79,6 +79,10 @@ final class Lanes {
     for receiver in receivers.values { receiver.beginLink() }
   }
 
+  func remove(_ transfer: Transfer) {
+    if transfer is ResourceSender { senders[transfer.flow] = nil } else { receivers[transfer.flow] = nil }
+  }
+
   func wake(_ writer: StreamWriter) {
     guard writer.canSend, !writer.isQueued else { return }
     writer.isQueued = true

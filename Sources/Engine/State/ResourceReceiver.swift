@@ -1,17 +1,9 @@
 import Wire
 
 /// A resource that a local endpoint receives: it asks for what it has not stored, in order.
-final class ResourceReceiver {
-  let id: ResourceID
-  let flow: UInt64
-  let pair: Pair
-  /// The member's.
-  let host: HostID
-  private(set) var info: ResourceInfo
+final class ResourceReceiver: Transfer {
   var isAccepted: Bool
   let offered: Instant
-  var meter: Meter
-  var farewell: Farewell?
   /// How often a chunk was damaged.
   var damages = 0
 
@@ -36,14 +28,9 @@ final class ResourceReceiver {
   init(
     id: ResourceID, flow: UInt64, pair: Pair, host: HostID, info: ResourceInfo, isAccepted: Bool, at now: Instant
   ) {
-    self.id = id
-    self.flow = flow
-    self.pair = pair
-    self.host = host
-    self.info = info
     self.isAccepted = isAccepted
     offered = now
-    meter = Meter(bytes: 0, at: now)
+    super.init(id: id, flow: flow, pair: pair, host: host, info: info, at: now)
   }
 
   func restore(stored: UInt64, tree: ChunkTree, at now: Instant) {
@@ -74,7 +61,7 @@ final class ResourceReceiver {
     return true
   }
 
-  func beginLink() {
+  override func beginLink() {
     isActive = false
     turn = 0
   }

@@ -4,16 +4,7 @@ import Wire
 ///
 /// Law: chunks are hashed in order from the first, each once for each time the source is read: `confirmed` is the tree
 /// of those that the receiver has stored, and `digests` are of those from there to `hashed`.
-final class ResourceSender {
-  let id: ResourceID
-  let flow: UInt64
-  let pair: Pair
-  /// The member's.
-  let host: HostID
-  var info: ResourceInfo
-  var meter: Meter
-  var farewell: Farewell?
-
+final class ResourceSender: Transfer {
   // What the source has given.
   private(set) var confirmed = ChunkTree()
   private(set) var confirmedThrough: UInt64 = 0
@@ -39,21 +30,12 @@ final class ResourceSender {
   var wasRestored = false
   var isQueued = false
 
-  init(id: ResourceID, flow: UInt64, pair: Pair, host: HostID, info: ResourceInfo, at now: Instant) {
-    self.id = id
-    self.flow = flow
-    self.pair = pair
-    self.host = host
-    self.info = info
-    meter = Meter(bytes: 0, at: now)
-  }
-
   var view: ResourceView {
     ResourceView(
       info: info, from: pair.local, to: pair.member, isIncoming: false, isAccepted: true, bytes: meter.bytes)
   }
 
-  func beginLink() {
+  override func beginLink() {
     turn = 0
     limit = 0
     isQueued = false
