@@ -196,8 +196,10 @@ extension World {
   func transmit(_ bytes: [UInt8], _ link: Link, _ side: Int) {
     link.ends[side].underway += bytes.count
     tally.bytes += bytes.count
-    // A large write is cut in few places, else a run would be nothing but pieces.
-    let pieceMax = max(faults.chunkBytesMax, bytes.count / 8)
+    // A large write is cut in few places, else a run would be nothing but pieces; on a slow link in as many as it takes
+    // for one to come every quarter of a second, as packets would.
+    let inTime = link.bandwidth > 0 ? max(1, Int(link.bandwidth / 4)) : .max
+    let pieceMax = min(max(faults.chunkBytesMax, bytes.count / 8), inTime)
     var start = 0
     while start < bytes.count {
       let left = bytes.count - start
