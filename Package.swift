@@ -43,6 +43,7 @@ let package = Package(
     .testTarget(
       name: "FirstContact", dependencies: ["Engine", "Media", "Reactor", "Wire", "first-contact"], exclude: ["Program"],
       swiftSettings: house),
+    .testTarget(name: "NearbyTests", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -8,7 +8,7 @@ extension Engine {
   ) {
     enter(now)
     defer { settle() }
-    let remote = HostID(digest: crypto.hash(HostID.preimage(of: key)))
+    let remote = hostID(of: key)
     let expected = dial.flatMap { dials.removeValue(forKey: $0) }
     if let expected, let host = hosts[expected], host.dial == dial {
       host.dial = nil

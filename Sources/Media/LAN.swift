@@ -37,12 +37,17 @@ public final class LAN {
   private var listener: Listener?
   private var links: [LinkID: SecureLink] = [:]
   private var lastLink: UInt64 = 0
+  private var lastSighting: UInt64 = 0
+  private var fixed: FixedHosts?
   private var stopped: (() -> Void)?
 
   public init(key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver) throws {
     self.reactor = reactor
     self.driver = driver
     context = LinkContext(key: key)
+    if let places = options.fixed {
+      fixed = FixedHosts(places, context, on: reactor, driver: driver) { [unowned self] in sighting() }
+    }
     guard let any = SocketAddress("0.0.0.0", port: options.port) else { return }
     listener = try Listener(at: any, on: reactor) { [unowned self] in take($0) }
   }
@@ -53,6 +58,7 @@ public final class LAN {
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
     listener = nil
+    fixed?.stop()
     for link in links.values { link.close() }
     tellIfStopped()
   }
@@ -73,7 +79,11 @@ public final class LAN {
       links[link]?.close()
     case .probe(let sighting):
       reactor.soon { [self] in driver.call { $0.probeAnswered(sighting, at: $1) } }
-    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore:
+    case .look(let type):
+      fixed?.look(for: type)
+    case .lookNoMore(let type):
+      fixed?.lookNoMore(for: type)
+    case .publish, .withdraw, .publishRoster, .withdrawRoster:
       break
     case .datagram, .persist:
       preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
@@ -102,6 +112,11 @@ public final class LAN {
     let end = Connection(of: self, number(), nil)
     // One that left before it could be watched was never here.
     links[end.id] = try? .accept(socket, context, on: reactor, owner: end)
+  }
+
+  private func sighting() -> SightingID {
+    lastSighting += 1
+    return SightingID(rawValue: lastSighting)
   }
 
   private func number() -> LinkID {

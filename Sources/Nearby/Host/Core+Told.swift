@@ -97,7 +97,7 @@ extension Core {
         tell(.member(member, .connected), port)
       case .notConnected(let reason):
         port.remove(member)
-        port.state.disconnect(member.id)
+        port.state.disconnect(member, reason)
         tell(.member(member, .notConnected(reason)), port)
       }
     }

@@ -20,5 +20,13 @@ extension Condition {
   }
 }
 extension LAN.Options {
-  init(_ o: HostOptions) { self.init(); port = o.port }
+  init(_ o: HostOptions) {
+    self.init(); port = o.port
+    if case .fixed(let texts) = o.discovery {
+      fixed = texts.map { t in
+        let c = t.lastIndex(of: ":")!;
+        return SocketAddress(String(t[..<c].filter { !"[]".contains($0) }), port: UInt16(t[t.index(after: c)...])!)!
+      }
+    }
+  }
 }

@@ -22,10 +22,11 @@ public final class Invitation: Sendable {
     self.loop = loop
   }
 
-  /// Joins the inviter's session; returns when the two are joined.
+  /// Joins the inviter's session; returns when the two are connected.
   public func accept(with session: Session) async throws(NearbyError) {
     try await loop.run { [id] in try $0.accept(id, with: session.id) }
-    let reason = await outcome.value
+    let joined = await outcome.value
+    let reason = joined == .none ? await session.state.meeting(from) : joined
     if reason != .none { throw NearbyError(reason, of: "the invitation of \(name)") }
   }
 

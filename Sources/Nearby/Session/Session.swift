@@ -38,7 +38,8 @@ public final class Session: Sendable, Identifiable {
       try $0.invite(peer, to: id, as: type, context: context, timeout: timeout)
     }
     let reason = await withTaskCancellationHandler {
-      await outcome.value
+      let joined = await outcome.value
+      return joined == .none ? await state.meeting(peer) : joined
     } onCancel: {
       loop.post { $0.cancel(invitation) }
     }

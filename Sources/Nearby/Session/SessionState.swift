@@ -31,6 +31,8 @@ final class SessionState: Sendable {
     /// Whether the loop knows that the outbox is not empty.
     var isAnnounced = false
     var waiters: [CheckedContinuation<Void, Never>] = []
+    /// Who waits for a peer to be connected, or to be not.
+    var meetings: [PeerID: [Outcome<Reason>]] = [:]
     var isOver = false
   }
 
@@ -77,11 +79,34 @@ final class SessionState: Sendable {
     }
   }
 
+  /// None once the peer, which has joined, is connected; or why it is not.
+  func meeting(_ peer: PeerID) async -> Reason {
+    let meeting = Outcome<Reason>()
+    shared.withLock { shared in
+      if shared.isOver { return meeting.settle(.left) }
+      if shared.connected.values.contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
+      shared.meetings[peer, default: []].append(meeting)
+    }
+    return await meeting.value
+  }
+
   // MARK: From the loop
 
-  func connect(_ member: Member) { shared.withLock { $0.connected[member.id] = member } }
+  func connect(_ member: Member) {
+    let meetings = shared.withLock { shared in
+      shared.connected[member.id] = member
+      return shared.meetings.removeValue(forKey: member.peer) ?? []
+    }
+    for meeting in meetings { meeting.settle(.none) }
+  }
 
-  func disconnect(_ member: EndpointID) { shared.withLock { $0.connected[member] = nil } }
+  func disconnect(_ member: Member, _ reason: Reason) {
+    let meetings = shared.withLock { shared in
+      shared.connected[member.id] = nil
+      return shared.meetings.removeValue(forKey: member.peer) ?? []
+    }
+    for meeting in meetings { meeting.settle(reason) }
+  }
 
   /// All that waits; the next offer is news again where this is nothing.
   func takeOutbox() -> [Post] {
@@ -103,13 +128,17 @@ final class SessionState: Sendable {
   }
 
   func end() {
-    let waiters = shared.withLock { shared -> [CheckedContinuation<Void, Never>] in
+    let (waiters, meetings) = shared.withLock { shared in
       shared.isOver = true
       shared.connected = [:]
-      defer { shared.waiters = [] }
-      return shared.waiters
+      defer {
+        shared.waiters = []
+        shared.meetings = [:]
+      }
+      return (shared.waiters, shared.meetings.values.joined())
     }
     for waiter in waiters { waiter.resume() }
+    for meeting in meetings { meeting.settle(.left) }
     mailbox.finish()
   }
 }
