@@ -87,17 +87,18 @@ extension World {
 
   // MARK: Dialling
 
-  func dial(_ host: SimHost, _ dial: DialID, _ wanted: HostID, _ address: Address) {
-    let fails: Int64
-    if let target = Self.host(at: address), hosts.indices.contains(target), target != host.index {
+  /// All addresses race: the first of them that somebody answers at wins, and where nobody does, the slowest to fail
+  /// ends the dial.
+  func dial(_ host: SimHost, _ dial: DialID, _ wanted: HostID, _ addresses: [Address]) {
+    var fails: Int64 = 1_000_000
+    for address in addresses {
+      guard let target = Self.host(at: address), hosts.indices.contains(target), target != host.index else { continue }
       let canReach = isUp(from: host.index, to: target) && isUp(from: target, to: host.index)
       if canReach, hosts[target].isUp || hosts[target].isMalicious, !wires.chance(perMille: faults.dialFailure) {
         transcript.add(now, host.index) { "dials h\(target)" }
         return connect(host.index, target, dial)
       }
-      fails = canReach ? 2_000_000 : Int64(faults.dialTimeout) * 1_000_000
-    } else {
-      fails = 1_000_000
+      fails = max(fails, canReach ? 2_000_000 : Int64(faults.dialTimeout) * 1_000_000)
     }
     events.push(.dialFailed(host: host.index, run: host.run, dial), at: now + fails)
   }

@@ -327,7 +327,7 @@ final class World {
     case .look(let type): look(host, type)
     case .lookNoMore(let type): host.looksFor.removeAll { $0 == type }
     case .probe(let id): probe(host, id)
-    case .dial(let dial, let hostID, let address): self.dial(host, dial, hostID, address)
+    case .dial(let dial, let hostID, let addresses): self.dial(host, dial, hostID, addresses)
     case .wantsToSend(let link): wantsToSend(host, link)
     case .datagram(let link, let bytes): sendDatagram(host, link, bytes.bytes)
     case .close(let link, let reason): closeLink(host, link, reason)
