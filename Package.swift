@@ -19,6 +19,7 @@ let package = Package(
     .library(name: "Wire", targets: ["Wire"]),
     .library(name: "Engine", targets: ["Engine"]),
     .library(name: "Simulator", targets: ["Simulator"]),
+    .library(name: "Nearby", targets: ["Nearby"]),
     .executable(name: "simulate", targets: ["simulate"]),
   ],
   targets: [
@@ -29,6 +30,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Media", dependencies: ["COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
+    .target(name: "Nearby", dependencies: ["CLinux", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),

@@ -10,3 +10,4 @@
 int accept4(int, struct sockaddr *, socklen_t *, int);
 const char *strerrorname_np(int);
 const char *strerrordesc_np(int);
+int mkostemp(char *, int);

@@ -1,19 +1,23 @@
 internal import COpenSSL
 public import Engine
+internal import Synchronization
 public import Wire
 
 /// The engine's cryptography on OpenSSL: SHA-256, and Ed25519 with the secret keys it was given.
 public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
-  // `@unchecked`: nothing in it changes, and OpenSSL counts references atomically.
+  // `@unchecked`: what changes is locked, and OpenSSL counts references atomically.
 
-  private let keys: [PublicKey: SigningKey]
+  private let keys: Mutex<[PublicKey: SigningKey]>
   /// Fetched once: looking an algorithm up costs more than hashing a short message.
   private let sha256: OpaquePointer
 
   public init(keys: [SigningKey]) {
-    self.keys = Dictionary(keys.map { ($0.publicKey, $0) }) { first, _ in first }
+    self.keys = Mutex(Dictionary(keys.map { ($0.publicKey, $0) }) { first, _ in first })
     sha256 = expect(EVP_MD_fetch(nil, "SHA256", nil), "find SHA-256")
   }
+
+  /// From now on it signs with this one too.
+  public func add(_ key: SigningKey) { keys.withLock { $0[key.publicKey] = key } }
 
   deinit {
     EVP_MD_free(sha256)
@@ -23,9 +27,19 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
     Digest { expect(EVP_Digest(bytes, bytes.count, $0, nil, sha256, nil) == 1, "hash") }
   }
 
+  /// The digest of a resource's chunk, as `ChunkTree.leaf` has it, without a copy of the chunk.
+  public func leaf(of chunk: RawSpan) -> Digest {
+    let context = expect(EVP_MD_CTX_new(), "make a hashing context")
+    defer { EVP_MD_CTX_free(context) }
+    var label: UInt8 = 0
+    let isBegun = EVP_DigestInit_ex2(context, sha256, nil) == 1 && EVP_DigestUpdate(context, &label, 1) == 1
+    expect(isBegun && chunk.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) } == 1, "hash")
+    return Digest { expect(EVP_DigestFinal_ex(context, $0, nil) == 1, "hash") }
+  }
+
   /// To ask for a key that was not given is a bug.
   public func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
-    guard let key = keys[key] else { preconditionFailure("no secret key is held for \(key)") }
+    guard let key = keys.withLock({ $0[key] }) else { preconditionFailure("no secret key is held for \(key)") }
     return key.sign(bytes)
   }
 

@@ -1,0 +1,134 @@
+internal import Engine
+internal import Synchronization
+internal import Wire
+
+/// What a session's program and its loop share: who is connected, and what waits to be sent.
+final class SessionState: Sendable {
+  /// What one session has unread at most; a message counts its bytes and what keeping it costs.
+  static let unreadBytesMax = 64 << 20
+  /// So much waits here at most, beside what the engine holds for members that are behind.
+  static let outboxBytesMax = 1 << 20
+  static let overhead = 128
+
+  struct Post: Sendable {
+    var bytes: [UInt8]
+    var recipients: Recipients
+    var mode: Mode
+
+    var cost: Int { bytes.count + SessionState.overhead }
+  }
+
+  enum Offer {
+    /// Whether the loop does not know yet that something waits.
+    case taken(isNews: Bool)
+    case full
+  }
+
+  fileprivate struct Shared {
+    var connected: [EndpointID: Member] = [:]
+    var outbox: [Post] = []
+    var outboxCost = 0
+    /// Whether the loop knows that the outbox is not empty.
+    var isAnnounced = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    var isOver = false
+  }
+
+  let id: EndpointID
+  let peer: PeerID
+  let mailbox = Mailbox<SessionEvent>(weightMax: unreadBytesMax)
+  private let shared = Mutex(Shared())
+
+  init(_ id: EndpointID, of peer: PeerID) {
+    self.id = id
+    self.peer = peer
+  }
+
+  // MARK: From any thread
+
+  var connected: [Member] { shared.withLock { Array($0.connected.values) } }
+
+  func offer(_ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode) throws(NearbyError) -> Offer {
+    try shared.withLock { shared throws(NearbyError) in
+      guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
+      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode)
+      guard bytes.count <= Limits.messagePayloadBytesMax else {
+        throw NearbyError(
+          .invalidParameter,
+          "\(bytes.count) bytes are too many for a message; at most \(Limits.messagePayloadBytesMax): send a resource")
+      }
+      if shared.outboxCost > 0, shared.outboxCost + post.cost > Self.outboxBytesMax { return .full }
+      shared.outbox.append(post)
+      shared.outboxCost += post.cost
+      defer { shared.isAnnounced = true }
+      return .taken(isNews: !shared.isAnnounced)
+    }
+  }
+
+  /// Waits until the outbox has room again, or the session is over.
+  func room() async {
+    await withCheckedContinuation { continuation in
+      let isRoom = shared.withLock { shared in
+        if shared.outboxCost * 2 <= Self.outboxBytesMax || shared.isOver { return true }
+        shared.waiters.append(continuation)
+        return false
+      }
+      if isRoom { continuation.resume() }
+    }
+  }
+
+  // MARK: From the loop
+
+  func connect(_ member: Member) { shared.withLock { $0.connected[member.id] = member } }
+
+  func disconnect(_ member: EndpointID) { shared.withLock { $0.connected[member] = nil } }
+
+  /// All that waits; the next offer is news again where this is nothing.
+  func takeOutbox() -> [Post] {
+    shared.withLock { shared in
+      if shared.outbox.isEmpty { shared.isAnnounced = false }
+      defer { shared.outbox = [] }
+      return shared.outbox
+    }
+  }
+
+  func sent(_ cost: Int) {
+    let waiters = shared.withLock { shared -> [CheckedContinuation<Void, Never>] in
+      shared.outboxCost -= cost
+      guard shared.outboxCost * 2 <= Self.outboxBytesMax else { return [] }
+      defer { shared.waiters = [] }
+      return shared.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  func end() {
+    let waiters = shared.withLock { shared -> [CheckedContinuation<Void, Never>] in
+      shared.isOver = true
+      shared.connected = [:]
+      defer { shared.waiters = [] }
+      return shared.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+    mailbox.finish()
+  }
+}
+
+extension SessionState.Shared {
+  fileprivate func address(_ recipients: Addressees) throws(NearbyError) -> Recipients {
+    switch recipients {
+    case .all:
+      guard !connected.isEmpty else { throw NearbyError(.notConnected, "nobody is connected in this session") }
+      return .all
+    case .only(let members):
+      guard !members.isEmpty else { throw NearbyError(.invalidParameter, "a message to nobody") }
+      let missing = members.filter { connected[$0.id] == nil }
+      guard missing.isEmpty else {
+        let names = missing.map(\.name).joined(separator: ", ")
+        throw NearbyError(
+          .notConnected, "\(names): not connected; nothing was sent", endpoints: missing.map(\.id))
+      }
+      return .only(members.map(\.id))
+    }
+  }
+}
