@@ -24,7 +24,7 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
 
 /// Runs a call that answers −1 on failure, again where a signal cut it short.
 @discardableResult
-func system(_ operation: @autoclosure () -> String, _ call: () -> CInt) throws(SystemError) -> CInt {
+package func system(_ operation: @autoclosure () -> String, _ call: () -> CInt) throws(SystemError) -> CInt {
   while true {
     let result = call()
     if result != -1 { return result }
