@@ -18,8 +18,8 @@ let package = Package(
   products: [
     .library(name: "Wire", targets: ["Wire"]),
     .library(name: "Engine", targets: ["Engine"]),
-    .library(name: "Simulator", targets: ["Simulator"]),
     .library(name: "Nearby", targets: ["Nearby"]),
+    .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
   ],
   targets: [
@@ -37,13 +37,13 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(name: "MediaTests", dependencies: ["COpenSSL", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
       swiftSettings: house),
     .testTarget(
       name: "FirstContact", dependencies: ["Engine", "Media", "Reactor", "Wire", "first-contact"], exclude: ["Program"],
       swiftSettings: house),
-    .testTarget(name: "NearbyTests", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

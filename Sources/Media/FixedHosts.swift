@@ -109,7 +109,7 @@ private final class Inquiry: SecureLinkOwner {
     link.close()
   }
 
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int { bytes.byteCount }
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {}
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {}
 

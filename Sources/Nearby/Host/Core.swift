@@ -48,7 +48,7 @@ final class Core: EngineDriver {
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
-    lan = try LAN(key: keys.hostKey, LAN.Options(options), on: reactor, driver: self)
+    lan = try LAN(key: keys.hostKey, try LAN.Options(options), on: reactor, driver: self)
   }
 
   var hostID: HostID { engine.hostID }

@@ -9,14 +9,6 @@ public struct HostOptions: Sendable {
   public init() {}
 }
 
-public enum KeyStorage: Hashable, Sendable {
-  /// The user's own data folder.
-  case standard
-  case folder(String)
-  /// Nothing is kept: the next start is another host with other peers.
-  case ephemeral
-}
-
 public enum DiscoveryMethod: Hashable, Sendable {
   /// Multicast DNS, by the Avahi daemon of this machine.
   case avahi
