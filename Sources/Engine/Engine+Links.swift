@@ -23,6 +23,13 @@ extension Engine {
     open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
   }
 
+  /// A link's way for datagrams was proved, or carries other sizes now; or with 0, carries none any more.
+  public func linkCarriesDatagrams(_ id: LinkID, bytesMax: Int, at now: Instant) {
+    enter(now)
+    if let link = links[id], !sabotage.contains(.keepsDatagramWay) { link.datagramBytesMax = max(0, bytesMax) }
+    settle()
+  }
+
   /// One is used; some more are on their way in or out, or dead and not yet missed.
   private static let linksMax = 16
 

@@ -1,4 +1,4 @@
-import Wire
+public import Wire
 
 /// Reaching: which hosts a link is wanted to, where they are dialled, and when again.
 extension Engine {
@@ -47,6 +47,19 @@ extension Engine {
     var addresses = host.told.filter(shown.contains)
     for address in shown + host.told + host.rumoured where !addresses.contains(address) { addresses.append(address) }
     return addresses
+  }
+
+  /// Where this host can be reached from now on, the best first: told in every `hello` and entry to come.
+  public func setAddresses(_ addresses: [Address], at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard addresses != settings.addresses else { return }
+    settings.addresses = addresses
+    // It is on another network, where others may be reached that could not be.
+    for host in hosts.values where host.dialsAgain != nil {
+      host.dialsAgain = nil
+      reach(host)
+    }
   }
 
   /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.

@@ -80,4 +80,54 @@ import Wire
     }
     #expect(seat.engine.links.values.map(\.ordinal) == [1, 2])
   }
+
+  @Test("A suspended host is dialled at once where a record shows it to be now, though a dial to where it was goes on")
+  func moved() throws {
+    let seat = try stage.seat("v")
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    var sighting = Sighting(
+      peer: rogue.peer, host: rogue.host, type: stage.type, name: try DisplayName("r"), info: .empty,
+      addresses: [try Address(text: "old")])
+    show(sighting, to: seat)
+    // A link that ends as soon as it begins is not dialled at once.
+    stage.run(.milliseconds(2_500))
+    seat.engine.linkClosed(rogue.link, at: stage.now)
+    let first = dials(of: seat)
+    #expect(first.map(\.addresses) == [["old"]])
+    sighting.addresses = [try Address(text: "new")]
+    show(sighting, to: seat)
+    let second = dials(of: seat)
+    #expect(second.map(\.addresses) == [["new"]])
+    for dial in first + second { seat.engine.dialFailed(dial.id, at: stage.now) }
+    #expect(dials(of: seat).isEmpty)
+    // Before the pause is over.
+    sighting.addresses = [try Address(text: "newest")]
+    show(sighting, to: seat)
+    #expect(dials(of: seat).map(\.addresses) == [["newest"]])
+  }
+
+  @Test("New addresses are told in hello and entries, as many as fit; who was out of reach is dialled at once")
+  func ownAddresses() throws {
+    let seats = try stage.gather("a", "b")
+    let (a, b) = (seats[0], seats[1])
+    let host = try #require(b.engine.hosts[a.engine.hostID])
+    #expect(b.engine.addresses(of: host).map(\.description) == ["a"])
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    stage.run(.milliseconds(200))
+    a.engine.setAddresses(try (0..<20).map { try Address(text: "a\($0)") }, at: stage.now)
+    stage.run()
+    #expect(a.take() == ["A: B suspended"])
+    stage.walls.removeAll()
+    let all = a.engine.settings.addresses
+    a.engine.setAddresses(all, at: stage.now)
+    stage.run()
+    #expect(a.take() == [])
+    a.engine.setAddresses(all + [try Address(text: "a")], at: stage.now)
+    stage.run()
+    #expect(a.take() == ["A: B resumed"])
+    #expect(host.told.map(\.description) == (0..<8).map { "a\($0)" })
+    #expect(a.engine.entry(of: try #require(a.engine.endpoints[a.endpoint])).addresses == Array(all.prefix(4)))
+  }
 }

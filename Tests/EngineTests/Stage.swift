@@ -229,7 +229,9 @@ final class Stage {
   }
 
   private func dial(_ dial: DialID, _ names: [String], from host: Host) {
-    let answering = names.lazy.compactMap { name in self.hosts.last { $0.name == name && $0 !== host } }
+    let answering = names.lazy.compactMap { name in
+      self.hosts.last { $0 !== host && $0.engine.settings.addresses.contains { $0.description == name } }
+    }
     guard let other = answering.first(where: { !self.isWalled(host, $0) }) else {
       return host.engine.dialFailed(dial, at: now)
     }
