@@ -113,9 +113,8 @@ public final class LAN {
     driver.call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
   }
 
-  fileprivate func received(_ bytes: RawSpan, on id: LinkID) -> Int {
-    driver.call { $0.received(bytes, on: id, at: $1) }
-    return bytes.byteCount
+  fileprivate func received(upTo bytesMax: Int, on id: LinkID, _ read: (inout OutputRawSpan) -> Void) {
+    driver.call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
   }
 
   fileprivate func fill(_ output: inout OutputRawSpan, for id: LinkID) {
@@ -149,7 +148,9 @@ private final class Connection: SecureLinkOwner {
     lan.opened(id, to: remoteKey, exporter, dial)
   }
 
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int { lan.received(bytes, on: id) }
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
+    lan.received(upTo: bytesMax, on: id, read)
+  }
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) { lan.fill(&output, for: id) }
 
