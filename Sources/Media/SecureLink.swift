@@ -108,6 +108,11 @@ public final class SecureLink: @unchecked Sendable {
     setDeadline(limits.handshakeTime, .handshakeTimedOut)
   }
 
+  /// All that is told from now on is told to another owner.
+  func handOver(to owner: any SecureLinkOwner) {
+    if state != .closed { self.owner = owner }
+  }
+
   /// There are bytes to fetch by `fill`. It costs nothing to say so twice.
   public func wantsToSend() {
     reactor.preconditionIsolated()

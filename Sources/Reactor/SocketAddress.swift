@@ -12,14 +12,18 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   public let host: Host
   public let port: UInt16
 
-  /// Reads a numeric address; nil where it is neither IPv4 nor IPv6. Names are not looked up.
+  /// Reads a numeric address; nil where it is neither IPv4 nor IPv6. Names are not looked up. An IPv6 address may end in
+  /// `%` and an interface, by its name or number.
   public init?(_ text: String, port: UInt16) {
     var v4 = in_addr()
     var v6 = in6_addr()
+    let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     if inet_pton(AF_INET, text, &v4) == 1 {
       host = .v4(withUnsafeBytes(of: &v4, Array.init))
-    } else if inet_pton(AF_INET6, text, &v6) == 1 {
-      host = .v6(withUnsafeBytes(of: &v6, Array.init), scope: 0)
+    } else if inet_pton(AF_INET6, parts[0], &v6) == 1 {
+      let scope = parts.count == 1 ? 0 : UInt32(parts[1]) ?? if_nametoindex(parts[1])
+      if parts.count == 2, scope == 0 { return nil }
+      host = .v6(withUnsafeBytes(of: &v6, Array.init), scope: scope)
     } else {
       return nil
     }
@@ -33,6 +37,20 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   private init(host: Host, port: UInt16) {
     self.host = host
     self.port = port
+  }
+
+  public var isV6: Bool { family == AF_INET6 }
+
+  /// Whether it says nothing without an interface, and names none.
+  public var lacksScope: Bool {
+    guard case .v6(let bytes, scope: 0) = host else { return false }
+    return bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
+  }
+
+  /// The same over one interface; an IPv4 address has none.
+  public func scoped(to interface: UInt32) -> SocketAddress {
+    guard case .v6(let bytes, _) = host else { return self }
+    return SocketAddress(host: .v6(bytes, scope: interface), port: port)
   }
 
   public var description: String {
