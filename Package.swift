@@ -44,6 +44,9 @@ let package = Package(
     .testTarget(
       name: "FirstContact", dependencies: ["Engine", "Media", "Reactor", "Wire", "first-contact"], exclude: ["Program"],
       swiftSettings: house),
+    .executableTarget(
+      name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
+    .testTarget(name: "Lab", dependencies: ["lab-rig"], exclude: ["Rig"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
