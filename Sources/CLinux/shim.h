@@ -10,3 +10,5 @@
 int accept4(int, struct sockaddr *, socklen_t *, int);
 const char *strerrorname_np(int);
 const char *strerrordesc_np(int);
+int setns(int, int);
+int unshare(int);
