@@ -37,7 +37,8 @@ let package = Package(
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
-    .testTarget(name: "MediaTests", dependencies: ["COpenSSL", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .executableTarget(
