@@ -8,7 +8,7 @@ extension Engine {
   ) {
     enter(now)
     defer { settle() }
-    let remote = hostID(of: key)
+    let remote = HostID(digest: crypto.hash(HostID.preimage(of: key)))
     let expected = dial.flatMap { dials.removeValue(forKey: $0) }
     if let expected, let dial, let host = hosts[expected] { ended(dial, of: host, hasFailed: expected != remote) }
     defer { dialStrangers() }

@@ -179,9 +179,6 @@ public final class Engine {
 
   func peerID(of key: PublicKey) -> PeerID { PeerID(digest: crypto.hash(PeerID.preimage(of: key))) }
 
-  /// By which a host with this key is known.
-  public func hostID(of key: PublicKey) -> HostID { HostID(digest: crypto.hash(HostID.preimage(of: key))) }
-
   private func fire(_ timer: Timer) {
     switch timer {
     case .link(let id): if let link = links[id] { linkDue(link) }

@@ -12,7 +12,7 @@ final class FixedHosts {
     let address: SocketAddress
     var host: HostID?
     var sightings: [ServiceType: SightingID] = [:]
-    var inquiry: SecureLink?
+    var inquiry: Dialer?
 
     init(_ address: SocketAddress) {
       self.address = address
@@ -56,7 +56,7 @@ final class FixedHosts {
     if let again { reactor.cancel(again) }
     again = nil
     types = []
-    for place in places { place.inquiry?.close() }
+    for place in places { place.inquiry?.cancel() }
   }
 
   private func show(_ place: Place, _ type: ServiceType) {
@@ -76,12 +76,10 @@ final class FixedHosts {
     let unknown = places.filter { $0.host == nil }
     guard !unknown.isEmpty else { return }
     for place in unknown where place.inquiry == nil {
-      place.inquiry = try? .dial(
-        place.address, context, on: reactor,
-        owner: Inquiry { [unowned self] key in
-          place.inquiry = nil
-          if let key { answered(place, key) }
-        })
+      let asker = Asker { [unowned self] key in answered(place, key) }
+      place.inquiry = .dial([place.address], expecting: nil, context, on: reactor, owner: asker) { _ in
+        place.inquiry = nil
+      }
     }
     again = reactor.schedule(after: Self.pause) { [unowned self] in
       again = nil
@@ -90,28 +88,28 @@ final class FixedHosts {
   }
 
   private func answered(_ place: Place, _ key: PublicKey) {
-    driver.call { engine, _ in place.host = engine.hostID(of: key) }
+    place.inquiry = nil
+    place.host = HostID(of: key)
     for type in types { show(place, type) }
   }
 }
 
-/// A link that asks for nothing but the key at its other end.
-private final class Inquiry: SecureLinkOwner {
-  private let answered: (PublicKey?) -> Void
-  private var key: PublicKey?
+/// The owner of a link that is there for nothing but the key at its other end.
+private final class Asker: SecureLinkOwner {
+  private let answered: (PublicKey) -> Void
 
-  init(_ answered: @escaping (PublicKey?) -> Void) {
+  init(_ answered: @escaping (PublicKey) -> Void) {
     self.answered = answered
   }
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
-    key = remoteKey
     link.close()
+    answered(remoteKey)
   }
 
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {}
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {}
 
-  func closed(_ link: SecureLink, because end: LinkEnd) { answered(key) }
+  func closed(_ link: SecureLink, because end: LinkEnd) {}
 }

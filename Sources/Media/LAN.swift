@@ -36,6 +36,7 @@ public final class LAN {
   private let context: LinkContext
   private var listener: Listener?
   private var links: [LinkID: SecureLink] = [:]
+  private var dials: [DialID: Dialer] = [:]
   private var lastLink: UInt64 = 0
   private var lastSighting: UInt64 = 0
   private var fixed: FixedHosts?
@@ -59,6 +60,8 @@ public final class LAN {
     self.stopped = stopped
     listener = nil
     fixed?.stop()
+    for dialer in dials.values { dialer.cancel() }
+    dials = [:]
     for link in links.values { link.close() }
     tellIfStopped()
   }
@@ -71,8 +74,8 @@ public final class LAN {
   /// Whether the output was for the network.
   public func carryOut(_ output: Output) -> Bool {
     switch output {
-    case .dial(let dial, _, let addresses):
-      open(dial, at: addresses[0])
+    case .dial(let dial, let host, let addresses):
+      open(dial, to: host, at: addresses)
     case .wantsToSend(let link):
       links[link]?.wantsToSend()
     case .close(let link, _):
@@ -95,23 +98,20 @@ public final class LAN {
 
   // MARK: Links
 
-  private func open(_ dial: DialID, at address: Address) {
-    let text = address.description
-    do {
-      guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-        let target = SocketAddress(String(text[..<colon].filter { !"[]".contains($0) }), port: port)
-      else { throw SystemError("dial \(text)", code: EINVAL) }
-      let end = Connection(of: self, number(), dial)
-      links[end.id] = try .dial(target, context, on: reactor, owner: end)
-    } catch {
-      reactor.soon { [self] in driver.call { $0.dialFailed(dial, at: $1) } }
+  private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
+    let end = Connection(of: self, number())
+    dials[dial] = Dialer.dial(
+      addresses.compactMap(SocketAddress.init(told:)), expecting: host, context, on: reactor,
+      owner: end.answering(dial)
+    ) { [unowned self] _ in
+      dials[dial] = nil
+      driver.call { $0.dialFailed(dial, at: $1) }
     }
   }
 
   private func take(_ socket: consuming Descriptor) {
-    let end = Connection(of: self, number(), nil)
     // One that left before it could be watched was never here.
-    links[end.id] = try? .accept(socket, context, on: reactor, owner: end)
+    _ = try? SecureLink.accept(socket, context, on: reactor, owner: Connection(of: self, number()))
   }
 
   private func sighting() -> SightingID {
@@ -124,7 +124,9 @@ public final class LAN {
     return LinkID(rawValue: lastLink)
   }
 
-  fileprivate func opened(_ id: LinkID, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
+  fileprivate func opened(_ id: LinkID, _ link: SecureLink, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
+    links[id] = link
+    if let dial { dials[dial] = nil }
     driver.call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
   }
 
@@ -136,11 +138,10 @@ public final class LAN {
     driver.call { $0.fill(&output, for: id, at: $1) }
   }
 
-  fileprivate func closed(_ id: LinkID, unanswered dial: DialID?) {
-    links[id] = nil
-    driver.call { engine, now in
-      if let dial { engine.dialFailed(dial, at: now) } else { engine.linkClosed(id, at: now) }
-    }
+  fileprivate func closed(_ id: LinkID) {
+    // One that never opened is nothing to the engine.
+    guard links.removeValue(forKey: id) != nil else { return }
+    driver.call { $0.linkClosed(id, at: $1) }
     tellIfStopped()
   }
 }
@@ -149,18 +150,20 @@ public final class LAN {
 private final class Connection: SecureLinkOwner {
   let id: LinkID
   private let lan: LAN
-  private let dial: DialID?
-  private var isOpen = false
+  private var dial: DialID?
 
-  init(of lan: LAN, _ id: LinkID, _ dial: DialID?) {
+  init(of lan: LAN, _ id: LinkID) {
     self.lan = lan
     self.id = id
+  }
+
+  func answering(_ dial: DialID) -> Connection {
     self.dial = dial
+    return self
   }
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
-    isOpen = true
-    lan.opened(id, to: remoteKey, exporter, dial)
+    lan.opened(id, link, to: remoteKey, exporter, dial)
   }
 
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
@@ -169,5 +172,5 @@ private final class Connection: SecureLinkOwner {
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) { lan.fill(&output, for: id) }
 
-  func closed(_ link: SecureLink, because end: LinkEnd) { lan.closed(id, unanswered: isOpen ? nil : dial) }
+  func closed(_ link: SecureLink, because end: LinkEnd) { lan.closed(id) }
 }
