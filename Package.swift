@@ -49,7 +49,9 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
-    .testTarget(name: "Lab", dependencies: ["lab-rig"], exclude: ["Rig"], swiftSettings: house),
+    .testTarget(
+      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig"], exclude: ["Rig"],
+      swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
