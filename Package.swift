@@ -27,7 +27,7 @@ let package = Package(
     .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
     .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .systemLibrary(name: "CLinux"),
-    .systemLibrary(name: "CAvahi", pkgConfig: "avahi-client", providers: [.apt(["libavahi-client-dev"])]),
+    .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),

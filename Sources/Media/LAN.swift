@@ -13,52 +13,67 @@ public protocol EngineDriver: AnyObject {
   func changed(_ condition: LAN.Condition)
 }
 
-/// The local network as a medium: finds hosts, and keeps links to them.
+/// The local network as a medium: announces peers, finds those of others, and keeps links to their hosts.
 ///
 /// It belongs to its reactor's thread.
 public final class LAN {
   public struct Options: Sendable {
+    /// 0 for a free one.
     public var port: UInt16 = 0
-    /// Where hosts are, given by hand; nil for discovery by the daemon.
+    /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
     public var fixed: [SocketAddress]?
     public init() {}
   }
 
   public enum Condition: Sendable {
-    case discoveryUnavailable(cause: String, cure: String)
+    case discoveryUnavailable(Trouble)
     case discoveryAvailable
-    case notPublished(ServiceType, cause: String)
+    case notPublished(ServiceType, Trouble)
     case addresses([SocketAddress])
   }
 
   private let reactor: Reactor
   private unowned let driver: any EngineDriver
+  private let host: HostID
   private let context: LinkContext
-  private var listener: Listener?
+  /// For IPv4 and, where the machine has it, IPv6, at one port.
+  private var listeners: [Listener] = []
   private var links: [LinkID: SecureLink] = [:]
   private var dials: [DialID: Dialer] = [:]
   private var lastLink: UInt64 = 0
-  private var lastSighting: UInt64 = 0
+  private var directory: (any Directory)?
   private var fixed: FixedHosts?
+  private var sightings: [SeenID: SightingID] = [:]
+  private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
 
-  public init(key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver) throws {
+  /// Of its links, for both families.
+  public var port: UInt16 { listeners.first?.address.port ?? 0 }
+
+  public init(
+    key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver
+  ) throws(SystemError) {
     self.reactor = reactor
     self.driver = driver
+    host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
+    listeners = try Listener.everywhere(port: options.port, on: reactor) { [unowned self] in take($0) }
     if let places = options.fixed {
       fixed = FixedHosts(places, context, on: reactor, driver: driver) { [unowned self] in sighting() }
+    } else {
+      directory = AvahiDirectory(on: reactor) { [unowned self] in told($0) }
     }
-    guard let any = SocketAddress("0.0.0.0", port: options.port) else { return }
-    listener = try Listener(at: any, on: reactor) { [unowned self] in take($0) }
   }
 
-  public var addresses: [SocketAddress] { listener.map { [$0.address] } ?? [] }
+  /// Where others may reach this host, as its interfaces are now.
+  public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
 
   /// Ends every link, after what it still has to send; then says so.
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
-    listener = nil
+    listeners = []
+    directory?.close()
+    directory = nil
     fixed?.stop()
     for dialer in dials.values { dialer.cancel() }
     dials = [:]
@@ -81,19 +96,76 @@ public final class LAN {
     case .close(let link, _):
       links[link]?.close()
     case .probe(let sighting):
-      reactor.soon { [self] in driver.call { $0.probeAnswered(sighting, at: $1) } }
+      reactor.soon { [weak self] in self?.driver.call { $0.probeAnswered(sighting, at: $1) } }
+    case .publish(let peer, let type, let name, let info):
+      directory?.publish(ServiceRecord(.peer(peer, host: host, name: name, info: info), type, port: port))
+    case .withdraw(let peer, let type):
+      directory?.withdraw(ServiceRecord.Key(type: type, name: peer.text))
+    case .publishRoster(let type):
+      directory?.publish(ServiceRecord(.roster(host: host), type, port: port))
+    case .withdrawRoster(let type):
+      directory?.withdraw(ServiceRecord.Key(type: type, name: host.text))
     case .look(let type):
+      directory?.look(for: type)
       fixed?.look(for: type)
     case .lookNoMore(let type):
+      directory?.lookNoMore(for: type)
       fixed?.lookNoMore(for: type)
-    case .publish, .withdraw, .publishRoster, .withdrawRoster:
-      break
     case .datagram, .persist:
       preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
     default:
       return false
     }
     return true
+  }
+
+  // MARK: Discovery
+
+  private func told(_ event: DirectoryEvent) {
+    switch event {
+    case .available:
+      driver.changed(.discoveryAvailable)
+    case .unavailable(let trouble):
+      driver.changed(.discoveryUnavailable(trouble))
+    case .notPublished(let key, let trouble):
+      driver.changed(.notPublished(key.type, trouble))
+    case .notLooking(_, let trouble):
+      driver.changed(.discoveryUnavailable(trouble))
+    case .published:
+      break
+    case .appeared(let id, let record), .changed(let id, let record):
+      seen(record, id)
+    case .gone(let id):
+      unsee(id)
+    }
+  }
+
+  private func seen(_ record: SeenRecord, _ id: SeenID) {
+    // What is none of ours, or says what cannot be, is not there.
+    guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
+    let addresses = record.addresses.compactMap { try? Address(text: $0.description) }
+    let sighting = sightings[id] ?? sighting()
+    sightings[id] = sighting
+    driver.call { engine, now in
+      switch announcement {
+      case .peer(let peer, let host, let name, let info):
+        engine.sighted(
+          sighting,
+          Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses), at: now)
+      case .roster(let host):
+        engine.sightedRoster(sighting, of: host, type: record.type, addresses: addresses, at: now)
+      }
+    }
+  }
+
+  private func unsee(_ id: SeenID) {
+    guard let sighting = sightings.removeValue(forKey: id) else { return }
+    driver.call { $0.sightingGone(sighting, at: $1) }
+  }
+
+  private func sighting() -> SightingID {
+    lastSighting += 1
+    return SightingID(rawValue: lastSighting)
   }
 
   // MARK: Links
@@ -112,11 +184,6 @@ public final class LAN {
   private func take(_ socket: consuming Descriptor) {
     // One that left before it could be watched was never here.
     _ = try? SecureLink.accept(socket, context, on: reactor, owner: Connection(of: self, number()))
-  }
-
-  private func sighting() -> SightingID {
-    lastSighting += 1
-    return SightingID(rawValue: lastSighting)
   }
 
   private func number() -> LinkID {

@@ -34,6 +34,13 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     SocketAddress(host: .v4([127, 0, 0, 1]), port: port)
   }
 
+  /// Every address of this machine, of one family.
+  public static func anyV4(port: UInt16) -> SocketAddress { SocketAddress(host: .v4([0, 0, 0, 0]), port: port) }
+
+  public static func anyV6(port: UInt16) -> SocketAddress {
+    SocketAddress(host: .v6([UInt8](repeating: 0, count: 16), scope: 0), port: port)
+  }
+
   public init(host: Host, port: UInt16) {
     switch host {
     case .v4(let bytes): precondition(bytes.count == 4, "an IPv4 address has four bytes, not \(bytes.count)")
@@ -126,16 +133,25 @@ extension SocketAddress {
       }
     }
     try filled.get()
-    switch CInt(storage.ss_family) {
+    let known = withUnsafePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { SocketAddress(reading: $0) }
+    }
+    guard let known else { return nil }
+    self = known
+  }
+
+  /// What lies behind a pointer that C calls a `sockaddr`; nil where it is of another family.
+  init?(reading address: UnsafePointer<sockaddr>) {
+    // The family says which of them it is.
+    switch CInt(address.pointee.sa_family) {
     case AF_INET:
-      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in.self) }
-      self.init(
-        host: .v4(withUnsafeBytes(of: address.sin_addr, Array.init)), port: UInt16(bigEndian: address.sin_port))
+      let four = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee }
+      self.init(host: .v4(withUnsafeBytes(of: four.sin_addr, Array.init)), port: UInt16(bigEndian: four.sin_port))
     case AF_INET6:
-      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in6.self) }
+      let six = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee }
       self.init(
-        host: .v6(withUnsafeBytes(of: address.sin6_addr, Array.init), scope: address.sin6_scope_id),
-        port: UInt16(bigEndian: address.sin6_port))
+        host: .v6(withUnsafeBytes(of: six.sin6_addr, Array.init), scope: six.sin6_scope_id),
+        port: UInt16(bigEndian: six.sin6_port))
     default:
       return nil
     }

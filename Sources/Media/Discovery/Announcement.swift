@@ -1,4 +1,3 @@
-public import Engine
 public import Wire
 
 /// What a record's strings say: that a host carries a peer, or that it tells of its many over a link.

@@ -21,8 +21,8 @@ public enum Condition: Hashable, Sendable {
   /// Peers are not found and do not find this one: why, and what helps.
   case discoveryUnavailable(cause: String, cure: String)
   case discoveryAvailable
-  /// A peer is not advertised: why.
-  case notAdvertised(type: String, cause: String)
+  /// A peer is not advertised: why, and what helps.
+  case notAdvertised(type: String, cause: String, cure: String)
   /// Where this host listens.
   case addresses([String])
   /// This host's key is in use on another one, which came up later.

@@ -23,9 +23,10 @@ extension Condition {
   init(_ condition: LAN.Condition) {
     self =
       switch condition {
-      case .discoveryUnavailable(let cause, let cure): .discoveryUnavailable(cause: cause, cure: cure)
+      case .discoveryUnavailable(let trouble): .discoveryUnavailable(cause: trouble.cause, cure: trouble.cure)
       case .discoveryAvailable: .discoveryAvailable
-      case .notPublished(let type, let cause): .notAdvertised(type: type.text, cause: cause)
+      case .notPublished(let type, let trouble):
+        .notAdvertised(type: type.text, cause: trouble.cause, cure: trouble.cure)
       case .addresses(let addresses): .addresses(addresses.map(\.description))
       }
   }
