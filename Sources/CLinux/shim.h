@@ -13,3 +13,5 @@ int pipe2(int[2], int);
 const char *strerrorname_np(int);
 const char *strerrordesc_np(int);
 int mkostemp(char *, int);
+int setns(int, int);
+int unshare(int);

@@ -34,7 +34,11 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     SocketAddress(host: .v4([127, 0, 0, 1]), port: port)
   }
 
-  private init(host: Host, port: UInt16) {
+  public init(host: Host, port: UInt16) {
+    switch host {
+    case .v4(let bytes): precondition(bytes.count == 4, "an IPv4 address has four bytes, not \(bytes.count)")
+    case .v6(let bytes, _): precondition(bytes.count == 16, "an IPv6 address has sixteen bytes, not \(bytes.count)")
+    }
     self.host = host
     self.port = port
   }

@@ -170,6 +170,6 @@ import Wire
 
   static func sealed(_ text: String) -> [UInt8] {
     let body = Array(text.utf8)
-    return body + Array("sha256 \(OpenSSLCrypto(keys: []).hash(body))\n".utf8)
+    return body + Array("sha256 \(OpenSSLCrypto().hash(body))\n".utf8)
   }
 }

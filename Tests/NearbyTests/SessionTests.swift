@@ -28,6 +28,23 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("who sends to a program that pauses waits for it, and nothing is lost")
+  func pause() async throws {
+    let (ada, bob) = try await Table.seat()
+    let count = 400
+    async let sent: Void = {
+      for number in 0..<count { try await ada.session.send([UInt8](repeating: UInt8(number % 251), count: 256 << 10)) }
+    }()
+    // Far more than is kept for a program that does not read.
+    try await Task.sleep(for: .seconds(2))
+    for number in 0..<count {
+      let message = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
+      #expect(message.bytes.count == 256 << 10 && message.bytes.first == UInt8(number % 251))
+    }
+    try await sent
+    await Table.leave(ada, bob)
+  }
+
   @Test("a stream's bytes come in order, and it ends where it was closed")
   func stream() async throws {
     let (ada, bob) = try await Table.seat()

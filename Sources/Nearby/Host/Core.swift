@@ -107,7 +107,7 @@ final class Core: EngineDriver {
   func addPeer(named text: String) throws -> PeerID {
     let name = try DisplayName(text)
     let key = try keys.peerKey(named: name)
-    crypto.add(key)
+    crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
   }
 

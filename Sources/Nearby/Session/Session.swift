@@ -8,7 +8,8 @@ public final class Session: Sendable, Identifiable {
   public let id: EndpointID
   /// The local peer.
   public let peer: PeerID
-  /// What happens, in order. It has one reader, who must keep up: a session with more than 64 MiB unread is closed.
+  /// What happens, in order, for one reader. Who sends waits while 32 MiB are unread; after ten seconds of that the
+  /// session is closed, and its events end.
   public let events: Events<SessionEvent>
   let state: SessionState
   let loop: Loop
