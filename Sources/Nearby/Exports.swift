@@ -8,3 +8,4 @@
 @_exported public import struct Wire.HostID
 @_exported public import struct Wire.PeerID
 @_exported public import enum Wire.Reason
+@_exported public import struct Wire.ServiceType

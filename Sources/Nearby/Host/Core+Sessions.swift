@@ -126,11 +126,13 @@ extension Core {
 
   private func send(_ post: SessionState.Post, _ port: SessionPort) {
     do throws(EngineError) {
-      _ = try call { engine, now throws(EngineError) in
+      let id = try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
         try engine.send(
-          post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: false, at: now)
+          post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: post.receipt != nil,
+          at: now)
       }
+      if let receipt = post.receipt { keep(receipt, id) }
       done(post, port)
     } catch {
       if post.mode == .reliable, error.code == .unavailable {
@@ -140,9 +142,15 @@ extension Core {
       // They were connected when it was offered, and are not any more.
       let gone = port.known(error.endpoints)
       if !gone.isEmpty { tell(.undelivered(to: gone, .undelivered), port) }
+      post.receipt?.settle(.undelivered)
       if post.mode == .reliable, port.readdressFirst(without: error.endpoints) { return }
       done(post, port)
     }
+  }
+
+  /// One whose fate was told within the call that sent it has no other.
+  private func keep(_ receipt: Outcome<Fate>, _ id: MessageID) {
+    if let fate = fatesInCall[id] { receipt.settle(fate) } else { receipts[id] = receipt }
   }
 
   private func done(_ post: SessionState.Post, _ port: SessionPort) {

@@ -30,7 +30,9 @@ extension Core {
         tell(
           .message(Message(from: member, mode: mode, bytes: bytes)), port, weight: bytes.count + SessionState.overhead)
       }
-    case .fate(_, let from, let to, let fate):
+    case .fate(let id, let from, let to, let fate):
+      fatesInCall[id] = fate
+      receipts.removeValue(forKey: id)?.settle(fate)
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = port.known(to)
       if !members.isEmpty { tell(.undelivered(to: members, fate), port) }

@@ -29,6 +29,10 @@ final class Core: EngineDriver {
   var invitations: [InvitationID: Outcome<Reason>] = [:]
   /// Invitations that have ended since the engine was last called.
   var endedInCall: [InvitationID: Reason] = [:]
+  /// Who wants to know what becomes of a message.
+  var receipts: [MessageID: Outcome<Fate>] = [:]
+  /// Fates that were told since the engine was last called.
+  var fatesInCall: [MessageID: Fate] = [:]
   var readers: [StreamID: StreamState] = [:]
   var writers: [StreamID: StreamWriterState] = [:]
   var transfers: [ResourceID: Transfer] = [:]
@@ -65,6 +69,7 @@ final class Core: EngineDriver {
   ) throws(Failure) -> Result {
     precondition(!isDraining, "the engine is called from within what it tells")
     endedInCall.removeAll(keepingCapacity: true)
+    fatesInCall.removeAll(keepingCapacity: true)
     defer { drain() }
     return try mutate(engine, Self.now)
   }
@@ -121,6 +126,9 @@ final class Core: EngineDriver {
     lan?.stop { [unowned self] in ended() }
   }
 
+  /// Until then there is a network to carry out what the engine wants.
+  var isUp: Bool { lan != nil }
+
   func wait(for continuation: CheckedContinuation<Void, Never>) {
     if lan == nil { return continuation.resume() }
     stopWaiters.append(continuation)
@@ -142,6 +150,7 @@ final class Core: EngineDriver {
     for interest in interests.values { interest.end() }
     for mailbox in advertised.values { mailbox.finish() }
     for invitation in invitations.values { invitation.settle(.stopping) }
+    for receipt in receipts.values { receipt.settle(.unknown) }
     for reader in readers.values { reader.end(.stopping) }
     for writer in writers.values { writer.end(.stopping) }
     for transfer in transfers.values { transfer.state.end(.stopping) }

@@ -63,25 +63,38 @@ public final class Session: Sendable, Identifiable {
   public func send(
     _ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable
   ) async throws(NearbyError) {
-    while true {
-      switch try state.offer(bytes, recipients, mode) {
-      case .taken(let isNews):
-        if isNews { loop.post { [state] in $0.flush(state) } }
-        return
-      case .full:
-        await state.room()
-        if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
-      }
+    while case .full = try post(bytes, recipients, mode) {
+      await state.room()
+      if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
     }
+  }
+
+  /// Sends to one member and returns when its host has taken the message; throws where it has not, or nobody knows.
+  public func deliver(_ bytes: [UInt8], to member: Member) async throws(NearbyError) {
+    let receipt = Outcome<Fate>()
+    while case .full = try post(bytes, .only([member]), .reliable, receipt) {
+      await state.room()
+      if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
+    }
+    switch await receipt.value {
+    case .delivered: return
+    case .undelivered: throw NearbyError(.notConnected, "the message did not reach \(member.name)", reason: .lost)
+    case .unknown: throw NearbyError(.unknown, "nobody knows whether the message reached \(member.name)", reason: .lost)
+    }
+  }
+
+  private func post(
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, _ receipt: Outcome<Fate>? = nil
+  ) throws(NearbyError) -> SessionState.Offer {
+    let offer = try state.offer(bytes, recipients, mode, receipt: receipt)
+    if case .taken(isNews: true) = offer { loop.post { [state] in $0.flush(state) } }
+    return offer
   }
 
   /// Sends at once or not at all: `unavailable` where too much waits already.
   public func trySend(_ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable) throws(NearbyError)
   {
-    switch try state.offer(bytes, recipients, mode) {
-    case .taken(let isNews):
-      if isNews { loop.post { [state] in $0.flush(state) } }
-    case .full:
+    if case .full = try post(bytes, recipients, mode) {
       throw NearbyError(.unavailable, "the queue is full: a member is behind; wait, or use the waiting form")
     }
   }

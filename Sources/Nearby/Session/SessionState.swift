@@ -15,6 +15,8 @@ final class SessionState: Sendable {
     var bytes: [UInt8]
     var recipients: Recipients
     var mode: Mode
+    /// Told what became of it, where somebody wants to know.
+    var receipt: Outcome<Fate>?
 
     var cost: Int { bytes.count + SessionState.overhead }
   }
@@ -52,10 +54,12 @@ final class SessionState: Sendable {
 
   var connected: [Member] { shared.withLock { Array($0.connected.values) } }
 
-  func offer(_ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode) throws(NearbyError) -> Offer {
+  func offer(
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, receipt: Outcome<Fate>? = nil
+  ) throws(NearbyError) -> Offer {
     try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
-      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode)
+      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode, receipt: receipt)
       guard bytes.count <= Limits.messagePayloadBytesMax else {
         throw NearbyError(
           .invalidParameter,
