@@ -1,0 +1,243 @@
+public import Engine
+internal import Glibc
+public import Reactor
+public import Wire
+
+/// The one way to an engine for whoever carries bytes: one mutation, and all that comes of it.
+public protocol EngineDriver: AnyObject {
+  func call<Result, Failure: Error>(
+    _ mutate: (Engine, Instant) throws(Failure) -> Result
+  ) throws(Failure) -> Result
+
+  /// Something about the network that people should know. Told from the loop, never from within a call.
+  func changed(_ condition: LAN.Condition)
+}
+
+/// The local network as a medium: announces peers, finds those of others, and keeps links to their hosts.
+///
+/// It belongs to its reactor's thread.
+public final class LAN {
+  public struct Options: Sendable {
+    /// 0 for a free one.
+    public var port: UInt16 = 0
+    /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
+    public var fixed: [SocketAddress]?
+    public init() {}
+  }
+
+  public enum Condition: Sendable {
+    case discoveryUnavailable(Trouble)
+    case discoveryAvailable
+    case notPublished(ServiceType, Trouble)
+    case addresses([SocketAddress])
+  }
+
+  private let reactor: Reactor
+  private unowned let driver: any EngineDriver
+  private let host: HostID
+  private let context: LinkContext
+  /// For IPv4 and, where the machine has it, IPv6, at one port.
+  private var listeners: [Listener] = []
+  private var links: [LinkID: SecureLink] = [:]
+  private var dials: [DialID: Dialer] = [:]
+  private var lastLink: UInt64 = 0
+  private var directory: (any Directory)?
+  private var fixed: FixedHosts?
+  private var sightings: [SeenID: SightingID] = [:]
+  private var lastSighting: UInt64 = 0
+  private var stopped: (() -> Void)?
+
+  /// Of its links, for both families.
+  public var port: UInt16 { listeners.first?.address.port ?? 0 }
+
+  public init(
+    key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver
+  ) throws(SystemError) {
+    self.reactor = reactor
+    self.driver = driver
+    host = HostID(of: key.publicKey)
+    context = LinkContext(key: key)
+    listeners = try Listener.everywhere(port: options.port, on: reactor) { [unowned self] in take($0) }
+    if let places = options.fixed {
+      fixed = FixedHosts(places, context, on: reactor, driver: driver) { [unowned self] in sighting() }
+    } else {
+      directory = AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+    }
+  }
+
+  /// Where others may reach this host, as its interfaces are now.
+  public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
+
+  /// Ends every link, after what it still has to send; then says so.
+  public func stop(_ stopped: @escaping () -> Void) {
+    self.stopped = stopped
+    listeners = []
+    directory?.close()
+    directory = nil
+    fixed?.stop()
+    for dialer in dials.values { dialer.cancel() }
+    dials = [:]
+    for link in links.values { link.close() }
+    tellIfStopped()
+  }
+
+  private func tellIfStopped() {
+    guard links.isEmpty, let stopped = stopped.take() else { return }
+    reactor.soon(stopped)
+  }
+
+  /// Whether the output was for the network.
+  public func carryOut(_ output: Output) -> Bool {
+    switch output {
+    case .dial(let dial, let host, let addresses):
+      open(dial, to: host, at: addresses)
+    case .wantsToSend(let link):
+      links[link]?.wantsToSend()
+    case .close(let link, _):
+      links[link]?.close()
+    case .probe(let sighting):
+      reactor.soon { [weak self] in self?.driver.call { $0.probeAnswered(sighting, at: $1) } }
+    case .publish(let peer, let type, let name, let info):
+      directory?.publish(ServiceRecord(.peer(peer, host: host, name: name, info: info), type, port: port))
+    case .withdraw(let peer, let type):
+      directory?.withdraw(ServiceRecord.Key(type: type, name: peer.text))
+    case .publishRoster(let type):
+      directory?.publish(ServiceRecord(.roster(host: host), type, port: port))
+    case .withdrawRoster(let type):
+      directory?.withdraw(ServiceRecord.Key(type: type, name: host.text))
+    case .look(let type):
+      directory?.look(for: type)
+      fixed?.look(for: type)
+    case .lookNoMore(let type):
+      directory?.lookNoMore(for: type)
+      fixed?.lookNoMore(for: type)
+    case .datagram, .persist:
+      preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
+    default:
+      return false
+    }
+    return true
+  }
+
+  // MARK: Discovery
+
+  private func told(_ event: DirectoryEvent) {
+    switch event {
+    case .available:
+      driver.changed(.discoveryAvailable)
+    case .unavailable(let trouble):
+      driver.changed(.discoveryUnavailable(trouble))
+    case .notPublished(let key, let trouble):
+      driver.changed(.notPublished(key.type, trouble))
+    case .notLooking(_, let trouble):
+      driver.changed(.discoveryUnavailable(trouble))
+    case .published:
+      break
+    case .appeared(let id, let record), .changed(let id, let record):
+      seen(record, id)
+    case .gone(let id):
+      unsee(id)
+    }
+  }
+
+  private func seen(_ record: SeenRecord, _ id: SeenID) {
+    // What is none of ours, or says what cannot be, is not there.
+    guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
+    let addresses = record.addresses.compactMap { try? Address(text: $0.description) }
+    let sighting = sightings[id] ?? sighting()
+    sightings[id] = sighting
+    driver.call { engine, now in
+      switch announcement {
+      case .peer(let peer, let host, let name, let info):
+        engine.sighted(
+          sighting,
+          Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses), at: now)
+      case .roster(let host):
+        engine.sightedRoster(sighting, of: host, type: record.type, addresses: addresses, at: now)
+      }
+    }
+  }
+
+  private func unsee(_ id: SeenID) {
+    guard let sighting = sightings.removeValue(forKey: id) else { return }
+    driver.call { $0.sightingGone(sighting, at: $1) }
+  }
+
+  private func sighting() -> SightingID {
+    lastSighting += 1
+    return SightingID(rawValue: lastSighting)
+  }
+
+  // MARK: Links
+
+  private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
+    let end = Connection(of: self, number())
+    dials[dial] = Dialer.dial(
+      addresses.compactMap(SocketAddress.init(told:)), expecting: host, context, on: reactor,
+      owner: end.answering(dial)
+    ) { [unowned self] _ in
+      dials[dial] = nil
+      driver.call { $0.dialFailed(dial, at: $1) }
+    }
+  }
+
+  private func take(_ socket: consuming Descriptor) {
+    // One that left before it could be watched was never here.
+    _ = try? SecureLink.accept(socket, context, on: reactor, owner: Connection(of: self, number()))
+  }
+
+  private func number() -> LinkID {
+    lastLink += 1
+    return LinkID(rawValue: lastLink)
+  }
+
+  fileprivate func opened(_ id: LinkID, _ link: SecureLink, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
+    links[id] = link
+    if let dial { dials[dial] = nil }
+    driver.call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
+  }
+
+  fileprivate func received(upTo bytesMax: Int, on id: LinkID, _ read: (inout OutputRawSpan) -> Void) {
+    driver.call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
+  }
+
+  fileprivate func fill(_ output: inout OutputRawSpan, for id: LinkID) {
+    driver.call { $0.fill(&output, for: id, at: $1) }
+  }
+
+  fileprivate func closed(_ id: LinkID) {
+    // One that never opened is nothing to the engine.
+    guard links.removeValue(forKey: id) != nil else { return }
+    driver.call { $0.linkClosed(id, at: $1) }
+    tellIfStopped()
+  }
+}
+
+/// A link's owner: the medium, by the number under which the engine knows the link.
+private final class Connection: SecureLinkOwner {
+  let id: LinkID
+  private let lan: LAN
+  private var dial: DialID?
+
+  init(of lan: LAN, _ id: LinkID) {
+    self.lan = lan
+    self.id = id
+  }
+
+  func answering(_ dial: DialID) -> Connection {
+    self.dial = dial
+    return self
+  }
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
+    lan.opened(id, link, to: remoteKey, exporter, dial)
+  }
+
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
+    lan.received(upTo: bytesMax, on: id, read)
+  }
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) { lan.fill(&output, for: id) }
+
+  func closed(_ link: SecureLink, because end: LinkEnd) { lan.closed(id) }
+}
