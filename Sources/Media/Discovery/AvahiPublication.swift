@@ -51,6 +51,7 @@ final class AvahiPublication {
     cancel(&retry)
     cancel(&changePauseEnd)
     letGo()
+    told = nil
     client = nil
   }
 

@@ -238,12 +238,14 @@ final class AvahiSightings {
     }
     guard isShort, resolverCount < resolversMax else { return }
     isShort = false
-    let before = resolverCount
-    for sight in sights.values where sight.resolverCount < sight.paths.count {
+    let hungry = sights.values.filter { $0.resolverCount < $0.paths.count }
+    var left = Self.noticesPerTurnMax
+    for sight in hungry.filter({ $0.resolverCount == 0 }) + hungry.filter({ $0.resolverCount > 0 }) where !isShort {
       feed(sight)
-      guard !isShort, resolverCount - before < Self.noticesPerTurnMax else {
+      left -= 1
+      if left == 0, !isShort {
         isShort = true
-        return turnSoon()
+        turnSoon()
       }
     }
   }

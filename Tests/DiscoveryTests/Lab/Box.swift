@@ -8,55 +8,26 @@ import Testing
 final class Box: @unchecked Sendable {
   // `@unchecked`: only the test's own task uses it, one call after another.
 
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
-  }
-
   let name: String
   /// The shell's number outside of its namespace.
-  private(set) var process: pid_t = 0
-  private var holder: pid_t = 0
-  private var pipe: Descriptor?
-  private var heard: [UInt8] = []
+  let process: pid_t
+  private let shell: Shell
 
   init(_ name: String) throws {
     guard getuid() == 0 else {
-      throw Failure(
-        description:
-          "This test makes network namespaces with an Avahi daemon in each, which takes root: run it as root.")
+      let why = "This test makes network namespaces with an Avahi daemon in each, which takes root: run it as root."
+      throw Shell.Failure(description: why)
     }
     self.name = name
-    try open()
-    process = try #require(pid_t(try run("cut -d ' ' -f 4 /proc/self/stat").filter(\.isNumber)))
+    shell = try Shell(
+      name, ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"])
+    process = try #require(pid_t(try shell.run("cut -d ' ' -f 4 /proc/self/stat").filter(\.isNumber)))
     try run("mount -t tmpfs tmpfs /run && mkdir -p /run/dbus /run/avahi-daemon && ip link set lo up")
     try write(Self.busConfiguration, to: "/run/bus.conf")
   }
 
-  deinit {
-    pipe = nil
-    if holder > 0 {
-      kill(holder, SIGKILL)
-      waitpid(holder, nil, 0)
-    }
-  }
-
-  /// Runs lines of shell and gives what they write; throws where the last one fails.
   @discardableResult
-  func run(_ script: String, seconds: Int = 20) throws -> String {
-    let mark = "=== done"
-    say("{\n\(script)\n} 2>&1 </dev/null\necho \"\(mark) $?\"\n")
-    let end = Reactor.now + UInt64(seconds) * 1_000_000_000
-    while true {
-      let text = String(decoding: heard, as: UTF8.self)
-      if let found = text.firstMatch(of: #/=== done (\d+)\n/#) {
-        heard = []
-        let said = String(text[..<found.range.lowerBound])
-        guard found.output.1 == "0" else { throw Failure(description: "\(name): '\(script)' failed: \(said)") }
-        return said
-      }
-      try listen(until: end, for: script)
-    }
-  }
+  func run(_ script: String, seconds: Int = 20) throws -> String { try shell.run(script, seconds: seconds) }
 
   func write(_ text: String, to path: String) throws {
     try run("cat >\(path) <<'END'\n\(text)\nEND")
@@ -72,54 +43,6 @@ final class Box: @unchecked Sendable {
       let namespace = Descriptor(owning: number)
       guard setns(namespace.number, CInt(kind)) == 0 else { throw SystemError("setns \(name)", code: errno) }
     }
-  }
-
-  // MARK: The shell
-
-  private func open() throws {
-    var numbers: [CInt] = [0, 0]
-    guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &numbers) == 0 else {
-      throw SystemError("socketpair", code: errno)
-    }
-    pipe = Descriptor(owning: numbers[0])
-    let theirs = Descriptor(owning: numbers[1])
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-      posix_spawn_file_actions_adddup2(&actions, theirs.number, number)
-    }
-    let words = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh"]
-    let arguments = words.map { strdup($0) } + [nil]
-    defer { for argument in arguments { free(argument) } }
-    let code = posix_spawnp(&holder, "unshare", &actions, nil, arguments, environ)
-    guard code == 0 else { throw SystemError("start unshare", code: code) }
-  }
-
-  private func say(_ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty, let number = pipe?.number {
-      let count = bytes.withUnsafeBytes { send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
-      // That it is gone, listening tells too.
-      guard count > 0 else { return }
-      bytes = bytes.dropFirst(count)
-    }
-  }
-
-  private func listen(until end: UInt64, for script: String) throws {
-    var waiting = pollfd(fd: pipe?.number ?? -1, events: Int16(POLLIN), revents: 0)
-    let left = end > Reactor.now ? (end - Reactor.now) / 1_000_000 : 0
-    guard left > 0, poll(&waiting, 1, CInt(left)) > 0 else {
-      throw Failure(description: "\(name): '\(script)' did not end: \(String(decoding: heard, as: UTF8.self))")
-    }
-    let room = 64 << 10
-    let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
-      count = max(0, recv(waiting.fd, buffer.baseAddress, room, 0))
-    }
-    guard !bytes.isEmpty else {
-      throw Failure(description: "\(name): the shell ended: \(String(decoding: heard, as: UTF8.self))")
-    }
-    heard += bytes
   }
 
   // MARK: Daemons

@@ -20,8 +20,8 @@ final class Watcher: @unchecked Sendable {
   let reactor: Reactor
   private var directory: AvahiDirectory?
   private(set) var events: [DirectoryEvent] = []
-  /// How many of the events were waited for, or passed over.
-  private var heard = 0
+  /// Those that nobody has waited for yet.
+  private var unheard: [DirectoryEvent] = []
   private var wait: Wait?
 
   private init(on reactor: Reactor) { self.reactor = reactor }
@@ -62,7 +62,7 @@ final class Watcher: @unchecked Sendable {
   /// Everything that was told.
   func all() async -> [DirectoryEvent] { await reactor.spawn { [self] in events }.value }
 
-  /// Waits for an event that the closure knows, passing over others.
+  /// Waits for an event that the closure knows; others can be waited for later.
   func hears<Answer: Sendable>(
     _ what: String, within time: Duration = .seconds(10), _ knows: @escaping @Sendable (DirectoryEvent) -> Answer?
   ) async throws -> Answer {
@@ -87,16 +87,15 @@ final class Watcher: @unchecked Sendable {
 
   private func told(_ event: DirectoryEvent) {
     events.append(event)
+    unheard.append(event)
     listen()
   }
 
   private func listen() {
-    while let wait, heard < events.count {
-      heard += 1
-      guard wait.take(events[heard - 1]) else { continue }
-      reactor.cancel(wait.timer)
-      self.wait = nil
-    }
+    guard let wait, let place = unheard.firstIndex(where: wait.take) else { return }
+    unheard.remove(at: place)
+    reactor.cancel(wait.timer)
+    self.wait = nil
   }
 }
 
@@ -133,6 +132,13 @@ extension Watcher {
     try await hears("appeared \(name)", within: time) {
       if case .appeared(let id, let record) = $0, record.name == name { (id, record) } else { nil }
     }
+  }
+
+  /// In any order.
+  func sees(all names: Set<String>) async throws -> [String: SeenID] {
+    var seen: [String: SeenID] = [:]
+    for name in names { seen[name] = try await sees(name).id }
+    return seen
   }
 
   /// The record as it is once it satisfies.
