@@ -22,19 +22,19 @@ final class FixedHosts {
   private let reactor: Reactor
   private let context: LinkContext
   private unowned let driver: any EngineDriver
-  private let number: () -> SightingID
+  private let sighting: (HostID, SocketAddress) -> SightingID
   private let places: [Place]
   private var types: Set<ServiceType> = []
   private var again: Timer?
 
   init(
     _ addresses: [SocketAddress], _ context: LinkContext, on reactor: Reactor, driver: any EngineDriver,
-    number: @escaping () -> SightingID
+    sighting: @escaping (HostID, SocketAddress) -> SightingID
   ) {
     self.reactor = reactor
     self.context = context
     self.driver = driver
-    self.number = number
+    self.sighting = sighting
     places = addresses.map(Place.init)
   }
 
@@ -63,7 +63,7 @@ final class FixedHosts {
     guard let host = place.host, place.sightings[type] == nil,
       let address = try? Address(text: place.address.description)
     else { return }
-    let sighting = number()
+    let sighting = sighting(host, place.address)
     place.sightings[type] = sighting
     reactor.soon { [driver] in
       driver.call { $0.sightedRoster(sighting, of: host, type: type, addresses: [address], at: $1) }
