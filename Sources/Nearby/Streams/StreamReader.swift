@@ -24,6 +24,10 @@ public final class StreamReader: AsyncSequence, Sendable {
     let reader: StreamReader
 
     public func next() async throws(NearbyError) -> [UInt8]? { try await reader.read() }
+
+    public func next(isolation actor: isolated (any Actor)?) async throws(NearbyError) -> [UInt8]? {
+      try await reader.read()
+    }
   }
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: self) }
