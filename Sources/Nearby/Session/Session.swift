@@ -4,6 +4,16 @@ internal import Wire
 /// A peer's own end of a session: everybody in it exchanges messages, streams and resources with everybody.
 ///
 /// It is left when it is closed or let go of.
+///
+/// ```swift
+/// for await event in session.events {
+///   switch event {
+///   case .member(let member, .connected): try await session.send(Array("hello".utf8), to: .only([member]))
+///   case .message(let message): print(message.from.name, String(decoding: message.bytes, as: UTF8.self))
+///   default: break
+///   }
+/// }
+/// ```
 public final class Session: Sendable, Identifiable {
   public let id: EndpointID
   /// The local peer.
