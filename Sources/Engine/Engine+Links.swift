@@ -132,6 +132,7 @@ extension Engine {
     if !link.isClosing {
       link.isClosing = true
       detach(link, .lost)
+      if openLink(to: link.host) == nil { probeAtOnce(link.host) }
     }
     forgetIfUnknown(link.host)
   }
@@ -164,7 +165,7 @@ extension Engine {
     link.heard = now
     // A link that is not yet in use ends no suspension, however much is heard on it.
     if let bond = link.host.bond, bond.link === link, bond.isOpen { bond.heard = now }
-    link.host.probesMissed = 0
+    link.host.probesUnanswered = 0
   }
 
   func linkDue(_ link: Link) {

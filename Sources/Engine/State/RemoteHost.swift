@@ -24,8 +24,8 @@ final class RemoteHost {
   var dials = Table<DialID, [Address]>()
   var dialFailures = 0
   var dialsAgain: Instant?
-  /// Whether a probe of its records is unanswered, how often in a row, and when the next is due.
-  var probesMissed = 0
+  /// Probes of its records that are unanswered, in a row, and when the next is due.
+  var probesUnanswered = 0
   var probesAgain: Instant?
   var isVanished = false
 
