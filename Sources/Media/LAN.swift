@@ -42,7 +42,7 @@ public final class LAN {
   private var dials: [DialID: Dialer] = [:]
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
-  private var fixed: FixedHosts?
+  private var network: NetworkWatch?
   private var sightings: [SeenID: SightingID] = [:]
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
@@ -58,15 +58,27 @@ public final class LAN {
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
     listeners = try Listener.everywhere(port: options.port, on: reactor) { [unowned self] in take($0) }
-    if let places = options.fixed {
-      fixed = FixedHosts(places, context, on: reactor, driver: driver) { [unowned self] in sighting() }
-    } else {
-      directory = AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+    directory =
+      if let places = options.fixed {
+        FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
+      } else {
+        AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+      }
+    network = try NetworkWatch(on: reactor) { [unowned self] in
+      tellAddresses()
+      driver.changed(.addresses(addresses))
     }
+    reactor.soon { [weak self] in self?.tellAddresses() }
   }
 
   /// Where others may reach this host, as its interfaces are now.
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
+
+  private func tellAddresses() {
+    guard network != nil else { return }
+    let told = addresses.prefix(Limits.helloAddressesMax).map(Address.init(telling:))
+    driver.call { $0.setAddresses(told, at: $1) }
+  }
 
   /// Ends every link, after what it still has to send; then says so.
   public func stop(_ stopped: @escaping () -> Void) {
@@ -74,7 +86,7 @@ public final class LAN {
     listeners = []
     directory?.close()
     directory = nil
-    fixed?.stop()
+    network = nil
     for dialer in dials.values { dialer.cancel() }
     dials = [:]
     for link in links.values { link.close() }
@@ -107,10 +119,8 @@ public final class LAN {
       directory?.withdraw(ServiceRecord.Key(type: type, name: host.text))
     case .look(let type):
       directory?.look(for: type)
-      fixed?.look(for: type)
     case .lookNoMore(let type):
       directory?.lookNoMore(for: type)
-      fixed?.lookNoMore(for: type)
     case .datagram, .persist:
       preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
     default:
@@ -143,15 +153,14 @@ public final class LAN {
   private func seen(_ record: SeenRecord, _ id: SeenID) {
     // What is none of ours, or says what cannot be, is not there.
     guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
-    let addresses = record.addresses.compactMap { try? Address(text: $0.description) }
+    let addresses = record.addresses.map { Address($0) }
     let sighting = sightings[id] ?? sighting()
     sightings[id] = sighting
     driver.call { engine, now in
       switch announcement {
       case .peer(let peer, let host, let name, let info):
-        engine.sighted(
-          sighting,
-          Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses), at: now)
+        let seen = Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses)
+        engine.sighted(sighting, seen, at: now)
       case .roster(let host):
         engine.sightedRoster(sighting, of: host, type: record.type, addresses: addresses, at: now)
       }
@@ -173,10 +182,12 @@ public final class LAN {
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
     let end = Connection(of: self, number())
     dials[dial] = Dialer.dial(
-      addresses.compactMap(SocketAddress.init(told:)), expecting: host, context, on: reactor,
-      owner: end.answering(dial)
-    ) { [unowned self] _ in
+      addresses.compactMap { SocketAddress($0) }, expecting: host, context, on: reactor, owner: end.answering(dial)
+    ) { [unowned self] failure in
       dials[dial] = nil
+      for attempt in failure.attempts {
+        if case .answeredBy = attempt.outcome { directory?.doubt(attempt.address) }
+      }
       driver.call { $0.dialFailed(dial, at: $1) }
     }
   }
