@@ -1,6 +1,8 @@
 // The parts of Linux that Swift's Glibc module leaves out.
 #pragma once
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>

@@ -44,7 +44,7 @@ public final class LAN {
   private var dials: [DialID: Dialer] = [:]
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
-  private var fixed: FixedHosts?
+  private var network: NetworkWatch?
   private var sightings: [SeenID: SightingID] = [:]
   /// Where the host of a sighting can be asked for a sign of life.
   private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
@@ -62,11 +62,17 @@ public final class LAN {
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
     try listen(at: options.port)
-    if let places = options.fixed {
-      fixed = FixedHosts(places, context, on: reactor, driver: driver) { [unowned self] in sighting(of: $0, at: [$1]) }
-    } else {
-      directory = AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+    directory =
+      if let places = options.fixed {
+        FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
+      } else {
+        AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+      }
+    network = try NetworkWatch(on: reactor) { [unowned self] in
+      tellAddresses()
+      driver.changed(.addresses(addresses))
     }
+    reactor.soon { [weak self] in self?.tellAddresses() }
   }
 
   /// Others knock with datagrams where they found the port for links, so that both have to be free.
@@ -91,6 +97,12 @@ public final class LAN {
   /// Where others may reach this host, as its interfaces are now.
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
 
+  private func tellAddresses() {
+    guard network != nil else { return }
+    let told = addresses.prefix(Limits.helloAddressesMax).map(Address.init(telling:))
+    driver.call { $0.setAddresses(told, at: $1) }
+  }
+
   /// Ends every link, after what it still has to send; then says so.
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
@@ -98,7 +110,7 @@ public final class LAN {
     datagrams?.close()
     directory?.close()
     directory = nil
-    fixed?.stop()
+    network = nil
     for dialer in dials.values { dialer.cancel() }
     dials = [:]
     for connection in links.values { connection.link?.close() }
@@ -134,10 +146,8 @@ public final class LAN {
       directory?.withdraw(ServiceRecord.Key(type: type, name: host.text))
     case .look(let type):
       directory?.look(for: type)
-      fixed?.look(for: type)
     case .lookNoMore(let type):
       directory?.lookNoMore(for: type)
-      fixed?.lookNoMore(for: type)
     default:
       return false
     }
@@ -168,20 +178,19 @@ public final class LAN {
   private func seen(_ record: SeenRecord, _ id: SeenID) {
     // What is none of ours, or says what cannot be, is not there.
     guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
-    let addresses = record.addresses.compactMap { try? Address(text: $0.description) }
+    let addresses = record.addresses.map { Address($0) }
     let host =
       switch announcement {
       case .peer(_, let host, _, _), .roster(let host): host
       }
-    let sighting = sightings[id] ?? sighting(of: host, at: [])
+    let sighting = sightings[id] ?? sighting()
     sightings[id] = sighting
     places[sighting] = (host, record.addresses)
     driver.call { engine, now in
       switch announcement {
       case .peer(let peer, let host, let name, let info):
-        engine.sighted(
-          sighting,
-          Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses), at: now)
+        let seen = Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses)
+        engine.sighted(sighting, seen, at: now)
       case .roster(let host):
         engine.sightedRoster(sighting, of: host, type: record.type, addresses: addresses, at: now)
       }
@@ -194,11 +203,9 @@ public final class LAN {
     driver.call { $0.sightingGone(sighting, at: $1) }
   }
 
-  private func sighting(of host: HostID, at addresses: [SocketAddress]) -> SightingID {
+  private func sighting() -> SightingID {
     lastSighting += 1
-    let sighting = SightingID(rawValue: lastSighting)
-    places[sighting] = (host, addresses)
-    return sighting
+    return SightingID(rawValue: lastSighting)
   }
 
   // MARK: Links
@@ -206,10 +213,12 @@ public final class LAN {
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
     let end = Connection(of: self, number())
     dials[dial] = Dialer.dial(
-      addresses.compactMap(SocketAddress.init(told:)), expecting: host, context, on: reactor,
-      owner: end.answering(dial)
-    ) { [unowned self] _ in
+      addresses.compactMap { SocketAddress($0) }, expecting: host, context, on: reactor, owner: end.answering(dial)
+    ) { [unowned self] failure in
       dials[dial] = nil
+      for attempt in failure.attempts {
+        if case .answeredBy = attempt.outcome { directory?.doubt(attempt.address) }
+      }
       driver.call { $0.dialFailed(dial, at: $1) }
     }
   }

@@ -125,4 +125,30 @@ import Wire
       #expect(await left.all().count { if case .appeared = $0 { true } else { false } } == 1)
     }
   }
+
+  @Test func `P-ADV-2 sixteen peers with all the discovery info there may be are found across a network`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      let info = try DiscoveryInfo(
+        Dictionary(uniqueKeysWithValues: "abcd".map { ("\($0)", String(repeating: $0, count: 253)) }))
+      #expect(info.byteCount == Limits.discoveryInfoBytesMax)
+      let host = HostID(ID128(high: 1, low: 2))
+      let announcements = try (0..<16).map { number in
+        let name = try DisplayName(String(repeating: "é", count: 31) + "\(number % 10)")
+        return Announcement.peer(PeerID(ID128(high: 3, low: UInt64(number))), host: host, name: name, info: info)
+      }
+      await left.act { $0.look(for: Tests.type) }
+      await right.act {
+        for (number, announcement) in announcements.enumerated() {
+          $0.publish(
+            ServiceRecord(key: .init(type: Tests.type, name: "\(number)"), port: 7777, txt: announcement.txt))
+        }
+      }
+      for (number, announcement) in announcements.enumerated() {
+        let seen = try await left.sees("\(number)")
+        #expect(try Announcement(txt: seen.record.txt) == announcement)
+      }
+    }
+  }
 }

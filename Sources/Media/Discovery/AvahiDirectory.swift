@@ -4,8 +4,7 @@ public import Wire
 /// The hosts of the LAN, through the Avahi daemon of this machine: DNS-SD records on all its interfaces.
 public final class AvahiDirectory: Directory {
   private let reactor: Reactor
-  private let told: (DirectoryEvent) -> Void
-  private var outbox: [DirectoryEvent] = []
+  private let events: EventQueue
   private var connection: AvahiConnection?
   private var sightings: AvahiSightings?
   private var publications: [ServiceRecord.Key: AvahiPublication] = [:]
@@ -15,8 +14,8 @@ public final class AvahiDirectory: Directory {
 
   public init(on reactor: Reactor, told: @escaping (DirectoryEvent) -> Void) {
     self.reactor = reactor
-    self.told = told
-    sightings = AvahiSightings(on: reactor) { [unowned self] in tell($0) }
+    events = EventQueue(on: reactor, told: told)
+    sightings = AvahiSightings(on: reactor) { [events] in events.tell($0) }
     connection = AvahiConnection(on: reactor) { [unowned self] in connectionChanged(to: $0) }
   }
 
@@ -26,7 +25,7 @@ public final class AvahiDirectory: Directory {
 
   public func publish(_ record: ServiceRecord) {
     if let publication = publications[record.key] { return publication.change(to: record) }
-    let publication = AvahiPublication(record, on: reactor) { [unowned self] in tell($0) }
+    let publication = AvahiPublication(record, on: reactor) { [events] in events.tell($0) }
     publications[record.key] = publication
     if hostName != nil, let client = connection?.client { publication.begin(with: client) }
   }
@@ -47,7 +46,7 @@ public final class AvahiDirectory: Directory {
     sightings = nil
     connection?.close()
     connection = nil
-    outbox = []
+    events.end()
   }
 
   private func connectionChanged(to state: AvahiConnection.State) {
@@ -55,14 +54,14 @@ public final class AvahiDirectory: Directory {
     case .away(let trouble):
       letGo()
       isAvailable = false
-      tell(.unavailable(trouble))
+      events.tell(.unavailable(trouble))
     case .busy:
       break
     case .running(let name):
       guard let client = connection?.client else { return }
       if !isAvailable {
         isAvailable = true
-        tell(.available)
+        events.tell(.available)
         sightings?.begin(with: client)
       }
       guard hostName != name else { return }
@@ -76,16 +75,5 @@ public final class AvahiDirectory: Directory {
     for publication in publications.values { publication.end() }
     sightings?.end()
     hostName = nil
-  }
-
-  private func tell(_ event: DirectoryEvent) {
-    outbox.append(event)
-    guard outbox.count == 1 else { return }
-    reactor.soon { [weak self] in
-      guard let self else { return }
-      let events = outbox
-      outbox = []
-      for event in events where connection != nil { told(event) }
-    }
   }
 }

@@ -53,8 +53,6 @@ final class Core: EngineDriver {
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
     lan = try LAN(key: keys.hostKey, try LAN.Options(options), on: reactor, driver: self)
-    let told = addresses.prefix(Limits.helloAddressesMax).compactMap { try? Address(text: $0) }
-    call { $0.setAddresses(told, at: $1) }
   }
 
   var hostID: HostID { engine.hostID }

@@ -5,6 +5,7 @@ final class Lab: @unchecked Sendable {
   // `@unchecked`: only the test's own task uses it.
 
   private var watchers: [Watcher] = []
+  private var networkWatchers: [NetworkWatcher] = []
   private var boxes: [Box] = []
   private let outside: Shell
 
@@ -19,6 +20,7 @@ final class Lab: @unchecked Sendable {
         Issue.record(error)
       }
       for watcher in lab.watchers { await watcher.stop() }
+      for watcher in lab.networkWatchers { await watcher.stop() }
     } catch {
       Issue.record(error)
     }
@@ -71,6 +73,12 @@ final class Lab: @unchecked Sendable {
   func watcher(in box: Box) throws -> Watcher {
     let watcher = try Watcher.start(in: box)
     watchers.append(watcher)
+    return watcher
+  }
+
+  func networkWatcher(in box: Box) throws -> NetworkWatcher {
+    let watcher = try NetworkWatcher(in: box)
+    networkWatchers.append(watcher)
     return watcher
   }
 }
