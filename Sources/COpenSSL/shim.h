@@ -2,6 +2,7 @@
 // SwiftPM does not rebuild when this file changes: touch a Swift file that imports it.
 #pragma once
 
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -38,6 +39,12 @@ static inline long COpenSSL_SSL_CTX_set1_sigalgs_list(SSL_CTX *context, const ch
 }
 static inline int COpenSSL_sk_X509_num(const STACK_OF(X509) *certificates) {
   return sk_X509_num(certificates);
+}
+static inline void COpenSSL_BIO_clear_retry_flags(BIO *bio) {
+  BIO_clear_retry_flags(bio);
+}
+static inline void COpenSSL_BIO_set_retry_write(BIO *bio) {
+  BIO_set_retry_write(bio);
 }
 static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *certificates, int index) {
   return sk_X509_value(certificates, index);

@@ -2,7 +2,8 @@ public import Wire
 
 /// What a host runs with; the defaults are what a LAN wants.
 public struct Settings: Sendable {
-  /// How other hosts can reach this one; told to them in `hello` and in introductions.
+  /// How other hosts can reach this one, the best first; told to them in `hello` and in entries, as far as
+  /// `Limits.helloAddressesMax` and `Limits.entryAddressesMax`. `setAddresses` changes it.
   public var addresses: [Address] = []
   /// Whether the host stores what the engine asks it to (`Output.persist`) and answers with `persisted`.
   public var isDurable = false

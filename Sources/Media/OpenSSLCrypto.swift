@@ -44,6 +44,16 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
     Digest { expect(EVP_Digest(bytes, bytes.count, $0, nil, sha256, nil) == 1, "hash") }
   }
 
+  /// The digest of a resource's chunk, as `ChunkTree.leaf` has it, without a copy of the chunk.
+  public func leaf(of chunk: RawSpan) -> Digest {
+    let context = expect(EVP_MD_CTX_new(), "make a hashing context")
+    defer { EVP_MD_CTX_free(context) }
+    var label: UInt8 = 0
+    let isBegun = EVP_DigestInit_ex2(context, sha256, nil) == 1 && EVP_DigestUpdate(context, &label, 1) == 1
+    expect(isBegun && chunk.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) } == 1, "hash")
+    return Digest { expect(EVP_DigestFinal_ex(context, $0, nil) == 1, "hash") }
+  }
+
   /// To ask for a key that was not given is a bug.
   public func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
     guard let key = secrets.withLock({ $0.keys[key] }) else { preconditionFailure("no secret key is held for \(key)") }

@@ -47,6 +47,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "endsResourceTwice", sabotage: .endsResourceTwice, scenarios: [.bulk]),
     Canary(name: "starvesPeers", sabotage: .starvesPeers, scenarios: [.bulk]),
     Canary(name: "delaysMessages", sabotage: .delaysMessages, scenarios: [.bulk]),
+    Canary(name: "keepsDatagramWay", sabotage: .keepsDatagramWay, scenarios: [.unreliable]),
   ]
 
   /// One run with the rule switched off.

@@ -140,7 +140,7 @@ final class Stage {
 
   private func carryOut(_ output: Output, of host: Host) {
     switch output {
-    case .dial(let dial, _, let address): self.dial(dial, address.description, from: host)
+    case .dial(let dial, _, let addresses): self.dial(dial, addresses.map(\.description), from: host)
     case .wantsToSend(let link):
       if let rogue = rogues[link] { return rogue.read() }
       if let pipe = pipes.first(where: { $0.id == link }) { pump(pipe, from: pipe.side(of: host)) }
@@ -228,8 +228,11 @@ final class Stage {
     walls.contains([a.name, b.name]) || !hosts.contains { $0 === a } || !hosts.contains { $0 === b }
   }
 
-  private func dial(_ dial: DialID, _ name: String, from host: Host) {
-    guard let other = hosts.last(where: { $0.name == name && $0 !== host }), !isWalled(host, other) else {
+  private func dial(_ dial: DialID, _ names: [String], from host: Host) {
+    let answering = names.lazy.compactMap { name in
+      self.hosts.last { $0 !== host && $0.engine.settings.addresses.contains { $0.description == name } }
+    }
+    guard let other = answering.first(where: { !self.isWalled(host, $0) }) else {
       return host.engine.dialFailed(dial, at: now)
     }
     let link = newLink()
