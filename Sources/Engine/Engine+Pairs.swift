@@ -401,6 +401,7 @@ extension Engine {
     cohort.relations.connected.formUnion(news)
     cohort.forgottenAt = nil
     tell(cohort, news, .connected)
+    endAttempts(with: cohort, news)
     for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
     // What was agreed while the link was there may be decided while it is away.
     if cohort.presence.host.bond?.isSuspended == true { tellSuspended(cohort, news, true) }

@@ -75,4 +75,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let keepsDatagramWay = Sabotage(rawValue: 1 << 33)
   /// A host of which nothing is heard is asked no sooner than one that answers.
   package static let probesAtLeisure = Sabotage(rawValue: 1 << 34)
+  /// An endpoint that waits for one peer's endpoint takes any that asks for it.
+  package static let connectsAnybody = Sabotage(rawValue: 1 << 35)
 }

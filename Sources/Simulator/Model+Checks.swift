@@ -23,6 +23,7 @@ extension Model {
   func pulse(_ world: World) {
     checkInvitations(world)
     checkDecisions(world)
+    checkAttempts()
     checkDeadAreLost()
     checkStreams()
     checkResources(world)

@@ -202,7 +202,7 @@ final class Model {
   }
 
   /// What a host has said may come this long after its death.
-  private var underWay: Int64 {
+  var underWay: Int64 {
     let faults = plan.faults
     let slowest = [faults.bandwidth, faults.slowLinks > 0 ? faults.slowBandwidth : 0].filter { $0 > 0 }.min()
     let drain = slowest.map { faults.socketBytesMax * 1_000 / $0 } ?? 0

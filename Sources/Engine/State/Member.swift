@@ -154,7 +154,7 @@ final class Member {
 }
 
 enum Successor {
-  case invite(Invite)
+  case invite(Request)
   case answer(Acceptance, OutgoingInvitation)
   case introduced(Entry)
 }
