@@ -14,7 +14,7 @@ extension Engine {
 
     func tell(_ addresses: [Address], of host: RemoteHost) {
       switch self {
-      case .invitation: host.learn(addresses)
+      case .invitation: host.learn(fromEntry: addresses)
       case .introduction: host.learn(byHearsay: addresses)
       }
     }

@@ -31,6 +31,19 @@ extension Engine {
     return id
   }
 
+  /// A local endpoint's program does not keep up with what it is told, or does again. Meanwhile nothing that comes for
+  /// its group is acknowledged: the senders fill their queues and wait, as they do for a slow host.
+  public func isBehind(_ endpoint: EndpointID, _ isBehind: Bool, at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard let local = endpoints[endpoint] else { return }
+    local.group.note(local, isBehind: isBehind)
+    guard !local.group.isBehind else { return }
+    for bond in hosts.values.compactMap(\.bond) where bond.received > 0 && bond.acknowledgesAt == nil {
+      scheduleAcknowledgement(bond)
+    }
+  }
+
   private func shares(of recipients: Recipients, _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
     switch recipients {
     case .all:

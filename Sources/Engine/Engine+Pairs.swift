@@ -127,7 +127,7 @@ extension Engine {
     }
     bond.accept()
     strand.group = group.serial
-    host.learn(join.entry.addresses)
+    host.learn(fromEntry: join.entry.addresses)
     let cohort = alone(member)
     cohort.forgottenAt = nil
     let hadJoined = cohort.strand != nil

@@ -30,6 +30,15 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     self.init(.invalidParameter, error.description)
   }
 
+  init(_ error: KeyStoreError) {
+    // Keys that somebody holds are there again when they are let go of.
+    if case .inUse = error {
+      self.init(.unavailable, error.description)
+    } else {
+      self.init(.unknown, error.description)
+    }
+  }
+
   /// What was begun has ended without success.
   init(_ reason: Reason, of what: String) {
     self.init(Code(reason), "\(what) ended: \(reason.sentence)", reason: reason)
@@ -41,6 +50,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as NearbyError: self = error
     case let error as EngineError: self.init(error)
     case let error as WireError: self.init(error)
+    case let error as KeyStoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }
   }

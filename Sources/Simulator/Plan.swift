@@ -99,6 +99,8 @@ enum Act: Sendable {
   case reset(Int, Int, Notice)
   case hide(Int, from: Int, milliseconds: Int)
   case crash(Int, back: Return, after: Int)
+  /// To another address; whether it notices that its links are gone.
+  case move(Int, isNoticed: Bool)
   case backUp(Int)
 }
 

@@ -378,6 +378,7 @@ extension Planner {
     plan.faults.partitions = random.below(3)
     plan.faults.crashes = random.below(6)
     plan.faults.hidings = random.below(6)
+    plan.faults.moves = random.below(6)
     incidents()
     plan.settling = 75_000
   }
@@ -395,6 +396,7 @@ extension Planner {
     everybodyOffers(count: random.below(4))
     plan.faults.partitions = random.within(2...6)
     plan.faults.cutLong = random.pick([15_000, 60_000])
+    plan.faults.moves = random.below(4)
     incidents(from: 8_000)
     plan.active = 60_000
     plan.settling = 75_000
@@ -409,6 +411,7 @@ extension Planner {
     everybodyOffers(count: random.below(3))
     plan.faults.cuts = 8
     plan.faults.deafness = 4
+    plan.faults.moves = random.below(4)
     plan.active = 90_000
     incidents(from: 8_000)
     plan.settling = 75_000

@@ -47,6 +47,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case invitationsEndInTime = "invitations-end-in-time"
   case foundThenLost = "found-then-lost"
   case foundIsThere = "found-is-there"
+  case deadHostsAreLostInTime = "dead-hosts-are-lost-in-time"
   case neverFindsItself = "never-finds-itself"
   case decisionsEnd = "decisions-end"
   case codesAgree = "codes-agree"

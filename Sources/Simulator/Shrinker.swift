@@ -98,7 +98,7 @@ extension Act {
       ref.host == host || other.host == host
     case .cut(let a, let b, _, _), .deafen(let a, let b, _), .reset(let a, let b, _), .hide(let a, let b, _):
       a == host || b == host
-    case .crash(let index, _, _), .backUp(let index): index == host
+    case .crash(let index, _, _), .backUp(let index), .move(let index, _): index == host
     case .partition: false
     }
   }

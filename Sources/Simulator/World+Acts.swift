@@ -286,6 +286,10 @@ extension World {
       events.push(.restart(host: index, back), at: now + Int64(after) * 1_000_000)
     case .backUp(let index):
       hosts[index].backup = hosts[index].disk
+    case .move(let index, let isNoticed):
+      tally.faults += 1
+      transcript.add(now, nil) { "h\(index) moves to another address (\(isNoticed ? "noticed" : "unnoticed"))" }
+      move(hosts[index], noticing: isNoticed)
     default: preconditionFailure("a step that nobody performs: \(act)")
     }
   }

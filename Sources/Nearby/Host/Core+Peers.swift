@@ -121,7 +121,7 @@ final class InterestState {
     case .lost(let peer): found[peer.id] = nil
     }
     // A browser that nobody reads is at its end, which tells its reader that it has missed something.
-    for browser in browsers.values where !browser.put(event) { browser.finish() }
+    for browser in browsers.values where browser.put(event) == .full { browser.finish() }
   }
 
   func end() {

@@ -9,14 +9,6 @@ public struct HostOptions: Sendable {
   public init() {}
 }
 
-public enum KeyStorage: Hashable, Sendable {
-  /// The user's own data folder.
-  case standard
-  case folder(String)
-  /// Nothing is kept: the next start is another host with other peers.
-  case ephemeral
-}
-
 public enum DiscoveryMethod: Hashable, Sendable {
   /// Multicast DNS, by the Avahi daemon of this machine.
   case avahi
@@ -29,8 +21,8 @@ public enum Condition: Hashable, Sendable {
   /// Peers are not found and do not find this one: why, and what helps.
   case discoveryUnavailable(cause: String, cure: String)
   case discoveryAvailable
-  /// A peer is not advertised: why.
-  case notAdvertised(type: String, cause: String)
+  /// A peer is not advertised: why, and what helps.
+  case notAdvertised(type: String, cause: String, cure: String)
   /// Where this host listens.
   case addresses([String])
   /// This host's key is in use on another one, which came up later.
