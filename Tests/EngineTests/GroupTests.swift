@@ -207,6 +207,26 @@ import Wire
     #expect([a, b, c, d, e].map { $0.heard.sorted() } == [["E"], ["A", "E"], ["A", "E"], ["A", "E"], ["A"]])
   }
 
+  @Test("Groups that merge agree on an endpoint that left one of them as soon as it had come, and is in the other")
+  func mergeOverIncarnations() throws {
+    let (a, b, c) = (try stage.seat("a"), try stage.seat("b"), try stage.seat("c"))
+    let (d, e) = (try stage.seat("d", on: a.host), try stage.seat("e", on: b.host))
+    try stage.connect(a, b)
+    try stage.connect(b, c)
+    stage.latency = .milliseconds(20)
+    try c.invite(d)
+    stage.run(.milliseconds(100))
+    try d.accept()
+    // It is introduced to all before it is heard that it has left, which only C's host is told.
+    stage.run(.milliseconds(10))
+    d.leave()
+    stage.run(.seconds(1))
+    try stage.connect(e, d)
+    try stage.connect(a, d)
+    stage.run(.seconds(60))
+    stage.expectAllConnected([a, b, c, d, e])
+  }
+
   @Test("A message in the midst of a merge of groups comes once, to those who were connected")
   func mergeWithTraffic() throws {
     stage.latency = .milliseconds(5)
