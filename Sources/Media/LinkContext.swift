@@ -45,9 +45,8 @@ public final class LinkContext: @unchecked Sendable {
   }
 
   private func tuneRecords() {
-    // An unsent record is offered again from wherever its bytes then lie; idle links give their buffers back.
-    let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
-    _ = COpenSSL_SSL_CTX_set_mode(context, Int(mode))
+    // Idle links give their buffers back.
+    _ = COpenSSL_SSL_CTX_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
     // One read from the socket brings several records.
     _ = COpenSSL_SSL_CTX_set_read_ahead(context, 1)
     SSL_CTX_set_default_read_buffer_len(context, 64 << 10)

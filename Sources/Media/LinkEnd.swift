@@ -14,8 +14,6 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
   case refused(Refusal)
   /// What came breaks TLS, after the handshake.
   case broken(String)
-  /// More bytes came than the owner allowed for, and it took none of them.
-  case overflowed(bytesMax: Int)
   /// The network failed.
   case failed(SystemError)
 
@@ -43,7 +41,6 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
     case .refused(.byTheOtherSide(let alert)): "the other side refused: \(alert)"
     case .refused(.other(let reason)): "the handshake failed: \(reason)"
     case .broken(let reason): "the connection was damaged or tampered with: \(reason)"
-    case .overflowed(let bytesMax): "the other side sent more than \(bytesMax) bytes that make no whole"
     case .failed(let error): "\(error)"
     }
   }

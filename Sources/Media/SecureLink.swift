@@ -8,11 +8,11 @@ public protocol SecureLinkOwner: AnyObject {
   /// A side that dialled hears this before the other one has checked its certificate; a refusal comes as `closed`.
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest)
 
-  /// Bytes have come. Answers how many of them are taken; the rest is shown again with what comes next.
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int
+  /// Bytes have come: `read`, called once before this returns, appends them right where they are to lie, as far as there
+  /// is room and up to `bytesMax`. Without the call some of them are thrown away.
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void)
 
-  /// The link can take bytes. Asked after `wantsToSend()`, again and again until nothing is put; the room is that of
-  /// one record, 16 KiB.
+  /// The link can take bytes. Asked after `wantsToSend()`, again and again until nothing is put; the room is 64 KiB.
   func fill(_ output: inout OutputRawSpan, for link: SecureLink)
 
   /// The link is over. Told exactly once, and nothing after it.
@@ -30,13 +30,16 @@ public final class SecureLink: @unchecked Sendable {
     public var handshakeTime: Duration = .seconds(10)
     /// How long `close()` waits for its last bytes to be taken.
     public var closingTime: Duration = .seconds(2)
-    /// The most that is kept of what came and was not taken: a whole frame and its neighbour's head.
-    public var receivedBytesMax = 2 << 20
     public init() {}
   }
 
   /// What one link may move in one turn before the others have theirs.
   private static let bytesPerTurnMax = 256 << 10
+  /// What the kernel holds at most of what is not on the wire yet. With one batch that waits here too, what is said next
+  /// has 128 KiB before it, the tenth of a second at 10 Mbit/s.
+  private static let unsentBytesMax = 64 << 10
+  /// Room is asked for twice what came last: a link that says little makes its owner hold little.
+  private static let roomRange = 4 << 10...64 << 10
 
   private enum State: Equatable {
     case connecting
@@ -48,6 +51,8 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   public let reactor: Reactor
+  /// Whether this side began it.
+  public let isDialed: Bool
   /// Where the other end is; nil for one that left before it could be asked.
   public let remoteAddress: SocketAddress?
   private let limits: Limits
@@ -58,8 +63,9 @@ public final class SecureLink: @unchecked Sendable {
   private var registration: Registration?
   private var interest: Readiness
   private var deadline: Timer?
-  private var incoming: ReceiveBuffer
-  private var outgoing = SendBuffer()
+  private var room = roomRange.lowerBound
+  /// Whether reading may bring something: the socket said so, or a turn ended before all was read.
+  private var mayRead = true
   private var hasMoreToSend = false
   /// Whether a turn was asked for that no event will bring.
   private var turnIsDue = false
@@ -89,16 +95,28 @@ public final class SecureLink: @unchecked Sendable {
     on reactor: Reactor, limits: Limits, owner: any SecureLinkOwner
   ) throws(SystemError) {
     self.reactor = reactor
+    isDialed = role == .client
     remoteAddress = address
     self.limits = limits
     self.owner = owner
     state = role == .client ? .connecting : .shakingHands
     interest = role == .client ? .writable : .readable
-    incoming = ReceiveBuffer(bytesMax: limits.receivedBytesMax)
+    try socket.limitUnsent(to: Self.unsentBytesMax)
     let tls = TLSStream(role, context, on: socket)
-    registration = try reactor.register(tls.socket, for: interest) { [self] _ in turn() }
+    registration = try reactor.register(tls.socket, for: interest) { [self] readiness in
+      if readiness != .writable { mayRead = true }
+      turn()
+    }
     self.tls = consume tls
     setDeadline(limits.handshakeTime, .handshakeTimedOut)
+  }
+
+  /// Nil unless the link is open.
+  func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
+
+  /// All that is told from now on is told to another owner.
+  func handOver(to owner: any SecureLinkOwner) {
+    if state != .closed { self.owner = owner }
   }
 
   /// There are bytes to fetch by `fill`. It costs nothing to say so twice.
@@ -129,7 +147,7 @@ public final class SecureLink: @unchecked Sendable {
     isBlocked = false
     if state == .connecting { finishConnecting() }
     if state == .shakingHands { shakeHands() }
-    if isUp { receive() }
+    if isUp, mayRead { receive() }
     if isUp { send() }
     watch(isBlocked ? [.readable, .writable] : .readable)
   }
@@ -151,8 +169,11 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   private func shakeHands() {
-    guard proceeds(after: tls?.shakeHands() ?? .ended), let remoteKey = tls?.remoteKey(), let exporter = tls?.exporter()
-    else { return }
+    let isDone = proceeds(after: tls?.shakeHands() ?? .ended)
+    if state == .shakingHands { _ = proceeds(after: tls?.flush() ?? .ended) }
+    guard isDone, state == .shakingHands, let remoteKey = tls?.remoteKey(), let exporter = tls?.exporter() else {
+      return
+    }
     state = .open
     cancelDeadline()
     owner?.opened(self, remoteKey: remoteKey, exporter: exporter)
@@ -161,47 +182,65 @@ public final class SecureLink: @unchecked Sendable {
   private func receive() {
     var left = Self.bytesPerTurnMax
     while left > 0 {
-      // Fetches all there is room for, then shows it once.
-      var step: TLSStream.Step
-      var fresh = 0
-      repeat {
-        step = incoming.fill { tls?.read(into: $0) ?? .ended }
-        guard case .moved(let count) = step else { break }
-        fresh += count
-      } while !incoming.isFull && fresh < left
-      left -= fresh
-      if fresh > 0, !show() { return finish(.overflowed(bytesMax: limits.receivedBytesMax)) }
+      let (step, count) = state == .open ? readForOwner() : discard()
+      left -= count
+      if case .needsReadable = step { mayRead = false }
       guard proceeds(after: step) else { return }
     }
-    // What TLS has fetched and not shown makes no event.
     askForTurn()
   }
 
-  /// Shows the owner what waits; false where it can neither take it nor be shown more.
-  private func show() -> Bool {
-    let taken = state == .open ? owner?.received(incoming.waiting, from: self) : incoming.waiting.byteCount
-    return incoming.drop(taken ?? 0)
+  private func readForOwner() -> (TLSStream.Step, bytes: Int) {
+    var read: (step: TLSStream.Step, bytes: Int)?
+    owner?.received(upTo: room, from: self) { out in
+      precondition(read == nil, "what has come is read twice")
+      let before = out.byteCount
+      let step = tls?.read(into: &out) ?? .ended
+      read = (step, out.byteCount - before)
+    }
+    guard let read else { return discard() }
+    if read.bytes > 0 { room = min(max(2 * read.bytes, Self.roomRange.lowerBound), Self.roomRange.upperBound) }
+    return read
+  }
+
+  /// Nobody wants it any more, but the socket must be read for the other side's goodbye.
+  private func discard() -> (TLSStream.Step, bytes: Int) {
+    withUnsafeTemporaryAllocation(byteCount: Self.roomRange.upperBound, alignment: 16) { memory in
+      var out = OutputRawSpan(buffer: memory, initializedCount: 0)
+      let step = tls?.read(into: &out) ?? .ended
+      return (step, out.finalize(for: memory))
+    }
   }
 
   private func send() {
-    if state == .closing(saidGoodbye: true) { return }
-    var left = Self.bytesPerTurnMax / SendBuffer.capacity
-    while left > 0 {
-      if outgoing.isEmpty, hasMoreToSend {
-        outgoing.refill { owner?.fill(&$0, for: self) }
-        if outgoing.isEmpty { hasMoreToSend = false }
+    var left = Self.bytesPerTurnMax
+    while proceeds(after: tls?.flush() ?? .ended) {
+      if state == .closing(saidGoodbye: true) {
+        return tls?.socket.endSending() ?? ()
+      } else if hasMoreToSend {
+        guard left > 0 else { return askForTurn() }
+        let (step, count) = seal()
+        guard proceeds(after: step) else { return }
+        left -= count
+        if count == 0 { hasMoreToSend = false }
+      } else if state == .closing(saidGoodbye: false) {
+        guard proceeds(after: tls?.sayGoodbye() ?? .ended) else { return }
+        state = .closing(saidGoodbye: true)
+      } else {
+        return
       }
-      if outgoing.isEmpty { return sayGoodbyeIfClosing() }
-      guard proceeds(after: outgoing.send { tls?.write($0) ?? .ended }) else { return }
-      left -= 1
     }
-    askForTurn()
   }
 
-  private func sayGoodbyeIfClosing() {
-    guard state == .closing(saidGoodbye: false), proceeds(after: tls?.sayGoodbye() ?? .ended) else { return }
-    tls?.socket.endSending()
-    state = .closing(saidGoodbye: true)
+  /// Lets the owner fill a batch, and TLS seal it.
+  private func seal() -> (TLSStream.Step, bytes: Int) {
+    withUnsafeTemporaryAllocation(byteCount: TLSStream.batchBytesMax, alignment: 16) { memory in
+      var out = OutputRawSpan(buffer: memory, initializedCount: 0)
+      owner?.fill(&out, for: self)
+      let count = out.finalize(for: memory)
+      if count == 0 { return (.moved(0), 0) }
+      return (tls?.write(UnsafeRawBufferPointer(rebasing: memory[..<count])) ?? .ended, count)
+    }
   }
 
   /// Whether the step was done; if not, sees to what it waits for or how it ended.
@@ -228,6 +267,8 @@ public final class SecureLink: @unchecked Sendable {
     let end = if case .closing = state { LinkEnd.closedHere } else { end }
     state = .closed
     cancelDeadline()
+    // What TLS has to say of it goes out if it can.
+    _ = tls?.flush()
     if let registration { reactor.deregister(registration) }
     registration = nil
     tls = nil

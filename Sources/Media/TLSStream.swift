@@ -3,7 +3,7 @@ internal import Glibc
 internal import Reactor
 internal import Wire
 
-/// One TLS connection and the socket under it, which does not block.
+/// One TLS connection and the socket under it, which does not block. What it writes lies in its outbox until `flush`.
 struct TLSStream: ~Copyable {
   enum Role { case client, server }
 
@@ -19,10 +19,11 @@ struct TLSStream: ~Copyable {
 
   let socket: Descriptor
   private let ssl: OpaquePointer
+  private let outbox = Outbox()
 
   init(_ role: Role, _ context: LinkContext, on socket: consuming Descriptor) {
     ssl = context.withContext { expect(SSL_new($0), "make a TLS connection") }
-    expect(SSL_set_fd(ssl, socket.number) == 1, "use the socket")
+    SSL_set_bio(ssl, expect(BIO_new_socket(socket.number, BIO_NOCLOSE), "use the socket"), outbox.makeBIO())
     switch role {
     case .client: SSL_set_connect_state(ssl)
     case .server: SSL_set_accept_state(ssl)
@@ -41,13 +42,38 @@ struct TLSStream: ~Copyable {
     return speaksOurProtocol ? step : .failed(.refused(.noCommonProtocol))
   }
 
-  func read(into room: UnsafeMutableRawBufferPointer) -> Step {
-    step { SSL_read_ex(ssl, room.baseAddress, room.count, &$0) }
+  /// Appends what has come, as far as there is room. Where the step is no error, it says what ended it: a `moved` that
+  /// the room was filled.
+  func read(into out: inout OutputRawSpan) -> Step {
+    out.withUnsafeMutableBytes { room, count in
+      let before = count
+      while count < room.count {
+        let free = UnsafeMutableRawBufferPointer(rebasing: room[count...])
+        let step = step { SSL_read_ex(ssl, free.baseAddress, free.count, &$0) }
+        guard case .moved(let more) = step else { return step }
+        count += more
+      }
+      return .moved(count - before)
+    }
   }
 
-  /// After `needsWritable`, the same bytes must be offered again before any others.
+  /// Takes all of up to `batchBytesMax` bytes; only after what was written before is flushed.
   func write(_ bytes: UnsafeRawBufferPointer) -> Step {
-    step { SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &$0) }
+    precondition(outbox.isEmpty && bytes.count <= Self.batchBytesMax, "there is no room for \(bytes.count) more bytes")
+    return step { SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &$0) }
+  }
+
+  /// Four full records: fewer cost a third more of processor time, more gain nothing.
+  static let batchBytesMax = 64 << 10
+
+  /// Gives the socket what is written, as far as it takes it.
+  func flush() -> Step {
+    if outbox.isEmpty { return .moved(0) }
+    do throws(SystemError) {
+      return try outbox.flush(to: socket) ? .moved(0) : .needsWritable
+    } catch {
+      return .failed(brokenPipe(error.code))
+    }
   }
 
   func sayGoodbye() -> Step {
@@ -67,12 +93,21 @@ struct TLSStream: ~Copyable {
 
   /// 32 bytes that only the two ends of this connection know, after the handshake.
   func exporter() -> Digest {
-    let label = "EXPORTER-vicinity-link"
-    return Digest { bytes in
-      expect(
-        SSL_export_keying_material(ssl, bytes, Digest.byteCount, label, label.utf8.count, nil, 0, 0) == 1,
-        "export keying material")
-    }
+    // It throws over another count alone.
+    try! Digest(bytes: export("EXPORTER-vicinity-link", Digest.byteCount))
+  }
+
+  /// What this connection's datagrams are sealed with, after the handshake.
+  func datagramKeys() -> DatagramKeys {
+    DatagramKeys(export("EXPORTER-vicinity-datagrams", DatagramKeys.byteCount), isClient: SSL_is_server(ssl) == 0)
+  }
+
+  private func export(_ label: String, _ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    expect(
+      SSL_export_keying_material(ssl, &bytes, count, label, label.utf8.count, nil, 0, 0) == 1,
+      "export keying material")
+    return bytes
   }
 
   private var speaksOurProtocol: Bool {

@@ -3,10 +3,11 @@ internal import Glibc
 
 /// TCP on descriptors that never block.
 extension Descriptor {
-  /// A socket that listens at an address; port 0 takes a free one.
+  /// A socket that listens at an address, for its family alone; port 0 takes a free one.
   public static func listening(at address: SocketAddress, backlog: CInt = 512) throws(SystemError) -> Descriptor {
     let socket = try tcp(address.family)
     try socket.set(SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR")
+    if address.isV6 { try socket.set(CInt(IPPROTO_IPV6), IPV6_V6ONLY, "IPV6_V6ONLY") }
     try system("bind to \(address)") { address.withSockaddr { bind(socket.number, $0, $1) } }
     try system("listen at \(address)") { listen(socket.number, backlog) }
     return socket
@@ -51,6 +52,17 @@ extension Descriptor {
     }
   }
 
+  /// Holds the kernel to so many bytes that are written and not on the wire: beyond them the socket takes no more, and it
+  /// is writable again under half of them. What is said later then never waits behind a whole send buffer.
+  public func limitUnsent(to bytesMax: Int) throws(SystemError) {
+    try set(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT", to: CInt(bytesMax))
+  }
+
+  /// Writes what the socket takes, and says how much; nil where it takes nothing now.
+  public func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
+    try systemUnlessBlocked("send") { Glibc.send(number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+  }
+
   /// Tells the other side that nothing more will come; reading goes on.
   public func endSending() {
     // It fails only where the connection is gone, which reading tells too.
@@ -62,8 +74,8 @@ extension Descriptor {
     return Descriptor(owning: try system("open a TCP socket") { socket(family, type, 0) })
   }
 
-  private func set(_ level: CInt, _ option: CInt, _ name: String) throws(SystemError) {
-    var on: CInt = 1
-    try system("set \(name)") { setsockopt(number, level, option, &on, socklen_t(MemoryLayout<CInt>.size)) }
+  func set(_ level: CInt, _ option: CInt, _ name: String, to value: CInt = 1) throws(SystemError) {
+    var value = value
+    try system("set \(name)") { setsockopt(number, level, option, &value, socklen_t(MemoryLayout<CInt>.size)) }
   }
 }

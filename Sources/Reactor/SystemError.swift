@@ -24,7 +24,9 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
 
 /// Runs a call that answers −1 on failure, again where a signal cut it short.
 @discardableResult
-func system(_ operation: @autoclosure () -> String, _ call: () -> CInt) throws(SystemError) -> CInt {
+package func system<Count: SignedInteger>(
+  _ operation: @autoclosure () -> String, _ call: () -> Count
+) throws(SystemError) -> Count {
   while true {
     let result = call()
     if result != -1 { return result }
@@ -34,9 +36,9 @@ func system(_ operation: @autoclosure () -> String, _ call: () -> CInt) throws(S
 }
 
 /// The same, with nil for a call that would have to wait.
-func systemUnlessBlocked(
-  _ operation: @autoclosure () -> String, _ call: () -> CInt
-) throws(SystemError) -> CInt? {
+func systemUnlessBlocked<Count: SignedInteger>(
+  _ operation: @autoclosure () -> String, _ call: () -> Count
+) throws(SystemError) -> Count? {
   do throws(SystemError) {
     return try system(operation(), call)
   } catch {

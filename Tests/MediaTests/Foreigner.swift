@@ -32,10 +32,17 @@ enum Foreigner {
     }
   }
 
-  /// A server that shakes hands with one client under its own rules, and hangs up when that does.
-  static func serves(_ rules: @escaping @Sendable (OpaquePointer) -> Void) throws -> SocketAddress {
+  /// A server that shakes hands with one client under its own rules, and hangs up when that does. Where it does not read,
+  /// it does nothing more, with so much room in its kernel.
+  static func serves(
+    thenReads: Bool = true, room: Int? = nil, _ rules: @escaping @Sendable (OpaquePointer) -> Void
+  ) throws -> SocketAddress {
     let listener = try Descriptor.listening(at: .loopback(port: 0))
     let address = try #require(try listener.localAddress())
+    if let room {
+      var room = CInt(room)
+      setsockopt(listener.number, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<CInt>.size))
+    }
     let server = dup(listener.number)
     // Of the same socket, which waits from now on.
     _ = fcntl(server, F_SETFL, 0)
@@ -47,6 +54,11 @@ enum Foreigner {
       defer { SSL_free(ssl) }
       SSL_set_fd(ssl, socket)
       _ = SSL_accept(ssl)
+      if !thenReads {
+        var peer = pollfd(fd: socket, events: 0, revents: 0)
+        poll(&peer, 1, 30_000)
+        return
+      }
       shutdown(socket, CInt(SHUT_WR))
       var byte: UInt8 = 0
       while recv(socket, &byte, 1, 0) > 0 {}

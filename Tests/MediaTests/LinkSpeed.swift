@@ -45,7 +45,7 @@ private final class Source: SecureLinkOwner {
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) { link.wantsToSend() }
 
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int { bytes.byteCount }
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {}
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
     let count = min(left, output.freeCapacity)
@@ -63,21 +63,28 @@ private final class Sink: SecureLinkOwner {
   private var received = 0
   private var start: UInt64 = 0
   private var end: UInt64 = 0
+  private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
   init(_ total: Int, done: @escaping () -> Void) {
     self.total = total
     self.done = done
   }
 
+  deinit {
+    memory.deallocate()
+  }
+
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) { start = Reactor.now }
 
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
-    received += bytes.byteCount
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
+    let room = UnsafeMutableRawBufferPointer(rebasing: memory[..<bytesMax])
+    var out = OutputRawSpan(buffer: room, initializedCount: 0)
+    read(&out)
+    received += out.finalize(for: room)
     if received == total {
       end = Reactor.now
       done()
     }
-    return bytes.byteCount
   }
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {}

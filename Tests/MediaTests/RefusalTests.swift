@@ -131,7 +131,6 @@ import Testing
       .closedHere, .closedThere, .cut, .handshakeTimedOut, .refused(.notTLS), .refused(.noCertificate),
       .refused(.wrongCertificate), .refused(.noCommonProtocol), .refused(.other("bad")),
       .refused(.byTheOtherSide("bad")), .broken("bad"),
-      .overflowed(bytesMax: 1),
     ]
     #expect(Set(reasons.map(\.description)).count == reasons.count)
   }

@@ -53,9 +53,10 @@ final class Recorder: SecureLinkOwner {
   var received: [UInt8] = []
   var ends: [LinkEnd] = []
   var toSend: [UInt8] = []
-  /// How many of the bytes that come it takes.
-  var appetite = Int.max
+  /// Whether it reads what comes.
+  var reads = true
   var opened: (SecureLink) -> Void = { _ in }
+  var hasReceived: () -> Void = {}
   var closed: () -> Void = {}
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
@@ -65,10 +66,9 @@ final class Recorder: SecureLinkOwner {
     opened(link)
   }
 
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
-    let taken = min(appetite, bytes.byteCount)
-    bytes.withUnsafeBytes { received += $0.prefix(taken) }
-    return taken
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
+    if reads { received.append(upTo: bytesMax, read) }
+    hasReceived()
   }
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
@@ -80,5 +80,20 @@ final class Recorder: SecureLinkOwner {
   func closed(_ link: SecureLink, because end: LinkEnd) {
     ends.append(end)
     closed()
+  }
+}
+
+extension [UInt8] {
+  /// Appends what `read` gives, and says how much that was.
+  @discardableResult
+  mutating func append(upTo bytesMax: Int, _ read: (inout OutputRawSpan) -> Void) -> Int {
+    let before = count
+    self += [UInt8](unsafeUninitializedCapacity: bytesMax) { memory, count in
+      let memory = UnsafeMutableRawBufferPointer(memory)
+      var out = OutputRawSpan(buffer: memory, initializedCount: 0)
+      read(&out)
+      count = out.finalize(for: memory)
+    }
+    return count - before
   }
 }

@@ -104,6 +104,18 @@ import Testing
     #expect(address.description == (text.contains(":") ? "[\(text)]:7777" : "\(text):7777"))
   }
 
+  @Test func `an IPv6 address may name its interface`() throws {
+    let named = try #require(SocketAddress("fe80::1%lo", port: 7))
+    #expect(named == SocketAddress("fe80::1%1", port: 7))
+    #expect(named.description == "[fe80::1%1]:7")
+    #expect(!named.lacksScope)
+    let bare = try #require(SocketAddress("fe80::1", port: 7))
+    #expect(bare.lacksScope)
+    #expect(bare.scoped(to: 1) == named)
+    #expect(SocketAddress("fe80::1%nothing-of-that-name", port: 7) == nil)
+    #expect(SocketAddress("fe80::1%", port: 7) == nil)
+  }
+
   @Test(arguments: ["", "localhost", "1.2.3", "1.2.3.4.5", "::g"])
   func `what is no numeric address is nil`(_ text: String) {
     #expect(SocketAddress(text, port: 1) == nil)

@@ -139,9 +139,8 @@ actor Host {
     call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
   }
 
-  fileprivate func received(_ bytes: RawSpan, on id: LinkID) -> Int {
-    call { $0.received(bytes, on: id, at: $1) }
-    return bytes.byteCount
+  fileprivate func received(upTo bytesMax: Int, on id: LinkID, _ read: (inout OutputRawSpan) -> Void) {
+    call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
   }
 
   fileprivate func fill(_ output: inout OutputRawSpan, for id: LinkID) {
@@ -183,8 +182,10 @@ private final class Connection: SecureLinkOwner {
     host.assumeIsolated { [id, attempt] in $0.opened(id, to: remoteKey, exporter, attempt?.dial) }
   }
 
-  func received(_ bytes: RawSpan, from link: SecureLink) -> Int {
-    host.assumeIsolated { [id] in $0.received(bytes, on: id) }
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
+    // Called before this returns, on this thread.
+    nonisolated(unsafe) let read = read
+    host.assumeIsolated { [id] in $0.received(upTo: bytesMax, on: id, read) }
   }
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {

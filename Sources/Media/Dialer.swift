@@ -1,0 +1,168 @@
+public import Reactor
+public import Wire
+
+/// One dial of one host at all of its addresses at once, more or less (Happy Eyeballs, RFC 8305).
+///
+/// Law: exactly one of two things is told: the owner hears `opened` of the first link that is open to the host that was
+/// expected, and all else of that link; or it is told why there is none. Nothing of the other attempts stays.
+/// From its making until then it keeps itself alive; it belongs to its reactor's thread.
+public final class Dialer {
+  public struct Limits: Sendable {
+    /// For all of it, however many addresses there are.
+    public var time: Duration = .seconds(10)
+    /// How long an attempt is alone before the next one joins it: RFC 8305's own advice.
+    public var attemptDelay: Duration = .milliseconds(250)
+    /// Addresses are told by strangers; so many are more than the interfaces of any host.
+    public var attemptsMax = 16
+    public init() {}
+  }
+
+  private let reactor: Reactor
+  private let context: LinkContext
+  private let expected: HostID?
+  private let limits: Limits
+  private let failed: (DialFailure) -> Void
+  private var owner: (any SecureLinkOwner)?
+  private var waiting: ArraySlice<SocketAddress>
+  private var attempts: [Attempt] = []
+  private var outcomes: [DialFailure.Attempt] = []
+  private var nextAttempt: Timer?
+  private var deadline: Timer?
+
+  /// Begins to dial. Any host will do where none is expected.
+  @discardableResult
+  public static func dial(
+    _ addresses: [SocketAddress], expecting host: HostID?, _ context: LinkContext, on reactor: Reactor,
+    limits: Limits = Limits(), owner: any SecureLinkOwner, failed: @escaping (DialFailure) -> Void
+  ) -> Dialer {
+    Dialer(addresses, host, context, reactor, limits, owner, failed)
+  }
+
+  private init(
+    _ addresses: [SocketAddress], _ expected: HostID?, _ context: LinkContext, _ reactor: Reactor, _ limits: Limits,
+    _ owner: any SecureLinkOwner, _ failed: @escaping (DialFailure) -> Void
+  ) {
+    self.reactor = reactor
+    self.context = context
+    self.expected = expected
+    self.limits = limits
+    self.owner = owner
+    self.failed = failed
+    let order = Self.order(of: addresses)
+    waiting = order.prefix(limits.attemptsMax)
+    outcomes = order.dropFirst(limits.attemptsMax).map { DialFailure.Attempt(address: $0, outcome: .notTried) }
+    deadline = reactor.schedule(after: limits.time) { [self] in giveUp() }
+    reactor.soon { [self] in goOn() }
+  }
+
+  /// Ends it; nothing is told any more.
+  public func cancel() {
+    reactor.preconditionIsolated()
+    end()
+  }
+
+  /// IPv6 first, then in turns; each once, in the order they came. A link-local address that names no interface is one
+  /// on each.
+  static func order(of addresses: [SocketAddress], interfaces: @autoclosure () -> [UInt32] = NetworkInterface.linkLocal)
+    -> [SocketAddress]
+  {
+    let scoped = addresses.flatMap { address in
+      address.lacksScope ? interfaces().map { address.scoped(to: $0) } : [address]
+    }
+    var known: Set<SocketAddress> = []
+    let fresh = scoped.filter { known.insert($0).inserted }
+    let (sixes, fours) = (fresh.filter(\.isV6), fresh.filter { !$0.isV6 })
+    return (0..<max(sixes.count, fours.count)).flatMap { place in
+      [sixes, fours].compactMap { place < $0.count ? $0[place] : nil }
+    }
+  }
+
+  // MARK: Attempts
+
+  /// Starts the next attempt; where there is none, and none is under way, it is over.
+  private func goOn() {
+    guard owner != nil else { return }
+    if let nextAttempt { reactor.cancel(nextAttempt) }
+    nextAttempt = nil
+    while let address = waiting.popFirst() {
+      let attempt = Attempt(of: self, at: address)
+      do throws(SystemError) {
+        attempt.link = try .dial(address, context, on: reactor, owner: attempt)
+      } catch {
+        note(attempt, .ended(.failed(error)))
+        continue
+      }
+      attempts.append(attempt)
+      if !waiting.isEmpty { nextAttempt = reactor.schedule(after: limits.attemptDelay) { [self] in goOn() } }
+      return
+    }
+    if attempts.isEmpty { fail() }
+  }
+
+  fileprivate func opened(_ attempt: Attempt, _ link: SecureLink, _ key: PublicKey, _ exporter: Digest) {
+    guard let owner, let place = attempts.firstIndex(where: { $0 === attempt }) else { return link.close() }
+    attempts.remove(at: place)
+    let host = HostID(of: key)
+    guard expected == nil || expected == host else {
+      link.close()
+      note(attempt, .answeredBy(host))
+      return goOn()
+    }
+    end()
+    link.handOver(to: owner)
+    owner.opened(link, remoteKey: key, exporter: exporter)
+  }
+
+  fileprivate func closed(_ attempt: Attempt, because end: LinkEnd) {
+    guard let place = attempts.firstIndex(where: { $0 === attempt }) else { return }
+    attempts.remove(at: place)
+    note(attempt, .ended(end))
+    goOn()
+  }
+
+  private func note(_ attempt: Attempt, _ outcome: DialFailure.Attempt.Outcome) {
+    outcomes.append(DialFailure.Attempt(address: attempt.address, outcome: outcome))
+  }
+
+  private func giveUp() {
+    for attempt in attempts { note(attempt, .tookTooLong) }
+    fail()
+  }
+
+  private func fail() {
+    guard owner != nil else { return }
+    end()
+    failed(DialFailure(host: expected, attempts: outcomes))
+  }
+
+  private func end() {
+    owner = nil
+    for timer in [nextAttempt, deadline].compactMap(\.self) { reactor.cancel(timer) }
+    (nextAttempt, deadline) = (nil, nil)
+    let attempts = attempts
+    self.attempts = []
+    for attempt in attempts { attempt.link?.close() }
+  }
+}
+
+/// One address that is being tried: it owns the link until that is the one.
+private final class Attempt: SecureLinkOwner {
+  let address: SocketAddress
+  private let dialer: Dialer
+  weak var link: SecureLink?
+
+  init(of dialer: Dialer, at address: SocketAddress) {
+    self.dialer = dialer
+    self.address = address
+  }
+
+  func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
+    dialer.opened(self, link, remoteKey, exporter)
+  }
+
+  func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {}
+
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {}
+
+  func closed(_ link: SecureLink, because end: LinkEnd) { dialer.closed(self, because: end) }
+}

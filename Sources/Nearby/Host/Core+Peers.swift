@@ -1,0 +1,143 @@
+internal import Engine
+internal import Wire
+
+/// Advertising, browsing, inviting.
+extension Core {
+  // MARK: Advertising
+
+  func advertise(
+    _ peer: PeerID, _ type: String, _ info: [String: String], _ invitations: Mailbox<Invitation>
+  ) throws -> Interest {
+    let interest = Interest(peer: peer, type: try ServiceType(type))
+    let info = try DiscoveryInfo(info)
+    guard advertised[interest] == nil else {
+      throw NearbyError(.invalidParameter, "the peer is advertised as \(type) already: update or stop that one")
+    }
+    try call { engine, now throws(EngineError) in try engine.startAdvertising(peer, interest.type, info: info, at: now)
+    }
+    advertised[interest] = invitations
+    return interest
+  }
+
+  func update(_ interest: Interest, _ info: [String: String]) throws {
+    let info = try DiscoveryInfo(info)
+    guard advertised[interest] != nil else {
+      throw NearbyError(.invalidParameter, "this advertiser was stopped: start another one")
+    }
+    try call { engine, now throws(EngineError) in
+      try engine.startAdvertising(interest.peer, interest.type, info: info, at: now)
+    }
+  }
+
+  func stopAdvertising(_ interest: Interest) {
+    guard let invitations = advertised.removeValue(forKey: interest) else { return }
+    invitations.finish()
+    call { $0.stopAdvertising(interest.peer, interest.type, at: $1) }
+  }
+
+  // MARK: Browsing
+
+  func browse(_ peer: PeerID, _ type: String, _ events: Mailbox<BrowserEvent>) throws -> (Interest, UInt64) {
+    let interest = Interest(peer: peer, type: try ServiceType(type))
+    let state = interests[interest] ?? InterestState()
+    interests[interest] = state
+    let number = state.add(events)
+    try call { engine, now throws(EngineError) in try engine.startBrowsing(peer, interest.type, at: now) }
+    return (interest, number)
+  }
+
+  func found(_ interest: Interest) -> [FoundPeer] {
+    interests[interest].map { Array($0.found.values) } ?? []
+  }
+
+  func stopBrowsing(_ interest: Interest, _ number: UInt64) {
+    guard let state = interests[interest], state.remove(number) else { return }
+    guard state.isEmpty else { return }
+    interests[interest] = nil
+    call { $0.stopBrowsing(interest.peer, interest.type, at: $1) }
+  }
+
+  // MARK: Inviting
+
+  func invite(
+    _ peer: PeerID, to session: EndpointID, as type: String, context: [UInt8], timeout: Duration
+  ) throws -> (InvitationID, Outcome<Reason>) {
+    let type = try ServiceType(type)
+    let id = try call { engine, now throws(EngineError) in
+      try engine.invite(peer, as: type, to: session, context: context, timeout: timeout, at: now)
+    }
+    return (id, outcome(of: id))
+  }
+
+  func connectionData(of session: EndpointID) throws -> [UInt8] {
+    try call { engine, now throws(EngineError) in try engine.connectionData(of: session, at: now) }
+  }
+
+  func connect(
+    _ session: EndpointID, to peer: PeerID, with data: [UInt8], timeout: Duration
+  ) throws -> (InvitationID, Outcome<Reason>) {
+    let id = try call { engine, now throws(EngineError) in
+      try engine.connect(session, to: peer, with: data, timeout: timeout, at: now)
+    }
+    return (id, outcome(of: id))
+  }
+
+  /// One that has ended within the call that began it has been told already.
+  func outcome(of id: InvitationID) -> Outcome<Reason> {
+    if let ended = endedInCall[id] {
+      let outcome = Outcome<Reason>()
+      outcome.settle(ended)
+      return outcome
+    }
+    let outcome = invitations[id] ?? Outcome()
+    invitations[id] = outcome
+    return outcome
+  }
+
+  func cancel(_ id: InvitationID) {
+    call { $0.cancel(id, at: $1) }
+  }
+
+  func accept(_ id: InvitationID, with session: EndpointID) throws {
+    try call { engine, now throws(EngineError) in try engine.accept(id, with: session, at: now) }
+  }
+
+  func decline(_ id: InvitationID) throws {
+    try call { engine, now throws(EngineError) in try engine.decline(id, at: now) }
+  }
+}
+
+/// What is found for one interest, and the browsers that share it.
+final class InterestState {
+  private(set) var found: [PeerID: FoundPeer] = [:]
+  private var browsers: [UInt64: Mailbox<BrowserEvent>] = [:]
+  private var last: UInt64 = 0
+
+  var isEmpty: Bool { browsers.isEmpty }
+
+  func add(_ browser: Mailbox<BrowserEvent>) -> UInt64 {
+    last += 1
+    browsers[last] = browser
+    for peer in found.values { browser.put(.found(peer)) }
+    return last
+  }
+
+  func remove(_ number: UInt64) -> Bool {
+    guard let browser = browsers.removeValue(forKey: number) else { return false }
+    browser.finish()
+    return true
+  }
+
+  func tell(_ event: BrowserEvent) {
+    switch event {
+    case .found(let peer), .updated(let peer): found[peer.id] = peer
+    case .lost(let peer): found[peer.id] = nil
+    }
+    // A browser that nobody reads is at its end, which tells its reader that it has missed something.
+    for browser in browsers.values where browser.put(event) == .full { browser.finish() }
+  }
+
+  func end() {
+    for browser in browsers.values { browser.finish() }
+  }
+}

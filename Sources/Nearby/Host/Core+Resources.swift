@@ -1,0 +1,171 @@
+internal import Engine
+internal import Media
+internal import Reactor
+internal import Wire
+
+/// Resources: what the engine wants read and stored, done by the disk's thread.
+extension Core {
+  // MARK: Sending
+
+  func offer(
+    _ source: OpenSource, name: String?, type: String?, from id: EndpointID, to member: EndpointID
+  ) throws -> TransferState {
+    let name = name ?? source.name
+    let info = ResourceInfo(name: name, type: type ?? source.type ?? MediaType.guess(from: name), size: source.size)
+    let resource = try call { engine, now throws(EngineError) in
+      try engine.offer(info, from: id, to: member, at: now)
+    }
+    let state = TransferState(resource, name)
+    transfers[resource] = Transfer(state, .sends(source.content))
+    return state
+  }
+
+  /// Begins to fetch: the outcome says what there is to be had.
+  func fetch(_ address: String) throws -> Outcome<Result<OpenSource, NearbyError>> {
+    let source = WebSource(try WebURL(address), web, on: reactor)
+    source.begin()
+    return source.head
+  }
+
+  func read(_ id: ResourceID, from offset: UInt64, _ count: Int) {
+    guard let transfer = transfers[id], case .sends(let content) = transfer.part else { return }
+    switch content {
+    case .file(let file):
+      supply(id, from: offset) { try await $0.read(file, from: offset, count) }
+    case .bytes(let all):
+      let start = min(all.count, Int(offset))
+      let end = min(all.count, start + count)
+      supply(id, from: offset) { await $0.piece(Array(all[start..<end]), isLast: end == all.count) }
+    case .web(let source):
+      errands.append { [unowned self] in
+        source.read(from: offset, count) { [unowned self] result in
+          supply(id, from: offset) { disk in
+            let piece = try result.get()
+            return await disk.piece(piece.bytes, isLast: piece.isLast)
+          }
+        }
+      }
+    }
+  }
+
+  private func supply(
+    _ id: ResourceID, from offset: UInt64, _ read: @escaping @Sendable (Disk) async throws -> Disk.Piece
+  ) {
+    reactor.spawn { [loop, disk] in
+      do {
+        let piece = try await read(disk)
+        await loop.go { try? $0.supply(piece, id, from: offset) }
+      } catch {
+        await loop.go { $0.call { $0.cannotRead(id, at: $1) } }
+      }
+    }
+  }
+
+  func supply(_ piece: Disk.Piece, _ id: ResourceID, from offset: UInt64) throws {
+    try call { engine, now throws(EngineError) in
+      try engine.supply(
+        piece.bytes, digests: piece.digests, isLast: piece.isLast, of: id, from: offset, at: now)
+    }
+  }
+
+  func cancel(_ id: ResourceID) { call { $0.cancelResource(id, at: $1) } }
+
+  // MARK: Receiving
+
+  func offered(_ id: ResourceID, _ view: ResourceView) {
+    guard let port = sessions[view.to], let member = port.members[view.from] else { return }
+    let state = TransferState(id, view.info.name)
+    transfers[id] = Transfer(state, .waits)
+    tell(.resource(IncomingResource(state, view.info, from: member, loop)), port)
+  }
+
+  func accept(_ id: ResourceID, _ target: TargetFile) throws {
+    guard let transfer = transfers[id] else {
+      throw NearbyError(.unavailable, "this offer has ended: its sender took it back, or its time was over")
+    }
+    guard case .waits = transfer.part else { throw NearbyError(.invalidParameter, "this was accepted already") }
+    transfer.part = .receives(target, [])
+    do {
+      try call { engine, now throws(EngineError) in try engine.accept(id, at: now) }
+    } catch {
+      transfer.part = .waits
+      throw error
+    }
+  }
+
+  func decline(_ id: ResourceID) {
+    call { engine, now in
+      // One that has ended meanwhile is as good as declined.
+      try? engine.decline(id, at: now)
+    }
+  }
+
+  func store(_ id: ResourceID, at offset: UInt64, _ payload: Payload, _ digest: Digest) {
+    guard let transfer = transfers[id], case .receives(let target, var batch) = transfer.part else { return }
+    transfer.part = .waits
+    batch.append(Disk.Chunk(offset: offset, bytes: payload.bytes, digest: digest))
+    let isFirst = batch.count == 1
+    transfer.part = .receives(target, batch)
+    if isFirst { errands.append { [unowned self] in write(id) } }
+  }
+
+  /// Hands what came in one go to the disk.
+  private func write(_ id: ResourceID) {
+    guard let transfer = transfers[id], case .receives(let target, let batch) = transfer.part else { return }
+    transfer.part = .receives(target, [])
+    reactor.spawn { [loop, disk] in
+      let outcome = await disk.write(batch, to: target)
+      await loop.go { $0.wrote(outcome, id) }
+    }
+  }
+
+  private func wrote(_ outcome: Disk.Written, _ id: ResourceID) {
+    call { engine, now in
+      switch outcome {
+      case .through(let offset): engine.stored(id, through: offset, at: now)
+      case .damaged(let offset, let stored):
+        engine.stored(id, through: stored, at: now)
+        engine.damaged(id, at: offset, at: now)
+      case .late: break
+      case .failed: engine.cannotStore(id, at: now)
+      }
+    }
+  }
+
+  func ended(_ id: ResourceID, _ reason: Reason) {
+    guard let transfer = transfers.removeValue(forKey: id) else { return }
+    if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
+    guard case .receives(let target, _) = transfer.part else { return transfer.state.end(reason) }
+    let state = transfer.state
+    reactor.spawn { [disk] in
+      guard reason == .none else {
+        await disk.remove(target)
+        return state.end(reason)
+      }
+      do {
+        state.end(.success(try await disk.finish(target)))
+      } catch {
+        state.end(.failure(NearbyError(wrapping: error)))
+      }
+    }
+  }
+}
+
+/// A transfer as its loop has it.
+final class Transfer {
+  enum Part {
+    case sends(OpenSource.Content)
+    /// For a decision.
+    case waits
+    /// With what came and is not with the disk yet.
+    case receives(TargetFile, [Disk.Chunk])
+  }
+
+  let state: TransferState
+  var part: Part
+
+  init(_ state: TransferState, _ part: Part) {
+    self.state = state
+    self.part = part
+  }
+}

@@ -1,0 +1,169 @@
+internal import Engine
+internal import Reactor
+internal import Wire
+
+/// Sessions: opening, sending, leaving, and what their owners decide about members.
+extension Core {
+  /// What one session sends before others have their turn.
+  private static let postsPerTurnMax = 1_024
+
+  func openSession(_ peer: PeerID, _ options: SessionOptions) throws -> SessionState {
+    let settings = try options.settings
+    if let identity = options.identity { crypto.hold(identity.held) }
+    let id = try call { engine, now throws(EngineError) in try engine.openSession(peer, settings, at: now) }
+    let state = SessionState(id, of: peer) { [loop] in loop.post { $0.keepsUp(id) } }
+    sessions[id] = SessionPort(state)
+    return state
+  }
+
+  func closeSession(_ id: EndpointID) {
+    guard let port = sessions.removeValue(forKey: id) else { return }
+    if let patience = port.patience { reactor.cancel(patience) }
+    call { $0.closeSession(id, at: $1) }
+    port.state.end()
+  }
+
+  func leave(_ id: EndpointID) { call { $0.leave(id, at: $1) } }
+
+  func startAdhoc(_ id: EndpointID, _ type: String, _ info: [String: String]) throws {
+    let (type, info) = (try ServiceType(type), try DiscoveryInfo(info))
+    try call { engine, now throws(EngineError) in try engine.startAdhoc(id, type, info: info, at: now) }
+  }
+
+  func stopAdhoc(_ id: EndpointID) { call { $0.stopAdhoc(id, at: $1) } }
+
+  func remove(_ member: EndpointID, from id: EndpointID, ban: Bool) throws {
+    try call { engine, now throws(EngineError) in try engine.remove(member, from: id, ban: ban, at: now) }
+  }
+
+  func lock(_ id: EndpointID, _ locked: Bool) { call { $0.lock(id, locked, at: $1) } }
+
+  func block(_ peer: PeerID, from id: EndpointID, _ blocked: Bool) {
+    call { $0.block(peer, from: id, blocked, at: $1) }
+  }
+
+  func compare(_ local: PeerID, with remote: PeerID) throws {
+    _ = try call { engine, now throws(EngineError) in try engine.compare(local, with: remote, at: now) }
+  }
+
+  func conclude(_ id: ComparisonID, matches: Bool) throws {
+    try call { engine, now throws(EngineError) in try engine.conclude(id, matches: matches, at: now) }
+  }
+
+  func decide(_ id: DecisionID, _ admit: Bool) throws {
+    try call { engine, now throws(EngineError) in try engine.decide(id, admit, at: now) }
+  }
+
+  // MARK: Programs that do not read
+
+  /// Those who send to it would be held up for no longer than they wait for anybody.
+  private static let patienceMax: Duration = .seconds(10)
+
+  func tell(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
+    switch port.state.mailbox.put(event, weight: weight) {
+    case .low:
+      break
+    case .high:
+      if port.patience == nil { errands.append { [unowned self] in fallsBehind(port) } }
+    case .full:
+      if port.hasOverflowed { return }
+      port.hasOverflowed = true
+      errands.append { [unowned self] in closeSession(port.state.id) }
+    }
+  }
+
+  private func fallsBehind(_ port: SessionPort) {
+    let id = port.state.id
+    guard sessions[id] != nil, port.patience == nil else { return }
+    port.patience = reactor.schedule(after: Self.patienceMax) { [unowned self] in closeSession(id) }
+    call { $0.isBehind(id, true, at: $1) }
+  }
+
+  func keepsUp(_ id: EndpointID) {
+    guard let port = sessions[id], let patience = port.patience else { return }
+    reactor.cancel(patience)
+    port.patience = nil
+    call { $0.isBehind(id, false, at: $1) }
+  }
+
+  // MARK: Sending
+
+  /// Hands what waits in a session's outbox to the engine, as far as that takes it.
+  func flush(_ state: SessionState) {
+    guard let port = sessions[state.id] else { return }
+    for post in state.takeOutbox() {
+      // An unreliable message waits behind nothing.
+      if post.mode == .unreliable { send(post, port) } else { port.append(post) }
+    }
+    goOn(port)
+  }
+
+  private func goOn(_ port: SessionPort) {
+    guard !port.isFlushing else { return }
+    var left = Self.postsPerTurnMax
+    while !port.isStuck, let post = port.first {
+      guard left > 0 else {
+        port.isFlushing = true
+        return reactor.soon { [unowned self] in
+          port.isFlushing = false
+          goOn(port)
+        }
+      }
+      left -= 1
+      send(post, port)
+    }
+    // What is offered meanwhile is news to nobody until the outbox was seen empty.
+    reactor.soon { [unowned self] in again(port) }
+  }
+
+  private func again(_ port: SessionPort) {
+    let posts = port.state.takeOutbox()
+    if posts.isEmpty { return }
+    for post in posts {
+      if post.mode == .unreliable { send(post, port) } else { port.append(post) }
+    }
+    goOn(port)
+  }
+
+  private func send(_ post: SessionState.Post, _ port: SessionPort) {
+    do throws(EngineError) {
+      let id = try call { engine, now throws(EngineError) in
+        // A UInt8 has no padding to show.
+        try engine.send(
+          post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: post.receipt != nil,
+          at: now)
+      }
+      if let receipt = post.receipt { keep(receipt, id) }
+      done(post, port)
+    } catch {
+      if post.mode == .reliable, error.code == .unavailable {
+        port.isStuck = true
+        return
+      }
+      // They were connected when it was offered, and are not any more.
+      let gone = port.known(error.endpoints)
+      if !gone.isEmpty { tell(.undelivered(to: gone, .undelivered), port) }
+      post.receipt?.settle(.undelivered)
+      if post.mode == .reliable, port.readdressFirst(without: error.endpoints) { return }
+      done(post, port)
+    }
+  }
+
+  /// One whose fate was told within the call that sent it has no other.
+  private func keep(_ receipt: Outcome<Fate>, _ id: MessageID) {
+    if let fate = fatesInCall[id] { receipt.settle(fate) } else { receipts[id] = receipt }
+  }
+
+  private func done(_ post: SessionState.Post, _ port: SessionPort) {
+    if post.mode == .reliable { port.removeFirst() }
+    port.state.sent(post.cost)
+  }
+
+  func writable(_ id: EndpointID) {
+    guard let port = sessions[id] else { return }
+    errands.append { [unowned self] in
+      port.isStuck = false
+      goOn(port)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+internal import Engine
+internal import Wire
+
+/// What the engine tells the peers' own programs, put where they read it.
+extension Core {
+  func told(_ output: Output) {
+    switch output {
+    case .found(let by, let type, let peer, let name, let info):
+      tell(.found(FoundPeer(peer, name, info)), by, type)
+    case .updated(let by, let type, let peer, let name, let info):
+      tell(.updated(FoundPeer(peer, name, info)), by, type)
+    case .lost(let by, let type, let peer):
+      if let found = interests[Interest(peer: by, type: type)]?.found[peer] { tell(.lost(found), by, type) }
+    case .invitation(let id, let from, let name, let to, let type, let context, _):
+      invited(Invitation(id, from: from, name: name.text, type: type.text, context: context, loop), to, type)
+    case .invitationEnded(let id, let reason):
+      endedInCall[id] = reason
+      invitations.removeValue(forKey: id)?.settle(reason)
+    case .members(let views, let state, let locals):
+      for local in locals.all { stands(views, state, local) }
+    case .suspended(let views, let isSuspended, let locals):
+      for local in locals.all {
+        guard let port = sessions[local] else { continue }
+        for view in views { tell(.suspended(Member(view), isSuspended), port) }
+      }
+    case .message(let from, let locals, let mode, let payload):
+      let bytes = payload.bytes
+      for local in locals.all {
+        guard let port = sessions[local], let member = port.members[from] else { continue }
+        tell(
+          .message(Message(from: member, mode: mode, bytes: bytes)), port, weight: bytes.count + SessionState.overhead)
+      }
+    case .fate(let id, let from, let to, let fate):
+      fatesInCall[id] = fate
+      receipts.removeValue(forKey: id)?.settle(fate)
+      guard fate != .delivered, let port = sessions[from] else { return }
+      let members = port.known(to)
+      if !members.isEmpty { tell(.undelivered(to: members, fate), port) }
+    case .writable(let local):
+      writable(local)
+    case .streamOpened(let id, let name, let from, let to):
+      opened(id, name, from, to)
+    case .streamed(let id, let payload):
+      readers[id]?.mailbox.put(payload.bytes)
+    case .streamWritable(let id):
+      writers[id]?.writable()
+    case .streamEnded(let id, let reason):
+      ended(id, reason)
+    case .resource(let id, let view):
+      offered(id, view)
+    case .read(let id, let offset, let count):
+      read(id, from: offset, count)
+    case .store(let id, let offset, let payload, let digest):
+      store(id, at: offset, payload, digest)
+    case .progress(let id, let progress):
+      transfers[id]?.state.progress.put(latest: progress)
+    case .resourceEnded(let id, let reason):
+      ended(id, reason)
+    case .decision(let id, let view, let chain, let local, _):
+      guard let port = sessions[local] else { return }
+      let decision = TrustDecision(id, Member(view), chain, loop)
+      decisions[id] = decision
+      tell(.decision(decision), port)
+    case .decisionEnded(let id):
+      decisions.removeValue(forKey: id)?.outcome.settle(())
+    case .comparison(let id, let local, let remote, let code):
+      compared(id, local, remote, code)
+    case .comparisonEnded(let id, let reason):
+      comparisons.removeValue(forKey: id)?.outcome.settle(reason)
+    case .conflict(let host):
+      tell(.conflict(host))
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend,
+      .datagram, .close, .persist:
+      preconditionFailure("the network or the store has left undone \(output)")
+    }
+  }
+
+  private func tell(_ event: BrowserEvent, _ peer: PeerID, _ type: ServiceType) {
+    interests[Interest(peer: peer, type: type)]?.tell(event)
+  }
+
+  private func invited(_ invitation: Invitation, _ peer: PeerID, _ type: ServiceType) {
+    invitations[invitation.id] = invitation.outcome
+    // Where nobody reads, or too many wait, it ends when its time is over.
+    advertised[Interest(peer: peer, type: type)]?.put(invitation)
+  }
+
+  private func stands(_ views: [MemberView], _ state: PairState, _ local: EndpointID) {
+    guard let port = sessions[local] else { return }
+    for view in views {
+      let member = Member(view)
+      switch state {
+      case .connecting:
+        port.add(member)
+        tell(.member(member, .connecting), port)
+      case .connected:
+        port.add(member)
+        port.state.connect(member)
+        tell(.member(member, .connected), port)
+      case .notConnected(let reason):
+        port.remove(member)
+        port.state.disconnect(member, reason)
+        tell(.member(member, .notConnected(reason)), port)
+      }
+    }
+  }
+
+  private func opened(_ id: StreamID, _ name: String, _ from: EndpointID, _ to: EndpointID) {
+    guard let port = sessions[to], let member = port.members[from] else { return }
+    let state = StreamState(id)
+    readers[id] = state
+    tell(.stream(StreamReader(state, name: name, from: member, loop)), port)
+  }
+
+  private func compared(_ id: ComparisonID, _ local: PeerID, _ remote: PeerID, _ code: String) {
+    let port = sessions.values.first { port in
+      port.state.peer == local && port.members.values.contains { $0.peer == remote }
+    }
+    guard let port, let member = port.members.values.first(where: { $0.peer == remote }) else { return }
+    let comparison = Comparison(id, with: member, code: code, loop)
+    comparisons[id] = comparison
+    tell(.comparison(comparison), port)
+  }
+}
+
+extension FoundPeer {
+  fileprivate init(_ id: PeerID, _ name: DisplayName, _ info: DiscoveryInfo) {
+    self.init(
+      id: id, name: name.text,
+      info: Dictionary(info.pairs.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first }))
+  }
+}

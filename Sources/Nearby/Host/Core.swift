@@ -1,0 +1,163 @@
+internal import Engine
+internal import Media
+internal import Reactor
+internal import Wire
+
+/// A host on its loop: the engine, what carries out its wishes, and the program's own objects that it tells.
+///
+/// Law: the engine is called through `call` alone. That is one mutation, and all that comes of it, before anything else;
+/// what is told only goes into mailboxes.
+final class Core: EngineDriver {
+  static let conditionsMax = 256
+  /// A program that does not read what it asked for is told no more.
+  static let eventsMax = 65_536
+
+  let reactor: Reactor
+  unowned let loop: Loop
+  let disk: Disk
+  let crypto: OpenSSLCrypto
+  let keys: KeyStore
+  /// How addresses of the web are fetched.
+  let web: WebFetch.Options
+  private let conditions: Mailbox<Condition>
+  private let engine: Engine
+  private var lan: LAN?
+  private var alarm: (deadline: Instant, timer: Timer)?
+  private var isDraining = false
+
+  var sessions: [EndpointID: SessionPort] = [:]
+  var interests: [Interest: InterestState] = [:]
+  var advertised: [Interest: Mailbox<Invitation>] = [:]
+  var invitations: [InvitationID: Outcome<Reason>] = [:]
+  /// Invitations that have ended since the engine was last called.
+  var endedInCall: [InvitationID: Reason] = [:]
+  /// Who wants to know what becomes of a message.
+  var receipts: [MessageID: Outcome<Fate>] = [:]
+  /// Fates that were told since the engine was last called.
+  var fatesInCall: [MessageID: Fate] = [:]
+  var readers: [StreamID: StreamState] = [:]
+  var writers: [StreamID: StreamWriterState] = [:]
+  var transfers: [ResourceID: Transfer] = [:]
+  var decisions: [DecisionID: TrustDecision] = [:]
+  var comparisons: [ComparisonID: Comparison] = [:]
+  /// What the disk is to do once the outputs are drained.
+  var errands: [() -> Void] = []
+  private var stopWaiters: [CheckedContinuation<Void, Never>] = []
+
+  init(_ keys: KeyStore, _ conditions: Mailbox<Condition>, _ options: HostOptions, on loop: Loop) throws {
+    self.loop = loop
+    self.keys = keys
+    self.conditions = conditions
+    reactor = loop.reactor
+    disk = try Disk()
+    web = WebFetch.Options(options)
+    crypto = OpenSSLCrypto(keys: [keys.hostKey])
+    engine = Engine(
+      host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
+      seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
+    lan = try LAN(key: keys.hostKey, try LAN.Options(options), on: reactor, driver: self)
+  }
+
+  var hostID: HostID { engine.hostID }
+  var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
+  private static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
+
+  // MARK: The engine
+
+  /// One mutation of the engine, and all that comes of it.
+  func call<Result, Failure: Error>(
+    _ mutate: (Engine, Instant) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    precondition(!isDraining, "the engine is called from within what it tells")
+    endedInCall.removeAll(keepingCapacity: true)
+    fatesInCall.removeAll(keepingCapacity: true)
+    defer { drain() }
+    return try mutate(engine, Self.now)
+  }
+
+  private func drain() {
+    isDraining = true
+    while let output = engine.nextOutput() {
+      if lan?.carryOut(output) != true { told(output) }
+    }
+    isDraining = false
+    setAlarm()
+    if errands.isEmpty { return }
+    let due = errands
+    errands = []
+    for errand in due { errand() }
+  }
+
+  private func setAlarm() {
+    let deadline = engine.nextDeadline
+    if deadline == alarm?.deadline { return }
+    if let alarm { reactor.cancel(alarm.timer) }
+    alarm = deadline.map { deadline in
+      let timer = reactor.schedule(at: UInt64(max(0, deadline.nanoseconds))) { [unowned self] in
+        alarm = nil
+        call { $0.advance(to: $1) }
+      }
+      return (deadline, timer)
+    }
+  }
+
+  /// What the network tells that is for the program's eyes.
+  func changed(_ condition: LAN.Condition) {
+    conditions.put(Condition(condition))
+  }
+
+  func tell(_ condition: Condition) {
+    conditions.put(condition)
+  }
+
+  // MARK: Peers
+
+  func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
+    crypto.hold(key)
+    return call { $0.addPeer(key.publicKey, name: name, at: $1) }
+  }
+
+  // MARK: The end
+
+  /// Leaves every session, so that the others hear of it at once, and then lets go of the network.
+  func stop() {
+    for session in sessions.keys { call { $0.closeSession(session, at: $1) } }
+    lan?.stop { [unowned self] in ended() }
+  }
+
+  /// Until then there is a network to carry out what the engine wants.
+  var isUp: Bool { lan != nil }
+
+  func wait(for continuation: CheckedContinuation<Void, Never>) {
+    if lan == nil { return continuation.resume() }
+    stopWaiters.append(continuation)
+  }
+
+  private func ended() {
+    lan = nil
+    if let alarm { reactor.cancel(alarm.timer) }
+    alarm = nil
+    letGo()
+    conditions.finish()
+    for waiter in stopWaiters { waiter.resume() }
+    stopWaiters = []
+  }
+
+  /// Everybody who waits for something hears that it will not come.
+  private func letGo() {
+    for session in sessions.values { session.state.end() }
+    for interest in interests.values { interest.end() }
+    for mailbox in advertised.values { mailbox.finish() }
+    for invitation in invitations.values { invitation.settle(.stopping) }
+    for receipt in receipts.values { receipt.settle(.unknown) }
+    for reader in readers.values { reader.end(.stopping) }
+    for writer in writers.values { writer.end(.stopping) }
+    for transfer in transfers.values { transfer.state.end(.stopping) }
+  }
+}
+
+/// A local peer's interest in peers of a type.
+struct Interest: Hashable {
+  var peer: PeerID
+  var type: ServiceType
+}

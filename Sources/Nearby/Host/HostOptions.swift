@@ -1,0 +1,42 @@
+/// How a host starts; the defaults are what a program on a LAN wants.
+public struct HostOptions: Sendable {
+  /// Where it keeps who it is.
+  public var keys = KeyStorage.standard
+  public var discovery = DiscoveryMethod.avahi
+  /// The port of its links; 0 takes a free one.
+  public var port: UInt16 = 0
+  /// What is fetched for others as a resource: from where, and how much.
+  public var web = WebRules()
+
+  public init() {}
+}
+
+/// What a host fetches from the web to send it on. Whoever may name an address may have it fetched from where the host is.
+public struct WebRules: Hashable, Sendable {
+  public var bytesMax: UInt64 = 64 << 30
+  /// Addresses of networks like the one at home.
+  public var allowsPrivate = true
+  /// This machine itself.
+  public var allowsLoopback = false
+  public init() {}
+}
+
+public enum DiscoveryMethod: Hashable, Sendable {
+  /// Multicast DNS, by the Avahi daemon of this machine.
+  case avahi
+  /// Hosts are where one says, such as `10.0.0.5:7777` or `[fe80::1%eth0]:7777`.
+  case fixed([String])
+}
+
+/// What a program can tell its user about the state of its host.
+public enum Condition: Hashable, Sendable {
+  /// Peers are not found and do not find this one: why, and what helps.
+  case discoveryUnavailable(cause: String, cure: String)
+  case discoveryAvailable
+  /// A peer is not advertised: why, and what helps.
+  case notAdvertised(type: String, cause: String, cure: String)
+  /// Where this host listens.
+  case addresses([String])
+  /// This host's key is in use on another one, which came up later.
+  case conflict(HostID)
+}

@@ -1,0 +1,57 @@
+internal import Reactor
+
+/// A thread with an event loop, on which a host's core lives.
+///
+/// It lives as long as anybody holds it: a call never waits for a loop that has ended.
+actor Loop {
+  let reactor: Reactor
+  private var core: Core?
+
+  init() throws(SystemError) {
+    let reactor = try Reactor()
+    self.reactor = reactor
+    reactor.start()
+  }
+
+  isolated deinit {
+    core = nil
+    reactor.stop()
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+  func begin(_ keys: KeyStore, _ conditions: Mailbox<Condition>, _ options: HostOptions) throws -> HostID {
+    let core = try Core(keys, conditions, options, on: self)
+    self.core = core
+    return core.hostID
+  }
+
+  /// Returns when the goodbyes are said.
+  func stop() async {
+    guard let core else { return }
+    await withCheckedContinuation { continuation in
+      core.stop()
+      core.wait(for: continuation)
+    }
+    self.core = nil
+  }
+
+  /// One entry into the core; it throws `NearbyError.closed` where the host has been stopped.
+  func run<Result: Sendable>(_ body: @Sendable (Core) throws -> Result) throws(NearbyError) -> Result {
+    guard let core, core.isUp else { throw .closed }
+    do {
+      return try body(core)
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+  }
+
+  /// For what has no answer, and means nothing to a host that has been stopped.
+  nonisolated func post(_ body: @escaping @Sendable (Core) -> Void) {
+    reactor.spawn { await self.go(body) }
+  }
+
+  func go(_ body: @Sendable (Core) -> Void) {
+    if let core, core.isUp { body(core) }
+  }
+}

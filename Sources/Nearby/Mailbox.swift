@@ -1,0 +1,124 @@
+internal import Synchronization
+
+/// What waits for one reader, in order, up to a limit.
+final class Mailbox<Element: Sendable>: Sendable {
+  private struct State {
+    var waiting: [(element: Element, weight: Int)?] = []
+    /// How many of them were taken.
+    var taken = 0
+    var weight = 0
+    /// Whether more than half of what there is room for waits, or did and a quarter still does.
+    var isHigh = false
+    var reader: CheckedContinuation<Void, Never>?
+    var isFinished = false
+
+    mutating func next() -> Element? {
+      guard taken < waiting.count, let next = waiting[taken].take() else { return nil }
+      taken += 1
+      weight -= next.weight
+      // Half of it is enough to move the rest for.
+      if taken * 2 >= waiting.count {
+        waiting.removeFirst(taken)
+        taken = 0
+      }
+      return next.element
+    }
+  }
+
+  enum Level {
+    case low
+    /// Half of it is full: whoever fills it is told by `eased` when most of that was read.
+    case high
+    /// It was not taken: there is no room, or nobody will read any more.
+    case full
+  }
+
+  private let state = Mutex(State())
+  private let weightMax: Int
+  private let eased: (@Sendable () -> Void)?
+
+  init(weightMax: Int, eased: (@Sendable () -> Void)? = nil) {
+    self.weightMax = weightMax
+    self.eased = eased
+  }
+
+  @discardableResult
+  func put(_ element: Element, weight: Int = 1) -> Level {
+    let (level, reader) = state.withLock { state -> (Level, CheckedContinuation<Void, Never>?) in
+      guard !state.isFinished, state.weight < weightMax else { return (.full, nil) }
+      state.waiting.append((element, weight))
+      state.weight += weight
+      if state.weight >= weightMax / 2 { state.isHigh = true }
+      return (state.isHigh ? .high : .low, state.reader.take())
+    }
+    reader?.resume()
+    return level
+  }
+
+  /// In the place of what waits: only the latest is of interest.
+  func put(latest element: Element) {
+    let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard !state.isFinished else { return nil }
+      state.waiting = [(element, 0)]
+      state.taken = 0
+      return state.reader.take()
+    }
+    reader?.resume()
+  }
+
+  /// What stands in it is still read; then its reader is at the end.
+  func finish() {
+    let reader = state.withLock { state in
+      state.isFinished = true
+      return state.reader.take()
+    }
+    reader?.resume()
+  }
+
+  /// The next; nil at the end, or where the reader's task is cancelled.
+  func next() async -> Element? {
+    while true {
+      let (next, isOver, hasEased) = state.withLock { state in
+        let next = state.next()
+        let hasEased = state.isHigh && state.weight < weightMax / 4
+        if hasEased { state.isHigh = false }
+        return (next, state.isFinished, hasEased)
+      }
+      if hasEased { eased?() }
+      if let next { return next }
+      if isOver || Task.isCancelled { return nil }
+      await news()
+    }
+  }
+
+  private func news() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let mustWait = state.withLock { state in
+          precondition(state.reader == nil, "events have one reader at a time")
+          guard state.waiting.count == state.taken, !state.isFinished, !Task.isCancelled else { return false }
+          state.reader = continuation
+          return true
+        }
+        if !mustWait { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.reader.take() }?.resume()
+    }
+  }
+}
+
+/// What happens, one after another, for one reader at a time; what one loop leaves unread, the next one reads.
+public struct Events<Element: Sendable>: AsyncSequence, Sendable {
+  let mailbox: Mailbox<Element>
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let mailbox: Mailbox<Element>
+
+    public func next() async -> Element? { await mailbox.next() }
+
+    public func next(isolation actor: isolated (any Actor)?) async throws(Never) -> Element? { await mailbox.next() }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }
+}

@@ -1,0 +1,131 @@
+internal import Engine
+internal import Media
+public import Wire
+
+/// What could not be done: the kind of fault, and a sentence that says what, why and what to do.
+public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
+  public enum Code: Int, Hashable, Sendable {
+    case unknown = 0
+    case notConnected, invalidParameter, unsupported, timedOut, cancelled, unavailable
+  }
+
+  public let code: Code
+  /// Why something ended, where it had begun.
+  public let reason: Reason?
+  public let description: String
+  /// The endpoints that the error is about.
+  public let endpoints: [EndpointID]
+
+  init(_ code: Code, _ description: String, reason: Reason? = nil, endpoints: [EndpointID] = []) {
+    self.code = code
+    self.reason = reason
+    self.description = description
+    self.endpoints = endpoints
+  }
+
+  init(_ error: EngineError) {
+    self.init(Code(error.code), error.description, endpoints: error.endpoints)
+  }
+
+  init(_ error: WireError) {
+    self.init(.invalidParameter, error.description)
+  }
+
+  init(_ error: KeyStoreError) {
+    // Keys that somebody holds are there again when they are let go of.
+    if case .inUse = error {
+      self.init(.unavailable, error.description)
+    } else {
+      self.init(.unknown, error.description)
+    }
+  }
+
+  init(_ error: WebError) {
+    let code: Code =
+      switch error {
+      case .unsupported: .unsupported
+      case .invalidURL: .invalidParameter
+      case .timedOut: .timedOut
+      case .cancelled: .cancelled
+      default: .unavailable
+      }
+    self.init(code, error.description)
+  }
+
+  /// What was begun has ended without success.
+  init(_ reason: Reason, of what: String) {
+    self.init(Code(reason), "\(what) ended: \(reason.sentence)", reason: reason)
+  }
+
+  /// Says in this library's words what one of its parts has thrown.
+  init(wrapping error: any Error) {
+    switch error {
+    case let error as NearbyError: self = error
+    case let error as EngineError: self.init(error)
+    case let error as WireError: self.init(error)
+    case let error as WebError: self.init(error)
+    case let error as KeyStoreError: self.init(error)
+    default: self.init(.unknown, "\(error)")
+    }
+  }
+
+  static let closed = NearbyError(.unavailable, "the host has been stopped; start another one")
+}
+
+extension NearbyError.Code {
+  init(_ code: EngineError.Code) {
+    self =
+      switch code {
+      case .notConnected: .notConnected
+      case .invalidParameter: .invalidParameter
+      case .unavailable: .unavailable
+      }
+  }
+
+  init(_ reason: Reason) {
+    self =
+      switch reason {
+      case .timedOut: .timedOut
+      case .cancelled: .cancelled
+      case .full, .busy, .tooLarge, .slow: .unavailable
+      case .none, .mismatch, .unreadable, .unwritable, .protocolViolation: .unknown
+      default: .notConnected
+      }
+  }
+}
+
+extension Reason {
+  /// For people.
+  public var sentence: String {
+    switch self {
+    case .none: "all is well"
+    case .declined: "the other side said no"
+    case .timedOut: "there was no answer in time"
+    case .cancelled: "it was cancelled"
+    case .full: "the session has no place left"
+    case .encryption: "one side requires encryption and the other has none"
+    case .untrusted: "the other side is not trusted"
+    case .blocked: "the peer is blocked"
+    case .removed: "the peer was removed from the session"
+    case .locked: "the session is locked"
+    case .left: "the peer has left"
+    case .lost: "the connection was lost"
+    case .unreachable: "the other host cannot be reached"
+    case .slow: "the other side was too far behind"
+    case .gone: "the peer is gone"
+    case .already: "the two are connected already"
+    case .conflict: "its key is in use on another host"
+    case .notIntroduced: "nobody of the session has introduced the peer"
+    case .stopping: "the host is stopping"
+    case .protocolViolation: "what came breaks the protocol"
+    case .duplicate: "it was said before"
+    case .busy: "there is too much of it at once"
+    case .version: "the two speak different versions"
+    case .mismatch: "what came is not what was promised"
+    case .idle: "nothing came for too long"
+    case .tooLarge: "it is larger than is allowed"
+    case .unreadable: "its sender cannot read it"
+    case .unwritable: "its receiver cannot store it"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// A peer that others can find, until it is stopped or let go of. Sessions that were joined through it stay.
+///
+/// ```swift
+/// let advertiser = try await bob.advertise("chat", info: ["room": "2"])
+/// for await invitation in advertiser.invitations {
+///   try await invitation.accept(with: session)
+/// }
+/// ```
+public final class Advertiser: Sendable {
+  /// Who invites. An invitation that nobody reads ends when its time is over.
+  public let invitations: Events<Invitation>
+  private let interest: Interest
+  private let loop: Loop
+
+  init(_ interest: Interest, _ invitations: Mailbox<Invitation>, _ loop: Loop) {
+    self.interest = interest
+    self.invitations = Events(mailbox: invitations)
+    self.loop = loop
+  }
+
+  deinit {
+    loop.post { [interest] in $0.stopAdvertising(interest) }
+  }
+
+  public var type: String { interest.type.text }
+
+  /// Browsers hear of the new info without losing the peer.
+  public func update(info: [String: String]) async throws(NearbyError) {
+    try await loop.run { [interest] in try $0.update(interest, info) }
+  }
+
+  public func stop() async {
+    try? await loop.run { [interest] in $0.stopAdvertising(interest) }
+  }
+}

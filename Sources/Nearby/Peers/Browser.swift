@@ -1,0 +1,51 @@
+/// A search for peers, until it is stopped or let go of.
+///
+/// ```swift
+/// let browser = try await ada.browse("chat")
+/// for await event in browser.events {
+///   if case .found(let peer) = event { try await session.invite(peer.id, as: "chat") }
+/// }
+/// ```
+public final class Browser: Sendable {
+  /// What is found and lost, beginning with those that are there already. It has one reader.
+  public let events: Events<BrowserEvent>
+  private let interest: Interest
+  private let number: UInt64
+  private let loop: Loop
+
+  init(_ interest: Interest, _ number: UInt64, _ events: Mailbox<BrowserEvent>, _ loop: Loop) {
+    self.interest = interest
+    self.number = number
+    self.events = Events(mailbox: events)
+    self.loop = loop
+  }
+
+  deinit {
+    loop.post { [interest, number] in $0.stopBrowsing(interest, number) }
+  }
+
+  public var type: String { interest.type.text }
+
+  /// Those that are nearby now.
+  public var found: [FoundPeer] {
+    get async { (try? await loop.run { [interest] in $0.found(interest) }) ?? [] }
+  }
+
+  public func stop() async {
+    try? await loop.run { [interest, number] in $0.stopBrowsing(interest, number) }
+  }
+}
+
+public enum BrowserEvent: Hashable, Sendable {
+  case found(FoundPeer)
+  /// The same peer, with another name or other info.
+  case updated(FoundPeer)
+  case lost(FoundPeer)
+}
+
+/// A peer nearby. Its name and info are its own words.
+public struct FoundPeer: Hashable, Sendable, Identifiable {
+  public let id: PeerID
+  public let name: String
+  public let info: [String: String]
+}

@@ -1,0 +1,47 @@
+internal import Engine
+internal import Wire
+
+/// Somebody asks a local peer to join a session.
+///
+/// ```swift
+/// print("\(invitation.name) invites, and says \(String(decoding: invitation.context, as: UTF8.self))")
+/// if isWelcome { try await invitation.accept(with: session) } else { await invitation.decline() }
+/// ```
+public final class Invitation: Sendable {
+  public let from: PeerID
+  /// The inviter's own word for itself.
+  public let name: String
+  public let type: String
+  /// What the inviter gave along: bytes of a stranger.
+  public let context: [UInt8]
+  let id: InvitationID
+  let outcome = Outcome<Reason>()
+  private let loop: Loop
+
+  init(_ id: InvitationID, from: PeerID, name: String, type: String, context: [UInt8], _ loop: Loop) {
+    self.id = id
+    self.from = from
+    self.name = name
+    self.type = type
+    self.context = context
+    self.loop = loop
+  }
+
+  /// Joins the inviter's session; returns when the two are connected.
+  public func accept(with session: Session) async throws(NearbyError) {
+    try await loop.run { [id] in try $0.accept(id, with: session.id) }
+    let joined = await outcome.value
+    let reason = joined == .none ? await session.state.meeting(from) : joined
+    if reason != .none { throw NearbyError(reason, of: "the invitation of \(name)") }
+  }
+
+  public func decline() async {
+    // One that has ended meanwhile is as good as declined.
+    try? await loop.run { [id] in try $0.decline(id) }
+  }
+
+  /// How it ended, here or on the other side; `none` where the two have joined.
+  public var ended: Reason {
+    get async { await outcome.value }
+  }
+}

@@ -1,0 +1,41 @@
+internal import Engine
+internal import Wire
+
+/// One participant that this host carries.
+///
+/// ```swift
+/// let ada = try await host.peer(named: "Ada")
+/// let session = try await ada.openSession()
+/// try await session.startAdhoc("chat")
+/// ```
+public struct Peer: Sendable, Identifiable {
+  public let id: PeerID
+  public let name: String
+  let loop: Loop
+
+  init(id: PeerID, name: String, _ loop: Loop) {
+    self.id = id
+    self.name = name
+    self.loop = loop
+  }
+
+  /// Lets others find this peer by a service type, such as `chat`, and invite it. The info is shown to whoever browses.
+  public func advertise(_ type: String, info: [String: String] = [:]) async throws(NearbyError) -> Advertiser {
+    let invitations = Mailbox<Invitation>(weightMax: Core.eventsMax)
+    let interest = try await loop.run { [id] in try $0.advertise(id, type, info, invitations) }
+    return Advertiser(interest, invitations, loop)
+  }
+
+  /// Looks for peers that advertise the service type, of this host and of others.
+  public func browse(_ type: String) async throws(NearbyError) -> Browser {
+    let events = Mailbox<BrowserEvent>(weightMax: Core.eventsMax)
+    let (interest, number) = try await loop.run { [id] in try $0.browse(id, type, events) }
+    return Browser(interest, number, events, loop)
+  }
+
+  /// An own end of a session, with nobody else in it yet: invite, or accept an invitation with it.
+  public func openSession(_ options: SessionOptions = SessionOptions()) async throws(NearbyError) -> Session {
+    let state = try await loop.run { [id] in try $0.openSession(id, options) }
+    return Session(state, loop)
+  }
+}

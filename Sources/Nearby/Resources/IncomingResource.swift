@@ -1,0 +1,50 @@
+internal import Engine
+
+/// A resource that a member offers, or sends. Name and type are its sender's words.
+///
+/// ```swift
+/// if case .resource(let resource) = event {
+///   try await resource.accept(into: "/home/bob/Downloads")
+///   print("it is in \(try await resource.finished())")
+/// }
+/// ```
+public final class IncomingResource: Sendable {
+  public let member: Member
+  public let name: String
+  /// A media type.
+  public let type: String
+  /// Nil while its sender does not know.
+  public let size: UInt64?
+  /// How far it is: the latest, whenever it is asked for. It ends with the transfer.
+  public let progress: Events<ResourceProgress>
+  private let state: TransferState
+  private let loop: Loop
+
+  init(_ state: TransferState, _ info: ResourceInfo, from member: Member, _ loop: Loop) {
+    self.member = member
+    name = info.name
+    type = info.type
+    size = info.size
+    progress = Events(mailbox: state.progress)
+    self.state = state
+    self.loop = loop
+  }
+
+  /// Takes it into a folder, under its own name made safe, or with a number behind it where that is taken.
+  public func accept(into folder: String) async throws(NearbyError) {
+    do {
+      let disk = try await loop.run { $0.disk }
+      let target = try await disk.create(name, in: folder)
+      try await loop.run { [id = state.id] in try $0.accept(id, target) }
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+  }
+
+  public func decline() async { try? await loop.run { [id = state.id] in $0.decline(id) } }
+
+  public func cancel() async { try? await loop.run { [id = state.id] in $0.cancel(id) } }
+
+  /// The path of the whole file, held to its hashes.
+  public func finished() async throws(NearbyError) -> String { try await state.finished() }
+}

@@ -1,0 +1,30 @@
+internal import Engine
+
+/// A resource on its way to a member. It goes on whether anybody holds this or not.
+///
+/// ```swift
+/// let picture = try await session.send(.file("/home/ada/cat.jpg"), to: member)
+/// for await progress in picture.progress { print(progress.bytes, progress.bytesPerSecond) }
+/// try await picture.finished()
+/// ```
+public final class OutgoingResource: Sendable {
+  public let member: Member
+  public let name: String
+  /// How far its receiver is: the latest, whenever it is asked for. It ends with the transfer.
+  public let progress: Events<ResourceProgress>
+  private let state: TransferState
+  private let loop: Loop
+
+  init(_ state: TransferState, to member: Member, _ loop: Loop) {
+    self.member = member
+    name = state.name
+    progress = Events(mailbox: state.progress)
+    self.state = state
+    self.loop = loop
+  }
+
+  /// Returns when the receiver holds all of it.
+  public func finished() async throws(NearbyError) { _ = try await state.finished() }
+
+  public func cancel() async { try? await loop.run { [id = state.id] in $0.cancel(id) } }
+}

@@ -1,0 +1,37 @@
+internal import Glibc
+internal import Reactor
+
+/// A file that is sent. Its position is nobody's: each read says from where.
+final class SourceFile: Sendable {
+  let size: UInt64
+  private let descriptor: Descriptor
+
+  init(_ path: String) throws {
+    let number = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw SystemError("open \(path)", code: errno) }
+    descriptor = Descriptor(owning: number)
+    var status = stat()
+    guard fstat(number, &status) == 0 else { throw SystemError("look at \(path)", code: errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw NearbyError(.unsupported, "\(path) is no file; a folder can be sent as an archive, and a pipe as a stream")
+    }
+    size = UInt64(status.st_size)
+  }
+
+  /// As many bytes as there are, up to `count`.
+  func read(_ count: Int, from offset: UInt64) throws -> [UInt8] {
+    var failure: CInt = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let base = buffer.baseAddress.map { $0 + filled }
+        let moved = pread(descriptor.number, base, count - filled, off_t(offset) + off_t(filled))
+        if moved < 0, errno == EINTR { continue }
+        if moved < 0 { failure = errno }
+        guard moved > 0 else { break }
+        filled += moved
+      }
+    }
+    if failure != 0 { throw SystemError("read", code: failure) }
+    return bytes
+  }
+}

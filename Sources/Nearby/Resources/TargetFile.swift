@@ -1,0 +1,80 @@
+internal import Glibc
+internal import Reactor
+
+/// A file that is received: hidden beside its place until it is whole.
+final class TargetFile: @unchecked Sendable {
+  // `@unchecked`: only the disk's thread touches what changes.
+
+  private let name: String
+  private let folder: String
+  private let hidden: String
+  private let descriptor: Descriptor
+  private(set) var end: UInt64 = 0
+
+  init(_ name: String, in folder: String) throws {
+    self.name = Self.safe(name)
+    self.folder = folder
+    hidden = "\(folder)/.vicinity-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let number = open(hidden, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw SystemError("make a file in \(folder)", code: errno) }
+    descriptor = Descriptor(owning: number)
+  }
+
+  func append(_ bytes: [UInt8]) throws {
+    var written = 0
+    while written < bytes.count {
+      let moved = bytes.withUnsafeBytes { buffer in
+        pwrite(
+          descriptor.number, buffer.baseAddress.map { $0 + written }, bytes.count - written,
+          off_t(end) + off_t(written))
+      }
+      if moved < 0, errno == EINTR { continue }
+      guard moved >= 0 else { throw SystemError("write to \(folder)", code: errno) }
+      written += moved
+    }
+    end += UInt64(bytes.count)
+  }
+
+  /// Takes its place under the first name that is free.
+  func finish() throws -> String {
+    // What was told to be whole is so after a power cut too.
+    guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
+    _ = fchmod(descriptor.number, 0o644)
+    for number in 1...Self.namesMax {
+      let path = "\(folder)/\(numbered(number))"
+      if link(hidden, path) == 0 {
+        unlink(hidden)
+        return path
+      }
+      guard errno == EEXIST else { throw SystemError("name \(path)", code: errno) }
+    }
+    throw NearbyError(.unavailable, "\(folder) has \(Self.namesMax) files of the name \(name) already")
+  }
+
+  func remove() { unlink(hidden) }
+
+  private static let namesMax = 10_000
+
+  private func numbered(_ number: Int) -> String {
+    if number == 1 { return name }
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name) (\(number))" }
+    return "\(name[..<dot]) (\(number))\(name[dot...])"
+  }
+
+  /// A stranger's name for a file: no path, nothing hidden, nothing that a terminal obeys.
+  static func safe(_ name: String) -> String {
+    let last = name.split(whereSeparator: { "/\\".contains($0) }).last ?? ""
+    var scalars = last.unicodeScalars.map { scalar in
+      let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) || hidden.contains(scalar.value)
+      return isControl ? "_" : Character(scalar)
+    }
+    while scalars.first == "." || scalars.first == " " { scalars.removeFirst() }
+    var text = String(scalars)
+    // Room for a number behind it, in a name of at most 255 bytes.
+    while text.utf8.count > 240 { text.removeLast() }
+    return text.isEmpty ? "unnamed" : text
+  }
+
+  /// Marks that turn the direction of what follows: they make one ending look like another.
+  private static let hidden: Set<UInt32> = Set(0x202a...0x202e).union(0x2066...0x2069).union([0x200e, 0x200f])
+}

@@ -1,0 +1,56 @@
+internal import Engine
+public import Wire
+
+/// What happens in a session, in order.
+public enum SessionEvent: Sendable {
+  /// Where a member stands from now on.
+  case member(Member, MemberState)
+  /// The way to a member is gone (true) or back (false) while it stays connected.
+  case suspended(Member, Bool)
+  case message(Message)
+  /// A member writes a stream to this peer.
+  case stream(StreamReader)
+  /// A member offers a resource to this peer.
+  case resource(IncomingResource)
+  /// Whether a member may in.
+  case decision(TrustDecision)
+  /// A member and this peer compare codes: show it.
+  case comparison(Comparison)
+  /// What became of messages that these members may never get.
+  case undelivered(to: [Member], Fate)
+}
+
+/// A remote peer's end of a session.
+public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible {
+  public let id: EndpointID
+  public let peer: PeerID
+  public let host: HostID
+  public let name: String
+  public var description: String { name }
+
+  init(_ view: MemberView) {
+    id = view.endpoint
+    peer = view.peer
+    host = view.host
+    name = view.name.text
+  }
+}
+
+public enum MemberState: Hashable, Sendable {
+  case connecting
+  case connected
+  case notConnected(Reason)
+}
+
+public struct Message: Sendable {
+  public let from: Member
+  public let mode: Mode
+  public let bytes: [UInt8]
+}
+
+/// Whom of a session something is for.
+public enum Addressees: Hashable, Sendable {
+  /// Everybody who is connected now.
+  case all
+  case only([Member])
+}

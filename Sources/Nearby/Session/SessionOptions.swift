@@ -1,0 +1,45 @@
+internal import Engine
+
+/// How a peer takes part in a session.
+public struct SessionOptions: Sendable {
+  /// Whom it admits; links are encrypted whatever it says.
+  public var encryption = Encryption.required
+  /// Members with this one.
+  public var peersMax = 256
+  public var trust = Admission.any
+  /// What members are shown of who this is.
+  public var identity: Identity?
+  /// What is taken of members' resources.
+  public var resources = ResourceRules()
+  /// How long the hosts look for each other again after a pair was lost.
+  public var rejoinMax: Duration = .seconds(600)
+
+  public init() {}
+
+  public enum Admission: Hashable, Sendable {
+    /// Whoever was invited or introduced may in.
+    case any
+    /// Each member is shown as `SessionEvent.decision`; none in time is a no.
+    case ask(timeout: Duration)
+  }
+
+  var settings: SessionSettings {
+    get throws {
+      guard let peersMax = UInt32(exactly: peersMax) else {
+        throw NearbyError(.invalidParameter, "a session has no room for \(peersMax) peers")
+      }
+      var settings = SessionSettings()
+      settings.encryption = encryption
+      settings.peersMax = peersMax
+      settings.trust =
+        switch trust {
+        case .any: .any
+        case .ask(let timeout): .ask(timeout: timeout)
+        }
+      settings.identity = identity?.held.shown
+      settings.resources = resources
+      settings.rejoinMax = rejoinMax
+      return settings
+    }
+  }
+}

@@ -1,0 +1,169 @@
+internal import Engine
+internal import Synchronization
+internal import Wire
+
+/// What a session's program and its loop share: who is connected, and what waits to be sent.
+final class SessionState: Sendable {
+  /// What one session has unread at most; a message counts its bytes and what keeping it costs. From half of it on its
+  /// senders wait: what is above is for what was under way.
+  static let unreadBytesMax = 64 << 20
+  /// So much waits here at most, beside what the engine holds for members that are behind.
+  static let outboxBytesMax = 1 << 20
+  static let overhead = 128
+
+  struct Post: Sendable {
+    var bytes: [UInt8]
+    var recipients: Recipients
+    var mode: Mode
+    /// Told what became of it, where somebody wants to know.
+    var receipt: Outcome<Fate>?
+
+    var cost: Int { bytes.count + SessionState.overhead }
+  }
+
+  enum Offer {
+    /// Whether the loop does not know yet that something waits.
+    case taken(isNews: Bool)
+    case full
+  }
+
+  fileprivate struct Shared {
+    var connected: [EndpointID: Member] = [:]
+    var outbox: [Post] = []
+    var outboxCost = 0
+    /// Whether the loop knows that the outbox is not empty.
+    var isAnnounced = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    /// Who waits for a peer to be connected, or to be not.
+    var meetings: [PeerID: [Outcome<Reason>]] = [:]
+    var isOver = false
+  }
+
+  let id: EndpointID
+  let peer: PeerID
+  let mailbox: Mailbox<SessionEvent>
+  private let shared = Mutex(Shared())
+
+  init(_ id: EndpointID, of peer: PeerID, eased: @escaping @Sendable () -> Void) {
+    self.id = id
+    self.peer = peer
+    mailbox = Mailbox(weightMax: Self.unreadBytesMax, eased: eased)
+  }
+
+  // MARK: From any thread
+
+  var connected: [Member] { shared.withLock { Array($0.connected.values) } }
+
+  func offer(
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, receipt: Outcome<Fate>? = nil
+  ) throws(NearbyError) -> Offer {
+    try shared.withLock { shared throws(NearbyError) in
+      guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
+      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode, receipt: receipt)
+      guard bytes.count <= Limits.messagePayloadBytesMax else {
+        throw NearbyError(
+          .invalidParameter,
+          "\(bytes.count) bytes are too many for a message; at most \(Limits.messagePayloadBytesMax): send a resource")
+      }
+      if shared.outboxCost > 0, shared.outboxCost + post.cost > Self.outboxBytesMax { return .full }
+      shared.outbox.append(post)
+      shared.outboxCost += post.cost
+      defer { shared.isAnnounced = true }
+      return .taken(isNews: !shared.isAnnounced)
+    }
+  }
+
+  /// Waits until the outbox has room again, or the session is over.
+  func room() async {
+    await withCheckedContinuation { continuation in
+      let isRoom = shared.withLock { shared in
+        if shared.outboxCost * 2 <= Self.outboxBytesMax || shared.isOver { return true }
+        shared.waiters.append(continuation)
+        return false
+      }
+      if isRoom { continuation.resume() }
+    }
+  }
+
+  /// None once the peer, which has joined, is connected; or why it is not.
+  func meeting(_ peer: PeerID) async -> Reason {
+    let meeting = Outcome<Reason>()
+    shared.withLock { shared in
+      if shared.isOver { return meeting.settle(.left) }
+      if shared.connected.values.contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
+      shared.meetings[peer, default: []].append(meeting)
+    }
+    return await meeting.value
+  }
+
+  // MARK: From the loop
+
+  func connect(_ member: Member) {
+    let meetings = shared.withLock { shared in
+      shared.connected[member.id] = member
+      return shared.meetings.removeValue(forKey: member.peer) ?? []
+    }
+    for meeting in meetings { meeting.settle(.none) }
+  }
+
+  func disconnect(_ member: Member, _ reason: Reason) {
+    let meetings = shared.withLock { shared in
+      shared.connected[member.id] = nil
+      return shared.meetings.removeValue(forKey: member.peer) ?? []
+    }
+    for meeting in meetings { meeting.settle(reason) }
+  }
+
+  /// All that waits; the next offer is news again where this is nothing.
+  func takeOutbox() -> [Post] {
+    shared.withLock { shared in
+      if shared.outbox.isEmpty { shared.isAnnounced = false }
+      defer { shared.outbox = [] }
+      return shared.outbox
+    }
+  }
+
+  func sent(_ cost: Int) {
+    let waiters = shared.withLock { shared -> [CheckedContinuation<Void, Never>] in
+      shared.outboxCost -= cost
+      guard shared.outboxCost * 2 <= Self.outboxBytesMax else { return [] }
+      defer { shared.waiters = [] }
+      return shared.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  func end() {
+    let (waiters, meetings) = shared.withLock { shared in
+      shared.isOver = true
+      shared.connected = [:]
+      defer {
+        shared.waiters = []
+        shared.meetings = [:]
+      }
+      return (shared.waiters, shared.meetings.values.joined())
+    }
+    for waiter in waiters { waiter.resume() }
+    for meeting in meetings { meeting.settle(.left) }
+    mailbox.finish()
+  }
+}
+
+extension SessionState.Shared {
+  fileprivate func address(_ recipients: Addressees) throws(NearbyError) -> Recipients {
+    switch recipients {
+    case .all:
+      guard !connected.isEmpty else { throw NearbyError(.notConnected, "nobody is connected in this session") }
+      return .all
+    case .only(let members):
+      guard !members.isEmpty else { throw NearbyError(.invalidParameter, "a message to nobody") }
+      let missing = members.filter { connected[$0.id] == nil }
+      guard missing.isEmpty else {
+        let names = missing.map(\.name).joined(separator: ", ")
+        throw NearbyError(
+          .notConnected, "\(names): not connected; nothing was sent", endpoints: missing.map(\.id))
+      }
+      return .only(members.map(\.id))
+    }
+  }
+}

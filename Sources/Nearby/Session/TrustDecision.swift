@@ -1,0 +1,28 @@
+internal import Engine
+
+/// A member waits for a yes or a no; none in time is a no.
+///
+/// ```swift
+/// if case .decision(let decision) = event {
+///   if case .trusted = host.evaluate(decision.chain) { try await decision.admit() } else { try await decision.refuse() }
+/// }
+/// ```
+public final class TrustDecision: Sendable {
+  public let member: Member
+  /// The certificates of its security identity, leaf first, in DER; none where it shows no identity.
+  public let chain: [[UInt8]]
+  let outcome = Outcome<Void>()
+  private let id: DecisionID
+  private let loop: Loop
+
+  init(_ id: DecisionID, _ member: Member, _ chain: [[UInt8]], _ loop: Loop) {
+    self.id = id
+    self.member = member
+    self.chain = chain
+    self.loop = loop
+  }
+
+  public func admit() async throws(NearbyError) { try await loop.run { [id] in try $0.decide(id, true) } }
+
+  public func refuse() async throws(NearbyError) { try await loop.run { [id] in try $0.decide(id, false) } }
+}
