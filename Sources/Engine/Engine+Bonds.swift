@@ -30,7 +30,7 @@ extension Engine {
       endStreams(.lost) { pair in host.presences.contains { $0.members.contains(pair.member) } }
     }
     host.incarnation = hello.incarnation
-    host.learn(hello.addresses)
+    host.learn(fromGreeting: hello.addresses)
     link.hasGreeted = true
     if !link.isDialed { link.ordinal = hello.ordinal }
 
@@ -121,6 +121,7 @@ extension Engine {
     bond.hasBeenOpen = true
     ledger.touch(bond: bond.host.id)
     if bond.isSuspended { tellSuspended(bond, false) }
+    if bond.host.isVanished { isBack(bond.host) }
     bond.comparesRostersAt = now + Self.rosterPause
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }
@@ -314,7 +315,7 @@ extension Engine {
     var isPending = false
     bond.incoming.forEach { _, strand in
       let ready = settings.isDurable && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
-      guard ready > strand.acknowledged, strand.pending == nil else { return }
+      guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { return }
       // What this host said before it took the record, it must also be heard to say before: a leave, above all.
       strand.pending = (ready, bond.journal.next - 1)
       strand.unacknowledgedBytes = 0
@@ -324,6 +325,12 @@ extension Engine {
       bond.hasPendingAcknowledgement = true
       wake(link)
     }
+  }
+
+  /// Whether its senders are to wait for a program of this host.
+  private func isHeldBack(_ strand: IncomingStrand) -> Bool {
+    guard let group = strand.group.flatMap({ groups[$0] }) else { return false }
+    return group.isBehind
   }
 
   /// What was acknowledged over the last link may not have come through.
@@ -374,83 +381,5 @@ extension Engine {
     ledger.touch(bond: bond.host.id)
     forgetFarewells(over: bond)
     tellWritable(strand)
-  }
-
-  // MARK: Reaching
-
-  /// Whether anything here needs a link to the host.
-  func isWanted(_ host: RemoteHost) -> Bool {
-    !host.presences.isEmpty || !host.asked.isEmpty || host.asking.contains { $0.isPending }
-      || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
-  }
-
-  /// Sees to it that there is a link to the host, if one is wanted.
-  func reach(_ host: RemoteHost) {
-    if host.isSelf {
-      if host.links.isEmpty {
-        open(LinkID(rawValue: .max), to: host, exporter: Digest(.init(0, 0, 0, 0)), isDialed: true, datagramBytesMax: 0)
-      }
-      return
-    }
-    guard host.dial == nil, !host.links.contains(where: { !$0.isClosing }), isWanted(host) else { return }
-    if let again = host.dialsAgain, again > now {
-      timers.set(.host(host.id), again)
-      return
-    }
-    let addresses = host.addresses
-    guard !addresses.isEmpty else { return }
-    if host.key == nil, dials.count >= Self.strangersDialledMax {
-      strangers[host.id] = true
-      return
-    }
-    let dial = DialID(rawValue: number())
-    host.dial = dial
-    dials[dial] = host.id
-    emit(.dial(dial, host: host.id, address: addresses[host.dialFailures % addresses.count]))
-  }
-
-  /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.
-  private static let strangersDialledMax = 64
-
-  /// A dial has ended: the strangers who wait have their turn.
-  func dialStrangers() {
-    while dials.count < Self.strangersDialledMax, let next = strangers.removeFirst() {
-      if let host = hosts[next.key] { reach(host) }
-    }
-  }
-
-  func dialFailed(_ host: RemoteHost) {
-    host.dialFailures += 1
-    let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax
-    let pause = min(pauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
-    host.dialsAgain = now + pause
-    timers.set(.host(host.id), now + pause)
-  }
-
-  /// A suspension is short, and a link that comes back late in it must still be found.
-  private static let suspendedPauseMax: Duration = .milliseconds(500)
-  /// A host that comes back is found within this.
-  private static let dialPauseMax: Duration = .seconds(5)
-
-  func hostDue(_ host: RemoteHost) {
-    if let again = host.dialsAgain {
-      if again <= now {
-        host.dialsAgain = nil
-        reach(host)
-      } else {
-        timers.set(.host(host.id), again)
-      }
-    }
-    probeDue(host)
-    forgetIfUnknown(host)
-  }
-
-  /// Forgets a host of which nothing is known that another contact would not tell.
-  func forgetIfUnknown(_ host: RemoteHost) {
-    guard host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dial == nil, !host.isSelf, !isWanted(host),
-      !discovery.knows(host.id)
-    else { return }
-    hosts[host.id] = nil
-    host.empty()
   }
 }

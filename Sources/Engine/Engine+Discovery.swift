@@ -124,7 +124,7 @@ extension Engine {
   public func sighted(_ id: SightingID, _ sighting: Sighting, at now: Instant) {
     enter(now)
     defer { settle() }
-    guard let host = seen(sighting.host, id, sighting.addresses) else { return }
+    guard let host = seen(sighting.host, id) else { return }
     let old = discovery.sightings[id]?.spot
     discovery.add(sighting, as: id)
     appeared(host)
@@ -138,17 +138,15 @@ extension Engine {
   ) {
     enter(now)
     defer { settle() }
-    guard let host = seen(host, id, addresses) else { return }
-    discovery.add(Discovery.RosterRecord(host: host.id, type: type), as: id)
+    guard let host = seen(host, id) else { return }
+    discovery.add(Discovery.RosterRecord(host: host.id, type: type, addresses: addresses), as: id)
     appeared(host)
     askForRosters(of: host)
   }
 
-  private func seen(_ id: HostID, _ record: SightingID, _ addresses: [Address]) -> RemoteHost? {
+  private func seen(_ id: HostID, _ record: SightingID) -> RemoteHost? {
     guard id != hostID, discovery.host(of: record) != nil || discovery.recordCount < Self.recordsMax else { return nil }
-    let host = host(id)
-    host.learn(addresses)
-    return host
+    return host(id)
   }
 
   /// Ten times what was ever seen on one network.
@@ -168,6 +166,8 @@ extension Engine {
     defer { settle() }
     guard let remote = discovery.host(of: id) else { return }
     let spot = discovery.sightings[id]?.spot
+    // Where it was is better than nothing, for whoever wants it still.
+    hosts[remote]?.learn(byHearsay: discovery.addresses(of: id))
     discovery.remove(id)
     if let spot { review(spot) } else { endRosters(of: remote) }
     if let host = hosts[remote] { forgetIfUnknown(host) }
@@ -215,49 +215,4 @@ extension Engine {
     }
     return nil
   }
-
-  // MARK: Signs of life
-
-  public func probeAnswered(_ id: SightingID, at now: Instant) {
-    enter(now)
-    defer { settle() }
-    guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
-    host.probesMissed = 0
-    if host.isVanished { isBack(host) }
-  }
-
-  private func isBack(_ host: RemoteHost) {
-    host.isVanished = false
-    host.probesMissed = 0
-    for spot in discovery.spots(of: host.id) { review(spot) }
-    askForRosters(of: host)
-  }
-
-  private func scheduleProbe(_ host: RemoteHost) {
-    guard !host.isSelf, host.probesAgain == nil, discovery.browsedRecord(of: host.id) != nil else { return }
-    host.probesAgain = now + settings.probeInterval
-    timers.set(.host(host.id), now + settings.probeInterval)
-  }
-
-  func probeDue(_ host: RemoteHost) {
-    guard let due = host.probesAgain else { return }
-    guard due <= now else { return timers.set(.host(host.id), due) }
-    host.probesAgain = nil
-    guard let id = discovery.browsedRecord(of: host.id) else { return }
-    if openLink(to: host) != nil {
-      // The link asks for signs of life, and more often.
-      host.probesMissed = 0
-      if host.isVanished { isBack(host) }
-    } else {
-      if host.probesMissed >= Self.probesMissedMax, !host.isVanished {
-        host.isVanished = true
-        for spot in discovery.spots(of: host.id) { review(spot) }
-      }
-      host.probesMissed += 1
-      emit(.probe(id))
-    }
-    scheduleProbe(host)
-  }
-
-  private static let probesMissedMax = 3
 }

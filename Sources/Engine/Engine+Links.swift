@@ -10,10 +10,7 @@ extension Engine {
     defer { settle() }
     let remote = HostID(digest: crypto.hash(HostID.preimage(of: key)))
     let expected = dial.flatMap { dials.removeValue(forKey: $0) }
-    if let expected, let host = hosts[expected], host.dial == dial {
-      host.dial = nil
-      if expected != remote { dialFailed(host) }
-    }
+    if let expected, let dial, let host = hosts[expected] { ended(dial, of: host, hasFailed: expected != remote) }
     defer { dialStrangers() }
     guard remote != hostID else {
       emit(.close(id, .conflict))
@@ -24,6 +21,13 @@ extension Engine {
     guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
     host.key = key
     open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
+  }
+
+  /// A link's way for datagrams was proved, or carries other sizes now; or with 0, carries none any more.
+  public func linkCarriesDatagrams(_ id: LinkID, bytesMax: Int, at now: Instant) {
+    enter(now)
+    if let link = links[id], !sabotage.contains(.keepsDatagramWay) { link.datagramBytesMax = max(0, bytesMax) }
+    settle()
   }
 
   /// One is used; some more are on their way in or out, or dead and not yet missed.
@@ -37,10 +41,7 @@ extension Engine {
 
   public func dialFailed(_ id: DialID, at now: Instant) {
     enter(now)
-    if let host = dials.removeValue(forKey: id).flatMap({ hosts[$0] }), host.dial == id {
-      host.dial = nil
-      dialFailed(host)
-    }
+    if let host = dials.removeValue(forKey: id).flatMap({ hosts[$0] }) { ended(id, of: host, hasFailed: true) }
     dialStrangers()
     settle()
   }
@@ -94,9 +95,11 @@ extension Engine {
 
   func open(_ id: LinkID, to host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int) {
     let bond = host.bond ?? makeBond(with: host)
+    // Each of this side's own has another, so that the two sides choose the same of them.
+    let last = host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0
     let link = Link(
       id: id, host: host, exporter: exporter, isDialed: isDialed, datagramBytesMax: datagramBytesMax,
-      ordinal: bond.linkOrdinal &+ 1, at: now)
+      ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
     links[id] = link
     host.links.append(link)
     if link.isLoopback { loopback = link }
@@ -129,6 +132,7 @@ extension Engine {
     if !link.isClosing {
       link.isClosing = true
       detach(link, .lost)
+      if openLink(to: link.host) == nil { probeAtOnce(link.host) }
     }
     forgetIfUnknown(link.host)
   }
@@ -145,7 +149,8 @@ extension Engine {
       }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
-    if reason != .idle, reason != .conflict { reach(host) }
+    // Who waits here for a peer whose host waits for nobody goes on waiting.
+    if reason != .conflict, reason != .idle || !host.asked.isEmpty { reach(host) }
   }
 
   /// A host whose links end as soon as they begin is dialled less and less often.
@@ -161,7 +166,7 @@ extension Engine {
     link.heard = now
     // A link that is not yet in use ends no suspension, however much is heard on it.
     if let bond = link.host.bond, bond.link === link, bond.isOpen { bond.heard = now }
-    link.host.probesMissed = 0
+    link.host.probesUnanswered = 0
   }
 
   func linkDue(_ link: Link) {
@@ -256,10 +261,11 @@ extension Engine {
     case .browseEnd: take(try decode(BrowseEnd.self, body), from: link)
     case .advertised: try take(try decode(Advertised.self, body), from: link)
     case .withdrawn: take(try decode(Withdrawn.self, body), from: link)
-    case .invite: try take(try decode(Invite.self, body), from: link)
+    case .invite: try take(Request(try decode(Invite.self, body)), from: link)
     case .answer: try take(try decode(Answer.self, body), from: link)
     case .confirm: try take(try decode(Confirm.self, body), from: link)
     case .cancel: take(try decode(Cancel.self, body), from: link)
+    case .connect: try take(Request(try decode(Connect.self, body)), from: link)
     case .join: try take(try decode(Join.self, body), from: link)
     case .leave: try take(try decode(Leave.self, body), from: link)
     case .verdict: try take(try decode(Verdict.self, body), from: link)

@@ -163,7 +163,7 @@ extension Engine {
       !store.unclaimed.contains(row.entry.endpoint)
     else { return }
     let host = host(row.entry.host)
-    host.learn(row.entry.addresses)
+    host.learn(byHearsay: row.entry.addresses)
     let member = enter(row.entry, host, group)
     member.index = row.index == 0 ? nil : row.index
     let cohort = alone(member)
@@ -180,7 +180,7 @@ extension Engine {
     let host = host(id)
     host.key = row.key
     host.incarnation = row.incarnation
-    host.learn(row.addresses.reversed())
+    host.learn(byHearsay: row.addresses)
     let bond = Bond(host: host, nonce: row.nonce, at: now)
     bond.restore(row)
     for (serial, presence) in host.presences.keys.map({ ($0, host.presences[$0]) }) {

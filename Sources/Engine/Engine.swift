@@ -7,7 +7,7 @@ public import Wire
 public final class Engine {
   public let hostID: HostID
   public let incarnation: Incarnation
-  public let settings: Settings
+  public internal(set) var settings: Settings
   package var sabotage: Sabotage = []
 
   let hostKey: PublicKey

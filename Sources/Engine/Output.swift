@@ -139,8 +139,8 @@ public enum Output {
   case look(for: ServiceType)
   case lookNoMore(for: ServiceType)
   case probe(SightingID)
-  /// Open a link; answered by `linkOpened` or `dialFailed`.
-  case dial(DialID, host: HostID, address: Address)
+  /// Open a link by the address that answers first, the best one first; answered once by `linkOpened` or `dialFailed`.
+  case dial(DialID, host: HostID, addresses: [Address])
   /// The link has bytes to send: `fill` it when it can take some.
   case wantsToSend(LinkID)
   /// One datagram for the link's host.

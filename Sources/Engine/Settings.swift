@@ -2,7 +2,8 @@ public import Wire
 
 /// What a host runs with; the defaults are what a LAN wants.
 public struct Settings: Sendable {
-  /// How other hosts can reach this one; told to them in `hello` and in introductions.
+  /// How other hosts can reach this one, the best first; told to them in `hello` and in entries, as far as
+  /// `Limits.helloAddressesMax` and `Limits.entryAddressesMax`. `setAddresses` changes it.
   public var addresses: [Address] = []
   /// Whether the host stores what the engine asks it to (`Output.persist`) and answers with `persisted`.
   public var isDurable = false
@@ -21,7 +22,8 @@ public struct Settings: Sendable {
   public var idleMax: Duration = .seconds(60)
   /// What an acknowledgement may wait for company.
   public var acknowledgementDelay: Duration = .milliseconds(20)
-  /// How often a found host is asked for a sign of life; three misses are a loss.
+  /// How often a found host without a link is asked for a sign of life; after a question that stays unanswered for half
+  /// as long, it is asked more often.
   public var probeInterval: Duration = .seconds(3)
   /// How often hosts of a group compare rosters.
   public var rosterInterval: Duration = .seconds(5)

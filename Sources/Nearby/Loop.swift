@@ -38,7 +38,7 @@ actor Loop {
 
   /// One entry into the core; it throws `NearbyError.closed` where the host has been stopped.
   func run<Result: Sendable>(_ body: @Sendable (Core) throws -> Result) throws(NearbyError) -> Result {
-    guard let core else { throw .closed }
+    guard let core, core.isUp else { throw .closed }
     do {
       return try body(core)
     } catch {
@@ -52,6 +52,6 @@ actor Loop {
   }
 
   func go(_ body: @Sendable (Core) -> Void) {
-    if let core { body(core) }
+    if let core, core.isUp { body(core) }
   }
 }

@@ -1,39 +1,66 @@
 internal import Synchronization
 
-/// What waits for one reader, in order. It has a limit: past it nothing more is taken, and whoever fills it sees to that.
+/// What waits for one reader, in order, up to a limit.
 final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
-    var waiting: [Element] = []
+    var waiting: [(element: Element, weight: Int)?] = []
+    /// How many of them were taken.
+    var taken = 0
     var weight = 0
+    /// Whether more than half of what there is room for waits, or did and a quarter still does.
+    var isHigh = false
     var reader: CheckedContinuation<Void, Never>?
     var isFinished = false
+
+    mutating func next() -> Element? {
+      guard taken < waiting.count, let next = waiting[taken].take() else { return nil }
+      taken += 1
+      weight -= next.weight
+      // Half of it is enough to move the rest for.
+      if taken * 2 >= waiting.count {
+        waiting.removeFirst(taken)
+        taken = 0
+      }
+      return next.element
+    }
+  }
+
+  enum Level {
+    case low
+    /// Half of it is full: whoever fills it is told by `eased` when most of that was read.
+    case high
+    /// It was not taken: there is no room, or nobody will read any more.
+    case full
   }
 
   private let state = Mutex(State())
   private let weightMax: Int
+  private let eased: (@Sendable () -> Void)?
 
-  init(weightMax: Int) {
+  init(weightMax: Int, eased: (@Sendable () -> Void)? = nil) {
     self.weightMax = weightMax
+    self.eased = eased
   }
 
-  /// False where there is no room, or nobody will read any more.
   @discardableResult
-  func put(_ element: Element, weight: Int = 1) -> Bool {
-    let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-      guard !state.isFinished, state.weight < weightMax else { return (false, nil) }
-      state.waiting.append(element)
+  func put(_ element: Element, weight: Int = 1) -> Level {
+    let (level, reader) = state.withLock { state -> (Level, CheckedContinuation<Void, Never>?) in
+      guard !state.isFinished, state.weight < weightMax else { return (.full, nil) }
+      state.waiting.append((element, weight))
       state.weight += weight
-      return (true, state.reader.take())
+      if state.weight >= weightMax / 2 { state.isHigh = true }
+      return (state.isHigh ? .high : .low, state.reader.take())
     }
     reader?.resume()
-    return isTaken
+    return level
   }
 
   /// In the place of what waits: only the latest is of interest.
   func put(latest element: Element) {
     let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard !state.isFinished else { return nil }
-      state.waiting = [element]
+      state.waiting = [(element, 0)]
+      state.taken = 0
       return state.reader.take()
     }
     reader?.resume()
@@ -48,14 +75,18 @@ final class Mailbox<Element: Sendable>: Sendable {
     reader?.resume()
   }
 
-  /// All that waits, at least one; empty at the end, or where the reader's task is cancelled.
-  func take() async -> [Element] {
+  /// The next; nil at the end, or where the reader's task is cancelled.
+  func next() async -> Element? {
     while true {
-      let (taken, isOver) = state.withLock { state -> ([Element], Bool) in
-        state.weight = 0
-        return (state.waiting.exchange(with: []), state.isFinished)
+      let (next, isOver, hasEased) = state.withLock { state in
+        let next = state.next()
+        let hasEased = state.isHigh && state.weight < weightMax / 4
+        if hasEased { state.isHigh = false }
+        return (next, state.isFinished, hasEased)
       }
-      if !taken.isEmpty || isOver || Task.isCancelled { return taken }
+      if hasEased { eased?() }
+      if let next { return next }
+      if isOver || Task.isCancelled { return nil }
       await news()
     }
   }
@@ -65,7 +96,7 @@ final class Mailbox<Element: Sendable>: Sendable {
       await withCheckedContinuation { continuation in
         let mustWait = state.withLock { state in
           precondition(state.reader == nil, "events have one reader at a time")
-          guard state.waiting.isEmpty, !state.isFinished, !Task.isCancelled else { return false }
+          guard state.waiting.count == state.taken, !state.isFinished, !Task.isCancelled else { return false }
           state.reader = continuation
           return true
         }
@@ -77,38 +108,17 @@ final class Mailbox<Element: Sendable>: Sendable {
   }
 }
 
-extension Array {
-  /// The old value for the new one.
-  fileprivate mutating func exchange(with new: [Element]) -> [Element] {
-    let old = self
-    self = new
-    return old
-  }
-}
-
-/// What happens, one after another, for one reader.
+/// What happens, one after another, for one reader at a time; what one loop leaves unread, the next one reads.
 public struct Events<Element: Sendable>: AsyncSequence, Sendable {
   let mailbox: Mailbox<Element>
 
   public struct AsyncIterator: AsyncIteratorProtocol {
     let mailbox: Mailbox<Element>
-    private var batch: [Element] = []
-    private var place = 0
 
-    init(_ mailbox: Mailbox<Element>) {
-      self.mailbox = mailbox
-    }
+    public func next() async -> Element? { await mailbox.next() }
 
-    public mutating func next() async -> Element? {
-      if place == batch.count {
-        batch = await mailbox.take()
-        place = 0
-      }
-      guard place < batch.count else { return nil }
-      defer { place += 1 }
-      return batch[place]
-    }
+    public func next(isolation actor: isolated (any Actor)?) async throws(Never) -> Element? { await mailbox.next() }
   }
 
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }
 }

@@ -1,4 +1,5 @@
 internal import Engine
+internal import Media
 public import Wire
 
 /// What could not be done: the kind of fault, and a sentence that says what, why and what to do.
@@ -30,6 +31,27 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     self.init(.invalidParameter, error.description)
   }
 
+  init(_ error: KeyStoreError) {
+    // Keys that somebody holds are there again when they are let go of.
+    if case .inUse = error {
+      self.init(.unavailable, error.description)
+    } else {
+      self.init(.unknown, error.description)
+    }
+  }
+
+  init(_ error: WebError) {
+    let code: Code =
+      switch error {
+      case .unsupported: .unsupported
+      case .invalidURL: .invalidParameter
+      case .timedOut: .timedOut
+      case .cancelled: .cancelled
+      default: .unavailable
+      }
+    self.init(code, error.description)
+  }
+
   /// What was begun has ended without success.
   init(_ reason: Reason, of what: String) {
     self.init(Code(reason), "\(what) ended: \(reason.sentence)", reason: reason)
@@ -41,6 +63,8 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as NearbyError: self = error
     case let error as EngineError: self.init(error)
     case let error as WireError: self.init(error)
+    case let error as WebError: self.init(error)
+    case let error as KeyStoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }
   }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// An IPv4 or IPv6 address and a port.
@@ -34,7 +35,18 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     SocketAddress(host: .v4([127, 0, 0, 1]), port: port)
   }
 
-  private init(host: Host, port: UInt16) {
+  /// Every address of this machine, of one family.
+  public static func anyV4(port: UInt16) -> SocketAddress { SocketAddress(host: .v4([0, 0, 0, 0]), port: port) }
+
+  public static func anyV6(port: UInt16) -> SocketAddress {
+    SocketAddress(host: .v6([UInt8](repeating: 0, count: 16), scope: 0), port: port)
+  }
+
+  public init(host: Host, port: UInt16) {
+    switch host {
+    case .v4(let bytes): precondition(bytes.count == 4, "an IPv4 address has four bytes, not \(bytes.count)")
+    case .v6(let bytes, _): precondition(bytes.count == 16, "an IPv6 address has sixteen bytes, not \(bytes.count)")
+    }
     self.host = host
     self.port = port
   }
@@ -139,17 +151,26 @@ extension SocketAddress {
       }
     }
     try filled.get()
-    switch CInt(storage.ss_family) {
+    let known = withUnsafePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { SocketAddress(reading: $0) }
+    }
+    guard let known else { return nil }
+    self = known
+  }
+
+  /// What lies behind a pointer that C calls a `sockaddr`; nil where it is of another family.
+  init?(reading address: UnsafePointer<sockaddr>) {
+    // The family says which of them it is.
+    switch CInt(address.pointee.sa_family) {
     case AF_INET:
-      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in.self) }
-      self.init(
-        host: .v4(withUnsafeBytes(of: address.sin_addr, Array.init)), port: UInt16(bigEndian: address.sin_port))
+      let four = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee }
+      self.init(host: .v4(withUnsafeBytes(of: four.sin_addr, Array.init)), port: UInt16(bigEndian: four.sin_port))
     case AF_INET6:
-      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in6.self) }
+      let six = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee }
       self =
         SocketAddress(
-          host: .v6(withUnsafeBytes(of: address.sin6_addr, Array.init), scope: address.sin6_scope_id),
-          port: UInt16(bigEndian: address.sin6_port)
+          host: .v6(withUnsafeBytes(of: six.sin6_addr, Array.init), scope: six.sin6_scope_id),
+          port: UInt16(bigEndian: six.sin6_port)
         ).unmapped
     default:
       return nil

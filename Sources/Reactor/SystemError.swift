@@ -24,7 +24,7 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
 
 /// Runs a call that answers −1 on failure, again where a signal cut it short.
 @discardableResult
-func system<Count: SignedInteger>(
+package func system<Count: SignedInteger>(
   _ operation: @autoclosure () -> String, _ call: () -> Count
 ) throws(SystemError) -> Count {
   while true {

@@ -202,16 +202,23 @@ import Wire
     #expect(dials == 64)
   }
 
-  @Test("What others say of a host's addresses comes after what it said itself")
+  @Test("However much is said and shown of a host, it is dialled where it said itself, and the list is bounded")
   func hearsay() throws {
-    let host = RemoteHost(id: HostID(ID128(high: 1, low: 1)), isSelf: false)
-    let own = try Address(text: "own")
-    host.learn([own])
-    for number in 0..<100 { host.learn(byHearsay: [try Address(text: "lie \(number)")]) }
-    #expect(host.addresses.first == own)
-    #expect(host.addresses.count == 16)
-    host.learn([try Address(text: "new")])
-    #expect(host.addresses.prefix(2).map(\.description) == ["new", "own"])
+    let (seats, _, _) = try slanderer()
+    let (engine, type) = (seats[0].engine, stage.type)
+    let host = try #require(engine.hosts[seats[1].engine.hostID])
+    for number in 0..<100 {
+      host.learn(byHearsay: [try Address(text: "lie \(number)")])
+      let sighting = Sighting(
+        peer: PeerID(ID128(high: 9, low: UInt64(number))), host: host.id, type: type, name: try DisplayName("x"),
+        info: .empty, addresses: [try Address(text: "show \(number)")])
+      engine.sighted(SightingID(rawValue: UInt64(10_000 + number)), sighting, at: stage.now)
+    }
+    let addresses = engine.addresses(of: host).map(\.description)
+    #expect(addresses.count == 17)
+    #expect(addresses.prefix(2) == ["show 99", "show 98"])
+    #expect(addresses.firstIndex(of: "b") == 8)
+    #expect(addresses.last == "lie 7")
   }
 
   @Test("A decision outlives that its group becomes part of another")

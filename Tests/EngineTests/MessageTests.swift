@@ -168,6 +168,31 @@ import Wire
     #expect(heard.count - lossy.count == 10)
   }
 
+  @Test("P-MSG-4 A way for datagrams that is proved later is used from then on, and one that ends no more")
+  func laterWay() throws {
+    stage.datagramBytesMax = 0
+    let seats = try stage.gather("a", "b")
+    let engine = seats[0].engine
+    let link = try #require(engine.links.values.first { !$0.isLoopback })
+    func datagrams() throws -> Int {
+      try seats[0].say("now", .unreliable)
+      var count = 0
+      while let output = engine.nextOutput() { if case .datagram = output { count += 1 } }
+      _ = stage.filled(by: engine, for: link.id)
+      return count
+    }
+    #expect(try datagrams() == 0)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 1_200, at: stage.now)
+    #expect(try datagrams() == 1)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 6, at: stage.now)
+    #expect(try datagrams() == 0)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 1_200, at: stage.now)
+    #expect(try datagrams() == 1)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 0, at: stage.now)
+    engine.linkCarriesDatagrams(LinkID(rawValue: 99), bytesMax: 1_200, at: stage.now)
+    #expect(try datagrams() == 0)
+  }
+
   @Test("P-SES-3 The connected members are those last told as connected, through joins, cuts, leaves and returns")
   func connectedMembers() throws {
     // The stage's ledger compares the two after every step.

@@ -67,6 +67,8 @@ final class Stage {
   var onMessage: (([UInt8]) -> Void)?
   /// Which frames arrive, by type, sender and receiver.
   var filter: ((FrameType, Host, Host) -> Bool)?
+  /// Whether a question for a sign of life, or the answer, is lost.
+  var losesProbe: () -> Bool = { false }
   /// Pairs of hosts that cannot reach each other; nobody is told.
   var walls: Set<Set<String>> = []
 
@@ -140,7 +142,7 @@ final class Stage {
 
   private func carryOut(_ output: Output, of host: Host) {
     switch output {
-    case .dial(let dial, _, let address): self.dial(dial, address.description, from: host)
+    case .dial(let dial, _, let addresses): self.dial(dial, addresses.map(\.description), from: host)
     case .wantsToSend(let link):
       if let rogue = rogues[link] { return rogue.read() }
       if let pipe = pipes.first(where: { $0.id == link }) { pump(pipe, from: pipe.side(of: host)) }
@@ -165,7 +167,7 @@ final class Stage {
       for notice in notices where notice.sighting.type == type { forget(notice, by: host) }
     case .probe(let id):
       guard let spot = sightings.first(where: { $0.id == id })?.spot,
-        let other = hosts.first(where: { spot.hasSuffix(" at " + $0.name) }), !isWalled(host, other)
+        let other = hosts.first(where: { spot.hasSuffix(" at " + $0.name) }), !isWalled(host, other), !losesProbe()
       else { return }
       host.engine.probeAnswered(id, at: now)
     case .persist(let batch, let facts):
@@ -228,8 +230,11 @@ final class Stage {
     walls.contains([a.name, b.name]) || !hosts.contains { $0 === a } || !hosts.contains { $0 === b }
   }
 
-  private func dial(_ dial: DialID, _ name: String, from host: Host) {
-    guard let other = hosts.last(where: { $0.name == name && $0 !== host }), !isWalled(host, other) else {
+  private func dial(_ dial: DialID, _ names: [String], from host: Host) {
+    let answering = names.lazy.compactMap { name in
+      self.hosts.last { $0 !== host && $0.engine.settings.addresses.contains { $0.description == name } }
+    }
+    guard let other = answering.first(where: { !self.isWalled(host, $0) }) else {
       return host.engine.dialFailed(dial, at: now)
     }
     let link = newLink()

@@ -193,7 +193,7 @@ final class Room {
     case .resourceEnded(_, .none), .streamEnded(_, .none): host.wholes += 1
     case .members(let members, .connected, let locals): host.pairs += members.count * locals.count
     // An address in this room is a host's number.
-    case .dial(let dial, _, let address): connect(host, to: hosts[Int(address.description)!], dial)
+    case .dial(let dial, _, let addresses): connect(host, to: hosts[Int(addresses[0].description)!], dial)
     case .close(let link, _):
       while pump(link, from: host) {}
       close(link)

@@ -18,6 +18,7 @@ final class Discovery {
   struct RosterRecord {
     var host: HostID
     var type: ServiceType
+    var addresses: [Address]
   }
 
   private(set) var sightings: [SightingID: Sighting] = [:]
@@ -64,6 +65,8 @@ final class Discovery {
 
   func host(of id: SightingID) -> HostID? { sightings[id]?.host ?? rosters[id]?.host }
 
+  func addresses(of id: SightingID) -> [Address] { sightings[id]?.addresses ?? rosters[id]?.addresses ?? [] }
+
   func knows(_ host: HostID) -> Bool { byHost[host] != nil || told[host] != nil }
 
   func spots(of host: HostID) -> [Spot] {
@@ -83,6 +86,21 @@ final class Discovery {
   func rosterTypes(of host: HostID) -> [ServiceType] {
     (byHost[host] ?? []).compactMap { rosters[$0]?.type }.filter { browsers[$0] != nil }
   }
+
+  /// Where its records show a host, the latest first.
+  func addresses(of host: HostID) -> [Address] {
+    var addresses: [Address] = []
+    for id in (byHost[host] ?? []).reversed() {
+      for address in self.addresses(of: id) where !addresses.contains(address) {
+        if addresses.count == Self.addressesMax { return addresses }
+        addresses.append(address)
+      }
+    }
+    return addresses
+  }
+
+  /// As many as a host says of itself: what claims to be its record must not keep these from being tried.
+  private static let addressesMax = Limits.helloAddressesMax
 
   // MARK: Told over links
 

@@ -6,7 +6,8 @@ final class Link {
   let host: RemoteHost
   let exporter: Digest
   let isDialed: Bool
-  let datagramBytesMax: Int
+  /// 0 where it has no way for datagrams, or none that is proved.
+  var datagramBytesMax: Int
   let opened: Instant
   /// How many links the bond had had when this one was dialled.
   var ordinal: UInt32

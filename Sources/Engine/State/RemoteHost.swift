@@ -6,8 +6,12 @@ final class RemoteHost {
   let isSelf: Bool
   var key: PublicKey?
   var incarnation: Incarnation?
-  /// How it may be reached, the best first.
-  private(set) var addresses: [Address] = []
+  /// How it may be reached by its own word, the best first.
+  private(set) var told: [Address] = []
+  /// How it may be reached by the connection data that a program here was given last.
+  private(set) var given: [Address] = []
+  /// How it may be reached by the word of others, or as it was once known.
+  private(set) var rumoured: [Address] = []
   var links: [Link] = []
   var bond: Bond?
   /// The groups it has members in.
@@ -18,11 +22,12 @@ final class RemoteHost {
   /// Its peers that have shown a valid carrier statement.
   var proved: [PeerID: Incarnation] = [:]
 
-  var dial: DialID?
+  /// Dials that have not ended, and where they lead.
+  var dials = Table<DialID, [Address]>()
   var dialFailures = 0
   var dialsAgain: Instant?
-  /// Whether a probe of its records is unanswered, how often in a row, and when the next is due.
-  var probesMissed = 0
+  /// Probes of its records that are unanswered, in a row, and when the next is due.
+  var probesUnanswered = 0
   var probesAgain: Instant?
   var isVanished = false
 
@@ -31,17 +36,24 @@ final class RemoteHost {
     self.isSelf = isSelf
   }
 
-  func learn(_ more: [Address]) {
-    for address in more where !addresses.contains(address) {
-      if addresses.count == Self.addressesMax { addresses.removeLast() }
-      addresses.insert(address, at: 0)
+  /// It says where it can be reached now; a host that says nothing knows nothing of it.
+  func learn(fromGreeting addresses: [Address]) {
+    if !addresses.isEmpty { told = addresses }
+  }
+
+  /// An entry may be older than the greeting, and says no more than a part.
+  func learn(fromEntry addresses: [Address]) {
+    for address in addresses where !told.contains(address) && told.count < Limits.helloAddressesMax {
+      told.append(address)
     }
   }
 
-  /// What another host says of it comes last, and takes the place of nothing that it said itself.
-  func learn(byHearsay more: [Address]) {
-    for address in more where !addresses.contains(address) && addresses.count < Self.addressesMax {
-      addresses.append(address)
+  func learn(fromData addresses: [Address]) { given = addresses }
+
+  /// What another host says of it takes the place of nothing that it said itself, nor of what was said before.
+  func learn(byHearsay addresses: [Address]) {
+    for address in addresses where !rumoured.contains(address) && rumoured.count < Self.rumouredMax {
+      rumoured.append(address)
     }
   }
 
@@ -54,6 +66,6 @@ final class RemoteHost {
     asking.removeAll()
   }
 
-  /// A host with more has most of them from long ago.
-  private static let addressesMax = 16
+  /// A host of which more is said has most of them from long ago, or from liars.
+  private static let rumouredMax = 8
 }

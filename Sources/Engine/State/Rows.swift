@@ -344,7 +344,7 @@ struct BondRow: Part {
   init(_ bond: Bond, key: PublicKey) {
     self.key = key
     incarnation = bond.host.incarnation ?? Incarnation(0)
-    addresses = bond.host.addresses
+    addresses = bond.host.told.isEmpty ? bond.host.rumoured : bond.host.told
     nonce = bond.nonce
     theirs = bond.theirs
     linkOrdinal = bond.linkOrdinal

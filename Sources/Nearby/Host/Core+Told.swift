@@ -30,7 +30,9 @@ extension Core {
         tell(
           .message(Message(from: member, mode: mode, bytes: bytes)), port, weight: bytes.count + SessionState.overhead)
       }
-    case .fate(_, let from, let to, let fate):
+    case .fate(let id, let from, let to, let fate):
+      fatesInCall[id] = fate
+      receipts.removeValue(forKey: id)?.settle(fate)
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = port.known(to)
       if !members.isEmpty { tell(.undelivered(to: members, fate), port) }
@@ -97,17 +99,10 @@ extension Core {
         tell(.member(member, .connected), port)
       case .notConnected(let reason):
         port.remove(member)
-        port.state.disconnect(member.id)
+        port.state.disconnect(member, reason)
         tell(.member(member, .notConnected(reason)), port)
       }
     }
-  }
-
-  /// A session that nobody reads is closed before it costs the host its memory.
-  func tell(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
-    if port.state.mailbox.put(event, weight: weight) || port.hasOverflowed { return }
-    port.hasOverflowed = true
-    errands.append { [unowned self] in closeSession(port.state.id) }
   }
 
   private func opened(_ id: StreamID, _ name: String, _ from: EndpointID, _ to: EndpointID) {

@@ -16,7 +16,9 @@ final class Core: EngineDriver {
   unowned let loop: Loop
   let disk: Disk
   let crypto: OpenSSLCrypto
-  private let keys: KeyStore
+  let keys: KeyStore
+  /// How addresses of the web are fetched.
+  let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let engine: Engine
   private var lan: LAN?
@@ -29,6 +31,10 @@ final class Core: EngineDriver {
   var invitations: [InvitationID: Outcome<Reason>] = [:]
   /// Invitations that have ended since the engine was last called.
   var endedInCall: [InvitationID: Reason] = [:]
+  /// Who wants to know what becomes of a message.
+  var receipts: [MessageID: Outcome<Fate>] = [:]
+  /// Fates that were told since the engine was last called.
+  var fatesInCall: [MessageID: Fate] = [:]
   var readers: [StreamID: StreamState] = [:]
   var writers: [StreamID: StreamWriterState] = [:]
   var transfers: [ResourceID: Transfer] = [:]
@@ -44,11 +50,12 @@ final class Core: EngineDriver {
     self.conditions = conditions
     reactor = loop.reactor
     disk = try Disk()
+    web = WebFetch.Options(options)
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
-    lan = try LAN(key: keys.hostKey, LAN.Options(options), on: reactor, driver: self)
+    lan = try LAN(key: keys.hostKey, try LAN.Options(options), on: reactor, driver: self)
   }
 
   var hostID: HostID { engine.hostID }
@@ -63,6 +70,7 @@ final class Core: EngineDriver {
   ) throws(Failure) -> Result {
     precondition(!isDraining, "the engine is called from within what it tells")
     endedInCall.removeAll(keepingCapacity: true)
+    fatesInCall.removeAll(keepingCapacity: true)
     defer { drain() }
     return try mutate(engine, Self.now)
   }
@@ -104,10 +112,8 @@ final class Core: EngineDriver {
 
   // MARK: Peers
 
-  func addPeer(named text: String) throws -> PeerID {
-    let name = try DisplayName(text)
-    let key = try keys.peerKey(named: name)
-    crypto.add(key)
+  func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
+    crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
   }
 
@@ -118,6 +124,9 @@ final class Core: EngineDriver {
     for session in sessions.keys { call { $0.closeSession(session, at: $1) } }
     lan?.stop { [unowned self] in ended() }
   }
+
+  /// Until then there is a network to carry out what the engine wants.
+  var isUp: Bool { lan != nil }
 
   func wait(for continuation: CheckedContinuation<Void, Never>) {
     if lan == nil { return continuation.resume() }
@@ -140,6 +149,7 @@ final class Core: EngineDriver {
     for interest in interests.values { interest.end() }
     for mailbox in advertised.values { mailbox.finish() }
     for invitation in invitations.values { invitation.settle(.stopping) }
+    for receipt in receipts.values { receipt.settle(.unknown) }
     for reader in readers.values { reader.end(.stopping) }
     for writer in writers.values { writer.end(.stopping) }
     for transfer in transfers.values { transfer.state.end(.stopping) }

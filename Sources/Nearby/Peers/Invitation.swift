@@ -2,6 +2,11 @@ internal import Engine
 internal import Wire
 
 /// Somebody asks a local peer to join a session.
+///
+/// ```swift
+/// print("\(invitation.name) invites, and says \(String(decoding: invitation.context, as: UTF8.self))")
+/// if isWelcome { try await invitation.accept(with: session) } else { await invitation.decline() }
+/// ```
 public final class Invitation: Sendable {
   public let from: PeerID
   /// The inviter's own word for itself.
@@ -22,10 +27,11 @@ public final class Invitation: Sendable {
     self.loop = loop
   }
 
-  /// Joins the inviter's session; returns when the two are joined.
+  /// Joins the inviter's session; returns when the two are connected.
   public func accept(with session: Session) async throws(NearbyError) {
     try await loop.run { [id] in try $0.accept(id, with: session.id) }
-    let reason = await outcome.value
+    let joined = await outcome.value
+    let reason = joined == .none ? await session.state.meeting(from) : joined
     if reason != .none { throw NearbyError(reason, of: "the invitation of \(name)") }
   }
 

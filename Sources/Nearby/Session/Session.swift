@@ -4,11 +4,22 @@ internal import Wire
 /// A peer's own end of a session: everybody in it exchanges messages, streams and resources with everybody.
 ///
 /// It is left when it is closed or let go of.
+///
+/// ```swift
+/// for await event in session.events {
+///   switch event {
+///   case .member(let member, .connected): try await session.send(Array("hello".utf8), to: .only([member]))
+///   case .message(let message): print(message.from.name, String(decoding: message.bytes, as: UTF8.self))
+///   default: break
+///   }
+/// }
+/// ```
 public final class Session: Sendable, Identifiable {
   public let id: EndpointID
   /// The local peer.
   public let peer: PeerID
-  /// What happens, in order. It has one reader, who must keep up: a session with more than 64 MiB unread is closed.
+  /// What happens, in order, for one reader. Who sends waits while 32 MiB are unread; after ten seconds of that the
+  /// session is closed, and its events end.
   public let events: Events<SessionEvent>
   let state: SessionState
   let loop: Loop
@@ -34,16 +45,36 @@ public final class Session: Sendable, Identifiable {
   public func invite(
     _ peer: PeerID, as type: String, context: [UInt8] = [], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    let (invitation, outcome) = try await loop.run { [id] in
+    try await meet(peer, "the invitation") { [id] in
       try $0.invite(peer, to: id, as: type, context: context, timeout: timeout)
     }
+  }
+
+  /// Where a program has a way of its own to another, the two exchange these, and each connects with the other's.
+  public func connectionData() async throws(NearbyError) -> [UInt8] {
+    try await loop.run { [id] in try $0.connectionData(of: id) }
+  }
+
+  /// Connects with a peer by the data that its program gave, while that program does the same; returns when the two are
+  /// connected. No discovery takes part. Zero or a negative timeout means 30 seconds.
+  public func connect(
+    to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
+  ) async throws(NearbyError) {
+    try await meet(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+  }
+
+  private func meet(
+    _ peer: PeerID, _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
+  ) async throws(NearbyError) {
+    let (invitation, outcome) = try await loop.run(begin)
     let reason = await withTaskCancellationHandler {
-      await outcome.value
+      let joined = await outcome.value
+      return joined == .none ? await state.meeting(peer) : joined
     } onCancel: {
       loop.post { $0.cancel(invitation) }
     }
     // Who is connected already is what was asked for.
-    if reason != .none, reason != .already { throw NearbyError(reason, of: "the invitation") }
+    if reason != .none, reason != .already { throw NearbyError(reason, of: what) }
   }
 
   /// Connects with everybody nearby who does the same, and advertises this peer for it.
@@ -61,25 +92,38 @@ public final class Session: Sendable, Identifiable {
   public func send(
     _ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable
   ) async throws(NearbyError) {
-    while true {
-      switch try state.offer(bytes, recipients, mode) {
-      case .taken(let isNews):
-        if isNews { loop.post { [state] in $0.flush(state) } }
-        return
-      case .full:
-        await state.room()
-        if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
-      }
+    while case .full = try post(bytes, recipients, mode) {
+      await state.room()
+      if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
     }
+  }
+
+  /// Sends to one member and returns when its host has taken the message; throws where it has not, or nobody knows.
+  public func deliver(_ bytes: [UInt8], to member: Member) async throws(NearbyError) {
+    let receipt = Outcome<Fate>()
+    while case .full = try post(bytes, .only([member]), .reliable, receipt) {
+      await state.room()
+      if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
+    }
+    switch await receipt.value {
+    case .delivered: return
+    case .undelivered: throw NearbyError(.notConnected, "the message did not reach \(member.name)", reason: .lost)
+    case .unknown: throw NearbyError(.unknown, "nobody knows whether the message reached \(member.name)", reason: .lost)
+    }
+  }
+
+  private func post(
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, _ receipt: Outcome<Fate>? = nil
+  ) throws(NearbyError) -> SessionState.Offer {
+    let offer = try state.offer(bytes, recipients, mode, receipt: receipt)
+    if case .taken(isNews: true) = offer { loop.post { [state] in $0.flush(state) } }
+    return offer
   }
 
   /// Sends at once or not at all: `unavailable` where too much waits already.
   public func trySend(_ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable) throws(NearbyError)
   {
-    switch try state.offer(bytes, recipients, mode) {
-    case .taken(let isNews):
-      if isNews { loop.post { [state] in $0.flush(state) } }
-    case .full:
+    if case .full = try post(bytes, recipients, mode) {
       throw NearbyError(.unavailable, "the queue is full: a member is behind; wait, or use the waiting form")
     }
   }

@@ -4,7 +4,8 @@ internal import Wire
 
 /// What a session's program and its loop share: who is connected, and what waits to be sent.
 final class SessionState: Sendable {
-  /// What one session has unread at most; a message counts its bytes and what keeping it costs.
+  /// What one session has unread at most; a message counts its bytes and what keeping it costs. From half of it on its
+  /// senders wait: what is above is for what was under way.
   static let unreadBytesMax = 64 << 20
   /// So much waits here at most, beside what the engine holds for members that are behind.
   static let outboxBytesMax = 1 << 20
@@ -14,6 +15,8 @@ final class SessionState: Sendable {
     var bytes: [UInt8]
     var recipients: Recipients
     var mode: Mode
+    /// Told what became of it, where somebody wants to know.
+    var receipt: Outcome<Fate>?
 
     var cost: Int { bytes.count + SessionState.overhead }
   }
@@ -31,27 +34,32 @@ final class SessionState: Sendable {
     /// Whether the loop knows that the outbox is not empty.
     var isAnnounced = false
     var waiters: [CheckedContinuation<Void, Never>] = []
+    /// Who waits for a peer to be connected, or to be not.
+    var meetings: [PeerID: [Outcome<Reason>]] = [:]
     var isOver = false
   }
 
   let id: EndpointID
   let peer: PeerID
-  let mailbox = Mailbox<SessionEvent>(weightMax: unreadBytesMax)
+  let mailbox: Mailbox<SessionEvent>
   private let shared = Mutex(Shared())
 
-  init(_ id: EndpointID, of peer: PeerID) {
+  init(_ id: EndpointID, of peer: PeerID, eased: @escaping @Sendable () -> Void) {
     self.id = id
     self.peer = peer
+    mailbox = Mailbox(weightMax: Self.unreadBytesMax, eased: eased)
   }
 
   // MARK: From any thread
 
   var connected: [Member] { shared.withLock { Array($0.connected.values) } }
 
-  func offer(_ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode) throws(NearbyError) -> Offer {
+  func offer(
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, receipt: Outcome<Fate>? = nil
+  ) throws(NearbyError) -> Offer {
     try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
-      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode)
+      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode, receipt: receipt)
       guard bytes.count <= Limits.messagePayloadBytesMax else {
         throw NearbyError(
           .invalidParameter,
@@ -77,11 +85,34 @@ final class SessionState: Sendable {
     }
   }
 
+  /// None once the peer, which has joined, is connected; or why it is not.
+  func meeting(_ peer: PeerID) async -> Reason {
+    let meeting = Outcome<Reason>()
+    shared.withLock { shared in
+      if shared.isOver { return meeting.settle(.left) }
+      if shared.connected.values.contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
+      shared.meetings[peer, default: []].append(meeting)
+    }
+    return await meeting.value
+  }
+
   // MARK: From the loop
 
-  func connect(_ member: Member) { shared.withLock { $0.connected[member.id] = member } }
+  func connect(_ member: Member) {
+    let meetings = shared.withLock { shared in
+      shared.connected[member.id] = member
+      return shared.meetings.removeValue(forKey: member.peer) ?? []
+    }
+    for meeting in meetings { meeting.settle(.none) }
+  }
 
-  func disconnect(_ member: EndpointID) { shared.withLock { $0.connected[member] = nil } }
+  func disconnect(_ member: Member, _ reason: Reason) {
+    let meetings = shared.withLock { shared in
+      shared.connected[member.id] = nil
+      return shared.meetings.removeValue(forKey: member.peer) ?? []
+    }
+    for meeting in meetings { meeting.settle(reason) }
+  }
 
   /// All that waits; the next offer is news again where this is nothing.
   func takeOutbox() -> [Post] {
@@ -103,13 +134,17 @@ final class SessionState: Sendable {
   }
 
   func end() {
-    let waiters = shared.withLock { shared -> [CheckedContinuation<Void, Never>] in
+    let (waiters, meetings) = shared.withLock { shared in
       shared.isOver = true
       shared.connected = [:]
-      defer { shared.waiters = [] }
-      return shared.waiters
+      defer {
+        shared.waiters = []
+        shared.meetings = [:]
+      }
+      return (shared.waiters, shared.meetings.values.joined())
     }
     for waiter in waiters { waiter.resume() }
+    for meeting in meetings { meeting.settle(.left) }
     mailbox.finish()
   }
 }

@@ -3,6 +3,12 @@ internal import Engine
 /// Bytes in order from one member, at the pace at which they are read here. It is cancelled when it is let go of early.
 ///
 /// The sequence ends where its writer closed it, and throws where it ended otherwise.
+///
+/// ```swift
+/// if case .stream(let reader) = event {
+///   for try await bytes in reader { print("\(bytes.count) bytes of \(reader.name)") }
+/// }
+/// ```
 public final class StreamReader: AsyncSequence, Sendable {
   public let name: String
   public let member: Member
@@ -21,44 +27,32 @@ public final class StreamReader: AsyncSequence, Sendable {
   }
 
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private let reader: StreamReader
-    private var pieces: [[UInt8]] = []
-    private var place = 0
+    let reader: StreamReader
 
-    init(_ reader: StreamReader) {
-      self.reader = reader
-    }
+    public func next() async throws(NearbyError) -> [UInt8]? { try await reader.read() }
 
-    public mutating func next() async throws(NearbyError) -> [UInt8]? {
-      if place == pieces.count {
-        pieces = try await reader.take()
-        place = 0
-      }
-      guard place < pieces.count else { return nil }
-      defer { place += 1 }
-      return pieces[place]
+    public func next(isolation actor: isolated (any Actor)?) async throws(NearbyError) -> [UInt8]? {
+      try await reader.read()
     }
   }
 
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: self) }
 
-  /// Wants no more of it.
-  public func cancel() async {
-    try? await loop.run { [id = state.id] in $0.cancelStream(id) }
-  }
-
-  /// What has come and was not read; empty at the end.
-  private func take() async throws(NearbyError) -> [[UInt8]] {
-    let pieces = await state.mailbox.take()
-    guard pieces.isEmpty else {
-      let count = pieces.reduce(0) { $0 + $1.count }
-      loop.post { [id = state.id] in $0.consumed(count, of: id) }
-      return pieces
+  /// The next bytes; nil at the end.
+  public func read() async throws(NearbyError) -> [UInt8]? {
+    if let piece = await state.mailbox.next() {
+      loop.post { [id = state.id] in $0.consumed(piece.count, of: id) }
+      return piece
     }
     if Task.isCancelled { throw NearbyError(.cancelled, "the read was cancelled") }
     let reason = await state.outcome.value
     if reason != .none { throw NearbyError(reason, of: "the stream \(name)") }
-    return []
+    return nil
+  }
+
+  /// Wants no more of it.
+  public func cancel() async {
+    try? await loop.run { [id = state.id] in $0.cancelStream(id) }
   }
 }
 

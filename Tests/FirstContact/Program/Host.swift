@@ -73,8 +73,8 @@ actor Host {
 
   private func carryOut(_ output: Output) {
     switch output {
-    case .dial(let dial, _, let address):
-      open(dial, at: address)
+    case .dial(let dial, _, let addresses):
+      open(dial, at: addresses[...])
     case .wantsToSend(let link):
       links[link]?.wantsToSend()
     case .close(let link, _):
@@ -109,13 +109,18 @@ actor Host {
 
   // MARK: Links
 
-  private func open(_ dial: DialID, at address: Address) {
+  /// Tries one address after the other.
+  private func open(_ dial: DialID, at addresses: ArraySlice<Address>) {
+    guard let address = addresses.first else {
+      return reactor.soon { [self] in call { $0.dialFailed(dial, at: $1) } }
+    }
+    let attempt = Attempt(dial: dial, rest: addresses.dropFirst())
     do {
       let target = try SocketAddress(dialing: address)
-      let end = Connection(of: self, number(), dial)
+      let end = Connection(of: self, number(), attempt)
       links[end.id] = try .dial(target, context, on: reactor, owner: end)
     } catch {
-      reactor.soon { [self] in call { $0.dialFailed(dial, at: $1) } }
+      open(dial, at: attempt.rest)
     }
   }
 
@@ -142,31 +147,39 @@ actor Host {
     call { $0.fill(&output, for: id, at: $1) }
   }
 
-  fileprivate func closed(_ id: LinkID, unanswered dial: DialID?) {
+  fileprivate func closed(_ id: LinkID, unanswered attempt: Attempt?) {
     links[id] = nil
-    call { engine, now in
-      if let dial { engine.dialFailed(dial, at: now) } else { engine.linkClosed(id, at: now) }
+    if let attempt, !isStopping {
+      open(attempt.dial, at: attempt.rest)
+    } else {
+      call { $0.linkClosed(id, at: $1) }
     }
     stopIfAlone()
   }
+}
+
+/// A dial, and the addresses that it has not tried.
+private struct Attempt {
+  let dial: DialID
+  let rest: ArraySlice<Address>
 }
 
 /// A link's owner: the host, by the number under which the engine knows the link.
 private final class Connection: SecureLinkOwner {
   let id: LinkID
   private let host: Host
-  private let dial: DialID?
+  private let attempt: Attempt?
   private var isOpen = false
 
-  init(of host: Host, _ id: LinkID, _ dial: DialID?) {
+  init(of host: Host, _ id: LinkID, _ attempt: Attempt?) {
     self.host = host
     self.id = id
-    self.dial = dial
+    self.attempt = attempt
   }
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
     isOpen = true
-    host.assumeIsolated { [id, dial] in $0.opened(id, to: remoteKey, exporter, dial) }
+    host.assumeIsolated { [id, attempt] in $0.opened(id, to: remoteKey, exporter, attempt?.dial) }
   }
 
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
@@ -180,7 +193,7 @@ private final class Connection: SecureLinkOwner {
   }
 
   func closed(_ link: SecureLink, because end: LinkEnd) {
-    let unanswered = isOpen ? nil : dial
+    let unanswered = isOpen ? nil : attempt
     host.assumeIsolated { [id] in $0.closed(id, unanswered: unanswered) }
   }
 }

@@ -1,0 +1,116 @@
+public import Wire
+
+/// Reaching: which hosts a link is wanted to, where they are dialled, and when again.
+extension Engine {
+  /// Whether anything here needs a link to the host.
+  func isWanted(_ host: RemoteHost) -> Bool {
+    !host.presences.isEmpty || !host.asked.isEmpty || host.asking.contains { $0.isPending }
+      || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
+  }
+
+  /// Sees to it that there is a link to the host, if one is wanted.
+  func reach(_ host: RemoteHost) {
+    if host.isSelf {
+      if host.links.isEmpty {
+        open(LinkID(rawValue: .max), to: host, exporter: Digest(.init(0, 0, 0, 0)), isDialed: true, datagramBytesMax: 0)
+      }
+      return
+    }
+    guard !host.links.contains(where: { !$0.isClosing }), host.dials.count < Self.dialsMax, isWanted(host) else {
+      return
+    }
+    if let again = host.dialsAgain, again > now {
+      timers.set(.host(host.id), again)
+      return
+    }
+    // What is dialled already is waited for; what has become known since is not.
+    let underWay = host.dials.values.flatMap(\.self)
+    let addresses = addresses(of: host).filter { !underWay.contains($0) }
+    guard !addresses.isEmpty else { return }
+    if host.key == nil, dials.count >= Self.strangersDialledMax {
+      strangers[host.id] = true
+      return
+    }
+    let dial = DialID(rawValue: number())
+    host.dials[dial] = addresses
+    dials[dial] = host.id
+    emit(.dial(dial, host: host.id, addresses: addresses))
+  }
+
+  /// A host that moves is dialled where it was and where it is; whoever sends more records than that is no such host.
+  private static let dialsMax = 4
+
+  /// The best first: what both its records and itself say, what its records show now, what it said when it last
+  /// greeted, what connection data say, and what others say.
+  func addresses(of host: RemoteHost) -> [Address] {
+    let shown = discovery.addresses(of: host.id)
+    var addresses = host.told.filter(shown.contains)
+    for address in shown + host.told + host.given + host.rumoured where !addresses.contains(address) {
+      addresses.append(address)
+    }
+    return addresses
+  }
+
+  /// Where this host can be reached from now on, the best first: told in every `hello` and entry to come.
+  public func setAddresses(_ addresses: [Address], at now: Instant) {
+    enter(now)
+    defer { settle() }
+    guard addresses != settings.addresses else { return }
+    settings.addresses = addresses
+    // It is on another network, where others may be reached that could not be.
+    for host in hosts.values where host.dialsAgain != nil {
+      host.dialsAgain = nil
+      reach(host)
+    }
+  }
+
+  /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.
+  private static let strangersDialledMax = 64
+
+  /// A dial has ended: the strangers who wait have their turn.
+  func dialStrangers() {
+    while dials.count < Self.strangersDialledMax, let next = strangers.removeFirst() {
+      if let host = hosts[next.key] { reach(host) }
+    }
+  }
+
+  func ended(_ dial: DialID, of host: RemoteHost, hasFailed: Bool) {
+    host.dials[dial] = nil
+    if hasFailed, host.dials.isEmpty { dialFailed(host) }
+  }
+
+  func dialFailed(_ host: RemoteHost) {
+    host.dialFailures += 1
+    let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax
+    let pause = min(pauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
+    host.dialsAgain = now + pause
+    timers.set(.host(host.id), now + pause)
+  }
+
+  /// A suspension is short, and a link that comes back late in it must still be found.
+  private static let suspendedPauseMax: Duration = .milliseconds(500)
+  /// A host that comes back is found within this.
+  private static let dialPauseMax: Duration = .seconds(5)
+
+  func hostDue(_ host: RemoteHost) {
+    if let again = host.dialsAgain {
+      if again <= now {
+        host.dialsAgain = nil
+        reach(host)
+      } else {
+        timers.set(.host(host.id), again)
+      }
+    }
+    probeDue(host)
+    forgetIfUnknown(host)
+  }
+
+  /// Forgets a host of which nothing is known that another contact would not tell.
+  func forgetIfUnknown(_ host: RemoteHost) {
+    guard host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dials.isEmpty, !host.isSelf, !isWanted(host),
+      !discovery.knows(host.id)
+    else { return }
+    hosts[host.id] = nil
+    host.empty()
+  }
+}

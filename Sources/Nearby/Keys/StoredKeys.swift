@@ -1,0 +1,34 @@
+internal import Media
+internal import Wire
+
+/// All that a key store holds, as a value.
+struct StoredKeys: Sendable {
+  // With each at its limit and names at their longest, the file stays under `KeyText.bytesMax`.
+  /// A host that carries more people than this has a store of its own for them.
+  static let peersMax = 4_096
+  /// More people than anybody meets and confirms one by one.
+  static let knownMax = 16_384
+  /// A system trusts about 150 authorities.
+  static let anchorsMax = 256
+  /// One for each role that somebody plays, and some that have run out.
+  static let identitiesMax = 64
+
+  var hostKey: SigningKey
+  /// The last one that was used.
+  var incarnation: Incarnation
+  var peers: [DisplayName: SigningKey] = [:]
+  var known: [PeerID: KnownPeer] = [:]
+  var anchors: [Certificate] = []
+  var identities: [HeldIdentity] = []
+
+  init(hostKey: SigningKey = SigningKey(), incarnation: Incarnation = Incarnation(0)) {
+    self.hostKey = hostKey
+    self.incarnation = incarnation
+  }
+
+  /// Past every one that was used, of this box or, where the keys were put back from an old copy, after it: a clock
+  /// that was right once has gone on meanwhile.
+  mutating func beginIncarnation(secondsSince1970 now: UInt64) {
+    incarnation = max(Incarnation(incarnation.rawValue + 1), Incarnation(now))
+  }
+}

@@ -1,0 +1,133 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Where a host is dialled. The hosts here are seen and never answer by themselves.
+@Suite struct ReachingTests {
+  let stage = Stage()
+
+  /// A peer that has invited one of a host that is only a record.
+  private func invited(at addresses: [String]) throws -> (seat: Seat, sighting: Sighting) {
+    let seat = try stage.silentSeat("a")
+    try seat.browse()
+    let key = stage.crypto.key(named: "far")
+    let sighting = Sighting(
+      peer: PeerID(digest: stage.crypto.hash(PeerID.preimage(of: key))),
+      host: HostID(digest: stage.crypto.hash(HostID.preimage(of: key))), type: stage.type,
+      name: try DisplayName("far"), info: .empty, addresses: try addresses.map(Address.init(text:)))
+    show(sighting, to: seat)
+    while seat.engine.nextOutput() != nil {}
+    _ = try seat.engine.invite(
+      sighting.peer, as: stage.type, to: seat.endpoint, context: [], timeout: .seconds(600), at: stage.now)
+    return (seat, sighting)
+  }
+
+  private func show(_ sighting: Sighting, to seat: Seat, as id: UInt64 = 1) {
+    seat.engine.sighted(SightingID(rawValue: id), sighting, at: stage.now)
+  }
+
+  private func dials(of seat: Seat) -> [(id: DialID, addresses: [String])] {
+    var dials: [(DialID, [String])] = []
+    while let output = seat.engine.nextOutput() {
+      if case .dial(let id, _, let addresses) = output { dials.append((id, addresses.map(\.description))) }
+    }
+    return dials
+  }
+
+  @Test("A dial names every address that is known, and one that comes to be known while it is under way is dialled too")
+  func late() throws {
+    var (seat, sighting) = try invited(at: ["one", "two"])
+    let first = dials(of: seat)
+    #expect(first.map(\.addresses) == [["one", "two"]])
+    show(sighting, to: seat)
+    #expect(dials(of: seat).isEmpty)
+    sighting.addresses.append(try Address(text: "three"))
+    show(sighting, to: seat, as: 2)
+    let second = dials(of: seat)
+    #expect(second.map(\.addresses) == [["three"]])
+    seat.engine.dialFailed(first[0].id, at: stage.now)
+    #expect(dials(of: seat).isEmpty)
+    seat.engine.dialFailed(second[0].id, at: stage.now)
+    seat.engine.advance(to: stage.now + .milliseconds(499))
+    #expect(dials(of: seat).isEmpty)
+    seat.engine.advance(to: stage.now + .milliseconds(500))
+    #expect(dials(of: seat).map(\.addresses) == [["one", "two", "three"]])
+  }
+
+  @Test("Records that change without end are not dialled without end")
+  func floods() throws {
+    var (seat, sighting) = try invited(at: ["one"])
+    for number in 0..<100 {
+      sighting.addresses = [try Address(text: "elsewhere \(number)")]
+      show(sighting, to: seat)
+    }
+    #expect(dials(of: seat).count == 4)
+  }
+
+  @Test("Two dials that both come through are one bond, over the link that was opened last")
+  func both() throws {
+    var (seat, sighting) = try invited(at: ["one"])
+    sighting.addresses = [try Address(text: "two")]
+    show(sighting, to: seat)
+    let dials = dials(of: seat)
+    #expect(dials.count == 2)
+    for (number, dial) in dials.enumerated() {
+      let link = LinkID(rawValue: UInt64(700 + number))
+      seat.engine.linkOpened(
+        link, to: stage.crypto.key(named: "far"), exporter: stage.exporter(of: link), dial: dial.id,
+        datagramBytesMax: 0, at: stage.now)
+    }
+    #expect(seat.engine.links.values.map(\.ordinal) == [1, 2])
+  }
+
+  @Test("A suspended host is dialled at once where a record shows it to be now, though a dial to where it was goes on")
+  func moved() throws {
+    let seat = try stage.seat("v")
+    let rogue = Rogue("r", to: seat.host, on: stage)
+    try rogue.enter(with: seat)
+    var sighting = Sighting(
+      peer: rogue.peer, host: rogue.host, type: stage.type, name: try DisplayName("r"), info: .empty,
+      addresses: [try Address(text: "old")])
+    show(sighting, to: seat)
+    // A link that ends as soon as it begins is not dialled at once.
+    stage.run(.milliseconds(2_500))
+    seat.engine.linkClosed(rogue.link, at: stage.now)
+    let first = dials(of: seat)
+    #expect(first.map(\.addresses) == [["old"]])
+    sighting.addresses = [try Address(text: "new")]
+    show(sighting, to: seat)
+    let second = dials(of: seat)
+    #expect(second.map(\.addresses) == [["new"]])
+    for dial in first + second { seat.engine.dialFailed(dial.id, at: stage.now) }
+    #expect(dials(of: seat).isEmpty)
+    // Before the pause is over.
+    sighting.addresses = [try Address(text: "newest")]
+    show(sighting, to: seat)
+    #expect(dials(of: seat).map(\.addresses) == [["newest"]])
+  }
+
+  @Test("New addresses are told in hello and entries, as many as fit; who was out of reach is dialled at once")
+  func ownAddresses() throws {
+    let seats = try stage.gather("a", "b")
+    let (a, b) = (seats[0], seats[1])
+    let host = try #require(b.engine.hosts[a.engine.hostID])
+    #expect(b.engine.addresses(of: host).map(\.description) == ["a"])
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    stage.run(.milliseconds(200))
+    a.engine.setAddresses(try (0..<20).map { try Address(text: "a\($0)") }, at: stage.now)
+    stage.run()
+    #expect(a.take() == ["A: B suspended"])
+    stage.walls.removeAll()
+    let all = a.engine.settings.addresses
+    a.engine.setAddresses(all, at: stage.now)
+    stage.run()
+    #expect(a.take() == [])
+    a.engine.setAddresses(all + [try Address(text: "a")], at: stage.now)
+    stage.run()
+    #expect(a.take() == ["A: B resumed"])
+    #expect(host.told.map(\.description) == (0..<8).map { "a\($0)" })
+    #expect(a.engine.entry(of: try #require(a.engine.endpoints[a.endpoint])).addresses == Array(all.prefix(4)))
+  }
+}

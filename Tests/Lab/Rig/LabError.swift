@@ -1,0 +1,5 @@
+/// What went wrong in the laboratory, in a sentence.
+struct LabError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,217 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// A host of its own: interfaces, host name, processes, D-Bus and Avahi, and a disk, which alone outlives a power cut.
+///
+/// It is a shell that waits, the first process of its namespaces. When it ends, so does all that is in them.
+@Laboratory
+final class LabHost {
+  /// Where the disk is seen inside; it is the home of every program.
+  static let home = "/run/home"
+
+  let number: Int
+  unowned let rig: Rig
+  private(set) var cables: [Cable] = []
+  /// What was started here and not by the host itself, in the order of starting, ended or not.
+  private(set) var programs: [Program] = []
+  private(set) var bus: Program?
+  private(set) var avahi: Program?
+  private var shell: Program?
+  private var namespaces: Namespaces?
+
+  init(_ number: Int, of rig: Rig) {
+    self.number = number
+    self.rig = rig
+  }
+
+  nonisolated var name: String { "h\(number)" }
+  var isUp: Bool { shell.map { $0.ending == nil } ?? false }
+
+  /// The first process inside, as we count them.
+  var process: Int {
+    guard let namespaces else { preconditionFailure("\(name) was never up") }
+    return Int(namespaces.process)
+  }
+
+  /// What joins it to the first network.
+  var cable: Cable { cables[0] }
+
+  // MARK: Up and down
+
+  func boot() async throws {
+    let command = Namespaces.opening(
+      [.network, .mount, .host, .process], isOutermost: false, script: Self.script,
+      [name, Rig.disk(of: self), Self.busConfiguration, Self.avahiConfiguration(name: name), Self.users, Self.groups])
+    let shell = try Program(
+      name, rig.namespaces.entering([.network, .mount, .process], command), entersNamespaces: true)
+    self.shell = shell
+    namespaces = try await Rig.namespaces(of: shell)
+    cables = [try await Cable(self, to: rig.networks[0])]
+    try await startBus()
+    try await startAvahi()
+  }
+
+  /// As when its power goes: no program ends in good order, and nobody hears a goodbye.
+  func kill() async throws {
+    for cable in cables { try await cable.unplug() }
+    cables = []
+    Glibc.kill(pid_t(process), SIGKILL)
+    release()
+    try await ended()
+  }
+
+  /// Wakes those who stand outside, frozen with a program inside: until they have seen its end, it is not over.
+  func release() {
+    for program in allPrograms { program.release() }
+  }
+
+  /// Waits until all is over that its end has ended.
+  func ended() async throws {
+    for program in allPrograms { try await program.ended() }
+    bus = nil
+    avahi = nil
+  }
+
+  private var allPrograms: [Program] { [shell, bus, avahi].compactMap { $0 } + programs }
+
+  /// The disk is the current folder until something else lies over it. A container may keep us from showing the host's
+  /// own processes and interfaces under `/proc` and `/sys`; then those of the machine are seen there.
+  private static let script = """
+    hostname "$1"
+    cd "$2"
+    mount -t tmpfs -o mode=755 tmpfs /run
+    mkdir -p /run/dbus /run/avahi-daemon /run/tmp \(home)
+    mount --no-canonicalize --bind . \(home)
+    mount -t proc proc /proc || :
+    mount -t sysfs sysfs /sys || :
+    printf '%s' "$3" >/run/bus.conf
+    printf '%s' "$4" >/run/avahi.conf
+    printf '%s' "$5" >/run/passwd
+    printf '%s' "$6" >/run/group
+    mount --bind /run/passwd /etc/passwd
+    mount --bind /run/group /etc/group
+    """
+
+  // MARK: Programs
+
+  /// A program, by its name in the path or by its place.
+  func start(_ command: [String]) throws -> Program {
+    let program = try start(named: command[0].split(separator: "/").last.map(String.init) ?? "", command)
+    programs.append(program)
+    return program
+  }
+
+  func start(_ command: String...) throws -> Program { try start(command) }
+
+  /// A program of this package, as it was built with the tests.
+  func startBuilt(_ name: String, _ arguments: [String] = []) throws -> Program {
+    try start([Rig.buildFolder + name] + arguments)
+  }
+
+  /// Runs a program to its end, which must be a good one; gives what it wrote.
+  @discardableResult
+  func run(_ command: String..., within time: Duration = .seconds(10)) async throws -> String {
+    let program = try start(command)
+    guard try await program.ended(within: time) == .exited(0) else {
+      throw LabError("'\(command.joined(separator: " "))' on \(name) failed:\n\(program.log())")
+    }
+    return program.output
+  }
+
+  private func start(named title: String, _ command: [String]) throws -> Program {
+    guard let namespaces, isUp else { throw LabError("\(name) is down, and starts no '\(command[0])'") }
+    var environment = Program.environment
+    environment["HOME"] = Self.home
+    environment["XDG_DATA_HOME"] = Self.home + "/.local/share"
+    environment["XDG_RUNTIME_DIR"] = "/run"
+    environment["TMPDIR"] = "/run/tmp"
+    environment["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=/run/dbus/system_bus_socket"
+    return try Program(
+      "\(name) \(title)", namespaces.entering([.network, .mount, .host, .process], command),
+      environment: environment, entersNamespaces: true)
+  }
+
+  /// How somebody gets in by hand.
+  var door: String {
+    guard let namespaces else { return "" }
+    let inside = ["env", "HOME=\(Self.home)", "XDG_DATA_HOME=\(Self.home)/.local/share", "bash"]
+    return namespaces.entering([.network, .mount, .host, .process], inside).joined(separator: " ")
+  }
+
+  // MARK: Daemons
+
+  func startBus() async throws {
+    let bus = try start(
+      named: "D-Bus",
+      ["dbus-daemon", "--config-file=/run/bus.conf", "--nofork", "--nopidfile", "--print-address"])
+    self.bus = bus
+    _ = try await bus.line("its address") { $0.hasPrefix("unix:") }
+  }
+
+  func stopBus(by signal: CInt = SIGTERM) async throws {
+    try await stop(bus, by: signal)
+    bus = nil
+  }
+
+  func startAvahi() async throws {
+    // One that was killed has left its number, which by now may be that of another process.
+    let daemon = "avahi-daemon --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits --no-proc-title"
+    let avahi = try start(named: "Avahi", ["sh", "-c", "rm -f /run/avahi-daemon/pid; exec \(daemon)"])
+    self.avahi = avahi
+    _ = try await avahi.line("that it is up", within: .seconds(20)) { $0.hasPrefix("Server startup complete") }
+  }
+
+  func stopAvahi(by signal: CInt = SIGTERM) async throws {
+    try await stop(avahi, by: signal)
+    avahi = nil
+  }
+
+  private func stop(_ daemon: Program?, by signal: CInt) async throws {
+    try await daemon?.signal(signal)
+    try await daemon?.ended()
+  }
+
+  // MARK: More networks, and good order
+
+  /// Configures interfaces, one command of `ip` a line.
+  func configure(_ commands: [String]) async throws {
+    try await rig.configure(commands, in: namespaces)
+  }
+
+  func configure(with command: [String]) async throws {
+    try await rig.run(command, in: namespaces)
+  }
+
+  @discardableResult
+  func plug(into network: Network) async throws -> Cable {
+    let cable = try await Cable(self, to: network)
+    cables.append(cable)
+    return cable
+  }
+
+  func unplug(_ cable: Cable) async throws {
+    cables.removeAll { $0 === cable }
+    try await cable.unplug()
+  }
+
+  /// Up, with nothing wrong, nothing running and an empty disk, as those find it who come next.
+  func tidy() async throws {
+    for program in programs { try await program.end() }
+    programs = []
+    if isUp {
+      for cable in cables.dropFirst() { try await unplug(cable) }
+      try await cable.mend()
+      try await cable.restoreAddresses()
+      if bus?.ending != nil || bus == nil { try await startBus() }
+      if avahi?.ending != nil || avahi == nil { try await startAvahi() }
+    } else {
+      try await boot()
+    }
+    try await run("find", Self.home, "-mindepth", "1", "-delete")
+    programs = []
+  }
+
+  var log: String {
+    allPrograms.map { "\($0.name)\n\($0.log())\n" }.joined(separator: "\n")
+  }
+}
