@@ -12,7 +12,6 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-static const uint64_t COpenSSL_SSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 static const unsigned long COpenSSL_XN_FLAG_ONELINE = XN_FLAG_ONELINE;
 
