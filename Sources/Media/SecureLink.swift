@@ -51,6 +51,8 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   public let reactor: Reactor
+  /// Whether this side began it.
+  public let isDialed: Bool
   /// Where the other end is; nil for one that left before it could be asked.
   public let remoteAddress: SocketAddress?
   private let limits: Limits
@@ -93,6 +95,7 @@ public final class SecureLink: @unchecked Sendable {
     on reactor: Reactor, limits: Limits, owner: any SecureLinkOwner
   ) throws(SystemError) {
     self.reactor = reactor
+    isDialed = role == .client
     remoteAddress = address
     self.limits = limits
     self.owner = owner
@@ -107,6 +110,9 @@ public final class SecureLink: @unchecked Sendable {
     self.tls = consume tls
     setDeadline(limits.handshakeTime, .handshakeTimedOut)
   }
+
+  /// Nil unless the link is open.
+  func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
 
   /// All that is told from now on is told to another owner.
   func handOver(to owner: any SecureLinkOwner) {

@@ -93,12 +93,21 @@ struct TLSStream: ~Copyable {
 
   /// 32 bytes that only the two ends of this connection know, after the handshake.
   func exporter() -> Digest {
-    let label = "EXPORTER-vicinity-link"
-    return Digest { bytes in
-      expect(
-        SSL_export_keying_material(ssl, bytes, Digest.byteCount, label, label.utf8.count, nil, 0, 0) == 1,
-        "export keying material")
-    }
+    // It throws over another count alone.
+    try! Digest(bytes: export("EXPORTER-vicinity-link", Digest.byteCount))
+  }
+
+  /// What this connection's datagrams are sealed with, after the handshake.
+  func datagramKeys() -> DatagramKeys {
+    DatagramKeys(export("EXPORTER-vicinity-datagrams", DatagramKeys.byteCount), isClient: SSL_is_server(ssl) == 0)
+  }
+
+  private func export(_ label: String, _ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    expect(
+      SSL_export_keying_material(ssl, &bytes, count, label, label.utf8.count, nil, 0, 0) == 1,
+      "export keying material")
+    return bytes
   }
 
   private var speaksOurProtocol: Bool {

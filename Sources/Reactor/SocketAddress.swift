@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// An IPv4 or IPv6 address and a port.
@@ -63,6 +64,23 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     guard case .v6(let bytes, _) = host else { return self }
     return SocketAddress(host: .v6(bytes, scope: interface), port: port)
   }
+
+  public func with(port: UInt16) -> SocketAddress { SocketAddress(host: host, port: port) }
+
+  /// An IPv4 address as sockets that serve both families take it; any other as it is.
+  public var mapped: SocketAddress {
+    guard case .v4(let bytes) = host else { return self }
+    return SocketAddress(host: .v6(Self.mappedPrefix + bytes, scope: 0), port: port)
+  }
+
+  /// The other way round: what the kernel tells of an IPv4 address at a socket that serves both.
+  private var unmapped: SocketAddress {
+    guard case .v6(let bytes, _) = host, bytes.starts(with: Self.mappedPrefix) else { return self }
+    return SocketAddress(host: .v4(Array(bytes.suffix(4))), port: port)
+  }
+
+  /// RFC 4291 §2.5.5.2.
+  private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
 
   public var description: String {
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
@@ -149,9 +167,11 @@ extension SocketAddress {
       self.init(host: .v4(withUnsafeBytes(of: four.sin_addr, Array.init)), port: UInt16(bigEndian: four.sin_port))
     case AF_INET6:
       let six = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee }
-      self.init(
-        host: .v6(withUnsafeBytes(of: six.sin6_addr, Array.init), scope: six.sin6_scope_id),
-        port: UInt16(bigEndian: six.sin6_port))
+      self =
+        SocketAddress(
+          host: .v6(withUnsafeBytes(of: six.sin6_addr, Array.init), scope: six.sin6_scope_id),
+          port: UInt16(bigEndian: six.sin6_port)
+        ).unmapped
     default:
       return nil
     }

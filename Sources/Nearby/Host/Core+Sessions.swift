@@ -9,6 +9,7 @@ extension Core {
 
   func openSession(_ peer: PeerID, _ options: SessionOptions) throws -> SessionState {
     let settings = try options.settings
+    if let identity = options.identity { crypto.hold(identity.held) }
     let id = try call { engine, now throws(EngineError) in try engine.openSession(peer, settings, at: now) }
     let state = SessionState(id, of: peer) { [loop] in loop.post { $0.keepsUp(id) } }
     sessions[id] = SessionPort(state)

@@ -16,7 +16,7 @@ final class Core: EngineDriver {
   unowned let loop: Loop
   let disk: Disk
   let crypto: OpenSSLCrypto
-  private let keys: KeyStore
+  let keys: KeyStore
   private let conditions: Mailbox<Condition>
   private let engine: Engine
   private var lan: LAN?
@@ -109,9 +109,7 @@ final class Core: EngineDriver {
 
   // MARK: Peers
 
-  func addPeer(named text: String) throws -> PeerID {
-    let name = try DisplayName(text)
-    let key = try keys.peerKey(named: name)
+  func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
     crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
   }

@@ -41,6 +41,8 @@ actor Disk {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
+  func perform<Result: Sendable>(_ body: @Sendable () throws -> Result) throws -> Result { try body() }
+
   // MARK: Reading
 
   func open(_ path: String) throws -> OpenSource {
