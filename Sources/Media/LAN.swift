@@ -66,7 +66,7 @@ public final class LAN {
       if let places = options.fixed {
         FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
       } else {
-        AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+        try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
       }
     network = try NetworkWatch(on: reactor) { [unowned self] in
       tellAddresses()
