@@ -66,7 +66,7 @@ public final class LAN {
       if let places = options.fixed {
         FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
       } else {
-        AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+        try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
       }
     network = try NetworkWatch(on: reactor) { [unowned self] in
       tellAddresses()
@@ -179,13 +179,9 @@ public final class LAN {
     // What is none of ours, or says what cannot be, is not there.
     guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
     let addresses = record.addresses.map { Address($0) }
-    let host =
-      switch announcement {
-      case .peer(_, let host, _, _), .roster(let host): host
-      }
-    let sighting = sightings[id] ?? sighting()
+    let sighting = sightings[id] ?? nextSighting()
     sightings[id] = sighting
-    places[sighting] = (host, record.addresses)
+    places[sighting] = (announcement.host, record.addresses)
     driver.call { engine, now in
       switch announcement {
       case .peer(let peer, let host, let name, let info):
@@ -203,7 +199,7 @@ public final class LAN {
     driver.call { $0.sightingGone(sighting, at: $1) }
   }
 
-  private func sighting() -> SightingID {
+  private func nextSighting() -> SightingID {
     lastSighting += 1
     return SightingID(rawValue: lastSighting)
   }

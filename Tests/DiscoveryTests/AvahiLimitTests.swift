@@ -113,6 +113,32 @@ import Wire
     }
   }
 
+  @Test func `records past the limit are not seen, until there is room for them again`() async {
+    await Lab.play { lab in
+      let box = try lab.box("one")
+      var limits = AvahiDirectory.Limits()
+      limits.recordsMax = 4
+      let (watcher, other) = (try lab.watcher(in: box, limits), try lab.watcher(in: box))
+      let names = (0..<7).map { "\($0)" }
+      await other.act { for name in names { $0.publish(Tests.record(name, ["x"])) } }
+      for name in names { try await other.publishes(.init(type: Tests.type, name: name)) }
+      await watcher.act { $0.look(for: Tests.type) }
+      var seen: [String: SeenID] = [:]
+      func seesMore() async throws {
+        let more = try await watcher.hears("a record") {
+          if case .appeared(let id, let record) = $0 { (record.name, id) } else { nil }
+        }
+        #expect(seen.updateValue(more.1, forKey: more.0) == nil)
+      }
+      for _ in 0..<4 { try await seesMore() }
+      let first = seen
+      await other.act { for name in first.keys { $0.withdraw(.init(type: Tests.type, name: name)) } }
+      for id in first.values { try await watcher.losesSight(of: id) }
+      for _ in 0..<3 { try await seesMore() }
+      #expect(Set(seen.keys) == Set(names))
+    }
+  }
+
   @Test func `a host that is renamed keeps its records`() async {
     await Lab.play { lab in
       let (_, boxes) = try lab.network("left", "right")

@@ -24,6 +24,12 @@ public enum Announcement: Hashable, Sendable {
     }
   }
 
+  public var host: HostID {
+    switch self {
+    case .peer(_, let host, _, _), .roster(let host): host
+    }
+  }
+
   /// Reads what anybody may have written.
   public init(txt: [[UInt8]]) throws(Fault) {
     guard let own = txt.first, own.starts(with: Self.head) else { throw .notOurs }

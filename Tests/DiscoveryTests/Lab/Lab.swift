@@ -1,3 +1,4 @@
+import Media
 import Testing
 
 /// A few machines with a few watchers in them, all gone in the end.
@@ -70,8 +71,8 @@ final class Lab: @unchecked Sendable {
       """)
   }
 
-  func watcher(in box: Box) throws -> Watcher {
-    let watcher = try Watcher.start(in: box)
+  func watcher(in box: Box, _ limits: AvahiDirectory.Limits = .init()) throws -> Watcher {
+    let watcher = try Watcher.start(in: box, limits)
     watchers.append(watcher)
     return watcher
   }

@@ -25,10 +25,16 @@ final class Watcher: @unchecked Sendable {
 
   private init(on reactor: Reactor) { self.reactor = reactor }
 
-  static func start(in box: Box) throws -> Watcher {
+  static func start(in box: Box, _ limits: AvahiDirectory.Limits) throws -> Watcher {
     let watcher = Watcher(on: try BoxLoop(in: box).reactor)
     watcher.reactor.spawn {
-      watcher.directory = AvahiDirectory(on: watcher.reactor) { [unowned watcher] in watcher.told($0) }
+      do {
+        watcher.directory = try AvahiDirectory(on: watcher.reactor, limits: limits) { [unowned watcher] in
+          watcher.told($0)
+        }
+      } catch {
+        Issue.record(error)
+      }
     }
     return watcher
   }
