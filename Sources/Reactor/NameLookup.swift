@@ -1,5 +1,5 @@
+internal import CLinux
 internal import Glibc
-internal import Synchronization
 
 /// Why a name could not be turned into addresses.
 public enum NameLookupError: Error, Hashable, Sendable {
@@ -17,8 +17,16 @@ extension Reactor {
   public func lookUp(
     _ name: String, port: UInt16, _ told: @escaping @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
   ) {
-    let lookup = NameLookup(name: name, port: port, reactor: self, told: told)
-    guard NameLookup.begin() else { return lookup.tell(.failure(.busy)) }
+    checkOnLoop()
+    guard lookupsUnderWay < NameLookup.underWayMax else {
+      spawn { told(.failure(.busy)) }
+      return
+    }
+    lookupsUnderWay += 1
+    let lookup = NameLookup(name: name, port: port, reactor: self) { [self] result in
+      lookupsUnderWay -= 1
+      told(result)
+    }
     var thread = pthread_t()
     let argument = Unmanaged.passRetained(lookup)
     let code = pthread_create(&thread, nil, runLookup, argument.toOpaque())
@@ -26,7 +34,6 @@ extension Reactor {
       pthread_detach(thread)
     } else {
       argument.release()
-      NameLookup.end()
       lookup.tell(.failure(.failed("\(SystemError("pthread_create", code: code))")))
     }
   }
@@ -34,9 +41,8 @@ extension Reactor {
 
 private final class NameLookup: Sendable {
   /// Each holds a thread for as long as the resolver likes.
-  private static let underWayMax = 16
+  static let underWayMax = 16
   private static let addressesMax = 16
-  private static let underWay = Mutex(0)
 
   private let name: String
   private let port: UInt16
@@ -51,18 +57,6 @@ private final class NameLookup: Sendable {
     self.port = port
     self.reactor = reactor
     self.told = told
-  }
-
-  static func begin() -> Bool {
-    underWay.withLock { count in
-      if count == underWayMax { return false }
-      count += 1
-      return true
-    }
-  }
-
-  static func end() {
-    underWay.withLock { $0 -= 1 }
   }
 
   func tell(_ result: Result<[SocketAddress], NameLookupError>) {
@@ -102,8 +96,6 @@ private let nameWithoutAddress: CInt = -5
 private func runLookup(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let argument else { return nil }
   let lookup = Unmanaged<NameLookup>.fromOpaque(argument).takeRetainedValue()
-  let result = lookup.addresses()
-  NameLookup.end()
-  lookup.tell(result)
+  lookup.tell(lookup.addresses())
   return nil
 }
