@@ -10,6 +10,9 @@ let house: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// A library's asynchronous calls run where their caller does: nobody hops who need not wait.
+let library = house + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 /// The core is also held to strict memory safety: every unsafe construct in it carries its proof.
 let core = house + [.strictMemorySafety()]
 
@@ -28,17 +31,20 @@ let package = Package(
     .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
     .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
-    .target(name: "Media", dependencies: ["COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
-    .target(name: "Nearby", dependencies: ["CLinux", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
+    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
-    .testTarget(name: "MediaTests", dependencies: ["COpenSSL", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
     .executableTarget(
@@ -49,7 +55,9 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
-    .testTarget(name: "Lab", dependencies: ["lab-rig"], exclude: ["Rig"], swiftSettings: house),
+    .testTarget(
+      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig"], exclude: ["Rig"],
+      swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -121,6 +121,7 @@ extension Engine {
     bond.hasBeenOpen = true
     ledger.touch(bond: bond.host.id)
     if bond.isSuspended { tellSuspended(bond, false) }
+    if bond.host.isVanished { isBack(bond.host) }
     bond.comparesRostersAt = now + Self.rosterPause
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }
@@ -314,7 +315,7 @@ extension Engine {
     var isPending = false
     bond.incoming.forEach { _, strand in
       let ready = settings.isDurable && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
-      guard ready > strand.acknowledged, strand.pending == nil else { return }
+      guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { return }
       // What this host said before it took the record, it must also be heard to say before: a leave, above all.
       strand.pending = (ready, bond.journal.next - 1)
       strand.unacknowledgedBytes = 0
@@ -324,6 +325,12 @@ extension Engine {
       bond.hasPendingAcknowledgement = true
       wake(link)
     }
+  }
+
+  /// Whether its senders are to wait for a program of this host.
+  private func isHeldBack(_ strand: IncomingStrand) -> Bool {
+    guard let group = strand.group.flatMap({ groups[$0] }) else { return false }
+    return group.isBehind
   }
 
   /// What was acknowledged over the last link may not have come through.

@@ -30,6 +30,26 @@ public final class Listener {
     self.socket = consume socket
   }
 
+  /// At every address of this machine and one port, for IPv4 and, where the machine has it, IPv6.
+  public static func everywhere(
+    port: UInt16, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+  ) throws(SystemError) -> [Listener] {
+    for _ in 1..<portsTried {
+      let four = try Listener(at: .anyV4(port: port), on: reactor, accepted: accepted)
+      do throws(SystemError) {
+        return [four, try Listener(at: .anyV6(port: four.address.port), on: reactor, accepted: accepted)]
+      } catch {
+        // A port that is free for one family may be taken for the other: another one may do.
+        if error.code == EADDRINUSE, port == 0 { continue }
+        if error.code != EAFNOSUPPORT, error.code != EADDRNOTAVAIL { throw error }
+        return [four]
+      }
+    }
+    return [try Listener(at: .anyV4(port: port), on: reactor, accepted: accepted)]
+  }
+
+  private static let portsTried = 8
+
   deinit {
     close()
   }

@@ -3,24 +3,41 @@ public import Engine
 internal import Synchronization
 public import Wire
 
-/// The engine's cryptography on OpenSSL: SHA-256, and Ed25519 with the secret keys it was given.
+/// The engine's cryptography on OpenSSL: SHA-256, Ed25519 with the secret keys it was given, and the security
+/// identities that are held. Keys and identities may come while it is in use.
 public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
-  // `@unchecked`: what changes is locked, and OpenSSL counts references atomically.
+  // `@unchecked`: what changes is behind a lock, and OpenSSL counts references atomically.
 
-  private let keys: Mutex<[PublicKey: SigningKey]>
+  private struct Secrets {
+    var keys: [PublicKey: SigningKey] = [:]
+    var identities: [IdentityID: HeldIdentity] = [:]
+  }
+
+  private let secrets = Mutex(Secrets())
   /// Fetched once: looking an algorithm up costs more than hashing a short message.
   private let sha256: OpaquePointer
 
-  public init(keys: [SigningKey]) {
-    self.keys = Mutex(Dictionary(keys.map { ($0.publicKey, $0) }) { first, _ in first })
+  public init(keys: [SigningKey] = [], identities: [HeldIdentity] = []) {
     sha256 = expect(EVP_MD_fetch(nil, "SHA256", nil), "find SHA-256")
+    for key in keys { hold(key) }
+    for identity in identities { hold(identity) }
   }
-
-  /// From now on it signs with this one too.
-  public func add(_ key: SigningKey) { keys.withLock { $0[key.publicKey] = key } }
 
   deinit {
     EVP_MD_free(sha256)
+  }
+
+  public func hold(_ key: SigningKey) {
+    secrets.withLock { $0.keys[key.publicKey] = key }
+  }
+
+  public func hold(_ identity: HeldIdentity) {
+    secrets.withLock { $0.identities[identity.id] = identity }
+  }
+
+  /// Sessions that were to show it show none to whoever joins later.
+  public func drop(_ identity: IdentityID) {
+    secrets.withLock { $0.identities[identity] = nil }
   }
 
   public func hash(_ bytes: [UInt8]) -> Digest {
@@ -39,7 +56,7 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
 
   /// To ask for a key that was not given is a bug.
   public func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
-    guard let key = keys.withLock({ $0[key] }) else { preconditionFailure("no secret key is held for \(key)") }
+    guard let key = secrets.withLock({ $0.keys[key] }) else { preconditionFailure("no secret key is held for \(key)") }
     return key.sign(bytes)
   }
 
@@ -49,8 +66,9 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
     return verify(signature.bytes, of: bytes, by: key)
   }
 
-  /// No security identities are held here.
-  public func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? { nil }
+  public func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]? {
+    secrets.withLock { $0.identities[identity] }?.sign(bytes)
+  }
 
   public func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool {
     guard let leaf = chain.first else { return false }

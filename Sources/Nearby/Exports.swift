@@ -3,6 +3,9 @@
 @_exported public import enum Engine.Mode
 @_exported public import struct Engine.ResourceProgress
 @_exported public import struct Engine.ResourceRules
+@_exported public import struct Media.CertificateSummary
+@_exported public import enum Media.Distrust
+@_exported public import enum Media.TrustVerdict
 @_exported public import enum Wire.Encryption
 @_exported public import struct Wire.EndpointID
 @_exported public import struct Wire.HostID

@@ -1,12 +1,14 @@
 internal import Synchronization
 
-/// What waits for one reader, in order. It has a limit: past it nothing more is taken, and whoever fills it sees to that.
+/// What waits for one reader, in order, up to a limit.
 final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
     var waiting: [(element: Element, weight: Int)?] = []
     /// How many of them were taken.
     var taken = 0
     var weight = 0
+    /// Whether more than half of what there is room for waits, or did and a quarter still does.
+    var isHigh = false
     var reader: CheckedContinuation<Void, Never>?
     var isFinished = false
 
@@ -23,24 +25,34 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
-  private let state = Mutex(State())
-  private let weightMax: Int
-
-  init(weightMax: Int) {
-    self.weightMax = weightMax
+  enum Level {
+    case low
+    /// Half of it is full: whoever fills it is told by `eased` when most of that was read.
+    case high
+    /// It was not taken: there is no room, or nobody will read any more.
+    case full
   }
 
-  /// False where there is no room, or nobody will read any more.
+  private let state = Mutex(State())
+  private let weightMax: Int
+  private let eased: (@Sendable () -> Void)?
+
+  init(weightMax: Int, eased: (@Sendable () -> Void)? = nil) {
+    self.weightMax = weightMax
+    self.eased = eased
+  }
+
   @discardableResult
-  func put(_ element: Element, weight: Int = 1) -> Bool {
-    let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-      guard !state.isFinished, state.weight < weightMax else { return (false, nil) }
+  func put(_ element: Element, weight: Int = 1) -> Level {
+    let (level, reader) = state.withLock { state -> (Level, CheckedContinuation<Void, Never>?) in
+      guard !state.isFinished, state.weight < weightMax else { return (.full, nil) }
       state.waiting.append((element, weight))
       state.weight += weight
-      return (true, state.reader.take())
+      if state.weight >= weightMax / 2 { state.isHigh = true }
+      return (state.isHigh ? .high : .low, state.reader.take())
     }
     reader?.resume()
-    return isTaken
+    return level
   }
 
   /// In the place of what waits: only the latest is of interest.
@@ -66,7 +78,13 @@ final class Mailbox<Element: Sendable>: Sendable {
   /// The next; nil at the end, or where the reader's task is cancelled.
   func next() async -> Element? {
     while true {
-      let (next, isOver) = state.withLock { ($0.next(), $0.isFinished) }
+      let (next, isOver, hasEased) = state.withLock { state in
+        let next = state.next()
+        let hasEased = state.isHigh && state.weight < weightMax / 4
+        if hasEased { state.isHigh = false }
+        return (next, state.isFinished, hasEased)
+      }
+      if hasEased { eased?() }
       if let next { return next }
       if isOver || Task.isCancelled { return nil }
       await news()
@@ -98,6 +116,8 @@ public struct Events<Element: Sendable>: AsyncSequence, Sendable {
     let mailbox: Mailbox<Element>
 
     public func next() async -> Element? { await mailbox.next() }
+
+    public func next(isolation actor: isolated (any Actor)?) async throws(Never) -> Element? { await mailbox.next() }
   }
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }

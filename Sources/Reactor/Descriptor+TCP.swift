@@ -3,10 +3,11 @@ internal import Glibc
 
 /// TCP on descriptors that never block.
 extension Descriptor {
-  /// A socket that listens at an address; port 0 takes a free one.
+  /// A socket that listens at an address, for its family alone; port 0 takes a free one.
   public static func listening(at address: SocketAddress, backlog: CInt = 512) throws(SystemError) -> Descriptor {
     let socket = try tcp(address.family)
     try socket.set(SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR")
+    if address.isV6 { try socket.set(CInt(IPPROTO_IPV6), IPV6_V6ONLY, "IPV6_V6ONLY") }
     try system("bind to \(address)") { address.withSockaddr { bind(socket.number, $0, $1) } }
     try system("listen at \(address)") { listen(socket.number, backlog) }
     return socket

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// An IPv4 or IPv6 address and a port.
@@ -34,7 +35,18 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     SocketAddress(host: .v4([127, 0, 0, 1]), port: port)
   }
 
-  private init(host: Host, port: UInt16) {
+  /// Every address of this machine, of one family.
+  public static func anyV4(port: UInt16) -> SocketAddress { SocketAddress(host: .v4([0, 0, 0, 0]), port: port) }
+
+  public static func anyV6(port: UInt16) -> SocketAddress {
+    SocketAddress(host: .v6([UInt8](repeating: 0, count: 16), scope: 0), port: port)
+  }
+
+  public init(host: Host, port: UInt16) {
+    switch host {
+    case .v4(let bytes): precondition(bytes.count == 4, "an IPv4 address has four bytes, not \(bytes.count)")
+    case .v6(let bytes, _): precondition(bytes.count == 16, "an IPv6 address has sixteen bytes, not \(bytes.count)")
+    }
     self.host = host
     self.port = port
   }
@@ -52,6 +64,23 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     guard case .v6(let bytes, _) = host else { return self }
     return SocketAddress(host: .v6(bytes, scope: interface), port: port)
   }
+
+  public func with(port: UInt16) -> SocketAddress { SocketAddress(host: host, port: port) }
+
+  /// An IPv4 address as sockets that serve both families take it; any other as it is.
+  public var mapped: SocketAddress {
+    guard case .v4(let bytes) = host else { return self }
+    return SocketAddress(host: .v6(Self.mappedPrefix + bytes, scope: 0), port: port)
+  }
+
+  /// The other way round: what the kernel tells of an IPv4 address at a socket that serves both.
+  private var unmapped: SocketAddress {
+    guard case .v6(let bytes, _) = host, bytes.starts(with: Self.mappedPrefix) else { return self }
+    return SocketAddress(host: .v4(Array(bytes.suffix(4))), port: port)
+  }
+
+  /// RFC 4291 §2.5.5.2.
+  private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
 
   public var description: String {
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
@@ -122,16 +151,27 @@ extension SocketAddress {
       }
     }
     try filled.get()
-    switch CInt(storage.ss_family) {
+    let known = withUnsafePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { SocketAddress(reading: $0) }
+    }
+    guard let known else { return nil }
+    self = known
+  }
+
+  /// What lies behind a pointer that C calls a `sockaddr`; nil where it is of another family.
+  init?(reading address: UnsafePointer<sockaddr>) {
+    // The family says which of them it is.
+    switch CInt(address.pointee.sa_family) {
     case AF_INET:
-      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in.self) }
-      self.init(
-        host: .v4(withUnsafeBytes(of: address.sin_addr, Array.init)), port: UInt16(bigEndian: address.sin_port))
+      let four = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee }
+      self.init(host: .v4(withUnsafeBytes(of: four.sin_addr, Array.init)), port: UInt16(bigEndian: four.sin_port))
     case AF_INET6:
-      let address = withUnsafeBytes(of: &storage) { $0.load(as: sockaddr_in6.self) }
-      self.init(
-        host: .v6(withUnsafeBytes(of: address.sin6_addr, Array.init), scope: address.sin6_scope_id),
-        port: UInt16(bigEndian: address.sin6_port))
+      let six = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee }
+      self =
+        SocketAddress(
+          host: .v6(withUnsafeBytes(of: six.sin6_addr, Array.init), scope: six.sin6_scope_id),
+          port: UInt16(bigEndian: six.sin6_port)
+        ).unmapped
     default:
       return nil
     }

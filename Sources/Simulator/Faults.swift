@@ -23,6 +23,9 @@ public struct Faults: Hashable, Sendable {
   public var dialTimeout = 3_000
   /// 0: links have no datagrams.
   public var datagramBytesMax = 1_200
+  /// A link's way for datagrams is proved after up to this, and of so many is lost again after as much.
+  public var datagramProof = 0
+  public var datagramEnds = 0
   public var datagramLoss = 0
   public var datagramTwice = 0
   public var datagramLate = 0
@@ -51,6 +54,7 @@ public struct Faults: Hashable, Sendable {
   public var resets = 0
   public var hidings = 0
   public var crashes = 0
+  public var moves = 0
   /// How long a crashed host stays down.
   public var downTime = 4_000
 
@@ -71,6 +75,8 @@ public struct Faults: Hashable, Sendable {
     faults.dialFailure = random.pick([0, 0, 50, 300])
     faults.dialTimeout = random.pick([100, 1_000, 3_000, 10_000])
     faults.datagramBytesMax = random.pick([1_200, 1_200, 1_200, 0])
+    faults.datagramProof = random.pick([0, 0, 100, 3_000])
+    faults.datagramEnds = random.pick([0, 0, 300])
     faults.datagramLoss = random.pick([0, 10, 100, 300])
     faults.datagramTwice = random.pick([0, 0, 20])
     faults.datagramLate = random.pick([0, 0, 50])
@@ -108,7 +114,7 @@ public struct Faults: Hashable, Sendable {
     (
       "datagrams",
       {
-        $0.datagramLoss = 0; $0.datagramTwice = 0; $0.datagramLate = 0
+        $0.datagramLoss = 0; $0.datagramTwice = 0; $0.datagramLate = 0; $0.datagramProof = 0; $0.datagramEnds = 0
       }
     ),
     ("probes", { $0.probeLoss = 0 }),

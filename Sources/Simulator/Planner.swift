@@ -132,6 +132,10 @@ struct Planner {
       let (a, b) = two()
       at(moment(0), .hide(a, from: b, milliseconds: random.pick([2_000, 10_000, 60_000])))
     }
+    for _ in 0..<times(faults.moves) {
+      let honest = plan.hosts.indices.filter { plan.hosts[$0].malice == nil }
+      at(moment(from), .move(random.pick(honest), isNoticed: random.flip()))
+    }
     for _ in 0..<times(faults.crashes) {
       let host = random.pick(plan.hosts.indices.filter { plan.hosts[$0].malice == nil })
       let back: Return = plan.hosts[host].isDurable && random.chance(perMille: 800) ? .stored : .fresh

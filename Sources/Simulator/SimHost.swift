@@ -46,6 +46,9 @@ final class SimHost {
   /// Parts per million.
   let drift: Int64
 
+  /// How often it has moved to another address.
+  var moves = 0
+
   // Wake-ups.
   var wakeAt = Int64.max
   var wakesThisSecond = 0
@@ -81,6 +84,7 @@ final class SimHost {
   struct Record: Equatable {
     var type: ServiceType
     var sighting: Sighting?
+    var rosterAddresses: [Address]
     /// The run of the host that published it.
     var run: Int
 

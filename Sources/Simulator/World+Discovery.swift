@@ -6,12 +6,12 @@ import Wire
 extension World {
   func publish(_ host: SimHost, _ peer: PeerID, _ type: ServiceType, _ name: DisplayName, _ info: DiscoveryInfo) {
     let sighting = Sighting(
-      peer: peer, host: host.id, type: type, name: name, info: info, addresses: [Self.address(of: host.index)])
-    publish(host, SimHost.Record(type: type, sighting: sighting, run: host.run))
+      peer: peer, host: host.id, type: type, name: name, info: info, addresses: addresses(of: host))
+    publish(host, SimHost.Record(type: type, sighting: sighting, rosterAddresses: [], run: host.run))
   }
 
   func publishRoster(_ host: SimHost, _ type: ServiceType) {
-    publish(host, SimHost.Record(type: type, sighting: nil, run: host.run))
+    publish(host, SimHost.Record(type: type, sighting: nil, rosterAddresses: addresses(of: host), run: host.run))
   }
 
   private func publish(_ host: SimHost, _ record: SimHost.Record) {
@@ -33,7 +33,7 @@ extension World {
     for other in hosts { refresh(viewer: host.index, publisher: other.index) }
   }
 
-  private func announce(_ host: SimHost) {
+  func announce(_ host: SimHost) {
     // Its own records come back to it too, as they do from a real daemon.
     for viewer in hosts where !viewer.looksFor.isEmpty { refresh(viewer: viewer.index, publisher: host.index) }
   }
@@ -76,8 +76,8 @@ extension World {
         if let sighting = record.sighting {
           engine.sighted(id, sighting, at: host.local(now))
         } else {
-          let addresses = [Self.address(of: publisher.index)]
-          engine.sightedRoster(id, of: publisher.id, type: record.type, addresses: addresses, at: host.local(now))
+          engine.sightedRoster(
+            id, of: publisher.id, type: record.type, addresses: record.rosterAddresses, at: host.local(now))
         }
       }
     }

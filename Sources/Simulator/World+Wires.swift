@@ -8,7 +8,8 @@ final class Link {
   let latency: Int64
   /// Bytes each second; 0 is without limit.
   var bandwidth: Int64
-  let datagramBytesMax: Int
+  /// One of the two is not where it was: nothing comes through any more.
+  var isStray = false
   /// The dialling host first.
   var ends: [End]
 
@@ -48,6 +49,8 @@ final class Link {
     var isClosing = false
     var hasEnded = false
     var wants = false
+    /// What its host was told of the way for datagrams; a way that has ended carries nothing.
+    var datagramBytesMax = 0
     /// What has left this end and not come to the other, in order.
     let flight = Flight()
     /// How many of them would have come, were their way not down.
@@ -64,23 +67,49 @@ final class Link {
 
   var id: LinkID { LinkID(rawValue: UInt64(index + 1)) }
 
-  init(index: Int, exporter: Digest, latency: Int64, bandwidth: Int64, datagramBytesMax: Int, ends: [End]) {
+  init(index: Int, exporter: Digest, latency: Int64, bandwidth: Int64, ends: [End]) {
     self.index = index
     self.exporter = exporter
     self.latency = latency
     self.bandwidth = bandwidth
-    self.datagramBytesMax = datagramBytesMax
     self.ends = ends
   }
 }
 
 extension World {
-  /// Neither empty nor long.
-  static func address(of host: Int) -> Address { try! Address(text: "sim:\(host)") }
+  /// Where the host is now; every third one begins with an address where nobody answers. None is empty or long.
+  func addresses(of host: SimHost) -> [Address] {
+    let here = "sim:\(host.index):\(host.moves)"
+    return (host.index % 3 == 2 ? ["nowhere:\(host.index)", here] : [here]).map { try! Address(text: $0) }
+  }
 
-  static func host(at address: Address) -> Int? {
-    let text = address.description
-    return text.hasPrefix("sim:") ? Int(text.dropFirst(4)) : nil
+  private func host(at address: Address) -> Int? {
+    let parts = address.description.split(separator: ":")
+    guard parts.count == 3, parts[0] == "sim", let index = Int(parts[1]), hosts.indices.contains(index),
+      Int(parts[2]) == hosts[index].moves
+    else { return nil }
+    return index
+  }
+
+  /// A host has another address from now on, and whatever went to the old one goes nowhere.
+  func move(_ host: SimHost, noticing: Bool) {
+    host.moves += 1
+    for link in links {
+      for side in 0...1 where link.ends[side].host == host.index {
+        link.isStray = true
+        if noticing { lose(link, side) }
+      }
+    }
+    for other in hosts where other.index != host.index {
+      model.disturbed(host.index, other.index, until: now)
+      model.disturbed(other.index, host.index, until: now)
+    }
+    for place in host.published.indices {
+      host.published[place].sighting?.addresses = addresses(of: host)
+      if host.published[place].sighting == nil { host.published[place].rosterAddresses = addresses(of: host) }
+    }
+    announce(host)
+    with(host.index, host.run) { host, engine in engine.setAddresses(addresses(of: host), at: host.local(now)) }
   }
 
   func isUp(from: Int, to: Int) -> Bool { downUntil[from * hosts.count + to] <= now }
@@ -92,7 +121,12 @@ extension World {
   func dial(_ host: SimHost, _ dial: DialID, _ wanted: HostID, _ addresses: [Address]) {
     var fails: Int64 = 1_000_000
     for address in addresses {
-      guard let target = Self.host(at: address), hosts.indices.contains(target), target != host.index else { continue }
+      guard let target = self.host(at: address) else {
+        // An old address, or none that ever was: nobody is there to refuse.
+        fails = Int64(faults.dialTimeout) * 1_000_000
+        continue
+      }
+      guard target != host.index else { continue }
       let canReach = isUp(from: host.index, to: target) && isUp(from: target, to: host.index)
       if canReach, hosts[target].isUp || hosts[target].isMalicious, !wires.chance(perMille: faults.dialFailure) {
         transcript.add(now, host.index) { "dials h\(target)" }
@@ -109,7 +143,7 @@ extension World {
     let bandwidth = wires.chance(perMille: faults.slowLinks) ? faults.slowBandwidth : faults.bandwidth
     let link = Link(
       index: links.count, exporter: Digest(Bytes32(wires.next(), wires.next(), wires.next(), wires.next())),
-      latency: latency, bandwidth: Int64(bandwidth), datagramBytesMax: faults.datagramBytesMax,
+      latency: latency, bandwidth: Int64(bandwidth),
       ends: [Link.End(host: from, run: hosts[from].run), Link.End(host: to, run: hosts[to].run)])
     links.append(link)
     // The accepting side is done half a round trip after the dialling one, or a little before.
@@ -130,7 +164,7 @@ extension World {
       if let dial { events.push(.dialFailed(host: end.host, run: end.run, dial), at: now) }
       return
     }
-    guard isUp(from: other.host, to: end.host) else {
+    guard !link.isStray, isUp(from: other.host, to: end.host) else {
       // The last flight of the handshake is lost: this side gives up.
       if let dial {
         events.push(.dialFailed(host: end.host, run: end.run, dial), at: now + Int64(faults.dialTimeout) * 1_000_000)
@@ -142,10 +176,35 @@ extension World {
     link.ends[side].wasOpen = true
     tally.links += dial == nil ? 0 : 1
     if host.isMalicious { return maliciousOpened(host, link, side) }
+    if faults.datagramProof == 0 { link.ends[side].datagramBytesMax = faults.datagramBytesMax }
     with(end.host, end.run) { host, engine in
       engine.linkOpened(
         link.id, to: hosts[other.host].key, exporter: link.exporter, dial: dial,
-        datagramBytesMax: link.datagramBytesMax, at: host.local(now))
+        datagramBytesMax: link.ends[side].datagramBytesMax, at: host.local(now))
+    }
+    planDatagramWay(of: link, side)
+  }
+
+  private func planDatagramWay(of link: Link, _ side: Int) {
+    guard faults.datagramBytesMax > 0 else { return }
+    var time = now
+    func tell(_ bytesMax: Int) {
+      time += Int64(wires.below(max(1_000, faults.datagramProof))) * 1_000_000
+      events.push(.datagramWay(link: link.index, side: side, bytesMax: bytesMax), at: time)
+    }
+    if faults.datagramProof > 0 { tell(faults.datagramBytesMax) }
+    guard wires.chance(perMille: faults.datagramEnds) else { return }
+    tell(0)
+    if wires.flip() { tell(faults.datagramBytesMax / 2) }
+  }
+
+  func datagramWay(_ link: Link, _ side: Int, bytesMax: Int) {
+    let end = link.ends[side]
+    guard end.isOpen else { return }
+    link.ends[side].datagramBytesMax = bytesMax
+    with(end.host, end.run) { host, engine in
+      transcript.add(now, host.index) { "datagrams to h\(link.ends[1 - side].host): \(bytesMax) bytes" }
+      engine.linkCarriesDatagrams(link.id, bytesMax: bytesMax, at: host.local(now))
     }
   }
 
@@ -235,6 +294,7 @@ extension World {
   /// A pipe holds what comes while its way is down, and sends it on when the way is back.
   func arrive(_ link: Link, _ side: Int) {
     let sender = link.ends[1 - side]
+    guard !link.isStray else { return }
     guard sender.held == 0, isUp(from: sender.host, to: link.ends[side].host) else {
       link.ends[1 - side].held += 1
       return
@@ -245,7 +305,7 @@ extension World {
   /// The sender tries again: what was held arrives, unless the way is down once more.
   func arriveHeld(_ link: Link, _ side: Int) {
     let sender = link.ends[1 - side]
-    guard isUp(from: sender.host, to: link.ends[side].host) else { return }
+    guard !link.isStray, isUp(from: sender.host, to: link.ends[side].host) else { return }
     link.ends[1 - side].held = 0
     for _ in 0..<sender.held { take(from: link, side) }
   }
@@ -335,8 +395,9 @@ extension World {
 
   func sendDatagram(_ host: SimHost, _ id: LinkID, _ bytes: [UInt8]) {
     guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
-    model.check(.datagramsFit, bytes.count <= link.datagramBytesMax) {
-      "\(host.label) sends a datagram of \(bytes.count) bytes where \(link.datagramBytesMax) fit"
+    let most = link.ends[side].datagramBytesMax
+    model.check(.datagramsFit, bytes.count <= most) {
+      "\(host.label) sends a datagram of \(bytes.count) bytes where \(most) fit"
     }
     tally.bytes += bytes.count
     guard isUp(from: host.index, to: link.ends[1 - side].host) else { return }
@@ -355,7 +416,8 @@ extension World {
 
   func arriveDatagram(_ bytes: [UInt8], _ link: Link, _ side: Int) {
     let end = link.ends[side]
-    guard end.isOpen, !hosts[end.host].isMalicious, isUp(from: link.ends[1 - side].host, to: end.host) else { return }
+    guard end.isOpen, !link.isStray, !hosts[end.host].isMalicious, isUp(from: link.ends[1 - side].host, to: end.host)
+    else { return }
     tally.frames += 1
     with(end.host, end.run) { host, engine in
       engine.receivedDatagram(bytes.span.bytes, on: link.id, at: host.local(now))

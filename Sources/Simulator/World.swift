@@ -13,6 +13,7 @@ final class World {
     case opened(link: Int, side: Int, DialID?)
     case dialFailed(host: Int, run: Int, DialID)
     case datagram(link: Int, side: Int, bytes: [UInt8])
+    case datagramWay(link: Int, side: Int, bytesMax: Int)
     case discovery(viewer: Int, publisher: Int)
     case probe(host: Int, run: Int, SightingID)
     case probed(host: Int, run: Int, SightingID)
@@ -135,6 +136,7 @@ final class World {
         engine.dialFailed(dial, at: host.local(now))
       }
     case .datagram(let link, let side, let bytes): arriveDatagram(bytes, links[link], side)
+    case .datagramWay(let link, let side, let bytesMax): datagramWay(links[link], side, bytesMax: bytesMax)
     case .discovery(let viewer, let publisher): discover(viewer: hosts[viewer], publisher: hosts[publisher])
     case .probe(let host, let run, let id): probeArrives(from: host, run, id)
     case .probed(let host, let run, let id):
@@ -214,7 +216,7 @@ final class World {
     }
     if !host.plan.isDurable { host.disk = [:] }
     var settings = host.plan.settings
-    settings.addresses = [Self.address(of: host.index)]
+    settings.addresses = addresses(of: host)
     settings.isDurable = host.plan.isDurable
     var random = Random(seed: plan.seed, stream: UInt64(1_000 + host.index * 100 + host.run))
     // A twin comes up later with the same key, so its incarnations lie above.
@@ -263,6 +265,8 @@ final class World {
     faults.datagramLoss = 0
     faults.datagramTwice = 0
     faults.datagramLate = 0
+    faults.datagramProof = 0
+    faults.datagramEnds = 0
     faults.probeLoss = 0
     faults.bandwidth = 0
     faults.slowLinks = 0

@@ -37,6 +37,32 @@ import Wire
     #expect(seats[0].take() == [])
   }
 
+  @Test("Who sends to a program that does not keep up has to wait for it, and others have not")
+  func programIsBehind() throws {
+    var settings = Settings()
+    settings.backlogBytesMax = 10_000
+    let seats = try stage.gather("a", "b", "c", settings: settings)
+    stage.run(.seconds(1))
+    let text = String(repeating: "x", count: 3_000)
+    seats[1].engine.isBehind(seats[1].endpoint, true, at: stage.now)
+    for _ in 0..<3 { try seats[0].say(text, to: [seats[1]]) }
+    stage.run(.seconds(2))
+    #expect(seats[1].heard.count == 3)
+    #expect(throws: EngineError.self) { try seats[0].say(text, to: [seats[1]]) }
+    for _ in 0..<9 {
+      try seats[0].say(text, to: [seats[2]])
+      stage.run(.seconds(1))
+    }
+    #expect(seats[0].take() == [])
+    seats[1].engine.isBehind(seats[1].endpoint, false, at: stage.now)
+    stage.run(.seconds(1))
+    #expect(seats[0].take() == ["A writable"])
+    try seats[0].say(text)
+    stage.run(.seconds(1))
+    #expect(seats[1].heard.count == 4)
+    #expect(seats[2].heard.count == 10)
+  }
+
   @Test("A message larger than the queue is taken when the queue is empty")
   func largerThanQueue() throws {
     var settings = Settings()

@@ -12,6 +12,9 @@ final class Group {
   private(set) var identified = SlotSet()
   private(set) var open = SlotSet()
   private(set) var localCount = 0
+  /// Of these, those whose programs do not keep up.
+  private var behindCount = 0
+  var isBehind: Bool { behindCount > 0 }
   private var remoteCount = 0
   /// How many of those who are in allow and ask for the same.
   private var demands: [Demand: Int] = [:]
@@ -92,6 +95,12 @@ final class Group {
 
   func local(at slot: Int) -> LocalEndpoint? { slot < locals.count ? locals[slot] : nil }
 
+  func note(_ local: LocalEndpoint, isBehind: Bool) {
+    guard local.isBehind != isBehind else { return }
+    local.isBehind = isBehind
+    behindCount += isBehind ? 1 : -1
+  }
+
   func add(_ local: LocalEndpoint) {
     place(local, at: freeSlot)
   }
@@ -109,6 +118,7 @@ final class Group {
     if local.settings.identity != nil { identified.insert(slot) }
     choiceChanged(of: local)
     localCount += 1
+    if local.isBehind { behindCount += 1 }
     count(Demand(local))
     rankMax = max(rankMax, local.rank)
     countInDigest(local.id, 1)
@@ -122,6 +132,7 @@ final class Group {
     identified.remove(local.slot)
     open.remove(local.slot)
     localCount -= 1
+    if local.isBehind { behindCount -= 1 }
     discount(Demand(local))
     countInDigest(local.id, -1)
     knownLocals = nil

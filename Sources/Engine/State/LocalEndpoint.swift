@@ -25,6 +25,8 @@ final class LocalEndpoint {
   /// Members that this endpoint sent away; only an invitation brings them back.
   var removed: Set<EndpointID> = [] { didSet { choiceChanged() } }
   var adhoc: Adhoc?
+  /// Whether its program does not keep up with what it is told.
+  var isBehind = false
 
   init(
     id: EndpointID, peer: LocalPeer, settings: SessionSettings, incarnation: EndpointIncarnation, index: UInt32,

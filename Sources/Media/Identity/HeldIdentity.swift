@@ -33,7 +33,7 @@ public final class HeldIdentity: @unchecked Sendable {
       id = IdentityID(rawValue: 0)
       throw .noCertificate
     }
-    id = IdentityID(rawValue: OpenSSLCrypto(keys: []).hash(leaf.der).raw.a)
+    id = IdentityID(rawValue: OpenSSLCrypto().hash(leaf.der).raw.a)
     if chain.count > Limits.chainCertificatesMax { throw .tooManyCertificates(count: chain.count) }
     if let kind = unsupportedKind(of: key) { throw .unsupportedKey(kind) }
     defer { ERR_clear_error() }

@@ -12,6 +12,12 @@ public enum IdentityError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Its kind, in OpenSSL's words.
   case unsupportedKey(String)
   case keyDoesNotFit
+  case notAnIdentityFile
+  case wrongPassword
+  /// The cipher's name.
+  case oldCipher(String)
+  case noPasswordCheck
+  case tooSlow(iterationsMax: Int)
 
   public var description: String {
     switch self {
@@ -32,7 +38,20 @@ public enum IdentityError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unsupportedKey(let kind):
       "The private key is of a kind that is not taken (\(kind)); use RSA with 2048 to 8192 bits, P-256, P-384 or Ed25519."
     case .keyDoesNotFit:
-      "The private key does not belong to the first certificate; export the two together."
+      "The private key does not belong to the certificate; export the two together."
+    case .notAnIdentityFile:
+      "This is not a PKCS#12 file (.p12 or .pfx), or it is damaged; export the identity again, with a password. "
+        + "Of PEM files, make one: openssl pkcs12 -export -inkey key.pem -in chain.pem -out identity.p12"
+    case .wrongPassword:
+      "The password is not the one that the file was exported with; type it again, as it was then."
+    case .oldCipher(let name):
+      "The file is encrypted with \(name), which OpenSSL no longer has ready; convert it: "
+        + "umask 077; openssl pkcs12 -legacy -in old.p12 -nodes -out all.pem && "
+        + "openssl pkcs12 -export -in all.pem -out new.p12; rm all.pem"
+    case .noPasswordCheck:
+      "The file carries nothing that its password is checked by; export the identity again, with a password."
+    case .tooSlow(let iterationsMax):
+      "The file asks for more than \(iterationsMax) rounds of hashing; export the identity again with fewer (-iter 100000)."
     }
   }
 }

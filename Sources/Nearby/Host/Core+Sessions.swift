@@ -9,14 +9,16 @@ extension Core {
 
   func openSession(_ peer: PeerID, _ options: SessionOptions) throws -> SessionState {
     let settings = try options.settings
+    if let identity = options.identity { crypto.hold(identity.held) }
     let id = try call { engine, now throws(EngineError) in try engine.openSession(peer, settings, at: now) }
-    let state = SessionState(id, of: peer)
+    let state = SessionState(id, of: peer) { [loop] in loop.post { $0.keepsUp(id) } }
     sessions[id] = SessionPort(state)
     return state
   }
 
   func closeSession(_ id: EndpointID) {
     guard let port = sessions.removeValue(forKey: id) else { return }
+    if let patience = port.patience { reactor.cancel(patience) }
     call { $0.closeSession(id, at: $1) }
     port.state.end()
   }
@@ -50,6 +52,38 @@ extension Core {
 
   func decide(_ id: DecisionID, _ admit: Bool) throws {
     try call { engine, now throws(EngineError) in try engine.decide(id, admit, at: now) }
+  }
+
+  // MARK: Programs that do not read
+
+  /// Those who send to it would be held up for no longer than they wait for anybody.
+  private static let patienceMax: Duration = .seconds(10)
+
+  func tell(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
+    switch port.state.mailbox.put(event, weight: weight) {
+    case .low:
+      break
+    case .high:
+      if port.patience == nil { errands.append { [unowned self] in fallsBehind(port) } }
+    case .full:
+      if port.hasOverflowed { return }
+      port.hasOverflowed = true
+      errands.append { [unowned self] in closeSession(port.state.id) }
+    }
+  }
+
+  private func fallsBehind(_ port: SessionPort) {
+    let id = port.state.id
+    guard sessions[id] != nil, port.patience == nil else { return }
+    port.patience = reactor.schedule(after: Self.patienceMax) { [unowned self] in closeSession(id) }
+    call { $0.isBehind(id, true, at: $1) }
+  }
+
+  func keepsUp(_ id: EndpointID) {
+    guard let port = sessions[id], let patience = port.patience else { return }
+    reactor.cancel(patience)
+    port.patience = nil
+    call { $0.isBehind(id, false, at: $1) }
   }
 
   // MARK: Sending

@@ -105,13 +105,6 @@ extension Core {
     }
   }
 
-  /// A session that nobody reads is closed before it costs the host its memory.
-  func tell(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
-    if port.state.mailbox.put(event, weight: weight) || port.hasOverflowed { return }
-    port.hasOverflowed = true
-    errands.append { [unowned self] in closeSession(port.state.id) }
-  }
-
   private func opened(_ id: StreamID, _ name: String, _ from: EndpointID, _ to: EndpointID) {
     guard let port = sessions[to], let member = port.members[from] else { return }
     let state = StreamState(id)

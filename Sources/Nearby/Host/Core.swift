@@ -16,7 +16,9 @@ final class Core: EngineDriver {
   unowned let loop: Loop
   let disk: Disk
   let crypto: OpenSSLCrypto
-  private let keys: KeyStore
+  let keys: KeyStore
+  /// How addresses of the web are fetched.
+  let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let engine: Engine
   private var lan: LAN?
@@ -48,6 +50,7 @@ final class Core: EngineDriver {
     self.conditions = conditions
     reactor = loop.reactor
     disk = try Disk()
+    web = WebFetch.Options(options)
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
@@ -109,10 +112,8 @@ final class Core: EngineDriver {
 
   // MARK: Peers
 
-  func addPeer(named text: String) throws -> PeerID {
-    let name = try DisplayName(text)
-    let key = try keys.peerKey(named: name)
-    crypto.add(key)
+  func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
+    crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
   }
 

@@ -1,21 +1,23 @@
-internal import Reactor
+internal import Media
+internal import Wire
 
 /// This program on the network: it carries peers, finds others and connects with them, on a thread of its own.
 ///
 /// ```swift
 /// let host = try await Host.start()
 /// let ada = try await host.peer(named: "Ada")
-/// let browser = try await ada.browse("chat")
-/// for await event in browser.events { print(event) }
+/// for await condition in host.conditions { print(ada.name, condition) }
 /// ```
 public final class Host: Sendable {
   public let id: HostID
   /// What becomes of discovery, addresses and keys. It has one reader.
   public let conditions: Events<Condition>
+  let keys: KeyStore
   let loop: Loop
 
-  private init(_ id: HostID, _ conditions: Mailbox<Condition>, _ loop: Loop) {
+  private init(_ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ loop: Loop) {
     self.id = id
+    self.keys = keys
     self.conditions = Events(mailbox: conditions)
     self.loop = loop
   }
@@ -30,7 +32,7 @@ public final class Host: Sendable {
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
       let id = try await loop.begin(keys, conditions, options)
-      return Host(id, conditions, loop)
+      return Host(id, keys, conditions, loop)
     } catch {
       throw NearbyError(wrapping: error)
     }
@@ -42,9 +44,18 @@ public final class Host: Sendable {
   }
 
   /// A peer with the identity that is stored under this name, or a new one.
-  public func peer(named name: String) async throws(NearbyError) -> Peer {
-    let id = try await loop.run { try $0.addPeer(named: name) }
-    return Peer(id: id, name: name, loop)
+  public func peer(named text: String) async throws(NearbyError) -> Peer {
+    let (name, key): (DisplayName, SigningKey)
+    do {
+      name = try DisplayName(text)
+      let keys = keys
+      let checked = name
+      key = try await loop.run { $0.disk }.perform { try keys.peerKey(named: checked) }
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+    let id = try await loop.run { $0.addPeer(key, named: name) }
+    return Peer(id: id, name: text, loop)
   }
 
   /// Says goodbye to everybody and ends: sessions are left, nothing is advertised any more.

@@ -5,7 +5,19 @@ public struct HostOptions: Sendable {
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
   public var port: UInt16 = 0
+  /// What is fetched for others as a resource: from where, and how much.
+  public var web = WebRules()
 
+  public init() {}
+}
+
+/// What a host fetches from the web to send it on. Whoever may name an address may have it fetched from where the host is.
+public struct WebRules: Hashable, Sendable {
+  public var bytesMax: UInt64 = 64 << 30
+  /// Addresses of networks like the one at home.
+  public var allowsPrivate = true
+  /// This machine itself.
+  public var allowsLoopback = false
   public init() {}
 }
 
@@ -21,8 +33,8 @@ public enum Condition: Hashable, Sendable {
   /// Peers are not found and do not find this one: why, and what helps.
   case discoveryUnavailable(cause: String, cure: String)
   case discoveryAvailable
-  /// A peer is not advertised: why.
-  case notAdvertised(type: String, cause: String)
+  /// A peer is not advertised: why, and what helps.
+  case notAdvertised(type: String, cause: String, cure: String)
   /// Where this host listens.
   case addresses([String])
   /// This host's key is in use on another one, which came up later.

@@ -20,6 +20,11 @@ final class KeyFolder: Sendable {
     try takeHold()
   }
 
+  deinit {
+    // Closing alone would leave it to a child that was forked and has not yet become its program.
+    _ = flock(lock.number, LOCK_UN)
+  }
+
   private var file: KeyFile { KeyFile("keys", in: folder, at: path) }
 
   /// Nil where there are none yet.

@@ -7,12 +7,15 @@ public import Wire
 
 /// The keys of a host and its peers, and what it knows of others, kept over restarts.
 ///
-/// Whatever changes is on the disk when its call returns, and where that fails nothing has changed; each call may take
-/// the disk's time, so none belongs on a loop. While a store is open its folder is this process's alone.
+/// Whatever changes is on the disk when its call returns, and where that fails nothing has changed. So a call that
+/// changes something takes the disk's time and does not belong on a loop; to look something up never waits for that.
+/// While a store is open its folder is this process's alone.
 public final class KeyStore: Sendable {
   /// Nil for one that keeps nothing.
   private let folder: KeyFolder?
   private let keys: Mutex<StoredKeys>
+  /// Held while the disk is written to.
+  private let change = Mutex(())
 
   public let hostKey: SigningKey
   /// Of this start, and of no other: it was stored before anybody could use it.
@@ -39,11 +42,11 @@ public final class KeyStore: Sendable {
   private func change<Result: Sendable>(
     _ body: (inout StoredKeys) throws(KeyStoreError) -> Result
   ) throws(KeyStoreError) -> Result {
-    try keys.withLock { (keys) throws(KeyStoreError) in
-      var changed = keys
+    try change.withLock { (_) throws(KeyStoreError) in
+      var changed = keys.withLock { $0 }
       let result = try body(&changed)
       try folder?.write(changed)
-      keys = changed
+      keys.withLock { $0 = changed }
       return result
     }
   }

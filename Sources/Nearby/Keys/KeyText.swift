@@ -51,7 +51,7 @@ enum KeyText {
     return body + Array(seal(over: body).utf8) + [newline]
   }
 
-  private static func seal(over body: [UInt8]) -> String { "sha256 \(OpenSSLCrypto(keys: []).hash(body))" }
+  private static func seal(over body: [UInt8]) -> String { "sha256 \(OpenSSLCrypto().hash(body))" }
 
   // MARK: Reading
 

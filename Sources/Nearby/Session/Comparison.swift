@@ -1,6 +1,13 @@
 internal import Engine
+internal import Wire
 
 /// Two people look at one code on both their screens: the same code means that nobody stands between them.
+///
+/// ```swift
+/// if case .comparison(let comparison) = event {
+///   try await comparison.conclude(matches: isSameOnBothScreens(comparison.code))
+/// }
+/// ```
 public final class Comparison: Sendable {
   public let member: Member
   public let code: String
@@ -17,7 +24,19 @@ public final class Comparison: Sendable {
 
   /// Says whether the codes are the same. The peer is remembered as confirmed where they are.
   public func conclude(matches: Bool) async throws(NearbyError) {
-    try await loop.run { [id] in try $0.conclude(id, matches: matches) }
+    let (keys, disk) = try await loop.run { [id] in
+      try $0.conclude(id, matches: matches)
+      return ($0.keys, $0.disk)
+    }
+    guard matches else { return }
+    do {
+      try await disk.perform { [member] in
+        let name = try keys.knownPeer(member.peer)?.name ?? DisplayName(member.name)
+        try keys.remember(KnownPeer(id: member.peer, name: name, confirmation: .comparedCode))
+      }
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
   }
 
   /// How it ended here; `none` where the codes were the same.

@@ -7,6 +7,8 @@ public struct SessionOptions: Sendable {
   /// Members with this one.
   public var peersMax = 256
   public var trust = Admission.any
+  /// What members are shown of who this is.
+  public var identity: Identity?
   /// What is taken of members' resources.
   public var resources = ResourceRules()
   /// How long the hosts look for each other again after a pair was lost.
@@ -34,6 +36,7 @@ public struct SessionOptions: Sendable {
         case .any: .any
         case .ask(let timeout): .ask(timeout: timeout)
         }
+      settings.identity = identity?.held.shown
       settings.resources = resources
       settings.rejoinMax = rejoinMax
       return settings

@@ -1,4 +1,5 @@
 internal import Engine
+internal import Reactor
 internal import Wire
 
 /// A session as its loop has it.
@@ -16,6 +17,8 @@ final class SessionPort {
   var isStuck = false
   var isFlushing = false
   var hasOverflowed = false
+  /// The program has much unread: when it falls out.
+  var patience: Timer?
 
   init(_ state: SessionState) {
     self.state = state

@@ -4,7 +4,8 @@ internal import Wire
 
 /// What a session's program and its loop share: who is connected, and what waits to be sent.
 final class SessionState: Sendable {
-  /// What one session has unread at most; a message counts its bytes and what keeping it costs.
+  /// What one session has unread at most; a message counts its bytes and what keeping it costs. From half of it on its
+  /// senders wait: what is above is for what was under way.
   static let unreadBytesMax = 64 << 20
   /// So much waits here at most, beside what the engine holds for members that are behind.
   static let outboxBytesMax = 1 << 20
@@ -40,12 +41,13 @@ final class SessionState: Sendable {
 
   let id: EndpointID
   let peer: PeerID
-  let mailbox = Mailbox<SessionEvent>(weightMax: unreadBytesMax)
+  let mailbox: Mailbox<SessionEvent>
   private let shared = Mutex(Shared())
 
-  init(_ id: EndpointID, of peer: PeerID) {
+  init(_ id: EndpointID, of peer: PeerID, eased: @escaping @Sendable () -> Void) {
     self.id = id
     self.peer = peer
+    mailbox = Mailbox(weightMax: Self.unreadBytesMax, eased: eased)
   }
 
   // MARK: From any thread

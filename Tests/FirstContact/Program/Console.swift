@@ -11,6 +11,7 @@ actor Console {
   private static let type = try! ServiceType("first-contact")  // legal: lower-case letters and a hyphen
 
   private let reactor: Reactor
+  private let place: String
   private let input = Descriptor(owning: STDIN_FILENO)
   private var registration: Registration?
   private var waiting: [UInt8] = []
@@ -19,8 +20,9 @@ actor Console {
   private var invitation: InvitationID?
   private var lastSighting: UInt64 = 0
 
-  init(on reactor: Reactor) {
+  init(on reactor: Reactor, at place: String) {
     self.reactor = reactor
+    self.place = place
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
@@ -37,6 +39,7 @@ actor Console {
 
   private func openHost() throws {
     let (key, peerKey) = (SigningKey(), SigningKey())
+    guard let place = SocketAddress(place, port: 0) else { throw Misuse("'\(place)' is no address to listen at") }
     let host = try Host(on: reactor, key: key, peerKeys: [peerKey]) { [unowned self] output, payload in
       // Host and console live on one loop, and the host keeps nothing of what it tells: it stays on its thread.
       nonisolated(unsafe) let output = output
@@ -44,7 +47,7 @@ actor Console {
     }
     self.host = host
     try host.assumeIsolated { host in
-      let address = try host.listen(at: .loopback(port: 0))
+      let address = try host.listen(at: place)
       let name = try DisplayName("peer of process \(getpid())")
       let (peer, endpoint, hostID) = try host.call { engine, now in
         let peer = engine.addPeer(peerKey.publicKey, name: name, at: now)

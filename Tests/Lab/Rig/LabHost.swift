@@ -74,15 +74,16 @@ final class LabHost {
 
   private var allPrograms: [Program] { [shell, bus, avahi].compactMap { $0 } + programs }
 
-  /// The disk is the current folder until something else lies over it.
+  /// The disk is the current folder until something else lies over it. A container may keep us from showing the host's
+  /// own processes and interfaces under `/proc` and `/sys`; then those of the machine are seen there.
   private static let script = """
     hostname "$1"
     cd "$2"
     mount -t tmpfs -o mode=755 tmpfs /run
     mkdir -p /run/dbus /run/avahi-daemon /run/tmp \(home)
     mount --no-canonicalize --bind . \(home)
-    mount -t proc proc /proc
-    mount -t sysfs sysfs /sys
+    mount -t proc proc /proc || :
+    mount -t sysfs sysfs /sys || :
     printf '%s' "$3" >/run/bus.conf
     printf '%s' "$4" >/run/avahi.conf
     printf '%s' "$5" >/run/passwd

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Reactor
 
 /// The one thread on which rigs live, and the tests that use them. It lives as long as the process.
@@ -15,9 +14,7 @@ actor Laboratory {
     } catch {
       fatalError("the laboratory has no loop: \(error)")
     }
-    var thread = pthread_t()
-    let code = pthread_create(&thread, nil, live, Unmanaged.passRetained(reactor).toOpaque())
-    precondition(code == 0, "\(SystemError("pthread_create", code: code))")
+    reactor.start()
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
@@ -46,10 +43,4 @@ extension Laboratory {
       await pass(lookInterval)
     }
   }
-}
-
-private func live(_ reactor: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  // The reactor was retained for this thread.
-  Unmanaged<Reactor>.fromOpaque(reactor!).takeRetainedValue().run()
-  return nil
 }

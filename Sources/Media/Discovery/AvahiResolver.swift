@@ -1,0 +1,104 @@
+internal import CAvahi
+internal import Reactor
+
+/// Asks what stands behind one instance on one path, and goes on hearing of its changes.
+final class AvahiResolver {
+  /// What was found, as of the latest word.
+  struct Finding {
+    let hostName: String
+    let port: UInt16
+    let txt: [[UInt8]]
+    let address: SocketAddress?
+    /// When it came.
+    let time: UInt64
+  }
+
+  /// Far more than what we publish ourselves, and still nothing to fill a memory with.
+  private static let txtBytesMax = 4_096
+
+  let path: AvahiBrowser.Path
+  private(set) var finding: Finding?
+  /// It was found, or it was not in time, and it is not there now.
+  private(set) var hasFailed = false
+  private let changed: () -> Void
+  private var resolver: OpaquePointer?
+
+  /// Tells from within calls of Avahi that something has changed.
+  init(
+    _ instance: AvahiBrowser.Instance, on path: AvahiBrowser.Path, of client: OpaquePointer,
+    changed: @escaping () -> Void
+  ) throws(AvahiError) {
+    self.path = path
+    self.changed = changed
+    // On the path that shows it, and for the address that fits it.
+    let avahiProtocol = CInt(path.isIPv6 ? AVAHI_PROTO_INET6 : AVAHI_PROTO_INET)
+    resolver = avahi_service_resolver_new(
+      client, path.interface, avahiProtocol, String(decoding: instance.name, as: UTF8.self), instance.type.dnsName,
+      String(decoding: instance.domain, as: UTF8.self), avahiProtocol, AVAHI_LOOKUP_USE_MULTICAST, resolverEvent,
+      Unmanaged.passUnretained(self).toOpaque())
+    if resolver == nil { throw AvahiError(of: client) }
+  }
+
+  deinit {
+    if let resolver { avahi_service_resolver_free(resolver) }
+  }
+
+  fileprivate func found(_ finding: Finding?) {
+    self.finding = finding
+    hasFailed = finding == nil
+    changed()
+  }
+
+  /// The strings in order; nil where they are too many to keep.
+  fileprivate static func strings(_ list: UnsafeMutablePointer<AvahiStringList>?) -> [[UInt8]]? {
+    var strings: [[UInt8]] = []
+    var left = txtBytesMax
+    var next = list
+    while let node = next {
+      let count = avahi_string_list_get_size(node)
+      left -= 1 + count
+      guard left >= 0 else { return nil }
+      strings.append(Array(UnsafeBufferPointer(start: avahi_string_list_get_text(node), count: count)))
+      next = avahi_string_list_get_next(node)
+    }
+    return strings
+  }
+}
+
+private func resolverEvent(
+  _: OpaquePointer?, _ interface: AvahiIfIndex, _: AvahiProtocol, _ event: AvahiResolverEvent,
+  _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ hostName: UnsafePointer<CChar>?,
+  _ address: UnsafePointer<AvahiAddress>?, _ port: UInt16, _ txt: UnsafeMutablePointer<AvahiStringList>?,
+  _ flags: AvahiLookupResultFlags, _ userdata: UnsafeMutableRawPointer?
+) {
+  // The object frees its resolver before it goes.
+  let resolver = Unmanaged<AvahiResolver>.fromOpaque(userdata!).takeUnretainedValue()
+  guard event == AVAHI_RESOLVER_FOUND, let hostName, let strings = AvahiResolver.strings(txt) else {
+    return resolver.found(nil)
+  }
+  let isLocal = flags.rawValue & AVAHI_LOOKUP_RESULT_LOCAL.rawValue != 0
+  resolver.found(
+    AvahiResolver.Finding(
+      hostName: String(cString: hostName), port: port, txt: strings,
+      address: address.flatMap { socketAddress($0.pointee, port, interface, isLocal: isLocal) }, time: Reactor.now))
+}
+
+/// Nil for one that no host can be reached at. An address of this machine itself is believed of its own daemon alone, or
+/// others could send us to our own doors.
+private func socketAddress(_ address: AvahiAddress, _ port: UInt16, _ interface: AvahiIfIndex, isLocal: Bool)
+  -> SocketAddress?
+{
+  let found: SocketAddress
+  switch address.proto {
+  case CInt(AVAHI_PROTO_INET):
+    found = SocketAddress(host: .v4(withUnsafeBytes(of: address.data.ipv4.address, Array.init)), port: port)
+  case CInt(AVAHI_PROTO_INET6):
+    let bytes = withUnsafeBytes(of: address.data.ipv6.address, Array.init)
+    let unscoped = SocketAddress(host: .v6(bytes, scope: 0), port: port)
+    let scoped = SocketAddress(host: .v6(bytes, scope: UInt32(max(0, interface))), port: port)
+    found = unscoped.isLinkLocal ? scoped : unscoped
+  default:
+    return nil
+  }
+  return port != 0 && found.isUnicast && (isLocal || !found.isLoopback) ? found : nil
+}

@@ -1,0 +1,70 @@
+internal import Reactor
+internal import Wire
+
+/// The questions "is this host there?" that are open, by the random number that the answer must repeat.
+///
+/// Law: no more than twice `openMax` are kept, and none for longer than twice `life`: two generations, of which the older
+/// one goes when the newer is full or old.
+struct Probes {
+  struct Question {
+    let host: HostID
+    let tag: UInt64
+  }
+
+  private static let openMax = 4_096
+  private static let life: UInt64 = 4_000_000_000
+
+  private var fresh: [UInt64: Question] = [:]
+  private var stale: [UInt64: Question] = [:]
+  private var begun: UInt64 = 0
+
+  /// The number for a new question.
+  mutating func ask(_ question: Question, at now: UInt64) -> UInt64 {
+    if now - begun > Self.life || fresh.count == Self.openMax {
+      // A pause for longer than both makes both old.
+      stale = now - begun > 2 * Self.life ? [:] : fresh
+      fresh = [:]
+      begun = now
+    }
+    let nonce = UInt64.random(in: .min ... .max)
+    fresh[nonce] = question
+    return nonce
+  }
+
+  /// The question that is answered so; each is answered once.
+  mutating func take(_ nonce: UInt64, by host: HostID) -> Question? {
+    guard let question = fresh[nonce] ?? stale[nonce], question.host == host else { return nil }
+    fresh[nonce] = nil
+    stale[nonce] = nil
+    return question
+  }
+}
+
+/// How often probes are answered: a burst of 32, then 32 a second, for all whose addresses fall into one of 256 slots.
+/// A room full of hosts that probe every few seconds has enough; who floods takes it from few others, and no flood makes
+/// the port say more than 8,192 answers a second, of 25 bytes.
+struct AnswerAllowance {
+  private static let interval: UInt64 = 1_000_000_000 / 32
+  private static let burst: UInt64 = 32
+
+  /// When what was answered will have been paid for.
+  private var paid = [UInt64](repeating: 0, count: 256)
+
+  mutating func allows(_ address: SocketAddress, at now: UInt64) -> Bool {
+    let slot = Self.slot(of: address)
+    let due = max(paid[slot], now)
+    guard due - now < Self.burst * Self.interval else { return false }
+    paid[slot] = due + Self.interval
+    return true
+  }
+
+  /// Which slot, nobody outside knows: the hash is seeded at random. Addresses of one IPv6 network count as one.
+  private static func slot(of address: SocketAddress) -> Int {
+    var hasher = Hasher()
+    switch address.host {
+    case .v4(let bytes): hasher.combine(bytes)
+    case .v6(let bytes, _): hasher.combine(bytes[..<8])
+    }
+    return hasher.finalize() & 255
+  }
+}

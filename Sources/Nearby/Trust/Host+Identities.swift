@@ -1,0 +1,112 @@
+internal import Engine
+internal import Glibc
+internal import Media
+internal import Reactor
+internal import Wire
+
+/// Security identities, the anchors that judge those of others, and the peers that are known.
+extension Host {
+  // MARK: Identities
+
+  /// Takes a private key and its certificates from a PKCS#12 file (`.p12`, `.pfx`), and keeps them with the host's keys.
+  @discardableResult
+  public func importIdentity(from path: String, password: String) async throws(NearbyError) -> Identity {
+    try await keeping { [self] in
+      let held = try IdentityFile.identity(from: try SmallFile.read(path), password: password)
+      try keys.addIdentity(held)
+      return Identity(held)
+    }
+  }
+
+  public var identities: [Identity] { keys.identities.map(Identity.init) }
+
+  public func remove(_ identity: Identity) async throws(NearbyError) {
+    try await keeping { [keys] in try keys.removeIdentity(identity.held.id) }
+  }
+
+  // MARK: Anchors
+
+  /// Believes the certificates of a file (PEM or DER), and those that they vouch for.
+  @discardableResult
+  public func addAnchors(from path: String) async throws(NearbyError) -> [CertificateSummary] {
+    try await keeping { [keys] in
+      let certificates = try Certificate.all(in: try SmallFile.read(path))
+      for certificate in certificates { try keys.addAnchor(certificate) }
+      return certificates.map(\.summary)
+    }
+  }
+
+  public var anchors: [CertificateSummary] { keys.anchors.map(\.summary) }
+
+  /// Judges a chain as it was shown, leaf first, by the anchors of this host and its clock.
+  public func evaluate(_ chain: [[UInt8]]) -> TrustVerdict {
+    CertificateChain.evaluate(chain, anchors: keys.anchors, at: time(nil))
+  }
+
+  // MARK: Known peers
+
+  /// Peers whose keys somebody has made sure of. Nobody can take their place.
+  public var knownPeers: [KnownPeer] { keys.knownPeers }
+
+  public func knownPeer(_ id: PeerID) -> KnownPeer? { keys.knownPeer(id) }
+
+  /// Remembers a peer as the one that it says it is, under a name of one's own.
+  public func trust(
+    _ id: PeerID, as name: String, confirmation: KnownPeer.Confirmation = .byHand
+  ) async throws(NearbyError) {
+    try await keeping { [keys] in
+      try keys.remember(KnownPeer(id: id, name: try DisplayName(name), confirmation: confirmation))
+    }
+  }
+
+  public func forget(_ id: PeerID) async throws(NearbyError) {
+    try await keeping { [keys] in try keys.forget(id) }
+  }
+
+  /// The disk's time is not the caller's thread's.
+  private func keeping<Result: Sendable>(
+    _ body: @escaping @Sendable () throws -> Result
+  ) async throws(NearbyError) -> Result {
+    let disk = try await loop.run { $0.disk }
+    do {
+      return try await disk.perform(body)
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+  }
+}
+
+/// A security identity that this host holds: a private key and its chain of certificates.
+///
+/// ```swift
+/// var options = SessionOptions()
+/// options.identity = try await host.importIdentity(from: "/home/ada/ada.p12", password: password)
+/// let session = try await ada.openSession(options)
+/// ```
+public struct Identity: Sendable, Hashable {
+  let held: HeldIdentity
+
+  init(_ held: HeldIdentity) {
+    self.held = held
+  }
+
+  /// The leaf first.
+  public var certificates: [CertificateSummary] { held.chain.map(\.summary) }
+
+  public static func == (a: Identity, b: Identity) -> Bool { a.held.id == b.held.id }
+  public func hash(into hasher: inout Hasher) { hasher.combine(held.id) }
+}
+
+/// A file that is read whole.
+enum SmallFile {
+  private static let bytesMax = 2 << 20
+
+  static func read(_ path: String) throws -> [UInt8] {
+    let file = try SourceFile(path)
+    guard file.size <= bytesMax else {
+      throw NearbyError(
+        .invalidParameter, "\(path) has \(file.size) bytes; no file of keys or certificates is so large")
+    }
+    return try file.read(Int(file.size), from: 0)
+  }
+}

@@ -1,0 +1,183 @@
+import Media
+import Reactor
+import Testing
+import Wire
+
+/// Real daemons, each in a machine of its own.
+@Suite(.serialized) struct AvahiDirectoryTests {
+  static let type = try! ServiceType("vic-test")  // A legal one.
+
+  static func record(_ name: String, _ txt: [String], port: UInt16 = 7777) -> ServiceRecord {
+    ServiceRecord(key: .init(type: type, name: name), port: port, txt: txt.map { Array($0.utf8) })
+  }
+
+  @Test func `a record is published and seen with its strings in order, changes in place, and goes`() async throws {
+    await Lab.play { lab in
+      let watcher = try lab.watcher(in: try lab.box("one"))
+      try await watcher.isAvailable()
+      let record = Self.record("first", ["z=1", "a=2", "=", "m"])
+      await watcher.act {
+        $0.look(for: Self.type)
+        $0.publish(record)
+      }
+      #expect(try await watcher.publishes(record.key) == "first")
+      let seen = try await watcher.sees("first")
+      #expect(seen.record.txt == record.txt)
+      #expect(seen.record.port == 7777)
+      #expect(seen.record.hostName == "one.local")
+      await watcher.act { $0.publish(Self.record("first", ["changed"])) }
+      try await watcher.seesChange(of: seen.id) { $0.txt == [Array("changed".utf8)] }
+      await watcher.act { $0.withdraw(record.key) }
+      try await watcher.losesSight(of: seen.id)
+    }
+  }
+
+  @Test func `P-NET-1 two hosts on a network see each other with all their addresses, the best first`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      let record = Self.record("there", ["hello"])
+      await left.act { $0.look(for: Self.type) }
+      await right.act { $0.publish(record) }
+      let seen = try await left.sees("there")
+      let whole = try await left.seesChange(of: seen.id) { $0.addresses.count == 2 }
+      #expect(whole.hostName == "right.local")
+      let (v4, v6) = (whole.addresses[0], whole.addresses[1])
+      #expect(v4.description == "10.77.0.2:7777")
+      #expect(v6.isLinkLocal && v6.port == 7777)
+      if case .v6(_, let scope) = v6.host { #expect(scope != 0) }
+      await right.act { $0.close() }
+      try await left.losesSight(of: seen.id, within: .seconds(3))
+    }
+  }
+
+  @Test func `P-NET-1 a record is one, however many networks and protocols show it`() async {
+    await Lab.play { lab in
+      let (between, boxes) = try lab.network("left", "right")
+      try between.run("ip link add br1 type bridge mcast_snooping 0 forward_delay 0 && ip link set br1 up")
+      for (place, box) in boxes.enumerated() {
+        try lab.plug(box, "eth1", into: between, "br1", address: "10.78.0.\(place + 1)/24")
+      }
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      await right.act { $0.publish(Self.record("there", ["hello"])) }
+      await left.act { $0.look(for: Self.type) }
+      let seen = try await left.sees("there")
+      let whole = try await left.seesChange(of: seen.id) { $0.addresses.count == 4 }
+      #expect(Set(whole.addresses.prefix(2).map(\.description)) == ["10.77.0.2:7777", "10.78.0.2:7777"])
+      try boxes[0].run("ip link set eth0 down")
+      try await left.seesChange(of: seen.id) {
+        $0.addresses.count == 2 && $0.addresses.first?.description == "10.78.0.2:7777"
+      }
+      let appearances = await left.all().count { if case .appeared = $0 { true } else { false } }
+      #expect(appearances == 1)
+    }
+  }
+
+  @Test func `P-NET-1 an interface that goes takes its records along, and brings them back`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      await right.act { $0.publish(Self.record("there", ["hello"])) }
+      await left.act { $0.look(for: Self.type) }
+      let seen = try await left.sees("there")
+      try boxes[0].run("ip link set eth0 down")
+      try await left.losesSight(of: seen.id)
+      try boxes[0].run("ip link set eth0 up")
+      let again = try await left.sees("there")
+      #expect(again.id != seen.id)
+    }
+  }
+
+  @Test func `a name that another program of this machine has gives way to another one`() async {
+    await Lab.play { lab in
+      let box = try lab.box("one")
+      let (first, second) = (try lab.watcher(in: box), try lab.watcher(in: box))
+      let record = Self.record("same", ["first"])
+      await first.act { $0.publish(record) }
+      #expect(try await first.publishes(record.key) == "same")
+      await second.act {
+        $0.look(for: Self.type)
+        $0.publish(Self.record("same", ["second"]))
+      }
+      let name = try await second.publishes(record.key)
+      #expect(name.hasPrefix("same-"))
+      #expect(try await second.sees(name).record.txt == [Array("second".utf8)])
+    }
+  }
+
+  @Test func `a name that another host has gives way to another one`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      // As long as a name may be, so that the other one is cut.
+      let name = "ééé" + String(repeating: "x", count: 57)
+      let record = Self.record(name, ["left"])
+      await left.act {
+        $0.look(for: Self.type)
+        $0.publish(record)
+      }
+      #expect(try await left.publishes(record.key) == name)
+      await right.act { $0.publish(Self.record(name, ["right"])) }
+      let other = try await right.publishes(record.key)
+      #expect(other != name && other.hasPrefix("ééé") && other.utf8.count <= 63)
+      #expect(try await left.sees(other).record.txt == [Array("right".utf8)])
+      // Under the new name it goes on as before.
+      await right.act { $0.publish(Self.record(name, ["changed"])) }
+      _ = try await left.hears("the change") {
+        if case .changed(_, let record) = $0, record.txt == [Array("changed".utf8)] { true } else { nil }
+      }
+    }
+  }
+
+  @Test func `a record whose port changes is found at its new one`() async {
+    await Lab.play { lab in
+      let watcher = try lab.watcher(in: try lab.box("one"))
+      await watcher.act {
+        $0.look(for: Self.type)
+        $0.publish(Self.record("moves", ["x"]))
+      }
+      _ = try await watcher.sees("moves")
+      await watcher.act { $0.publish(Self.record("moves", ["x"], port: 7778)) }
+      _ = try await watcher.hears("the new port") {
+        switch $0 {
+        case .appeared(_, let record), .changed(_, let record): record.port == 7778 ? true : nil
+        default: nil
+        }
+      }
+    }
+  }
+
+  @Test func `P-BRO-2 of many changes at once the last one arrives, and few before it`() async {
+    await Lab.play { lab in
+      let watcher = try lab.watcher(in: try lab.box("one"))
+      await watcher.act {
+        $0.look(for: Self.type)
+        $0.publish(Self.record("busy", ["0"]))
+      }
+      let seen = try await watcher.sees("busy")
+      for number in 1...100 { await watcher.act { $0.publish(Self.record("busy", ["\(number)"])) } }
+      try await watcher.seesChange(of: seen.id) { $0.txt == [Array("100".utf8)] }
+      let changes = await watcher.all().count { if case .changed = $0 { true } else { false } }
+      #expect(changes <= 4)
+    }
+  }
+
+  @Test func `what is looked for no more is gone, and nothing of it is told again`() async {
+    await Lab.play { lab in
+      let watcher = try lab.watcher(in: try lab.box("one"))
+      await watcher.act {
+        $0.look(for: Self.type)
+        $0.publish(Self.record("first", ["x"]))
+      }
+      let seen = try await watcher.sees("first")
+      await watcher.act { $0.lookNoMore(for: Self.type) }
+      try await watcher.losesSight(of: seen.id)
+      await watcher.act { $0.publish(Self.record("second", ["x"])) }
+      try await watcher.publishes(.init(type: Self.type, name: "second"))
+      await watcher.act { $0.look(for: Self.type) }
+      _ = try await watcher.sees("second")
+      let appearances = await watcher.all().count { if case .appeared = $0 { true } else { false } }
+      #expect(appearances <= 3)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import Media
+import Reactor
+import Testing
+import Wire
+
+/// What others may put on the network, and how much of it a daemon carries.
+@Suite(.serialized) struct AvahiLimitTests {
+  private typealias Tests = AvahiDirectoryTests
+
+  @Test func `P-BRO-4 P-ADV-5 a type that the daemon refuses is told, with what to do`() async {
+    await Lab.play { lab in
+      let watcher = try lab.watcher(in: try lab.box("one"))
+      // Legal by RFC 6335, and refused all the same.
+      let type = try ServiceType("x")
+      let record = ServiceRecord(key: .init(type: type, name: "short"), port: 7777, txt: [])
+      await watcher.act {
+        $0.publish(record)
+        $0.look(for: type)
+      }
+      var troubles: [Trouble] = []
+      while troubles.count < 2 {
+        troubles.append(
+          try await watcher.hears("refusal \(troubles.count)") {
+            switch $0 {
+            case .notPublished(record.key, let trouble), .notLooking(type, let trouble): trouble
+            default: nil
+            }
+          })
+      }
+      #expect(troubles.allSatisfy { $0.cure.contains("two to fifteen") })
+    }
+  }
+
+  @Test func `P-ADV-5 a record that the daemon has no room for is told, and published once there is some`() async {
+    await Lab.play { lab in
+      let box = try lab.bareBox("one")
+      try box.startBus()
+      try box.startDaemon("allow-interfaces=lo\nobjects-per-client-max=3")
+      let watcher = try lab.watcher(in: box)
+      try await watcher.isAvailable()
+      await watcher.act { for number in 1...4 { $0.publish(Tests.record("\(number)", ["x"])) } }
+      let refused = try await watcher.hears("a refusal") {
+        if case .notPublished(let key, let trouble) = $0 { (key, trouble) } else { nil }
+      }
+      #expect(refused.1.cure.contains("objects-per-client-max"))
+      let other = refused.0.name == "1" ? "2" : "1"
+      await watcher.act { $0.withdraw(.init(type: Tests.type, name: other)) }
+      try await watcher.publishes(refused.0)
+    }
+  }
+
+  @Test func `a record with more text than is kept is not shown, until it says less`() async {
+    await Lab.play { lab in
+      let watcher = try lab.watcher(in: try lab.box("one"))
+      let much = (0..<17).map { _ in String(repeating: "x", count: 240) }
+      await watcher.act {
+        $0.look(for: Tests.type)
+        $0.publish(Tests.record("loud", much))
+        $0.publish(Tests.record("quiet", ["x"]))
+      }
+      _ = try await watcher.sees("quiet")
+      try await watcher.publishes(.init(type: Tests.type, name: "loud"))
+      await watcher.act { $0.publish(Tests.record("loud", Array(much.dropLast()))) }
+      let seen = try await watcher.sees("loud")
+      #expect(seen.record.txt.count == 16)
+      await watcher.act { $0.publish(Tests.record("loud", much)) }
+      try await watcher.losesSight(of: seen.id)
+    }
+  }
+
+  @Test func `strings of any bytes come as they were sent`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      let strings: [[UInt8]] = [[0], Array(0...254), [255, 254], [61], Array("a=é".utf8), [0xc3]]
+      let record = ServiceRecord(key: .init(type: Tests.type, name: "odd \" \\ . name"), port: 1, txt: strings)
+      await left.act { $0.look(for: Tests.type) }
+      await right.act { $0.publish(record) }
+      #expect(try await left.sees(record.key.name).record.txt == strings)
+      let bare = ServiceRecord(key: .init(type: Tests.type, name: "bare"), port: 1, txt: [])
+      await right.act { $0.publish(bare) }
+      #expect(try await left.sees("bare").record.txt == [])
+    }
+  }
+
+  @Test func `where the daemon allows few resolvers, records share them, and each gets its own in the end`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      try boxes[0].killDaemon()
+      try boxes[0].startDaemon("objects-per-client-max=9")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      await right.act { for number in 0..<4 { $0.publish(Tests.record("a\(number)", ["x"])) } }
+      await left.act { $0.look(for: Tests.type) }
+      // Eight are left, and each record takes two.
+      let first = try await left.sees(all: Set((0..<4).map { "a\($0)" }))
+      // Twice as many records have one each, and the last two wait.
+      await right.act { for number in 0..<6 { $0.publish(Tests.record("b\(number)", ["x"])) } }
+      var names: Set<String> = []
+      while names.count < 4 {
+        names.insert(
+          try await left.hears("more") {
+            if case .appeared(_, let record) = $0, record.name.hasPrefix("b") { record.name } else { nil }
+          })
+      }
+      await right.act { for number in 0..<4 { $0.withdraw(.init(type: Tests.type, name: "a\(number)")) } }
+      for id in first.values { try await left.losesSight(of: id) }
+      while names.count < 6 {
+        names.insert(
+          try await left.hears("the last ones") {
+            if case .appeared(_, let record) = $0, record.name.hasPrefix("b") { record.name } else { nil }
+          })
+      }
+    }
+  }
+
+  @Test func `records past the limit are not seen, until there is room for them again`() async {
+    await Lab.play { lab in
+      let box = try lab.box("one")
+      var limits = AvahiDirectory.Limits()
+      limits.recordsMax = 4
+      let (watcher, other) = (try lab.watcher(in: box, limits), try lab.watcher(in: box))
+      let names = (0..<7).map { "\($0)" }
+      await other.act { for name in names { $0.publish(Tests.record(name, ["x"])) } }
+      for name in names { try await other.publishes(.init(type: Tests.type, name: name)) }
+      await watcher.act { $0.look(for: Tests.type) }
+      var seen: [String: SeenID] = [:]
+      func seesMore() async throws {
+        let more = try await watcher.hears("a record") {
+          if case .appeared(let id, let record) = $0 { (record.name, id) } else { nil }
+        }
+        #expect(seen.updateValue(more.1, forKey: more.0) == nil)
+      }
+      for _ in 0..<4 { try await seesMore() }
+      let first = seen
+      await other.act { for name in first.keys { $0.withdraw(.init(type: Tests.type, name: name)) } }
+      for id in first.values { try await watcher.losesSight(of: id) }
+      for _ in 0..<3 { try await seesMore() }
+      #expect(Set(seen.keys) == Set(names))
+    }
+  }
+
+  @Test func `a host that is renamed keeps its records`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      await right.act { $0.publish(Tests.record("there", ["x"])) }
+      await left.act { $0.look(for: Tests.type) }
+      let seen = try await left.sees("there")
+      try boxes[1].run("avahi-set-host-name other")
+      try await left.seesChange(of: seen.id) { $0.hostName == "other.local" }
+      #expect(await left.all().count { if case .appeared = $0 { true } else { false } } == 1)
+    }
+  }
+
+  @Test func `P-ADV-2 sixteen peers with all the discovery info there may be are found across a network`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      let info = try DiscoveryInfo(
+        Dictionary(uniqueKeysWithValues: "abcd".map { ("\($0)", String(repeating: $0, count: 253)) }))
+      #expect(info.byteCount == Limits.discoveryInfoBytesMax)
+      let host = HostID(ID128(high: 1, low: 2))
+      let announcements = try (0..<16).map { number in
+        let name = try DisplayName(String(repeating: "é", count: 31) + "\(number % 10)")
+        return Announcement.peer(PeerID(ID128(high: 3, low: UInt64(number))), host: host, name: name, info: info)
+      }
+      await left.act { $0.look(for: Tests.type) }
+      await right.act {
+        for (number, announcement) in announcements.enumerated() {
+          $0.publish(
+            ServiceRecord(key: .init(type: Tests.type, name: "\(number)"), port: 7777, txt: announcement.txt))
+        }
+      }
+      for (number, announcement) in announcements.enumerated() {
+        let seen = try await left.sees("\(number)")
+        #expect(try Announcement(txt: seen.record.txt) == announcement)
+      }
+    }
+  }
+}
