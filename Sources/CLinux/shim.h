@@ -14,6 +14,5 @@ int accept4(int, struct sockaddr *, socklen_t *, int);
 int pipe2(int[2], int);
 const char *strerrorname_np(int);
 const char *strerrordesc_np(int);
-int mkostemp(char *, int);
 int setns(int, int);
 int unshare(int);

@@ -117,3 +117,6 @@ static inline int64_t COpenSSL_X509_ALGOR_iterations(const X509_ALGOR *algorithm
 static inline long COpenSSL_BIO_get_mem_data(BIO *memory, char **bytes) {
   return BIO_get_mem_data(memory, bytes);
 }
+static inline long COpenSSL_SSL_set_tlsext_host_name(SSL *ssl, const char *name) {
+  return SSL_set_tlsext_host_name(ssl, name);
+}

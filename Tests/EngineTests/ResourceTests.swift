@@ -208,6 +208,19 @@ import Wire
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
 
+  @Test("A source that is read again after a restart is asked for a window at a time, however much its receiver has")
+  func readAgain() throws {
+    var seats = try gather(isDurable: true)
+    seats[1].host.desk.storedMax = 150
+    try seats[0].offer("file", pattern(3_000_000), to: seats[1])
+    stage.run(.seconds(1))
+    #expect(seats[1].file("file")?.count == 150 * 16_384)
+    seats[0].host.desk.isSupplying = false
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(10))
+    #expect(seats[0].host.desk.readFrom == [0, 262_144, 524_288, 786_432])
+  }
+
   @Test("A sender that has lost what it was sending does not leave its receiver waiting")
   func forgottenBySender() throws {
     stage.latency = .milliseconds(60)

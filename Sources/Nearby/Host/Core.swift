@@ -17,6 +17,8 @@ final class Core: EngineDriver {
   let disk: Disk
   let crypto: OpenSSLCrypto
   let keys: KeyStore
+  /// How addresses of the web are fetched.
+  let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let engine: Engine
   private var lan: LAN?
@@ -48,6 +50,7 @@ final class Core: EngineDriver {
     self.conditions = conditions
     reactor = loop.reactor
     disk = try Disk()
+    web = WebFetch.Options(options)
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,

@@ -28,3 +28,11 @@ extension Condition {
       }
   }
 }
+
+extension WebFetch.Options {
+  init(_ options: HostOptions) {
+    self.init()
+    bytesMax = options.web.bytesMax
+    policy = AddressPolicy(allowsPrivate: options.web.allowsPrivate, allowsLoopback: options.web.allowsLoopback)
+  }
+}
