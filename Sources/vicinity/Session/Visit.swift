@@ -105,8 +105,8 @@ final class Visit: Sendable {
         await tell(.warning("peers are not found: \(cause)", cure: cure))
       case .discoveryAvailable:
         await tell(Event("discoveryAvailable") { _ in ["peers are found again"] })
-      case .notAdvertised(let type, let cause):
-        await tell(.warning("this peer is not advertised for \(type): \(cause)"))
+      case .notAdvertised(let type, let cause, let cure):
+        await tell(.warning("this peer is not advertised for \(type): \(cause)", cure: cure))
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
       case .conflict(let id):
