@@ -10,6 +10,9 @@ let house: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// A library's asynchronous calls run where their caller does: nobody hops who need not wait.
+let library = house + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 /// The core is also held to strict memory safety: every unsafe construct in it carries its proof.
 let core = house + [.strictMemorySafety()]
 
@@ -31,7 +34,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
-    .target(name: "Nearby", dependencies: ["CLinux", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),

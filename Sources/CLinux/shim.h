@@ -1,6 +1,8 @@
 // The parts of Linux that Swift's Glibc module leaves out.
 #pragma once
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>
@@ -12,6 +14,5 @@ int accept4(int, struct sockaddr *, socklen_t *, int);
 int pipe2(int[2], int);
 const char *strerrorname_np(int);
 const char *strerrordesc_np(int);
-int mkostemp(char *, int);
 int setns(int, int);
 int unshare(int);

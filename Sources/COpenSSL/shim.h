@@ -12,7 +12,6 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-static const uint64_t COpenSSL_SSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 static const unsigned long COpenSSL_XN_FLAG_ONELINE = XN_FLAG_ONELINE;
 
@@ -116,4 +115,7 @@ static inline int64_t COpenSSL_X509_ALGOR_iterations(const X509_ALGOR *algorithm
 }
 static inline long COpenSSL_BIO_get_mem_data(BIO *memory, char **bytes) {
   return BIO_get_mem_data(memory, bytes);
+}
+static inline long COpenSSL_SSL_set_tlsext_host_name(SSL *ssl, const char *name) {
+  return SSL_set_tlsext_host_name(ssl, name);
 }

@@ -49,7 +49,7 @@ extension Engine {
 
   /// What did not work is tried again, unless there is no sense in it.
   func adhocEnded(_ invitation: OutgoingInvitation, _ reason: Reason) {
-    guard let type = invitation.local.adhoc?.type, type == invitation.type else { return }
+    guard case .service(let type, isAdhoc: true) = invitation.call, type == invitation.local.adhoc?.type else { return }
     switch reason {
     case .encryption, .blocked, .removed, .untrusted, .left: return
     default: break
@@ -130,6 +130,6 @@ extension Engine {
       let host = whereabouts(of: peer, type),
       !host.asked.contains(where: { $0.local === local && $0.to == peer })
     else { return }
-    invite(peer, at: host, as: type, to: local, context: [], timeout: .seconds(10), isAdhoc: true)
+    invite(peer, at: host, by: .service(type, isAdhoc: true), to: local, timeout: .seconds(10))
   }
 }

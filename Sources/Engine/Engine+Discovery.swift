@@ -215,49 +215,4 @@ extension Engine {
     }
     return nil
   }
-
-  // MARK: Signs of life
-
-  public func probeAnswered(_ id: SightingID, at now: Instant) {
-    enter(now)
-    defer { settle() }
-    guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
-    host.probesMissed = 0
-    if host.isVanished { isBack(host) }
-  }
-
-  private func isBack(_ host: RemoteHost) {
-    host.isVanished = false
-    host.probesMissed = 0
-    for spot in discovery.spots(of: host.id) { review(spot) }
-    askForRosters(of: host)
-  }
-
-  private func scheduleProbe(_ host: RemoteHost) {
-    guard !host.isSelf, host.probesAgain == nil, discovery.browsedRecord(of: host.id) != nil else { return }
-    host.probesAgain = now + settings.probeInterval
-    timers.set(.host(host.id), now + settings.probeInterval)
-  }
-
-  func probeDue(_ host: RemoteHost) {
-    guard let due = host.probesAgain else { return }
-    guard due <= now else { return timers.set(.host(host.id), due) }
-    host.probesAgain = nil
-    guard let id = discovery.browsedRecord(of: host.id) else { return }
-    if openLink(to: host) != nil {
-      // The link asks for signs of life, and more often.
-      host.probesMissed = 0
-      if host.isVanished { isBack(host) }
-    } else {
-      if host.probesMissed >= Self.probesMissedMax, !host.isVanished {
-        host.isVanished = true
-        for spot in discovery.spots(of: host.id) { review(spot) }
-      }
-      host.probesMissed += 1
-      emit(.probe(id))
-    }
-    scheduleProbe(host)
-  }
-
-  private static let probesMissedMax = 3
 }

@@ -20,20 +20,26 @@ extension Engine {
     guard !local.banned.contains(peer), !local.blocked.contains(peer) else {
       throw EngineError(.invalidParameter, "peer \(peer) is banned or blocked here; lift that first")
     }
-    return invite(peer, at: host, as: type, to: local, context: context, timeout: timeout, isAdhoc: false)
+    return invite(
+      peer, at: host, by: .service(type, isAdhoc: false), to: local, context: context, timeout: timeout)
   }
 
   @discardableResult
   func invite(
-    _ peer: PeerID, at host: RemoteHost, as type: ServiceType, to local: LocalEndpoint, context: [UInt8],
-    timeout: Duration, isAdhoc: Bool
+    _ peer: PeerID, at host: RemoteHost, by call: Call, to local: LocalEndpoint, context: [UInt8] = [],
+    timeout: Duration
   ) -> InvitationID {
     let id = InvitationID(rawValue: number())
     let span = timeout > .zero ? min(timeout, Self.timeoutMax) : .seconds(30)
     let invitation = OutgoingInvitation(
-      id: id, local: local, to: peer, host: host, type: type, context: context, isAdhoc: isAdhoc, deadline: now + span)
+      id: id, local: local, to: peer, host: host, call: call, context: context, deadline: now + span)
     outgoing[id] = invitation
-    if isConnected(local, with: peer), !sabotage.contains(.mutualInvitationFault) {
+    let isThere =
+      switch call {
+      case .service: isConnected(local, with: peer) && !sabotage.contains(.mutualInvitationFault)
+      case .data(let target): isConnected(local, with: target)
+      }
+    if isThere {
       end(invitation, .already)
       return id
     }
@@ -54,11 +60,15 @@ extension Engine {
 
   public func cancel(_ id: InvitationID, at now: Instant) {
     enter(now)
-    if let invitation = outgoing[id], invitation.isPending {
+    defer { settle() }
+    guard let invitation = outgoing[id] else { return }
+    if invitation.isPending {
       sayIfOpen(Cancel(id: id.rawValue, reason: .cancelled), to: invitation.host)
       end(invitation, .cancelled)
+    } else if let answered = promised.first(where: { $0.replaces === invitation }) {
+      // It has become the answer to the other side's, and takes that back.
+      decline(answered, .cancelled)
     }
-    settle()
   }
 
   public func accept(_ id: InvitationID, with endpoint: EndpointID, at now: Instant) throws(EngineError) {
@@ -94,17 +104,26 @@ extension Engine {
 
   // MARK: The inviter
 
-  private func send(_ invitation: OutgoingInvitation) {
+  func send(_ invitation: OutgoingInvitation) {
     guard let link = openLink(to: invitation.host) else { return }
     let local = invitation.local
     invitation.state = .sent
-    let left = max(1, (invitation.deadline - now).nanoseconds / 1_000_000)
-    say(
-      Invite(
-        id: invitation.id.rawValue, type: invitation.type, to: invitation.to, adhoc: invitation.isAdhoc,
-        group: local.group.label, entry: entry(of: local), carrier: local.peer.carrier,
-        standing: local.group.standing, millisecondsLeft: UInt32(left), context: invitation.context),
-      on: link)
+    let left = UInt32(max(1, (invitation.deadline - now).nanoseconds / 1_000_000))
+    switch invitation.call {
+    case .service(let type, let isAdhoc):
+      say(
+        Invite(
+          id: invitation.id.rawValue, type: type, to: invitation.to, adhoc: isAdhoc, group: local.group.label,
+          entry: entry(of: local), carrier: local.peer.carrier, standing: local.group.standing, millisecondsLeft: left,
+          context: invitation.context),
+        on: link)
+    case .data(let target):
+      say(
+        Connect(
+          id: invitation.id.rawValue, to: invitation.to, target: target, entry: entry(of: local),
+          carrier: local.peer.carrier, standing: local.group.standing, millisecondsLeft: left),
+        on: link)
+    }
   }
 
   /// The link is there (again): says what may have been lost with the one before.
@@ -132,7 +151,7 @@ extension Engine {
     case .declined(let reason):
       // Their own invitation crossed this one and stands.
       guard reason != .duplicate else { return }
-      if invitation.isPending { end(invitation, reason) }
+      if invitation.isPending { end(invitation, reason) } else { takenBack(invitation, reason) }
     case .accepted(let acceptance):
       if let said = invitation.confirmation { return sayIfOpen(said, to: link.host) }
       guard invitation.isPending else {
@@ -140,7 +159,9 @@ extension Engine {
       }
       try prove(acceptance.carrier, of: link.host)
       let entry = acceptance.entry
-      guard entry.peer == acceptance.carrier.peer, entry.host == link.host.id, peerID(of: entry.peer) == invitation.to
+      let isCalled = if case .data(let target) = invitation.call { entry.endpoint == target } else { true }
+      guard entry.peer == acceptance.carrier.peer, entry.host == link.host.id, peerID(of: entry.peer) == invitation.to,
+        isCalled
       else { throw Violation(.protocolViolation, "an invitation accepted by another peer than was invited") }
       if let leaving = predecessor(of: entry, at: link.host) {
         leaving.successor = .answer(acceptance, invitation)
@@ -159,8 +180,8 @@ extension Engine {
   /// A member has left, and all that it said is read: its next incarnation has the word.
   func succeed(_ successor: Successor, of member: Member) {
     switch successor {
-    case .invite(let invite):
-      if let link = openLink(to: member.host) { consider(invite, from: link) }
+    case .invite(let request):
+      if let link = openLink(to: member.host) { consider(request, from: link) }
     case .answer(let acceptance, let invitation):
       if invitation.isPending {
         conclude(invitation, acceptance)
@@ -202,9 +223,9 @@ extension Engine {
     var standing = group.standing
     for invitation in promised.values {
       guard case .accepted(let local, _) = invitation.state, local.group === group,
-        group.members[invitation.invite.entry.endpoint] == nil
+        group.members[invitation.request.entry.endpoint] == nil
       else { continue }
-      standing.add(invitation.invite.standing)
+      standing.add(invitation.request.standing)
     }
     return standing
   }
@@ -223,7 +244,7 @@ extension Engine {
     invitation.forgottenAt = now + Self.rememberedMax
     timers.set(.invitation(invitation.id), invitation.forgottenAt)
     emit(.invitationEnded(invitation.id, reason))
-    if invitation.isAdhoc { adhocEnded(invitation, reason) }
+    adhocEnded(invitation, reason)
   }
 
   /// How long an answer may be late because its link was lost.
@@ -231,96 +252,119 @@ extension Engine {
 
   // MARK: The invitee
 
-  func take(_ invite: Invite, from link: Link) throws(Violation) {
+  func take(_ request: Request, from link: Link) throws(Violation) {
     let host = link.host
-    try prove(invite.carrier, of: host)
-    guard invite.entry.peer == invite.carrier.peer, invite.entry.host == host.id else {
+    try prove(request.carrier, of: host)
+    guard request.entry.peer == request.carrier.peer, request.entry.host == host.id else {
       throw Violation(.protocolViolation, "an invitation in the name of another peer or host")
     }
-    if let leaving = predecessor(of: invite.entry, at: host) {
-      leaving.successor = .invite(invite)
+    if let leaving = predecessor(of: request.entry, at: host) {
+      leaving.successor = .invite(request)
     } else {
-      consider(invite, from: link)
+      consider(request, from: link)
     }
   }
 
-  private func consider(_ invite: Invite, from link: Link) {
-    let host = link.host
-    let inviter = peerID(of: invite.entry.peer)
-    if let known = host.asking[invite.id] {
+  private func consider(_ request: Request, from link: Link) {
+    if let known = link.host.asking[request.id] {
       if let answer = known.answer { say(answer, on: link) }
       return
     }
-    func decline(_ reason: Reason) { say(Answer(id: invite.id, outcome: .declined(reason)), on: link) }
-    guard let peer = peers[invite.to] else { return decline(.gone) }
+    switch request.call {
+    case .service(let type, _): consider(request, as: type, from: link)
+    case .data(let target): consider(request, to: target, from: link)
+    }
+  }
+
+  private func consider(_ request: Request, as type: ServiceType, from link: Link) {
+    let host = link.host
+    let inviter = peerID(of: request.entry.peer)
+    func decline(_ reason: Reason) { say(Answer(id: request.id, outcome: .declined(reason)), on: link) }
+    guard let peer = peers[request.to] else { return decline(.gone) }
     let ends = peer.endpoints.compactMap { endpoints[$0] }
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
-    if let standing = ends.first(where: { isConnected($0, with: invite.entry.endpoint) }) {
+    if let standing = ends.first(where: { isConnected($0, with: request.entry.endpoint) }) {
       guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
-      if let member = standing.group.members[invite.entry.endpoint] { lost(alone(member), .lost) }
+      if let member = standing.group.members[request.entry.endpoint] { lost(alone(member), .lost) }
     }
     if host.asking.values(where: { $0.isPending }).count >= Self.heldMax { return decline(.busy) }
 
-    let span = Duration.milliseconds(Int64(min(invite.millisecondsLeft, 3_600_000)))
-    let invitation = IncomingInvitation(
-      id: InvitationID(rawValue: number()), invite: invite, inviter: inviter, host: host, peer: peer,
-      deadline: now + span)
+    let invitation = incoming(request, by: inviter, to: peer, from: host)
     if let own = host.asked.first(where: { crosses(invitation, $0) }) {
       // Both ask for the same: the lower peer's invitation counts.
       if peer.id < inviter { return decline(.duplicate) }
-      invitation.replace(own)
-      remember(invitation)
-      timers.set(.invitation(invitation.id), invitation.deadline)
-      return accept(invitation, with: own.local)
+      return answer(own, by: invitation)
     }
-    if let eager = ends.first(where: { $0.adhoc?.type == invite.type }) {
+    if let eager = ends.first(where: { $0.adhoc?.type == type }) {
       remember(invitation)
       timers.set(.invitation(invitation.id), invitation.deadline)
       return adhocInvited(invitation, eager)
     }
-    guard peer.advertised.contains(invite.type) else { return decline(.gone) }
+    guard peer.advertised.contains(type) else { return decline(.gone) }
     remember(invitation)
     invitation.isShown = true
     if !sabotage.contains(.waitsForever) { timers.set(.invitation(invitation.id), invitation.deadline) }
     emit(
       .invitation(
-        invitation.id, from: inviter, name: invite.entry.name, to: peer.id, type: invite.type,
-        context: invite.context, expires: invitation.deadline))
+        invitation.id, from: inviter, name: request.entry.name, to: peer.id, type: type, context: request.context,
+        expires: invitation.deadline))
+  }
+
+  func incoming(_ request: Request, by inviter: PeerID, to peer: LocalPeer, from host: RemoteHost) -> IncomingInvitation
+  {
+    let span = Duration.milliseconds(Int64(min(request.millisecondsLeft, 3_600_000)))
+    return IncomingInvitation(
+      id: InvitationID(rawValue: number()), request: request, inviter: inviter, host: host, peer: peer,
+      deadline: now + span)
+  }
+
+  /// An own invitation has become the answer to the other side's.
+  func answer(_ own: OutgoingInvitation, by invitation: IncomingInvitation) {
+    invitation.replace(own)
+    remember(invitation)
+    timers.set(.invitation(invitation.id), invitation.deadline)
+    accept(invitation, with: own.local)
   }
 
   private func remember(_ invitation: IncomingInvitation) {
     incoming[invitation.id] = invitation
-    invitation.host.asking[invitation.invite.id] = invitation
+    invitation.host.asking[invitation.request.id] = invitation
   }
 
   private func forget(_ invitation: IncomingInvitation) {
     incoming[invitation.id] = nil
-    invitation.host.asking[invitation.invite.id] = nil
+    invitation.host.asking[invitation.request.id] = nil
   }
 
   /// A person who looks at more than this from one host has been flooded.
   private static let heldMax = 64
 
-  private func crosses(_ theirs: IncomingInvitation, _ ours: OutgoingInvitation) -> Bool {
-    guard case .asked = theirs.state else { return false }
-    return theirs.inviter == ours.to && theirs.peer === ours.local.peer && theirs.invite.type == ours.type
-      && theirs.host === ours.host && ours.isCurrent
+  func crosses(_ theirs: IncomingInvitation, _ ours: OutgoingInvitation) -> Bool {
+    guard case .asked = theirs.state, theirs.inviter == ours.to, theirs.peer === ours.local.peer,
+      theirs.host === ours.host, ours.isCurrent
+    else { return false }
+    return switch (theirs.request.call, ours.call) {
+    case (.service(let type, _), .service(let other, _)): type == other
+    case (.data(let target), .data(let other)):
+      target == ours.local.id && theirs.request.entry.endpoint == other
+    default: false
+    }
   }
 
   func accept(_ invitation: IncomingInvitation, with local: LocalEndpoint) {
     let group = local.group
-    let theirs = invitation.invite.entry
+    let theirs = invitation.request.entry
     if isConnected(local, with: theirs.endpoint) { return decline(invitation, .already) }
     if local.isLocked { return decline(invitation, .locked) }
     if local.banned.contains(invitation.inviter) || local.blocked.contains(invitation.inviter) {
       return decline(invitation, .removed)
     }
     let isFellow = group.members[theirs.endpoint] != nil || endpoints[theirs.endpoint]?.group === group
-    if !isFellow, let reason = obstacle(promisedStanding(of: group), invitation.invite.standing) {
+    if !isFellow, let reason = obstacle(promisedStanding(of: group), invitation.request.standing) {
       return decline(invitation, reason)
     }
     let answer = Answer(
-      id: invitation.invite.id,
+      id: invitation.request.id,
       outcome: .accepted(
         Acceptance(
           group: group.label, entry: entry(of: local), carrier: local.peer.carrier, standing: group.standing)))
@@ -332,7 +376,7 @@ extension Engine {
   }
 
   func decline(_ invitation: IncomingInvitation, _ reason: Reason) {
-    let answer = Answer(id: invitation.invite.id, outcome: .declined(reason))
+    let answer = Answer(id: invitation.request.id, outcome: .declined(reason))
     invitation.answer = answer
     sayIfOpen(answer, to: invitation.host)
     end(invitation, reason)
@@ -343,31 +387,34 @@ extension Engine {
       let invitation = link.host.asking[confirm.id],
       case .accepted(let local, let incarnation) = invitation.state
     else {
-      if confirm.reason == .none { say(Cancel(id: confirm.id, reason: .timedOut), on: link) }
+      // The same again, where the answer was given again.
+      if link.host.asking[confirm.id]?.endedAs == Reason.none { return }
+      if confirm.reason == .none { say(Answer(id: confirm.id, outcome: .declined(.timedOut)), on: link) }
       return
     }
     let isCurrent = local.incarnation == incarnation && endpoints[local.id] === local
     end(invitation, isCurrent ? confirm.reason : .left)
     guard confirm.reason == .none else { return }
-    guard isCurrent else { return say(Cancel(id: confirm.id, reason: .left), on: link) }
+    guard isCurrent else { return say(Answer(id: confirm.id, outcome: .declined(.left)), on: link) }
     if confirm.rank > local.rank {
       local.rank = confirm.rank
-      local.inviter = invitation.invite.entry.endpoint
+      local.inviter = invitation.request.entry.endpoint
     }
-    join(local, invitation.invite.entry, isInviter: false, until: invitation.deadline)
+    join(local, invitation.request.entry, isInviter: false, until: invitation.deadline)
   }
 
-  /// Either side takes it back.
+  /// The inviter takes it back.
   func take(_ cancel: Cancel, from link: Link) {
-    if let invitation = link.host.asking[cancel.id], invitation.isPending {
-      return end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
-    }
-    guard let invitation = outgoing[InvitationID(rawValue: cancel.id)], invitation.host === link.host,
-      invitation.confirmation?.reason == Reason.none, invitation.isCurrent
-    else { return }
+    guard let invitation = link.host.asking[cancel.id], invitation.isPending else { return }
+    end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
+  }
+
+  /// The invitee takes back what was agreed on, before it has joined.
+  private func takenBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
+    guard invitation.confirmation?.reason == Reason.none, invitation.isCurrent else { return }
     for member in invitation.local.group.members.values
-    where member.peer == invitation.to && member.host === link.host && member.index == nil {
-      dismiss(member, cancel.reason)
+    where member.peer == invitation.to && member.host === invitation.host && member.index == nil {
+      dismiss(member, reason)
     }
   }
 
@@ -382,6 +429,7 @@ extension Engine {
   private func end(_ invitation: IncomingInvitation, _ reason: Reason) {
     guard invitation.isPending else { return }
     invitation.state = .ended
+    invitation.endedAs = reason
     promised[invitation.id] = nil
     timers.set(.invitation(invitation.id), now + Self.rememberedMax)
     forgetOldest(of: invitation.host)
@@ -389,7 +437,7 @@ extension Engine {
     adhocAnswered(invitation)
     if let replaced = invitation.replaces {
       emit(.invitationEnded(replaced.id, reason))
-      if replaced.isAdhoc { adhocEnded(replaced, reason) }
+      adhocEnded(replaced, reason)
       replaced.forgottenAt = now + Self.rememberedMax
       timers.set(.invitation(replaced.id), replaced.forgottenAt)
     }
@@ -414,6 +462,7 @@ extension Engine {
         timers.set(.invitation(id), invitation.isPending ? invitation.deadline : invitation.forgottenAt)
       } else {
         outgoing[id] = nil
+        forgetIfUnknown(invitation.host)
       }
       return
     }
@@ -428,30 +477,6 @@ extension Engine {
     } else {
       forget(invitation)
     }
-  }
-
-  // MARK: Already
-
-  private func isConnected(_ local: LocalEndpoint, with endpoint: EndpointID) -> Bool {
-    local.group.members[endpoint].map { isFellow($0, of: local) && !isOnlySaid($0, of: local) } ?? false
-  }
-
-  private func isConnected(_ local: LocalEndpoint, with peer: PeerID) -> Bool {
-    local.group.members(of: peer).contains { isConnected(local, with: $0.id) }
-  }
-
-  /// Who is only said to be coming may be invited all the same: it may not be so.
-  private func isOnlySaid(_ member: Member, of local: LocalEndpoint) -> Bool {
-    member.isHearsay && !member.isConnected(with: local.slot)
-  }
-
-  private func isFellow(_ member: Member, of local: LocalEndpoint) -> Bool {
-    member.isConnected(with: local.slot)
-      || (member.isConnecting(with: local.slot) && !member.isRefused(by: local.slot))
-  }
-
-  func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool {
-    local.group.members(of: peer).contains { isFellow($0, of: local) }
   }
 }
 

@@ -132,6 +132,7 @@ extension Engine {
     if !link.isClosing {
       link.isClosing = true
       detach(link, .lost)
+      if openLink(to: link.host) == nil { probeAtOnce(link.host) }
     }
     forgetIfUnknown(link.host)
   }
@@ -148,7 +149,8 @@ extension Engine {
       }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
-    if reason != .idle, reason != .conflict { reach(host) }
+    // Who waits here for a peer whose host waits for nobody goes on waiting.
+    if reason != .conflict, reason != .idle || !host.asked.isEmpty { reach(host) }
   }
 
   /// A host whose links end as soon as they begin is dialled less and less often.
@@ -164,7 +166,7 @@ extension Engine {
     link.heard = now
     // A link that is not yet in use ends no suspension, however much is heard on it.
     if let bond = link.host.bond, bond.link === link, bond.isOpen { bond.heard = now }
-    link.host.probesMissed = 0
+    link.host.probesUnanswered = 0
   }
 
   func linkDue(_ link: Link) {
@@ -259,10 +261,11 @@ extension Engine {
     case .browseEnd: take(try decode(BrowseEnd.self, body), from: link)
     case .advertised: try take(try decode(Advertised.self, body), from: link)
     case .withdrawn: take(try decode(Withdrawn.self, body), from: link)
-    case .invite: try take(try decode(Invite.self, body), from: link)
+    case .invite: try take(Request(try decode(Invite.self, body)), from: link)
     case .answer: try take(try decode(Answer.self, body), from: link)
     case .confirm: try take(try decode(Confirm.self, body), from: link)
     case .cancel: take(try decode(Cancel.self, body), from: link)
+    case .connect: try take(Request(try decode(Connect.self, body)), from: link)
     case .join: try take(try decode(Join.self, body), from: link)
     case .leave: try take(try decode(Leave.self, body), from: link)
     case .verdict: try take(try decode(Verdict.self, body), from: link)

@@ -343,8 +343,27 @@ extension Engine {
 
   /// Makes two groups one: the smaller becomes part of the larger.
   func unite(_ one: Group, _ another: Group) -> Group {
+    agree(one, another)
+    let (one, another) = (one.current, another.current)
+    if one === another { return one }
     if one.size > another.size { absorb(another, into: one) } else { absorb(one, into: another) }
     return one.current
+  }
+
+  /// An endpoint has one incarnation, of which one of the two groups may not have heard yet.
+  private func agree(_ one: Group, _ another: Group) {
+    let (few, many) = one.members.count < another.members.count ? (one, another) : (another, one)
+    for member in few.members.values {
+      guard let twin = many.members[member.id], twin.entry.incarnation != member.entry.incarnation else { continue }
+      let (old, new) = twin.entry.incarnation < member.entry.incarnation ? (twin, member) : (member, twin)
+      if old.index == nil || new.index != nil {
+        depart(old, .left, readThrough: nil)
+      } else {
+        // What the old one still has to say comes before.
+        old.successor = .introduced(new.entry)
+        dismiss(new, .lost)
+      }
+    }
   }
 
   private func absorb(_ other: Group, into group: Group) {

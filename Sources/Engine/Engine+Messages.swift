@@ -133,13 +133,14 @@ extension Engine {
       return
     }
     for sender in senders {
-      guard let locals = recipients(view.audience, of: sender, seen: view.seen) else { continue }
+      guard let locals = recipients(view.audience, of: sender, seen: view.seen, inOrder: true) else { continue }
       emit(.message(from: sender.id, to: locals, .reliable, payload(view.payload, of: link)))
     }
   }
 
-  private func recipients(_ audience: borrowing AudienceView, of sender: Member, seen: UInt64) -> Locals? {
-    if audience.isAll { return sender.connected(asSeenAt: seen) }
+  private func recipients(_ audience: borrowing AudienceView, of sender: Member, seen: UInt64, inOrder: Bool) -> Locals?
+  {
+    if audience.isAll { return sender.connected(asSeenAt: seen, inOrder: inOrder) }
     let group = sender.presence.group
     if audience.kind == .only {
       var named = SlotSet()
@@ -239,8 +240,10 @@ extension Engine {
   }
 
   func deliver(_ view: borrowing DatagramView, _ payload: Payload, over bond: Bond) {
+    // Else it was said in an earlier bond, or by a liar.
+    guard view.seen < bond.journal.next else { return }
     for sender in bond.members[view.from] ?? [] {
-      guard let locals = recipients(view.audience, of: sender, seen: view.seen) else { continue }
+      guard let locals = recipients(view.audience, of: sender, seen: view.seen, inOrder: false) else { continue }
       emit(.message(from: sender.id, to: locals, .unreliable, payload))
     }
   }

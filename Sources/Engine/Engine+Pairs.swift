@@ -130,6 +130,7 @@ extension Engine {
     host.learn(fromEntry: join.entry.addresses)
     let cohort = alone(member)
     cohort.forgottenAt = nil
+    let hadJoined = cohort.strand != nil
     cohort.strand = join.record.strand
     if member.index != join.index {
       if let old = member.index { bond.remove(member, old) }
@@ -137,7 +138,9 @@ extension Engine {
       bond.members[join.index, default: []].append(member)
     }
     tellConnecting(cohort, cohort.relations.met.subtracting(cohort.relations.refused))
-    cohort.relations.admitted = slots(admittedBy: join.admits, seen: join.seen, member)
+    let admitted = slots(admittedBy: join.admits, seen: join.seen, member)
+    if hadJoined { noteAdmission(by: cohort, admitted, seen: join.seen) }
+    cohort.relations.admitted = admitted
     // Those who have not been told to this host yet say what they think of the member as they are.
     let told = group.localSlots.intersection(member.presence.announcedSlots)
     announce(member.presence)
@@ -298,15 +301,16 @@ extension Engine {
     for cohort in cohorts(verdict.by, of: presence, verdict.record.strand, over: bond) where !cohort.isOnly(local) {
       if verdict.reason == .none {
         presence.announcedInVain = 0
-        admitted(local, by: cohort)
+        admitted(local, by: cohort, seen: verdict.seen)
       } else {
         refused(local, by: cohort, verdict.reason, after: verdict.seen)
       }
     }
   }
 
-  private func admitted(_ local: LocalEndpoint, by cohort: Cohort) {
+  private func admitted(_ local: LocalEndpoint, by cohort: Cohort, seen: UInt64) {
     let slot = local.slot
+    noteAdmission(by: cohort, SlotSet(slot), seen: seen)
     cohort.relations.admitted.insert(slot)
     guard cohort.relations.refusedThere.contains(slot) else { return update(cohort, SlotSet(slot)) }
     // They have changed their mind, and wait to hear that nothing stands against them here.
@@ -316,6 +320,17 @@ extension Engine {
       judge(member, SlotSet(slot))
       update(alone(member), SlotSet(slot))
     }
+  }
+
+  /// Where a slot was announced in vain at first, its announcement does not tell since when the other side knows it: what
+  /// it said to all before it admitted the slot was not for that, however late it comes.
+  private func noteAdmission(by cohort: Cohort, _ slots: SlotSet, seen: UInt64) {
+    var news = SlotSet()
+    slots.subtracting(cohort.relations.admitted).forEach { slot in
+      if cohort.presence.announcement(of: slot) != seen { news.insert(slot) }
+    }
+    guard !news.isEmpty else { return }
+    for member in cohort.members { member.settle(news, at: seen, indexLast: lastIndex) }
   }
 
   private func refused(_ local: LocalEndpoint, by cohort: Cohort, _ reason: Reason, after seen: UInt64) {
@@ -386,6 +401,7 @@ extension Engine {
     cohort.relations.connected.formUnion(news)
     cohort.forgottenAt = nil
     tell(cohort, news, .connected)
+    endAttempts(with: cohort, news)
     for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
     // What was agreed while the link was there may be decided while it is away.
     if cohort.presence.host.bond?.isSuspended == true { tellSuspended(cohort, news, true) }

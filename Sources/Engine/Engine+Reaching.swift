@@ -41,11 +41,13 @@ extension Engine {
   private static let dialsMax = 4
 
   /// The best first: what both its records and itself say, what its records show now, what it said when it last
-  /// greeted, and what others say.
+  /// greeted, what connection data say, and what others say.
   func addresses(of host: RemoteHost) -> [Address] {
     let shown = discovery.addresses(of: host.id)
     var addresses = host.told.filter(shown.contains)
-    for address in shown + host.told + host.rumoured where !addresses.contains(address) { addresses.append(address) }
+    for address in shown + host.told + host.given + host.rumoured where !addresses.contains(address) {
+      addresses.append(address)
+    }
     return addresses
   }
 

@@ -47,7 +47,7 @@ extension Engine {
 
   private func offer(_ sender: ResourceSender, to member: Member, _ local: LocalEndpoint) {
     guard let bond = member.host.bond else { return }
-    bond.lanes.senders[sender.flow] = sender
+    bond.lanes.add(sender)
     sender.beginLink()
     sender.hasSaidEnd = sender.info.size != nil && sender.info.root != nil
     record(member.presence) {

@@ -73,4 +73,8 @@ package struct Sabotage: OptionSet, Sendable {
   package static let delaysMessages = Sabotage(rawValue: 1 << 32)
   /// Datagrams go where they went when the link was opened.
   package static let keepsDatagramWay = Sabotage(rawValue: 1 << 33)
+  /// A host of which nothing is heard is asked no sooner than one that answers.
+  package static let probesAtLeisure = Sabotage(rawValue: 1 << 34)
+  /// An endpoint that waits for one peer's endpoint takes any that asks for it.
+  package static let connectsAnybody = Sabotage(rawValue: 1 << 35)
 }

@@ -22,7 +22,8 @@ public struct Settings: Sendable {
   public var idleMax: Duration = .seconds(60)
   /// What an acknowledgement may wait for company.
   public var acknowledgementDelay: Duration = .milliseconds(20)
-  /// How often a found host is asked for a sign of life; three misses are a loss.
+  /// How often a found host without a link is asked for a sign of life; after a question that stays unanswered for half
+  /// as long, it is asked more often.
   public var probeInterval: Duration = .seconds(3)
   /// How often hosts of a group compare rosters.
   public var rosterInterval: Duration = .seconds(5)

@@ -87,7 +87,7 @@ public final class Dialer {
     while let address = waiting.popFirst() {
       let attempt = Attempt(of: self, at: address)
       do throws(SystemError) {
-        attempt.link = try .dial(address, context, on: reactor, owner: attempt)
+        attempt.link = try .dial(address, context, resuming: expected, on: reactor, owner: attempt)
       } catch {
         note(attempt, .ended(.failed(error)))
         continue

@@ -33,17 +33,21 @@ public final class LAN {
   }
 
   private let reactor: Reactor
-  private unowned let driver: any EngineDriver
+  fileprivate unowned let driver: any EngineDriver
   private let host: HostID
   private let context: LinkContext
   /// For IPv4 and, where the machine has it, IPv6, at one port.
   private var listeners: [Listener] = []
-  private var links: [LinkID: SecureLink] = [:]
+  /// At the same port, for probes and datagrams.
+  private var datagrams: DatagramPort?
+  fileprivate var links: [LinkID: Connection] = [:]
   private var dials: [DialID: Dialer] = [:]
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
-  private var fixed: FixedHosts?
+  private var network: NetworkWatch?
   private var sightings: [SeenID: SightingID] = [:]
+  /// Where the host of a sighting can be asked for a sign of life.
+  private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
 
@@ -57,27 +61,59 @@ public final class LAN {
     self.driver = driver
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
-    listeners = try Listener.everywhere(port: options.port, on: reactor) { [unowned self] in take($0) }
-    if let places = options.fixed {
-      fixed = FixedHosts(places, context, on: reactor, driver: driver) { [unowned self] in sighting() }
-    } else {
-      directory = AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+    try listen(at: options.port)
+    directory =
+      if let places = options.fixed {
+        FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
+      } else {
+        try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+      }
+    network = try NetworkWatch(on: reactor) { [unowned self] in
+      tellAddresses()
+      driver.changed(.addresses(addresses))
     }
+    reactor.soon { [weak self] in self?.tellAddresses() }
   }
+
+  /// Others knock with datagrams where they found the port for links, so that both have to be free.
+  private func listen(at port: UInt16) throws(SystemError) {
+    for _ in 0..<Self.portsTried {
+      listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in take($0) }
+      let place = listeners.count == 2 ? SocketAddress.anyV6(port: self.port) : .anyV4(port: self.port)
+      let datagrams = try DatagramPort(at: place, host: host, on: reactor, owner: self)
+      if datagrams.address.port == self.port {
+        self.datagrams = datagrams
+        return
+      }
+      datagrams.close()
+      listeners = []
+      if port != 0 { throw SystemError("bind to UDP port \(port)", code: EADDRINUSE) }
+    }
+    throw SystemError("find a port that is free for TCP and UDP", code: EADDRINUSE)
+  }
+
+  private static let portsTried = 8
 
   /// Where others may reach this host, as its interfaces are now.
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
+
+  private func tellAddresses() {
+    guard network != nil else { return }
+    let told = addresses.prefix(Limits.helloAddressesMax).map(Address.init(telling:))
+    driver.call { $0.setAddresses(told, at: $1) }
+  }
 
   /// Ends every link, after what it still has to send; then says so.
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
     listeners = []
+    datagrams?.close()
     directory?.close()
     directory = nil
-    fixed?.stop()
+    network = nil
     for dialer in dials.values { dialer.cancel() }
     dials = [:]
-    for link in links.values { link.close() }
+    for connection in links.values { connection.link?.close() }
     tellIfStopped()
   }
 
@@ -92,11 +128,14 @@ public final class LAN {
     case .dial(let dial, let host, let addresses):
       open(dial, to: host, at: addresses)
     case .wantsToSend(let link):
-      links[link]?.wantsToSend()
+      links[link]?.link?.wantsToSend()
     case .close(let link, _):
-      links[link]?.close()
+      links[link]?.link?.close()
+    case .datagram(let link, let payload):
+      payload.withBytes { bytes in _ = links[link]?.path?.send(bytes) }
     case .probe(let sighting):
-      reactor.soon { [weak self] in self?.driver.call { $0.probeAnswered(sighting, at: $1) } }
+      guard let place = places[sighting] else { break }
+      datagrams?.probe(place.host, at: place.addresses, tag: sighting.rawValue)
     case .publish(let peer, let type, let name, let info):
       directory?.publish(ServiceRecord(.peer(peer, host: host, name: name, info: info), type, port: port))
     case .withdraw(let peer, let type):
@@ -107,12 +146,8 @@ public final class LAN {
       directory?.withdraw(ServiceRecord.Key(type: type, name: host.text))
     case .look(let type):
       directory?.look(for: type)
-      fixed?.look(for: type)
     case .lookNoMore(let type):
       directory?.lookNoMore(for: type)
-      fixed?.lookNoMore(for: type)
-    case .datagram, .persist:
-      preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
     default:
       return false
     }
@@ -143,15 +178,15 @@ public final class LAN {
   private func seen(_ record: SeenRecord, _ id: SeenID) {
     // What is none of ours, or says what cannot be, is not there.
     guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
-    let addresses = record.addresses.compactMap { try? Address(text: $0.description) }
-    let sighting = sightings[id] ?? sighting()
+    let addresses = record.addresses.map { Address($0) }
+    let sighting = sightings[id] ?? nextSighting()
     sightings[id] = sighting
+    places[sighting] = (announcement.host, record.addresses)
     driver.call { engine, now in
       switch announcement {
       case .peer(let peer, let host, let name, let info):
-        engine.sighted(
-          sighting,
-          Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses), at: now)
+        let seen = Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses)
+        engine.sighted(sighting, seen, at: now)
       case .roster(let host):
         engine.sightedRoster(sighting, of: host, type: record.type, addresses: addresses, at: now)
       }
@@ -160,10 +195,11 @@ public final class LAN {
 
   private func unsee(_ id: SeenID) {
     guard let sighting = sightings.removeValue(forKey: id) else { return }
+    places[sighting] = nil
     driver.call { $0.sightingGone(sighting, at: $1) }
   }
 
-  private func sighting() -> SightingID {
+  private func nextSighting() -> SightingID {
     lastSighting += 1
     return SightingID(rawValue: lastSighting)
   }
@@ -173,10 +209,12 @@ public final class LAN {
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
     let end = Connection(of: self, number())
     dials[dial] = Dialer.dial(
-      addresses.compactMap(SocketAddress.init(told:)), expecting: host, context, on: reactor,
-      owner: end.answering(dial)
-    ) { [unowned self] _ in
+      addresses.compactMap { SocketAddress($0) }, expecting: host, context, on: reactor, owner: end.answering(dial)
+    ) { [unowned self] failure in
       dials[dial] = nil
+      for attempt in failure.attempts {
+        if case .answeredBy = attempt.outcome { directory?.doubt(attempt.address) }
+      }
       driver.call { $0.dialFailed(dial, at: $1) }
     }
   }
@@ -191,31 +229,36 @@ public final class LAN {
     return LinkID(rawValue: lastLink)
   }
 
-  fileprivate func opened(_ id: LinkID, _ link: SecureLink, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
-    links[id] = link
+  fileprivate func opened(_ connection: Connection, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
     if let dial { dials[dial] = nil }
+    // One that a host accepts while it stops.
+    guard stopped == nil, let link = connection.link else { return connection.link?.close() ?? () }
+    links[connection.id] = connection
+    connection.path = datagrams?.open(for: link, owner: connection)
+    let id = connection.id
     driver.call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
-  }
-
-  fileprivate func received(upTo bytesMax: Int, on id: LinkID, _ read: (inout OutputRawSpan) -> Void) {
-    driver.call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
-  }
-
-  fileprivate func fill(_ output: inout OutputRawSpan, for id: LinkID) {
-    driver.call { $0.fill(&output, for: id, at: $1) }
   }
 
   fileprivate func closed(_ id: LinkID) {
     // One that never opened is nothing to the engine.
-    guard links.removeValue(forKey: id) != nil else { return }
+    guard let connection = links.removeValue(forKey: id) else { return }
+    connection.path?.close()
     driver.call { $0.linkClosed(id, at: $1) }
     tellIfStopped()
   }
 }
 
-/// A link's owner: the medium, by the number under which the engine knows the link.
-private final class Connection: SecureLinkOwner {
+extension LAN: DatagramPortOwner {
+  public func answered(_ tag: UInt64, from address: SocketAddress) {
+    driver.call { $0.probeAnswered(SightingID(rawValue: tag), at: $1) }
+  }
+}
+
+/// A link and its datagrams, by the number under which the engine knows them.
+private final class Connection: SecureLinkOwner, DatagramPathOwner {
   let id: LinkID
+  private(set) var link: SecureLink?
+  var path: DatagramPath?
   private let lan: LAN
   private var dial: DialID?
 
@@ -230,14 +273,28 @@ private final class Connection: SecureLinkOwner {
   }
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {
-    lan.opened(id, link, to: remoteKey, exporter, dial)
+    self.link = link
+    lan.opened(self, to: remoteKey, exporter, dial)
   }
 
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
-    lan.received(upTo: bytesMax, on: id, read)
+    lan.driver.call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
   }
 
-  func fill(_ output: inout OutputRawSpan, for link: SecureLink) { lan.fill(&output, for: id) }
+  func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
+    lan.driver.call { $0.fill(&output, for: id, at: $1) }
+  }
 
-  func closed(_ link: SecureLink, because end: LinkEnd) { lan.closed(id) }
+  func closed(_ link: SecureLink, because end: LinkEnd) {
+    self.link = nil
+    lan.closed(id)
+  }
+
+  func carries(datagramBytesMax: Int, on path: DatagramPath) {
+    lan.driver.call { $0.linkCarriesDatagrams(id, bytesMax: datagramBytesMax, at: $1) }
+  }
+
+  func received(datagram: RawSpan, on path: DatagramPath) {
+    lan.driver.call { $0.receivedDatagram(datagram, on: id, at: $1) }
+  }
 }

@@ -1,18 +1,27 @@
 internal import COpenSSL
+internal import Reactor
 internal import Wire
 
 /// The rules of every link, and the certificate that carries this host's key: TLS 1.3 alone, Ed25519 alone, a
-/// certificate from both sides, one application protocol, nothing resumed.
+/// certificate from both sides, one application protocol.
 ///
 /// Who the other side is, its key says; its certificate only carries that key, so names, dates and issuers in it
-/// mean nothing.
-public final class LinkContext: @unchecked Sendable {
-  // `@unchecked`: nothing changes it after `init`, and OpenSSL counts its references atomically.
-
+/// mean nothing. A resumed link has the key of the link that its ticket came from, on both sides: the one that dialled
+/// keeps it with the ticket, the other one has sealed it into it. Keys are exchanged anew all the same, and no data goes
+/// before the handshake is done.
+///
+/// It belongs to the loop of its links.
+public final class LinkContext {
   /// The one protocol that is spoken over a link.
   public static let applicationProtocol = "vicinity/1"
 
+  /// Tickets are good until the keys that seal them are replaced, which is this long at most: they are for a link that
+  /// was cut, not for one of yesterday.
+  static let ticketKeysTime: UInt64 = 3_600_000_000_000
+
   private let context: OpaquePointer
+  let tickets = Tickets()
+  private var ticketKeysMade: UInt64 = 0
 
   public init(key: SigningKey) {
     context = expect(SSL_CTX_new(TLS_method()), "make a TLS context")
@@ -20,7 +29,7 @@ public final class LinkContext: @unchecked Sendable {
     expect(
       SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256") == 1, "set ciphers")
     expect(COpenSSL_SSL_CTX_set1_sigalgs_list(context, "ed25519") == 1, "ask for Ed25519")
-    forbidResumption()
+    allowResumption()
     tuneRecords()
     useCertificate(of: key)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
@@ -36,12 +45,49 @@ public final class LinkContext: @unchecked Sendable {
     SSL_CTX_free(context)
   }
 
-  func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result { body(context) }
+  /// For one connection; it must keep this object for as long as it lives.
+  func makeConnection(at now: UInt64 = Reactor.now) -> OpaquePointer {
+    if ticketKeysMade == 0 || now >= ticketKeysMade + Self.ticketKeysTime { replaceTicketKeys(at: now) }
+    return expect(SSL_new(context), "make a TLS connection")
+  }
 
-  private func forbidResumption() {
-    SSL_CTX_set_options(context, COpenSSL_SSL_OP_NO_TICKET | COpenSSL_SSL_OP_NO_RENEGOTIATION)
-    expect(SSL_CTX_set_num_tickets(context, 0) == 1, "turn tickets off")
-    _ = COpenSSL_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
+  /// Offers the host the ticket that it gave last, if there is one.
+  func resume(_ host: HostID, with connection: OpaquePointer) {
+    tickets.use(for: host) { expect(SSL_set_session(connection, $0) == 1, "use a ticket") }
+  }
+
+  /// Keeps what the session holds, under the host whose certificate it carries. A copy: the session of a link that is cut
+  /// counts as spoilt, and a link that was cut is the one to resume.
+  fileprivate func keep(_ session: OpaquePointer) {
+    guard let certificate = SSL_SESSION_get0_peer(session), let key = X509_get0_pubkey(certificate),
+      let host = PublicKey(of: key).map(HostID.init(of:))
+    else { return }
+    tickets.keep(expect(SSL_SESSION_dup(session), "keep a ticket"), of: host)
+  }
+
+  private func allowResumption() {
+    SSL_CTX_set_options(context, COpenSSL_SSL_OP_NO_RENEGOTIATION)
+    expect(SSL_CTX_set_num_tickets(context, 1) == 1, "give one ticket each time")
+    expect(
+      SSL_CTX_set_max_early_data(context, 0) == 1 && SSL_CTX_set_recv_max_early_data(context, 0) == 1,
+      "forbid early data")
+    _ = COpenSSL_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
+    _ = SSL_CTX_set_timeout(context, Int(Self.ticketKeysTime / 1_000_000_000))
+    // Without one, OpenSSL resumes nothing where it asks for certificates.
+    expect(
+      SSL_CTX_set_session_id_context(context, protocolList.utf8Start, CUnsignedInt(protocolList.utf8CodeUnitCount))
+        == 1, "name the sessions")
+    expect(SSL_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, "note the context")
+    SSL_CTX_sess_set_new_cb(context, keepTicket)
+  }
+
+  /// What was sealed with the keys before is read no more, and leads to a full handshake.
+  func replaceTicketKeys(at now: UInt64 = Reactor.now) {
+    ticketKeysMade = now
+    var keys = OpenSSLCrypto.randomBytes(SSL_CTX_ctrl(context, SSL_CTRL_SET_TLSEXT_TICKET_KEYS, 0, nil))
+    defer { keys.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+    expect(
+      SSL_CTX_ctrl(context, SSL_CTRL_SET_TLSEXT_TICKET_KEYS, keys.count, &keys) == 1, "replace the keys of tickets")
   }
 
   private func tuneRecords() {
@@ -93,6 +139,14 @@ private func acceptHostCertificate(_ store: OpaquePointer?, _: UnsafeMutableRawP
     return 1
   }
   X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
+  return 0
+}
+
+private func keepTicket(_ connection: OpaquePointer?, _ session: OpaquePointer?) -> CInt {
+  guard let session, let context = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), 0) else { return 0 }
+  // A connection keeps its context.
+  Unmanaged<LinkContext>.fromOpaque(context).takeUnretainedValue().keep(session)
+  // The session stays OpenSSL's.
   return 0
 }
 

@@ -72,13 +72,14 @@ public final class SecureLink: @unchecked Sendable {
   /// Whether something in this turn had to wait for room in the socket.
   private var isBlocked = false
 
-  /// Begins to connect; how that goes is told later.
+  /// Begins to connect; how that goes is told later. Where the host is known, what is left of an earlier link to it makes
+  /// the handshake quick; another host that answers is not taken for it, but its owner has to look.
   public static func dial(
-    _ address: SocketAddress, _ context: LinkContext, on reactor: Reactor, limits: Limits = Limits(),
-    owner: any SecureLinkOwner
+    _ address: SocketAddress, _ context: LinkContext, resuming host: HostID? = nil, on reactor: Reactor,
+    limits: Limits = Limits(), owner: any SecureLinkOwner
   ) throws(SystemError) -> SecureLink {
-    try SecureLink(
-      .client, try .connecting(to: address), address, context, on: reactor, limits: limits, owner: owner)
+    let socket = try Descriptor.connecting(to: address)
+    return try SecureLink(.client, socket, address, context, host, on: reactor, limits: limits, owner: owner)
   }
 
   /// Takes a connection that a listener accepted.
@@ -87,12 +88,12 @@ public final class SecureLink: @unchecked Sendable {
     owner: any SecureLinkOwner
   ) throws(SystemError) -> SecureLink {
     let address = try? socket.remoteAddress()
-    return try SecureLink(.server, socket, address, context, on: reactor, limits: limits, owner: owner)
+    return try SecureLink(.server, socket, address, context, nil, on: reactor, limits: limits, owner: owner)
   }
 
   private init(
     _ role: TLSStream.Role, _ socket: consuming Descriptor, _ address: SocketAddress?, _ context: LinkContext,
-    on reactor: Reactor, limits: Limits, owner: any SecureLinkOwner
+    _ host: HostID?, on reactor: Reactor, limits: Limits, owner: any SecureLinkOwner
   ) throws(SystemError) {
     self.reactor = reactor
     isDialed = role == .client
@@ -102,7 +103,7 @@ public final class SecureLink: @unchecked Sendable {
     state = role == .client ? .connecting : .shakingHands
     interest = role == .client ? .writable : .readable
     try socket.limitUnsent(to: Self.unsentBytesMax)
-    let tls = TLSStream(role, context, on: socket)
+    let tls = TLSStream(role, context, resuming: host, on: socket)
     registration = try reactor.register(tls.socket, for: interest) { [self] readiness in
       if readiness != .writable { mayRead = true }
       turn()
@@ -110,6 +111,9 @@ public final class SecureLink: @unchecked Sendable {
     self.tls = consume tls
     setDeadline(limits.handshakeTime, .handshakeTimedOut)
   }
+
+  /// Whether the handshake was a quick one, of hosts that had a link before.
+  public var isResumed: Bool { tls?.isResumed ?? false }
 
   /// Nil unless the link is open.
   func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
@@ -267,6 +271,7 @@ public final class SecureLink: @unchecked Sendable {
     let end = if case .closing = state { LinkEnd.closedHere } else { end }
     state = .closed
     cancelDeadline()
+    if case .broken = end { tls?.forgetTicket() }
     // What TLS has to say of it goes out if it can.
     _ = tls?.flush()
     if let registration { reactor.deregister(registration) }

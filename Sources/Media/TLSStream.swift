@@ -19,10 +19,14 @@ struct TLSStream: ~Copyable {
 
   let socket: Descriptor
   private let ssl: OpaquePointer
+  private let context: LinkContext
   private let outbox = Outbox()
 
-  init(_ role: Role, _ context: LinkContext, on socket: consuming Descriptor) {
-    ssl = context.withContext { expect(SSL_new($0), "make a TLS connection") }
+  /// One who dials a host that he knows may resume where they were.
+  init(_ role: Role, _ context: LinkContext, resuming host: HostID?, on socket: consuming Descriptor) {
+    self.context = context
+    ssl = context.makeConnection()
+    if let host { context.resume(host, with: ssl) }
     SSL_set_bio(ssl, expect(BIO_new_socket(socket.number, BIO_NOCLOSE), "use the socket"), outbox.makeBIO())
     switch role {
     case .client: SSL_set_connect_state(ssl)
@@ -39,7 +43,9 @@ struct TLSStream: ~Copyable {
     let step = step { _ in SSL_do_handshake(ssl) }
     guard case .moved = step else { return step }
     // A side that offers no protocol at all comes this far.
-    return speaksOurProtocol ? step : .failed(.refused(.noCommonProtocol))
+    if !speaksOurProtocol { return .failed(.refused(.noCommonProtocol)) }
+    // A resumed handshake shows no certificate: what holds is the one that its ticket carries.
+    return remoteKey() == nil ? .failed(.refused(.wrongCertificate)) : step
   }
 
   /// Appends what has come, as far as there is room. Where the step is no error, it says what ended it: a `moved` that
@@ -82,14 +88,18 @@ struct TLSStream: ~Copyable {
   }
 
   /// The key of the host at the other end, after the handshake.
-  func remoteKey() -> PublicKey {
-    guard let certificate = SSL_get1_peer_certificate(ssl) else { fatalError("a handshake went without a certificate") }
+  func remoteKey() -> PublicKey? {
+    guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
     defer { X509_free(certificate) }
-    guard let key = X509_get0_pubkey(certificate).flatMap(PublicKey.init(of:)) else {
-      fatalError("a handshake went without an Ed25519 key")
-    }
-    return key
+    return X509_get0_pubkey(certificate).flatMap(PublicKey.init(of:))
   }
+
+  /// Of one that was tampered with nothing is used again (RFC 8446 §6.2).
+  func forgetTicket() {
+    if let key = remoteKey() { context.tickets.use(for: HostID(of: key)) { _ in } }
+  }
+
+  var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 
   /// 32 bytes that only the two ends of this connection know, after the handshake.
   func exporter() -> Digest {

@@ -116,6 +116,8 @@ public struct Events<Element: Sendable>: AsyncSequence, Sendable {
     let mailbox: Mailbox<Element>
 
     public func next() async -> Element? { await mailbox.next() }
+
+    public func next(isolation actor: isolated (any Actor)?) async throws(Never) -> Element? { await mailbox.next() }
   }
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(mailbox: mailbox) }

@@ -1,4 +1,5 @@
 internal import Engine
+internal import Media
 public import Wire
 
 /// What could not be done: the kind of fault, and a sentence that says what, why and what to do.
@@ -39,6 +40,18 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  init(_ error: WebError) {
+    let code: Code =
+      switch error {
+      case .unsupported: .unsupported
+      case .invalidURL: .invalidParameter
+      case .timedOut: .timedOut
+      case .cancelled: .cancelled
+      default: .unavailable
+      }
+    self.init(code, error.description)
+  }
+
   /// What was begun has ended without success.
   init(_ reason: Reason, of what: String) {
     self.init(Code(reason), "\(what) ended: \(reason.sentence)", reason: reason)
@@ -50,6 +63,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as NearbyError: self = error
     case let error as EngineError: self.init(error)
     case let error as WireError: self.init(error)
+    case let error as WebError: self.init(error)
     case let error as KeyStoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }

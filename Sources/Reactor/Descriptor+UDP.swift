@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// UDP on descriptors that never block.

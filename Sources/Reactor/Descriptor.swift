@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// An open file descriptor; it closes with its last use.

@@ -13,13 +13,14 @@ public enum NetworkInterface {
     return found
   }
 
-  /// Where the machine may be reached at a port: not by its loopback, unless it is on no network.
+  /// Where the machine may be reached at a port, the best first: not by its loopback, unless it is on no network.
   public static func addresses(port: UInt16) -> [SocketAddress] {
-    let all = known.map { SocketAddress(host: $0.host, port: port) }
+    let all = known.map { SocketAddress(host: $0.host, port: port) }.sorted { $0.rank < $1.rank }
     let outside = all.filter { !$0.isLoopback }
     return outside.isEmpty ? all : outside
   }
 
+  /// On interfaces that are up and have a signal.
   private static var known: [SocketAddress] {
     var first: UnsafeMutablePointer<ifaddrs>?
     // It fails only for want of memory or descriptors, and then nothing else will do either.
@@ -27,9 +28,13 @@ public enum NetworkInterface {
     defer { freeifaddrs(first) }
     var addresses: [SocketAddress] = []
     for entry in sequence(first: first, next: { $0?.pointee.ifa_next }) {
-      guard let address = entry?.pointee.ifa_addr, let known = SocketAddress(reading: address) else { continue }
+      guard let entry = entry?.pointee, let address = entry.ifa_addr, entry.ifa_flags & usable == usable,
+        let known = SocketAddress(reading: address), known.isUnicast, !addresses.contains(known)
+      else { continue }
       addresses.append(known)
     }
     return addresses
   }
+
+  private static let usable = UInt32(IFF_UP | IFF_RUNNING)
 }

@@ -44,6 +44,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var registrations = RegistrationTable()
   private var timers = TimerHeap()
   private var clockDeadline = UInt64.max
+  var lookupsUnderWay = 0
 
   public init() throws(SystemError) {
     poll = Descriptor(owning: try system("epoll_create1") { epoll_create1(CInt(EPOLL_CLOEXEC)) })
@@ -275,7 +276,7 @@ extension Reactor {
 
   private var isOnLoop: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-  private func checkOnLoop() {
+  func checkOnLoop() {
     let owner = owner.load(ordering: .relaxed)
     precondition(owner == 0 || owner == UInt(pthread_self()), "this must run on the reactor's thread")
   }

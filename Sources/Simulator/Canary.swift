@@ -48,6 +48,8 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "starvesPeers", sabotage: .starvesPeers, scenarios: [.bulk]),
     Canary(name: "delaysMessages", sabotage: .delaysMessages, scenarios: [.bulk]),
     Canary(name: "keepsDatagramWay", sabotage: .keepsDatagramWay, scenarios: [.unreliable]),
+    Canary(name: "connectsAnybody", sabotage: .connectsAnybody, scenarios: [.byHand]),
+    Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 
   /// One run with the rule switched off.

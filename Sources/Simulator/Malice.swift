@@ -17,7 +17,9 @@ struct Malice: OptionSet, Sendable {
   static let floodsFlows = Malice(rawValue: 1 << 11)
   static let neverFinishes = Malice(rawValue: 1 << 12)
   static let neverReads = Malice(rawValue: 1 << 13)
-  static let count = 14
+  /// Asks endpoints that wait for others.
+  static let connects = Malice(rawValue: 1 << 14)
+  static let count = 15
 
   /// Those that need to be connected with their victims.
   static let flows: Malice = [.liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads]

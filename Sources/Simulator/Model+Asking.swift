@@ -23,6 +23,11 @@ struct InvitationRecord {
   var isForgotten = false
   /// Its peer has gone.
   var isExcused = false
+  /// Whose connection data it goes by, and since when it waits.
+  var target: EndpointID?
+  var madeAt: Int64 = 0
+
+  func meets(_ other: Self) -> Bool { target == other.endpoint && other.target == endpoint }
 }
 
 struct DecisionRecord {
@@ -52,7 +57,8 @@ extension Model {
   // MARK: Invitations
 
   func invites(
-    _ id: InvitationID, _ guest: PeerID, from endpoint: EndpointID, by peer: SimPeer, timeout: Int, at host: SimHost
+    _ id: InvitationID, _ guest: PeerID, from endpoint: EndpointID, by peer: SimPeer, timeout: Int, at host: SimHost,
+    target: EndpointID? = nil
   ) {
     let record = endpoints[endpoint]
     record?.isSeeking = true
@@ -62,8 +68,8 @@ extension Model {
       record?.removed[member] = nil
     }
     // Invitations that cross become one, and nobody is asked.
-    if let record {
-      for other in invitations where other.guest == peer.id && other.endedAs == nil {
+    if let record, target == nil {
+      for other in invitations where other.guest == peer.id && other.endedAs == nil && other.target == nil {
         if let crossing = endpoints[other.endpoint], crossing.peer == guest { mayMeet(crossing, record) }
       }
     }
@@ -71,7 +77,46 @@ extension Model {
     invitations.append(
       InvitationRecord(
         inviter: peer.ref, guest: guest, endpoint: endpoint, host: host.index, run: host.run,
-        leaves: record?.leaves ?? 0, endsBy: host.local(now) + .milliseconds(timeout) + Self.slack))
+        leaves: record?.leaves ?? 0, endsBy: host.local(now) + .milliseconds(timeout) + Self.slack, target: target,
+        madeAt: now))
+  }
+
+  /// Two that wait for each other at the same time are joined.
+  func connects(
+    _ id: InvitationID, _ data: ConnectionData, from endpoint: EndpointID, by peer: SimPeer, timeout: Int,
+    at host: SimHost
+  ) {
+    let number = invitations.count
+    invites(id, data.peer, from: endpoint, by: peer, timeout: timeout, at: host, target: data.endpoint)
+    for (place, other) in invitations.enumerated() where other.meets(invitations[number]) && other.endedAs == nil {
+      guard let here = endpoints[endpoint], let there = endpoints[data.endpoint], isWaiting(other) else { continue }
+      mayMeet(here, there)
+      invitations[number].acceptedWith = there.id
+      invitations[number].acceptedLeaves = there.leaves
+      invitations[place].acceptedWith = here.id
+      invitations[place].acceptedLeaves = here.leaves
+    }
+  }
+
+  private func isWaiting(_ attempt: InvitationRecord) -> Bool {
+    attempt.endedAs == nil && !attempt.isForgotten && isHostUp[attempt.host] && runs[attempt.host] == attempt.run
+  }
+
+  /// The one of the other side that a wait went together with.
+  private func counterpart(of number: Int) -> InvitationRecord? {
+    invitations.last { $0.meets(invitations[number]) && $0.acceptedWith == invitations[number].endpoint }
+  }
+
+  /// Who wait for each other, and can hear each other, find each other.
+  func checkAttempts() {
+    for (number, one) in invitations.enumerated() where one.target != nil && isWaiting(one) {
+      guard let other = counterpart(of: number), isWaiting(other) else { continue }
+      let waited = now - max(one.madeAt, other.madeAt)
+      let isQuiet = !wereDisturbed(one.host, other.host, within: 20_000)
+      check(.attemptsMeet, waited < 20_000_000_000 + underWay || !isQuiet) {
+        "\(label(one.endpoint)) and \(label(other.endpoint)) have waited for each other for \(waited / 1_000_000) ms"
+      }
+    }
   }
 
   func invited(
@@ -141,6 +186,11 @@ extension Model {
     guard !invitation.isForgotten, let accepted = invitation.acceptedWith, let guest = endpoints[accepted],
       let inviter = endpoints[invitation.endpoint]
     else { return }
+    if invitation.target != nil {
+      guard let other = counterpart(of: number), !other.isForgotten, other.endedAs.map({ $0 == .none }) ?? true else {
+        return
+      }
+    }
     // Either may have left before the other's side heard how it ended.
     guard inviter.leaves == invitation.leaves, guest.leaves == invitation.acceptedLeaves else { return }
     if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }

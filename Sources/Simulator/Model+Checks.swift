@@ -23,6 +23,8 @@ extension Model {
   func pulse(_ world: World) {
     checkInvitations(world)
     checkDecisions(world)
+    checkAttempts()
+    checkDeadAreLost()
     checkStreams()
     checkResources(world)
     checkMemory()
@@ -52,7 +54,10 @@ extension Model {
   }
 
   /// Between two looks a host may have been heard and fallen silent again.
-  func heard(from: Int, to: Int) { silentSince[from * plan.hosts.count + to] = .max }
+  func heard(from: Int, to: Int) {
+    silentSince[from * plan.hosts.count + to] = .max
+    openSince[from * plan.hosts.count + to] = now
+  }
 
   private func noteSilence(_ world: World) {
     let count = plan.hosts.count
@@ -76,6 +81,11 @@ extension Model {
       }
     }
     guard here.ref.host != there.ref.host else { return }
+    if let dead = deadFor(there.ref.host, at: here.ref.host) {
+      check(.silenceIsNoticed, min(dead, now - pair.since) < suspensionMax) {
+        "\(here.label): \(there.label) is connected, and its host has been dead for \(dead / 1_000_000) ms"
+      }
+    }
     let silentSince = max(silentSince[there.ref.host * plan.hosts.count + here.ref.host], pair.since)
     if silentSince < .max {
       let quiet = now - silentSince

@@ -6,7 +6,14 @@ struct Browsing {
   var peer: PeerID
   var host: Int
   var type: ServiceType
-  var found: [PeerID] = []
+  var found: [Found] = []
+
+  struct Found {
+    var peer: PeerID
+    var at: Int64
+  }
+
+  func hasFound(_ peer: PeerID) -> Bool { found.contains { $0.peer == peer } }
 }
 
 /// Found and lost.
@@ -31,27 +38,41 @@ extension Model {
     guard let place = browsing(by, type, at: host) else {
       return check(.foundThenLost, isBrowsingAdhoc(by)) { word + " and does not browse" }
     }
-    check(.foundThenLost, !browsing[place].found.contains(peer)) { word + " twice" }
-    browsing[place].found.append(peer)
+    check(.foundThenLost, !browsing[place].hasFound(peer)) { word + " twice" }
+    browsing[place].found.append(.init(peer: peer, at: now))
   }
 
   func updated(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
     guard let place = browsing(by, type, at: host) else { return }
-    check(.foundThenLost, browsing[place].found.contains(peer)) {
+    check(.foundThenLost, browsing[place].hasFound(peer)) {
       "\(label(by)) is told more of \(label(peer)), which it never found"
     }
   }
 
   func lost(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
     guard let place = browsing(by, type, at: host) else { return }
-    check(.foundThenLost, browsing[place].found.contains(peer)) {
+    check(.foundThenLost, browsing[place].hasFound(peer)) {
       "\(label(by)) lost \(label(peer)), which it never found"
     }
-    browsing[place].found.removeAll { $0 == peer }
+    browsing[place].found.removeAll { $0.peer == peer }
   }
 
   /// Ad hoc mode browses by itself.
   private func isBrowsingAdhoc(_ peer: PeerID) -> Bool { order.contains { $0.peer == peer && $0.wasAdhoc } }
+
+  /// Whoever died is told lost within 10 s, and what was under way meanwhile.
+  func checkDeadAreLost() {
+    for one in browsing where !isMalicious[one.host] && isHostUp[one.host] {
+      for found in one.found {
+        guard let place = peerPlaces[found.peer], let dead = deadFor(peers[place].ref.host, at: one.host) else {
+          continue
+        }
+        check(.deadHostsAreLostInTime, min(dead, now - found.at) < 10_000_000_000) {
+          "\(label(one.peer)) has not lost \(peers[place].ref), which has been dead for \(dead / 1_000_000) ms"
+        }
+      }
+    }
+  }
 
   /// In a healed world everybody finds whoever advertises, and nobody else.
   func checkFound(_ world: World) {
@@ -62,7 +83,7 @@ extension Model {
         let isThere =
           peer.isThere && isHostUp[peer.ref.host]
           && (peer.advertised[type] != nil || peer.endpoints.contains { endpoints[$0]?.adhoc == type })
-        let isFound = one.found.contains(peer.id)
+        let isFound = one.hasFound(peer.id)
         check(.foundIsThere, isThere == isFound) {
           isFound
             ? "\(label(one.peer)) still sees \(peer.ref), which advertises no more"

@@ -19,6 +19,8 @@ final class Model {
   var isMalicious: [Bool] = []
   var isHostUp: [Bool] = []
   var cameUpAt: [Int64] = []
+  /// Since when a host has been dead.
+  var diedAt: [Int64?]
   /// Hosts that came up from an old backup, or whose key is on two hosts: what they promised cannot be held.
   var isUnsettled: [Bool] = []
 
@@ -35,6 +37,8 @@ final class Model {
   /// Until when something stood between two hosts, by `from * hosts + to`.
   var disturbedUntil: [Int64]
   var silentSince: [Int64]
+  /// When the way from one host to another last came up again: what was held then may come after its sender's death.
+  var openSince: [Int64]
 
   var messages: [SentMessage] = []
   var sent: [Told<MessageID>: Int] = [:]
@@ -90,10 +94,12 @@ final class Model {
     isMalicious = plan.hosts.map { $0.malice != nil }
     isHostUp = Array(repeating: false, count: count)
     cameUpAt = Array(repeating: 0, count: count)
+    diedAt = Array(repeating: nil, count: count)
     isUnsettled = Array(repeating: false, count: count)
     voidUntil = Array(repeating: -1 << 60, count: count)
     disturbedUntil = Array(repeating: -1 << 60, count: count * count)
     silentSince = Array(repeating: .max, count: count * count)
+    openSince = Array(repeating: 0, count: count * count)
     unstored = Array(repeating: [], count: count)
     runs = Array(repeating: 0, count: count)
     emptyAt = runs.map(Int64.init)
@@ -126,6 +132,7 @@ final class Model {
 
   func cameUp(_ host: SimHost, from: Return) {
     isHostUp[host.index] = true
+    diedAt[host.index] = nil
     runs[host.index] = host.run
     cameUpAt[host.index] = now
     for other in plan.hosts.indices { heard(from: host.index, to: other) }
@@ -150,6 +157,7 @@ final class Model {
 
   func wentDown(_ host: SimHost) {
     isHostUp[host.index] = false
+    diedAt[host.index] = now
     for record in order where record.ref.host == host.index {
       record.resetPairs()
     }
@@ -185,6 +193,20 @@ final class Model {
     for number in invitations.indices where invitations[number].inviter == peer.ref {
       invitations[number].isExcused = true
     }
+  }
+
+  /// For how long a host has been dead and everything that it had said has come, if it is dead.
+  func deadFor(_ dead: Int, at here: Int) -> Int64? {
+    guard let died = diedAt[dead], voidUntil[dead] < .max else { return nil }
+    return now - max(died, openSince[dead * plan.hosts.count + here]) - underWay
+  }
+
+  /// What a host has said may come this long after its death.
+  var underWay: Int64 {
+    let faults = plan.faults
+    let slowest = [faults.bandwidth, faults.slowLinks > 0 ? faults.slowBandwidth : 0].filter { $0 > 0 }.min()
+    let drain = slowest.map { faults.socketBytesMax * 1_000 / $0 } ?? 0
+    return Int64(2 * faults.latencyMax + 2 * faults.jitter + drain + 300) * 1_000_000
   }
 
   func woke(_ host: SimHost, times: Int) {

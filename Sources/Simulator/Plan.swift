@@ -80,6 +80,8 @@ enum Act: Sendable {
   case stopBrowsing(PeerRef, type: Int)
   case invite(PeerRef, end: Int, PeerRef, type: Int, timeout: Int)
   case cancel(PeerRef)
+  /// With the connection data of the second's end.
+  case connect(PeerRef, end: Int, PeerRef, itsEnd: Int, timeout: Int)
   case adhoc(PeerRef, end: Int, type: Int)
   case stopAdhoc(PeerRef, end: Int)
   case leave(PeerRef, end: Int)

@@ -12,6 +12,7 @@ extension Planner {
     case .mutualInvitation: mutualInvitation()
     case .discovery: discovery()
     case .answers: answers()
+    case .byHand: byHand()
     case .groups: groups()
     case .merge: merge()
     case .sessions: sessions()
@@ -131,6 +132,42 @@ extension Planner {
     plan.faults.resets = random.pick([0, 4])
     plan.faults.cuts = random.pick([0, 4])
     incidents()
+  }
+
+  private mutating func byHand() {
+    let ends = random.pick([1, 1, 2])
+    add(hosts: size(2, 7), peers: random.pick([1, 1, 2]), ends: ends) { host, random in
+      host.isDurable = random.chance(perMille: 200)
+    }
+    let all = refs
+    for end in 0..<ends {
+      for place in all.indices.dropFirst() {
+        exchange(all[random.below(place)], all[place], end: end, at: 1_000 + place * 600 + random.below(600))
+      }
+    }
+    for _ in 0..<random.below(8) {
+      let ref = random.pick(all)
+      exchange(ref, another(than: ref), end: random.below(ends), at: moment(5_000, 30_000))
+    }
+    for _ in 0..<random.below(3) { at(moment(10_000), .leave(random.pick(all), end: 0)) }
+    everybodyTalks(count: 20, Self.mixed)
+    plan.faults.resets = random.pick([0, 4, 12])
+    plan.faults.cuts = random.pick([0, 4])
+    plan.faults.crashes = random.pick([0, 0, 3])
+    incidents(from: 2_000)
+    plan.active = 60_000
+    if random.chance(perMille: 400) { add(hosts: 1) { host, _ in host.malice = .connects } }
+  }
+
+  /// Most often both begin to wait, one after the other.
+  private mutating func exchange(_ a: PeerRef, _ b: PeerRef, end: Int, at time: Int) {
+    func patience() -> Int { random.pick([0, 5_000, 20_000, 60_000]) }
+    at(time, .connect(a, end: end, b, itsEnd: end, timeout: patience()))
+    let kind = random.below(10)
+    if kind == 0 { return }
+    if kind == 1 { at(time + random.below(2_000), .cancel(random.flip() ? a : b)) }
+    let later = time + random.pick([0, 0, 1, 10, 500, 4_000, 18_000])
+    at(later, .connect(b, end: end, a, itsEnd: end, timeout: patience()))
   }
 
   private mutating func groups() {

@@ -45,8 +45,10 @@ public enum Rule: String, CaseIterable, Sendable {
   // Invitations, discovery, trust.
   case invitationsEndOnce = "invitations-end-once"
   case invitationsEndInTime = "invitations-end-in-time"
+  case attemptsMeet = "attempts-meet"
   case foundThenLost = "found-then-lost"
   case foundIsThere = "found-is-there"
+  case deadHostsAreLostInTime = "dead-hosts-are-lost-in-time"
   case neverFindsItself = "never-finds-itself"
   case decisionsEnd = "decisions-end"
   case codesAgree = "codes-agree"

@@ -94,7 +94,8 @@ extension Act {
       .lock(let ref, _, _), .send(let ref, _, _), .removePeer(let ref):
       ref.host == host
     case .invite(let ref, _, let other, _, _), .remove(let ref, _, let other, _), .block(let ref, _, let other, _),
-      .compare(let ref, let other), .stream(let ref, _, let other, _), .offer(let ref, _, let other, _):
+      .compare(let ref, let other), .stream(let ref, _, let other, _), .offer(let ref, _, let other, _),
+      .connect(let ref, _, let other, _, _):
       ref.host == host || other.host == host
     case .cut(let a, let b, _, _), .deafen(let a, let b, _), .reset(let a, let b, _), .hide(let a, let b, _):
       a == host || b == host

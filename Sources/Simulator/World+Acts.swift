@@ -115,6 +115,11 @@ extension World {
         say(host, "\(ref) cancels its invitation")
         engine.cancel(last, at: host.local(now))
       }
+    case .connect(let ref, let end, let other, let otherEnd, let timeout):
+      guard let data = connectionData(of: other, otherEnd) else { return }
+      acting(ref, end) { host, engine, peer, endpoint in
+        connect(data, timeout, peer, endpoint, host, engine)
+      }
     case .adhoc(let ref, let end, let type):
       acting(ref, end) { host, engine, peer, _ in
         say(host, "\(ref) starts ad hoc mode")
@@ -215,6 +220,31 @@ extension World {
       model.check(.callsThatMakeSenseWork, error.code != .invalidParameter || isRefused) {
         "\(peer.ref) cannot invite \(model.label(guest)): \(error)"
       }
+    }
+  }
+
+  private func connectionData(of ref: PeerRef, _ end: Int) -> [UInt8]? {
+    var data: [UInt8]?
+    acting(ref, end) { host, engine, _, endpoint in
+      data = try? engine.connectionData(of: endpoint, at: host.local(now))
+    }
+    return data
+  }
+
+  private func connect(
+    _ bytes: [UInt8], _ timeout: Int, _ peer: SimPeer, _ endpoint: EndpointID, _ host: SimHost, _ engine: Engine
+  ) {
+    guard let data = try? ConnectionData(decoding: bytes.span.bytes) else {
+      return model.violate(.callsThatMakeSenseWork, "\(host.label) was given connection data that cannot be read")
+    }
+    do {
+      let id = try engine.connect(
+        endpoint, to: data.peer, with: bytes, timeout: .milliseconds(timeout), at: host.local(now))
+      say(host, "\(peer.ref) waits for \(model.label(data.endpoint))")
+      peer.made.append(id)
+      model.connects(id, data, from: endpoint, by: peer, timeout: timeout <= 0 ? 30_000 : timeout, at: host)
+    } catch {
+      model.violate(.callsThatMakeSenseWork, "\(peer.ref) cannot wait for \(model.label(data.endpoint)): \(error)")
     }
   }
 

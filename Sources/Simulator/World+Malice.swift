@@ -187,6 +187,7 @@ extension World {
     case .crowds: crowd(victim, intruder, line)
     case .liesAboutSequences: lie(intruder, line)
     case .oversizes: oversize(intruder, line)
+    case .connects: askInPlaceOfOthers(victim, intruder, line)
     case .liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads:
       guard line.target != nil else {
         return invite(victim, intruder, line, key: intruder.peer.key, signer: intruder.peer.key)
@@ -219,6 +220,22 @@ extension World {
         entry: intruder.entry(line.endpoint, key: key, host: intruder.host.id),
         carrier: intruder.carrier(key, signedBy: signer), standing: Standing(size: 1, peersMax: 256, needs: []),
         millisecondsLeft: 5_000, context: Array("evil".utf8)),
+      line)
+  }
+
+  /// It has come to know who waits for whom, and asks as itself, as the one who is waited for, or as its endpoint.
+  private func askInPlaceOfOthers(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line) {
+    guard let target = victim.endpoints.first, let friend = hosts.filter({ !$0.isMalicious }).flatMap(\.peers).last
+    else { return }
+    line.invitation += 1
+    let key = intruder.random.chance(perMille: 100) ? friend.key : intruder.peer.key
+    var entry = intruder.entry(line.endpoint, key: key, host: intruder.host.id)
+    if intruder.random.flip(), let other = friend.endpoints.first { entry.endpoint = other }
+    say(
+      Connect(
+        id: line.invitation, to: victim.id, target: target, entry: entry,
+        carrier: intruder.carrier(key, signedBy: intruder.peer.key),
+        standing: Standing(size: 1, peersMax: 256, needs: []), millisecondsLeft: 30_000),
       line)
   }
 

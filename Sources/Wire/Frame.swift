@@ -60,6 +60,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case answer = 0x21
   case confirm = 0x22
   case cancel = 0x23
+  case connect = 0x24
   case join = 0x30
   case leave = 0x31
   case verdict = 0x32

@@ -57,6 +57,52 @@ public struct Invite: Frame {
   }
 }
 
+/// Asks one endpoint to join the sender's, each of which was given the other's connection data.
+public struct Connect: Frame {
+  public static let type = FrameType.connect
+  public var id: UInt64
+  public var to: PeerID
+  public var target: EndpointID
+  public var entry: Entry
+  public var carrier: Carrier
+  public var standing: Standing
+  public var millisecondsLeft: UInt32
+
+  @inlinable
+  public init(
+    id: UInt64, to: PeerID, target: EndpointID, entry: Entry, carrier: Carrier, standing: Standing,
+    millisecondsLeft: UInt32
+  ) {
+    self.id = id
+    self.to = to
+    self.target = target
+    self.entry = entry
+    self.carrier = carrier
+    self.standing = standing
+    self.millisecondsLeft = millisecondsLeft
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    id = try body.varint()
+    to = try PeerID(from: &body)
+    target = try EndpointID(from: &body)
+    entry = try Entry(from: &body)
+    carrier = try Carrier(from: &body)
+    standing = try Standing(from: &body)
+    millisecondsLeft = try body.varint32("millisecondsLeft")
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(varint: id)
+    to.encode(into: &sink)
+    target.encode(into: &sink)
+    entry.encode(into: &sink)
+    carrier.encode(into: &sink)
+    standing.encode(into: &sink)
+    sink.put(varint: millisecondsLeft)
+  }
+}
+
 /// What an accepting peer gives back: its own end.
 public struct Acceptance: Part {
   public var group: GroupID

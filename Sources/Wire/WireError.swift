@@ -20,6 +20,7 @@ public struct WireError: Error, Hashable, Sendable {
     case unknownFlags(field: String, value: UInt8)
     case unknownValue(field: String, value: UInt8)
     case unsupportedVersion(UInt8)
+    case connectionDataVersion(UInt8)
     case notAscending(field: String)
     case invalidUTF8(field: String)
 
@@ -69,6 +70,8 @@ extension WireError: CustomStringConvertible {
       "\(field) is \(value), which has no meaning; use one of the named values."
     case .unsupportedVersion(let version):
       "Protocol version \(version) is not supported; speak version \(Hello.version)."
+    case .connectionDataVersion(let version):
+      "Connection data of version \(version) are not known here; both programs need to know version \(ConnectionData.version)."
     case .notAscending(let field):
       "\(field) is not in strictly ascending order; sort it and name nothing twice."
     case .invalidUTF8(let field):

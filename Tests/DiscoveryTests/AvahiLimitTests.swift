@@ -113,6 +113,32 @@ import Wire
     }
   }
 
+  @Test func `records past the limit are not seen, until there is room for them again`() async {
+    await Lab.play { lab in
+      let box = try lab.box("one")
+      var limits = AvahiDirectory.Limits()
+      limits.recordsMax = 4
+      let (watcher, other) = (try lab.watcher(in: box, limits), try lab.watcher(in: box))
+      let names = (0..<7).map { "\($0)" }
+      await other.act { for name in names { $0.publish(Tests.record(name, ["x"])) } }
+      for name in names { try await other.publishes(.init(type: Tests.type, name: name)) }
+      await watcher.act { $0.look(for: Tests.type) }
+      var seen: [String: SeenID] = [:]
+      func seesMore() async throws {
+        let more = try await watcher.hears("a record") {
+          if case .appeared(let id, let record) = $0 { (record.name, id) } else { nil }
+        }
+        #expect(seen.updateValue(more.1, forKey: more.0) == nil)
+      }
+      for _ in 0..<4 { try await seesMore() }
+      let first = seen
+      await other.act { for name in first.keys { $0.withdraw(.init(type: Tests.type, name: name)) } }
+      for id in first.values { try await watcher.losesSight(of: id) }
+      for _ in 0..<3 { try await seesMore() }
+      #expect(Set(seen.keys) == Set(names))
+    }
+  }
+
   @Test func `a host that is renamed keeps its records`() async {
     await Lab.play { lab in
       let (_, boxes) = try lab.network("left", "right")
@@ -123,6 +149,32 @@ import Wire
       try boxes[1].run("avahi-set-host-name other")
       try await left.seesChange(of: seen.id) { $0.hostName == "other.local" }
       #expect(await left.all().count { if case .appeared = $0 { true } else { false } } == 1)
+    }
+  }
+
+  @Test func `P-ADV-2 sixteen peers with all the discovery info there may be are found across a network`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      let info = try DiscoveryInfo(
+        Dictionary(uniqueKeysWithValues: "abcd".map { ("\($0)", String(repeating: $0, count: 253)) }))
+      #expect(info.byteCount == Limits.discoveryInfoBytesMax)
+      let host = HostID(ID128(high: 1, low: 2))
+      let announcements = try (0..<16).map { number in
+        let name = try DisplayName(String(repeating: "é", count: 31) + "\(number % 10)")
+        return Announcement.peer(PeerID(ID128(high: 3, low: UInt64(number))), host: host, name: name, info: info)
+      }
+      await left.act { $0.look(for: Tests.type) }
+      await right.act {
+        for (number, announcement) in announcements.enumerated() {
+          $0.publish(
+            ServiceRecord(key: .init(type: Tests.type, name: "\(number)"), port: 7777, txt: announcement.txt))
+        }
+      }
+      for (number, announcement) in announcements.enumerated() {
+        let seen = try await left.sees("\(number)")
+        #expect(try Announcement(txt: seen.record.txt) == announcement)
+      }
     }
   }
 }

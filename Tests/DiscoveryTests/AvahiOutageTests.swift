@@ -71,4 +71,33 @@ import Wire
       _ = try await watcher.hears("gone") { if case .gone = $0 { true } else { nil } }
     }
   }
+
+  @Test func `a daemon that does not answer holds up nobody but itself`() async {
+    await Lab.play { lab in
+      let box = try lab.box("one")
+      let watcher = try lab.watcher(in: box)
+      try await watcher.isAvailable()
+      try box.run("kill -STOP $(cat /run/avahi-daemon/pid)")
+      let start = Reactor.now
+      for number in 0..<10 { await watcher.act { $0.publish(Tests.record("\(number)", ["x"])) } }
+      await watcher.act { $0.look(for: Tests.type) }
+      #expect(Reactor.now - start < 1_000_000_000)
+      try box.run("kill -CONT $(cat /run/avahi-daemon/pid)")
+      _ = try await watcher.sees(all: Set((0..<10).map { "\($0)" }))
+    }
+  }
+
+  @Test func `whoever closes while the daemon does not answer does not wait either`() async {
+    await Lab.play { lab in
+      let box = try lab.box("one")
+      let watcher = try lab.watcher(in: box)
+      try await watcher.isAvailable()
+      try box.run("kill -STOP $(cat /run/avahi-daemon/pid)")
+      await watcher.act { $0.publish(Tests.record("late", ["x"])) }
+      let start = Reactor.now
+      await watcher.act { $0.close() }
+      #expect(Reactor.now - start < 1_000_000_000)
+      try box.run("kill -CONT $(cat /run/avahi-daemon/pid)")
+    }
+  }
 }

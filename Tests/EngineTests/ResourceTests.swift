@@ -208,6 +208,19 @@ import Wire
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
 
+  @Test("A source that is read again after a restart is asked for a window at a time, however much its receiver has")
+  func readAgain() throws {
+    var seats = try gather(isDurable: true)
+    seats[1].host.desk.storedMax = 150
+    try seats[0].offer("file", pattern(3_000_000), to: seats[1])
+    stage.run(.seconds(1))
+    #expect(seats[1].file("file")?.count == 150 * 16_384)
+    seats[0].host.desk.isSupplying = false
+    seats[0] = try stage.restart(seats[0])
+    stage.run(.seconds(10))
+    #expect(seats[0].host.desk.readFrom == [0, 262_144, 524_288, 786_432])
+  }
+
   @Test("A sender that has lost what it was sending does not leave its receiver waiting")
   func forgottenBySender() throws {
     stage.latency = .milliseconds(60)
@@ -404,5 +417,34 @@ import Wire
     #expect(heard > streamed * 3)
     #expect(streamed > stored * 3)
     #expect(stored > heard / 150)
+  }
+
+  @Test("A resource that is offered again while it waits for its turn has one turn, and comes")
+  func offeredAgainWhileQueued() throws {
+    let seats = try gather()
+    stage.windowBytes = 1
+    stage.latency = .milliseconds(10)
+    try seats[0].offer("file", pattern(300_000), to: seats[1])
+    let engine = seats[0].engine
+    while engine.flows.senders.values.first?.isQueued != true { stage.run(.milliseconds(1)) }
+    let local = try #require(engine.endpoints[seats[0].endpoint])
+    let member = try #require(local.group.members[seats[1].endpoint])
+    let lanes = try #require(member.host.bond?.lanes)
+    let sender = try #require(engine.flows.senders.values.first)
+    for isParted in [false, true, false] {
+      if isParted { engine.endFlows(of: member, SlotSet(local.slot), .lost, mayReturn: true) }
+      engine.resumeSenders(to: member, local)
+      engine.settle()
+      for _ in 0..<300 {
+        stage.run(.milliseconds(1))
+        var lane = lanes.resources
+        var turns = 0
+        while lane.next() != nil { turns += 1 }
+        #expect(turns == (sender.isQueued ? 1 : 0))
+      }
+    }
+    stage.windowBytes = 256 << 10
+    stage.run(.seconds(20))
+    #expect(seats[1].file("file") == pattern(300_000))
   }
 }

@@ -67,6 +67,8 @@ final class Stage {
   var onMessage: (([UInt8]) -> Void)?
   /// Which frames arrive, by type, sender and receiver.
   var filter: ((FrameType, Host, Host) -> Bool)?
+  /// Whether a question for a sign of life, or the answer, is lost.
+  var losesProbe: () -> Bool = { false }
   /// Pairs of hosts that cannot reach each other; nobody is told.
   var walls: Set<Set<String>> = []
 
@@ -165,7 +167,7 @@ final class Stage {
       for notice in notices where notice.sighting.type == type { forget(notice, by: host) }
     case .probe(let id):
       guard let spot = sightings.first(where: { $0.id == id })?.spot,
-        let other = hosts.first(where: { spot.hasSuffix(" at " + $0.name) }), !isWalled(host, other)
+        let other = hosts.first(where: { spot.hasSuffix(" at " + $0.name) }), !isWalled(host, other), !losesProbe()
       else { return }
       host.engine.probeAnswered(id, at: now)
     case .persist(let batch, let facts):

@@ -164,9 +164,10 @@ final class EngineFuzz {
     let remote = stage.lore.peerID(&source)
     let type = source.flag ? stage.type : stage.otherType
     switch source.u8() % 20 {
-    case 0, 1:
+    case 0:
       _ = try? engine.invite(
         remote, as: type, to: endpoint, context: source.bytes(max: 16), timeout: source.duration(), at: now)
+    case 1: connect(endpoint, to: remote)
     case 2, 3: if let id = stage.invitation(source.u8()) { try? engine.accept(id, with: endpoint, at: now) }
     case 4: if let id = stage.invitation(source.u8()) { try? engine.decline(id, at: now) }
     case 5: if let id = stage.invitation(source.u8()) { engine.cancel(id, at: now) }
@@ -198,6 +199,29 @@ final class EngineFuzz {
         engine.stopBrowsing(peer, type, at: now)
       }
     default: stage.sight(&source)
+    }
+  }
+}
+
+extension EngineFuzz {
+  /// What a program does that reaches others by means of its own, and what a medium finds out late.
+  private func connect(_ endpoint: EndpointID, to remote: PeerID) {
+    let (engine, now) = (stage.engine, stage.now)
+    switch source.u8() % 8 {
+    case 0: engine.setAddresses((0..<source.u8() % 12).map { Lore.address("own \($0)") }, at: now)
+    case 1: engine.linkCarriesDatagrams(stage.link(source.u8()), bytesMax: source.pick([0, 8, 1_200, -1]), at: now)
+    case 2:
+      _ = try? engine.connect(endpoint, to: remote, with: source.bytes(max: 80), timeout: source.duration(), at: now)
+    default:
+      guard source.flag, let own = try? engine.connectionData(of: endpoint, at: now) else {
+        let host = HostID(digest: stage.crypto.hash(HostID.preimage(of: source.pick(stage.lore.hostKeys))))
+        let data = ConnectionData(peer: remote, host: host, endpoint: stage.lore.endpoint(&source), addresses: [])
+        _ = try? engine.connect(endpoint, to: remote, with: data.bytes, timeout: source.duration(), at: now)
+        return
+      }
+      let other = stage.endpoint(source.u8())
+      _ = try? engine.connect(
+        other, to: stage.peer(source.u8()), with: own, timeout: source.duration(), at: now)
     }
   }
 }

@@ -256,6 +256,7 @@ final class FuzzStage {
 
   func endpoint(_ number: UInt8) -> EndpointID { endpoints[Int(number) % endpoints.count] }
   func peer(_ number: UInt8) -> PeerID { peers[Int(number) % peers.count] }
+  func link(_ number: UInt8) -> LinkID { links.isEmpty ? honestLink : links[Int(number) % links.count].id }
   func invitation(_ number: UInt8) -> InvitationID? { pick(invitations, number) }
   func decision(_ number: UInt8) -> DecisionID? { pick(decisions, number) }
   func comparison(_ number: UInt8) -> ComparisonID? { pick(comparisons, number) }

@@ -77,6 +77,10 @@ struct Lore {
       guard let invite = try? Invite(decoding: body) else { return }
       Self.add(invite.id, to: &invites)
       learn(invite.entry, nil)
+    case .connect:
+      guard let connect = try? Connect(decoding: body) else { return }
+      Self.add(connect.id, to: &invites)
+      learn(connect.entry, nil)
     case .answer:
       guard let answer = try? Answer(decoding: body), case .accepted(let acceptance) = answer.outcome else { return }
       learn(acceptance.entry, nil)

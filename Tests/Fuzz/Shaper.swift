@@ -24,7 +24,8 @@ enum Shaper {
     case 6: Browse(type: type(&source)).encoded()
     case 7: Advertised(type: type(&source), peer: lore.peerID(&source), name: Lore.name("a"), info: .empty).encoded()
     case 8: Withdrawn(type: type(&source), peer: lore.peerID(&source)).encoded()
-    case 9, 10: invite(&source, lore).encoded()
+    case 9: invite(&source, lore).encoded()
+    case 10: connect(&source, lore).encoded()
     case 11: answer(&source, lore).encoded()
     case 12: Confirm(id: lore.invite(&source), reason: reason(&source), rank: source.u32()).encoded()
     case 13: Cancel(id: lore.invite(&source), reason: source.pick(Reason.allCases)).encoded()
@@ -140,6 +141,13 @@ enum Shaper {
       group: GroupID(ID128(high: 1, low: UInt64(source.u8()))), entry: entry,
       carrier: carrier(entry.peer, &source, lore), standing: standing(&source), millisecondsLeft: source.u32(),
       context: source.bytes(max: 8))
+  }
+
+  private static func connect(_ source: inout Source, _ lore: Lore) -> Connect {
+    let entry = entry(&source, lore)
+    return Connect(
+      id: lore.invite(&source), to: lore.peerID(&source), target: lore.endpoint(&source), entry: entry,
+      carrier: carrier(entry.peer, &source, lore), standing: standing(&source), millisecondsLeft: source.u32())
   }
 
   private static func answer(_ source: inout Source, _ lore: Lore) -> Answer {

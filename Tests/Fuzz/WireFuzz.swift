@@ -5,6 +5,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = [UInt8](UnsafeBufferPointer(start: start, count: count))
   WireFuzz.stream(input)
   WireFuzz.everyKind(input)
+  WireFuzz.connectionData(input)
   return 0
 }
 
@@ -35,6 +36,11 @@ private enum WireFuzz {
     }
   }
 
+  static func connectionData(_ input: [UInt8]) {
+    guard let data = try? ConnectionData(decoding: input.span.bytes) else { return }
+    precondition(data.bytes == input, "connection data encode to other bytes than they came from")
+  }
+
   /// The frame that a body decodes to, encoded again.
   private static func recoded(_ type: FrameType, _ body: [UInt8]) throws(WireError) -> [UInt8] {
     switch type {
@@ -52,6 +58,7 @@ private enum WireFuzz {
     case .answer: try recoded(Answer.self, body)
     case .confirm: try recoded(Confirm.self, body)
     case .cancel: try recoded(Cancel.self, body)
+    case .connect: try recoded(Connect.self, body)
     case .join: try recoded(Join.self, body)
     case .leave: try recoded(Leave.self, body)
     case .verdict: try recoded(Verdict.self, body)

@@ -8,6 +8,8 @@ final class Rig {
   let reactor: Reactor
   let hostKey = SigningKey()
   let guestKey = SigningKey()
+  private(set) lazy var hostContext = LinkContext(key: hostKey)
+  private(set) lazy var guestContext = LinkContext(key: guestKey)
   var limits = SecureLink.Limits()
   private(set) var listener: Listener?
   private var links: [SecureLink] = []
@@ -16,10 +18,9 @@ final class Rig {
 
   /// Each connection that comes is the owner's.
   func listen(for owner: any SecureLinkOwner) throws {
-    let context = LinkContext(key: hostKey)
     listener = try Listener(at: .loopback(port: 0), on: reactor) { [unowned self] socket in
       do {
-        links.append(try .accept(socket, context, on: reactor, limits: limits, owner: owner))
+        links.append(try .accept(socket, hostContext, on: reactor, limits: limits, owner: owner))
       } catch {
         Issue.record(error)
       }
@@ -27,9 +28,11 @@ final class Rig {
   }
 
   @discardableResult
-  func dial(_ owner: any SecureLinkOwner, at address: SocketAddress? = nil) throws -> SecureLink {
+  func dial(
+    _ owner: any SecureLinkOwner, at address: SocketAddress? = nil, resuming host: HostID? = nil
+  ) throws -> SecureLink {
     let address = try #require(address ?? listener?.address)
-    let link = try SecureLink.dial(address, LinkContext(key: guestKey), on: reactor, owner: owner)
+    let link = try SecureLink.dial(address, guestContext, resuming: host, on: reactor, owner: owner)
     links.append(link)
     return link
   }

@@ -158,6 +158,23 @@ import Wire
     _ = try open()
   }
 
+  @Test func `keys are free once they are let go of, though a child was forked meanwhile`() throws {
+    var store: KeyStore? = try open()
+    let path = try #require(store?.path)
+    // As a child has it that has not yet become its program.
+    let duplicate = dup(try #require(try descriptor(of: "\(path)/lock")))
+    defer { close(duplicate) }
+    store = nil
+    _ = try open()
+  }
+
+  private func descriptor(of path: String) throws -> CInt? {
+    let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }
+    return numbers.first { number in
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")) == path
+    }
+  }
+
   @Test func `no secret is in an error`() throws {
     _ = try open()
     let seed = try #require(folder.text(of: "keys").firstMatch(of: #/host ([0-9a-f]{64})/#)?.1)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import Nearby
 internal import Testing
 
@@ -31,15 +32,13 @@ struct SessionTests {
   @Test("who sends to a program that pauses waits for it, and nothing is lost")
   func pause() async throws {
     let (ada, bob) = try await Table.seat()
-    let count = 400
-    async let sent: Void = {
-      for number in 0..<count { try await ada.session.send([UInt8](repeating: UInt8(number % 251), count: 256 << 10)) }
-    }()
-    // Far more than is kept for a program that does not read.
-    try await Task.sleep(for: .seconds(2))
-    for number in 0..<count {
-      let message = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
-      #expect(message.bytes.count == 256 << 10 && message.bytes.first == UInt8(number % 251))
+    func message(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number % 251), count: 256 << 10) }
+    // More than is kept for a program that does not read, and all that may be under way to it.
+    for number in 0..<136 { try await ada.session.send(message(number)) }
+    async let sent: Void = { for number in 136..<400 { try await ada.session.send(message(number)) } }()
+    for number in 0..<400 {
+      let got = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
+      #expect(got.bytes.count == 256 << 10 && got.bytes.first == UInt8(number % 251))
     }
     try await sent
     await Table.leave(ada, bob)
@@ -85,6 +84,48 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("P-CUS-1 two programs that have exchanged their connection data are connected, with no discovery")
+  func connectionData() async throws {
+    var options = HostOptions()
+    options.keys = .ephemeral
+    options.discovery = .fixed([])
+    let (adas, bobs) = (try await Nearby.Host.start(options), try await Nearby.Host.start(options))
+    let (ada, bob) = (try await adas.peer(named: "Ada"), try await bobs.peer(named: "Bob"))
+    let (hers, his) = (try await ada.openSession(), try await bob.openSession())
+    let (herData, hisData) = (try await hers.connectionData(), try await his.connectionData())
+    async let met: Void = his.connect(to: ada.id, with: herData)
+    try await hers.connect(to: bob.id, with: hisData)
+    try await met
+    #expect(hers.members.map(\.name) == ["Bob"] && his.members.map(\.name) == ["Ada"])
+    await #expect(throws: NearbyError.self) { try await hers.connect(to: ada.id, with: hisData) }
+    await adas.stop()
+    await bobs.stop()
+  }
+
+  @Test("what an address of the web holds arrives under the name that it has there")
+  func web() async throws {
+    let (ada, bob) = try await Table.seat()
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nearby-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let bytes = Data((0..<2_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
+    try bytes.write(to: folder.appendingPathComponent("song.mp3"))
+    let server = try WebServer(of: folder)
+    defer { server.stop() }
+    let member = try #require(ada.session.members.first)
+    let sent = try await ada.session.send(.web("http://127.0.0.1:\(server.port)/song.mp3"), to: member)
+    let offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    #expect(offer.name == "song.mp3" && offer.type == "audio/mpeg" && offer.size == UInt64(bytes.count))
+    let inbox = folder.appendingPathComponent("in")
+    try FileManager.default.createDirectory(at: inbox, withIntermediateDirectories: true)
+    try await offer.accept(into: inbox.path)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: try await offer.finished())) == bytes)
+    try await sent.finished()
+    let error = await #expect(throws: NearbyError.self) { try await ada.session.send(.web("gopher://a/"), to: member) }
+    #expect(error?.code == .unsupported)
+    await Table.leave(ada, bob)
+  }
+
   @Test("who leaves is told as left at once, and nobody is sent to any more")
   func leaving() async throws {
     let (ada, bob) = try await Table.seat()
@@ -116,9 +157,10 @@ enum Table {
   static func seat() async throws -> (Seat, Seat) {
     var options = HostOptions()
     options.keys = .ephemeral
+    options.web.allowsLoopback = true
     options.discovery = .fixed([])
     let bobs = try await Nearby.Host.start(options)
-    let port = await bobs.addresses[0].split(separator: ":").last!
+    let port = try #require(await bobs.addresses.first?.split(separator: ":").last)
     options.discovery = .fixed(["127.0.0.1:\(port)"])
     let adas = try await Nearby.Host.start(options)
     let (ada, bob) = (try await adas.peer(named: "Ada"), try await bobs.peer(named: "Bob"))
@@ -142,5 +184,29 @@ enum Table {
 
   static func leave(_ seats: Seat...) async {
     for seat in seats { await seat.host.stop() }
+  }
+}
+
+/// A real web server, which serves a folder at a free port of the loopback.
+final class WebServer {
+  let port: Int
+  private let process = Process()
+
+  init(of folder: URL) throws {
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", folder.path, "0"]
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // "Serving HTTP on 127.0.0.1 port 34567 (http://127.0.0.1:34567/) ..."
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    port = try #require(line.firstMatch(of: #/port (\d+)/#).flatMap { Int($0.output.1) })
+  }
+
+  func stop() {
+    // A child inherits what its thread blocks, which here is every signal that can be blocked.
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
   }
 }

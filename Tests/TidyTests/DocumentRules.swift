@@ -35,6 +35,25 @@ enum DocumentRules {
       })
   }
 
+  /// Each example in a file's documentation stands word for word in a file that is compiled.
+  static func examples(_ file: SourceFile, compiled: SourceFile) -> [Finding] {
+    let known = compiled.lines.map { $0.drop { $0 == " " } }
+    var findings: [Finding] = []
+    var start: Int?
+    for line in file.lines.indices {
+      let text = file.lines[line].drop { $0 == " " }
+      if text == "/// ```swift" {
+        start = line
+      } else if text == "/// ```", let begun = start {
+        let example = file.lines[(begun + 1)..<line].map { $0.drop { $0 == " " }.dropFirst(4).drop { $0 == " " } }
+        let isCompiled = !example.isEmpty && known.indices.contains { known[$0...].starts(with: example) }
+        if !isCompiled { findings.append(file.finding(line: begun, "This example is not in '\(compiled.path)'.")) }
+        start = nil
+      }
+    }
+    return findings
+  }
+
   /// How many rules of each family there are: what a nearby-session framework must do.
   static let parityFamilies = [
     ("ID", 5), ("ADV", 6), ("BRO", 6), ("SES", 9), ("MSG", 5), ("STR", 3), ("RES", 5), ("SEC", 5), ("CUS", 1),

@@ -13,6 +13,23 @@ struct DocumentRulesTests {
     expectNone(DocumentRules.parity(page, testNames: DocumentRules.testNames(in: House.files)))
   }
 
+  @Test("Every example of the library's documentation is compiled")
+  func examples() throws {
+    let compiled = try #require(House.file("Tests/NearbyTests/Examples.swift"))
+    let library = House.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }
+    #expect(library.contains { $0.text.contains("/// ```swift") })
+    expectNone(library.flatMap { DocumentRules.examples($0, compiled: compiled) })
+  }
+
+  @Test("An example that nobody compiles is found")
+  func findsStaleExamples() {
+    let file = SourceFile(
+      path: "Sources/A/A.swift",
+      text: "/// ```swift\n/// let a = try b()\n/// a.go()\n/// ```\n  /// ```swift\n  /// a.stop()\n  /// ```\n")
+    let compiled = SourceFile(path: "Tests/E.swift", text: "  let a = try b()\n  a.go()\n")
+    #expect(DocumentRules.examples(file, compiled: compiled).map(\.line) == [5])
+  }
+
   @Test("A link that leads nowhere is found, and so is one to a heading that is not there")
   func findsDeadLinks() {
     let page = SourceFile(path: "docs/page.md", text: "# The page\n[a](other.md) [b](https://a.example/c.md)\n")

@@ -15,7 +15,8 @@ enum ShapeRules {
   }
 
   /// `Type.swift`, or `Type+Topic.swift` for a second concern. A file that declares no type is named for a function,
-  /// one that declares a family for what they are: `Keys.swift` holds a `PublicKey`, `LinkFrames.swift` a `Ping: Frame`.
+  /// one that declares a family for what they are: `Keys.swift` holds a `PublicKey`, `LinkFrames.swift` a `Ping: Frame`;
+  /// one that declares nothing, for what it is there for.
   static func namedForItsType(_ file: SourceFile) -> [Finding] {
     guard file.isSwift, !["Package.swift", "main.swift"].contains(file.name) else { return [] }
     let named = file.name.dropLast(".swift".count).prefix { $0 != "+" }
@@ -24,6 +25,7 @@ enum ShapeRules {
     if candidates.contains(where: { $0 == named || types.isEmpty && $0.lowercased() == named.lowercased() }) {
       return []
     }
+    if candidates.isEmpty { return [] }
     if named.hasSuffix("s"), let kind = String(named.dropLast()).matches(of: #/[A-Z][a-z0-9]*/#).last?.output {
       let inherited = file.code.flatMap { $0.matches(of: #/[:,]\s*(?:\w+\.)*(\w+)/#).map(\.output.1) }
       if types.contains(where: { $0.hasSuffix(kind) }) || inherited.contains(kind) { return [] }

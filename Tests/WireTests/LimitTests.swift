@@ -69,6 +69,10 @@ struct Limited: Sendable, CustomTestStringConvertible {
     },
     Limited("address", 64, part: Address.self) { Raw.bytes($0) },
     Limited("entry addresses", 4, part: Entry.self) { entryHead + Raw.list($0, of: [1, 0x61]) },
+    Limited("connection data addresses", 8, part: ConnectionData.self) {
+      [1] + Raw.part(Sample.peer) + Raw.part(HostID(Sample.id(0xa0))) + Raw.part(Sample.endpoint)
+        + Raw.list($0, of: [1, 0x61])
+    },
     Limited("context", 8_192, in: Invite.self) { Array(Sample.invitation[1].encoded.body.dropLast()) + Raw.bytes($0) },
     Limited("audience", 8_192, in: Join.self) {
       joinHead + [1] + Raw.list($0, of: [0]) + Raw.part(Sample.bo) + Raw.part(Sample.carrier) + [0]

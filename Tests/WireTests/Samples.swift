@@ -218,6 +218,10 @@ extension Sample {
     Sample("confirm", Confirm(id: 9, reason: .none, rank: 4)),
     Sample("confirm-full", Confirm(id: 9, reason: .full, rank: 0)),
     Sample("cancel", Cancel(id: 9, reason: .cancelled)),
+    Sample(
+      "connect",
+      Connect(
+        id: 9, to: other, target: endpoint, entry: ana, carrier: carrier, standing: standing, millisecondsLeft: 30_000)),
   ]
 
   static let records =

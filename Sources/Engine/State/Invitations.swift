@@ -1,5 +1,47 @@
 import Wire
 
+/// How an invitation reaches whom it is for.
+enum Call: Hashable {
+  /// By what its peer advertises.
+  case service(ServiceType, isAdhoc: Bool)
+  /// By connection data, to this endpoint and no other.
+  case data(EndpointID)
+}
+
+/// What an invitation says, however it calls.
+struct Request {
+  var id: UInt64
+  var call: Call
+  var to: PeerID
+  var entry: Entry
+  var carrier: Carrier
+  var standing: Standing
+  var millisecondsLeft: UInt32
+  var context: [UInt8]
+
+  init(_ invite: Invite) {
+    id = invite.id
+    call = .service(invite.type, isAdhoc: invite.adhoc)
+    to = invite.to
+    entry = invite.entry
+    carrier = invite.carrier
+    standing = invite.standing
+    millisecondsLeft = invite.millisecondsLeft
+    context = invite.context
+  }
+
+  init(_ connect: Connect) {
+    id = connect.id
+    call = .data(connect.target)
+    to = connect.to
+    entry = connect.entry
+    carrier = connect.carrier
+    standing = connect.standing
+    millisecondsLeft = connect.millisecondsLeft
+    context = []
+  }
+}
+
 /// An invitation that a local endpoint made.
 final class OutgoingInvitation {
   enum State { case reaching, sent, ended }
@@ -9,9 +51,8 @@ final class OutgoingInvitation {
   let incarnation: EndpointIncarnation
   let to: PeerID
   let host: RemoteHost
-  let type: ServiceType
+  let call: Call
   let context: [UInt8]
-  let isAdhoc: Bool
   let deadline: Instant
   var state = State.reaching { didSet { if state == .ended { host.asked[id] = nil } } }
   /// What the invitee was told at the end, to be told again where that was lost.
@@ -20,17 +61,16 @@ final class OutgoingInvitation {
   var forgottenAt: Instant
 
   init(
-    id: InvitationID, local: LocalEndpoint, to: PeerID, host: RemoteHost, type: ServiceType, context: [UInt8],
-    isAdhoc: Bool, deadline: Instant
+    id: InvitationID, local: LocalEndpoint, to: PeerID, host: RemoteHost, call: Call, context: [UInt8],
+    deadline: Instant
   ) {
     self.id = id
     self.local = local
     incarnation = local.incarnation
     self.to = to
     self.host = host
-    self.type = type
+    self.call = call
     self.context = context
-    self.isAdhoc = isAdhoc
     self.deadline = deadline
     forgottenAt = deadline
     host.asked[id] = self
@@ -46,21 +86,22 @@ final class IncomingInvitation {
   enum State { case asked, accepted(LocalEndpoint, EndpointIncarnation), ended }
 
   let id: InvitationID
-  let invite: Invite
+  let request: Request
   let inviter: PeerID
   let host: RemoteHost
   let peer: LocalPeer
   private(set) var deadline: Instant
   var state = State.asked
+  var endedAs: Reason?
   var answer: Answer?
   /// Whether anybody was asked: who was not is not told of its end.
   var isShown = false
   /// The own invitation to the same peer that this one took the place of.
   private(set) var replaces: OutgoingInvitation?
 
-  init(id: InvitationID, invite: Invite, inviter: PeerID, host: RemoteHost, peer: LocalPeer, deadline: Instant) {
+  init(id: InvitationID, request: Request, inviter: PeerID, host: RemoteHost, peer: LocalPeer, deadline: Instant) {
     self.id = id
-    self.invite = invite
+    self.request = request
     self.inviter = inviter
     self.host = host
     self.peer = peer

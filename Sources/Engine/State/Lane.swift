@@ -27,6 +27,24 @@ struct Lane<Flow: AnyObject> {
     return flow
   }
 
+  /// Takes out one whose turn will not come.
+  mutating func remove(_ flow: Flow, of endpoint: EndpointID) {
+    guard var queue = flows[endpoint] else { return }
+    var rest = Deque<Flow>()
+    while let first = queue.first {
+      queue.removeFirst()
+      if first !== flow { rest.append(first) }
+    }
+    flows[endpoint] = rest
+    guard rest.isEmpty else { return }
+    var others = Deque<EndpointID>()
+    while let first = turns.first {
+      turns.removeFirst()
+      if first != endpoint { others.append(first) }
+    }
+    turns = others
+  }
+
   /// Endpoints that keep their queue while it is empty: who sends goes on sending, most often.
   private static var idleMax: Int { 16 }
 }
@@ -75,12 +93,25 @@ final class Lanes {
     streams = Lane()
     resources = Lane()
     for writer in writers.values { writer.beginLink() }
-    for sender in senders.values { sender.beginLink() }
+    for sender in senders.values {
+      sender.isQueued = false
+      sender.beginLink()
+    }
     for receiver in receivers.values { receiver.beginLink() }
   }
 
+  func add(_ sender: ResourceSender) {
+    // What stood in the lanes of another bond does not stand in these.
+    if senders[sender.flow] !== sender { sender.isQueued = false }
+    senders[sender.flow] = sender
+  }
+
   func remove(_ transfer: Transfer) {
-    if transfer is ResourceSender { senders[transfer.flow] = nil } else { receivers[transfer.flow] = nil }
+    guard let sender = transfer as? ResourceSender else { return receivers[transfer.flow] = nil }
+    senders[sender.flow] = nil
+    guard sender.isQueued else { return }
+    sender.isQueued = false
+    resources.remove(sender, of: sender.pair.local)
   }
 
   func wake(_ writer: StreamWriter) {

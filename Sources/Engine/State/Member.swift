@@ -30,9 +30,12 @@ final class Member {
   /// Those that it stands with alike, and where it is among them.
   var cohort: Cohort
   var place = 0
-  /// The records that told local slots' admission: until the other side is known to have read one, it cannot mean these
-  /// slots by "all", as far as their endpoints' numbers go no further than they went then.
+  /// The records that told local slots' admission, or that it had read when it admitted them: until the other side is
+  /// known to have read one, it cannot mean these slots by "all", as far as their endpoints' numbers go no further than
+  /// they went then.
   private(set) var unsettled: [(ordinal: UInt64, indexLast: UInt32, slots: SlotSet)] = []
+  /// The last of those that the other side is known to have read.
+  private var settledThrough: UInt64 = 0
 
   /// Whose introduction made it known here, if that was how.
   var introducer: EndpointID?
@@ -78,22 +81,35 @@ final class Member {
 
   // MARK: What the other side has read
 
-  /// Their admission is told by this record.
+  /// Their admission is told by this record, or followed from it.
   func settle(_ slots: SlotSet, at ordinal: UInt64, indexLast: UInt32) {
-    unsettled.append((ordinal, indexLast, slots))
+    if let last = unsettled.last, last.ordinal == ordinal, last.indexLast == indexLast {
+      unsettled[unsettled.count - 1].slots.formUnion(slots)
+    } else {
+      unsettled.append((ordinal, indexLast, slots))
+    }
     changed()
   }
 
-  func clearUnsettled() { unsettled = [] }
+  func clearUnsettled() {
+    unsettled = []
+    settledThrough = 0
+  }
 
-  /// The connected locals as the other side saw them when it had read through `seen`.
-  func connected(asSeenAt seen: UInt64) -> Locals? {
-    if !unsettled.isEmpty { unsettled.removeAll { $0.ordinal <= seen } }
-    if unsettled.isEmpty, presence.lastAnnouncement <= seen {
+  /// The connected locals as the other side saw them when it had read through `seen`; what does not come in order may
+  /// have been said before what came ahead of it, and nothing more is known of then.
+  func connected(asSeenAt seen: UInt64, inOrder: Bool) -> Locals? {
+    if inOrder, !unsettled.isEmpty {
+      for (ordinal, _, _) in unsettled where ordinal <= seen { settledThrough = max(settledThrough, ordinal) }
+      unsettled.removeAll { $0.ordinal <= seen }
+    }
+    guard inOrder || seen >= settledThrough else { return nil }
+    let later = unsettled.filter { $0.ordinal > seen }
+    if later.isEmpty, presence.lastAnnouncement <= seen {
       return own == nil ? cohort.locals : cohort.locals?.without(id)
     }
     var heard = connected.subtracting(presence.announced(after: seen, onlyFirst: true))
-    for (_, indexLast, slots) in unsettled {
+    for (_, indexLast, slots) in later {
       slots.forEach { slot in
         if let local = presence.group.local(at: slot), local.index <= indexLast { heard.remove(slot) }
       }
@@ -129,6 +145,7 @@ final class Member {
 
   /// What the cohort does not know.
   private func takeOver(_ other: Member, offset: Int) {
+    settledThrough = max(settledThrough, other.settledThrough)
     for (ordinal, indexLast, slots) in other.unsettled {
       unsettled.append((ordinal, indexLast, slots.shifted(by: offset)))
     }
@@ -137,7 +154,7 @@ final class Member {
 }
 
 enum Successor {
-  case invite(Invite)
+  case invite(Request)
   case answer(Acceptance, OutgoingInvitation)
   case introduced(Entry)
 }

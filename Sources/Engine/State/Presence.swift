@@ -129,6 +129,9 @@ final class Presence {
     return slots
   }
 
+  /// The record that announced a slot first.
+  func announcement(of slot: Int) -> UInt64? { announcements.last { $0.slot == slot }?.ordinal }
+
   /// Nothing that was said to the host of this group counts any more.
   func forgetBond() {
     strand = nil

@@ -8,6 +8,8 @@ final class RemoteHost {
   var incarnation: Incarnation?
   /// How it may be reached by its own word, the best first.
   private(set) var told: [Address] = []
+  /// How it may be reached by the connection data that a program here was given last.
+  private(set) var given: [Address] = []
   /// How it may be reached by the word of others, or as it was once known.
   private(set) var rumoured: [Address] = []
   var links: [Link] = []
@@ -24,8 +26,8 @@ final class RemoteHost {
   var dials = Table<DialID, [Address]>()
   var dialFailures = 0
   var dialsAgain: Instant?
-  /// Whether a probe of its records is unanswered, how often in a row, and when the next is due.
-  var probesMissed = 0
+  /// Probes of its records that are unanswered, in a row, and when the next is due.
+  var probesUnanswered = 0
   var probesAgain: Instant?
   var isVanished = false
 
@@ -45,6 +47,8 @@ final class RemoteHost {
       told.append(address)
     }
   }
+
+  func learn(fromData addresses: [Address]) { given = addresses }
 
   /// What another host says of it takes the place of nothing that it said itself, nor of what was said before.
   func learn(byHearsay addresses: [Address]) {

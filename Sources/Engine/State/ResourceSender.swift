@@ -28,6 +28,7 @@ final class ResourceSender: Transfer {
   /// The most that any link has had; after a restart it is not known.
   private var everSent: UInt64 = 0
   var wasRestored = false
+  /// Whether it stands in a lane of its bond; only who empties the lane, or takes it out, may say that it does not.
   var isQueued = false
 
   var view: ResourceView {
@@ -38,7 +39,6 @@ final class ResourceSender: Transfer {
   override func beginLink() {
     turn = 0
     limit = 0
-    isQueued = false
     bytes = ByteRope(at: position)
   }
 

@@ -1,73 +1,110 @@
 public import Wire
 
-/// What a record's strings say: that a host carries a peer, or that it tells of its many over a link.
-///
-/// The first strings are ours, by their place: what a program adds behind them is never taken for ours.
+/// What a record on a LAN says, as the strings of its TXT record. The first string is ours, by its place alone; all that
+/// follow are the program's, so that none of its keys can be taken for ours.
 public enum Announcement: Hashable, Sendable {
+  /// A peer that advertises.
   case peer(PeerID, host: HostID, name: DisplayName, info: DiscoveryInfo)
+  /// A host that tells of its many peers over a link.
   case roster(host: HostID)
 
-  private static let version = "v=1"
+  /// How the first string begins, up to the version.
+  private static let head = Array("vicinity=".utf8)
+  private static let version = Array("1".utf8)
+  private static let space = UInt8(ascii: " ")
+  private static let equals = UInt8(ascii: "=")
 
   public var txt: [[UInt8]] {
-    let strings =
-      switch self {
-      case .peer(let peer, let host, let name, let info):
-        [Self.version, "host=\(host)", "id=\(peer)", "name=\(name)"] + info.pairs.map { "\($0.key)=\($0.value)" }
-      case .roster(let host):
-        [Self.version, "host=\(host)"]
-      }
-    return strings.map { Array($0.utf8) }
+    switch self {
+    case .peer(let peer, let host, let name, let info):
+      [Array("vicinity=1 \(peer.text) \(host.text) \(name.text)".utf8)]
+        + info.pairs.map { Array("\($0.key)=\($0.value)".utf8) }
+    case .roster(let host):
+      [Array("vicinity=1 \(host.text)".utf8)]
+    }
   }
 
-  /// Reads what a stranger announces.
+  public var host: HostID {
+    switch self {
+    case .peer(_, let host, _, _), .roster(let host): host
+    }
+  }
+
+  /// Reads what anybody may have written.
   public init(txt: [[UInt8]]) throws(Fault) {
-    var strings = txt[...]
-    func next(_ key: String) throws(Fault) -> String {
-      guard let bytes = strings.popFirst() else { throw .missing(key) }
-      guard let text = String(validating: bytes, as: UTF8.self), text.hasPrefix("\(key)=") else { throw .missing(key) }
-      return String(text.dropFirst(key.count + 1))
-    }
-    let version = try next("v")
-    guard version == "1" else { throw .version(version) }
-    do {
-      let host = try HostID(text: try next("host"))
-      if strings.isEmpty {
-        self = .roster(host: host)
-        return
-      }
-      let peer = try PeerID(text: try next("id"))
-      let name = try DisplayName(try next("name"))
-      var info: [String: String] = [:]
-      for bytes in strings {
-        guard let text = String(validating: bytes, as: UTF8.self), let equals = text.firstIndex(of: "=") else {
-          throw Fault.pair
-        }
-        // The first of several counts (RFC 6763 §6.4).
-        let key = String(text[..<equals])
-        if info[key] == nil { info[key] = String(text[text.index(after: equals)...]) }
-      }
-      self = .peer(peer, host: host, name: name, info: try DiscoveryInfo(info))
-    } catch let fault as Fault {
-      throw fault
-    } catch {
-      throw .value("\(error)")
+    guard let own = txt.first, own.starts(with: Self.head) else { throw .notOurs }
+    let words = own.dropFirst(Self.head.count).split(
+      separator: Self.space, maxSplits: 3, omittingEmptySubsequences: false)
+    guard words[0].elementsEqual(Self.version) else { throw .version(String(decoding: words[0], as: UTF8.self)) }
+    switch words.count {
+    case 2:
+      guard txt.count == 1 else { throw .rosterWithInfo(strings: txt.count - 1) }
+      self = .roster(host: HostID(try Self.identifier(words[1])))
+    case 4:
+      self = .peer(
+        PeerID(try Self.identifier(words[1])), host: HostID(try Self.identifier(words[2])),
+        name: try Self.displayName(words[3]), info: try Self.info(txt.dropFirst()))
+    default:
+      throw .words(count: words.count)
     }
   }
 
-  /// Why a record is none of ours, or a bad one.
+  private static func identifier(_ word: ArraySlice<UInt8>) throws(Fault) -> ID128 {
+    let text = try text(word)
+    do throws(WireError) { return try ID128(text: text) } catch { throw .broken(error) }
+  }
+
+  private static func displayName(_ word: ArraySlice<UInt8>) throws(Fault) -> DisplayName {
+    let text = try text(word)
+    do throws(WireError) { return try DisplayName(text) } catch { throw .broken(error) }
+  }
+
+  private static func info(_ strings: ArraySlice<[UInt8]>) throws(Fault) -> DiscoveryInfo {
+    guard strings.count <= Limits.discoveryPairsMax else {
+      throw .broken(WireError(.discoveryPairsOverLimit(count: strings.count)))
+    }
+    var pairs: [String: String] = [:]
+    for string in strings {
+      guard let end = string.firstIndex(of: equals) else { throw .noPair(String(decoding: string, as: UTF8.self)) }
+      let (key, value) = (try text(string[..<end]), try text(string[(end + 1)...]))
+      guard pairs.updateValue(value, forKey: key) == nil else { throw .keyTwice(key) }
+    }
+    do throws(WireError) { return try DiscoveryInfo(pairs) } catch { throw .broken(error) }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) throws(Fault) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw .broken(WireError(.invalidUTF8(field: "a string of the TXT record")))
+    }
+    return text
+  }
+
+  /// Why a record is not one of a host or peer: another program's, a later version's, or somebody's mischief.
   public enum Fault: Error, Hashable, Sendable, CustomStringConvertible {
-    case missing(String)
+    case notOurs
     case version(String)
-    case pair
-    case value(String)
+    case words(count: Int)
+    case rosterWithInfo(strings: Int)
+    case noPair(String)
+    case keyTwice(String)
+    case broken(WireError)
 
     public var description: String {
       switch self {
-      case .missing(let key): "the record has no '\(key)=' where it belongs"
-      case .version(let version): "the record is of version \(version.prefix(16)), and this host knows version 1"
-      case .pair: "the record has a string that is no key and value in UTF-8"
-      case .value(let why): "the record says what cannot be: \(why)"
+      case .notOurs:
+        "The record does not begin with “vicinity=”: it is another program's, of the same service type."
+      case .version(let version):
+        "The record is of version “\(version.prefix(20))”, and only 1 is known; upgrade the older of the two hosts."
+      case .words(let count):
+        "The record's first string has \(count) words; a roster's has 2, and a peer's 4."
+      case .rosterWithInfo(let strings):
+        "The record of a roster has \(strings) strings too many; it has 1."
+      case .noPair(let string):
+        "The record's string “\(string.prefix(40))” is no pair; write “key=value”."
+      case .keyTwice(let key):
+        "The record has the key “\(key.prefix(40))” twice; name every value once."
+      case .broken(let error):
+        "The record breaks a rule: \(error)"
       }
     }
   }

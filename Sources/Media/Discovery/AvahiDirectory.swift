@@ -2,90 +2,92 @@ public import Reactor
 public import Wire
 
 /// The hosts of the LAN, through the Avahi daemon of this machine: DNS-SD records on all its interfaces.
+///
+/// Each call of Avahi's waits for the daemon, for 25 seconds if that does not answer, and as many come as strangers on the
+/// network make records. So a worker makes them on a loop and a thread of its own, and whoever uses this never waits.
 public final class AvahiDirectory: Directory {
-  private let reactor: Reactor
-  private let told: (DirectoryEvent) -> Void
-  private var outbox: [DirectoryEvent] = []
-  private var connection: AvahiConnection?
-  private var sightings: AvahiSightings?
-  private var publications: [ServiceRecord.Key: AvahiPublication] = [:]
-  private var isAvailable = false
-  /// The daemon's name for this machine, which the records of ours name; nil while it takes none.
-  private var hostName: String?
+  public struct Limits: Sendable {
+    /// As many as the daemon itself remembers by default.
+    public var recordsMax = 4_096
+    /// The daemon allows a client 1,024 objects by default; what is left is for records of our own and for searches.
+    public var resolversMax = 768
+    public init() {}
+  }
 
-  public init(on reactor: Reactor, told: @escaping (DirectoryEvent) -> Void) {
-    self.reactor = reactor
-    self.told = told
-    sightings = AvahiSightings(on: reactor) { [unowned self] in tell($0) }
-    connection = AvahiConnection(on: reactor) { [unowned self] in connectionChanged(to: $0) }
+  /// The worker's side.
+  private final class Workshop: @unchecked Sendable {
+    // `@unchecked`: the worker is touched on this loop alone, and the loop may be asked from anywhere.
+    let reactor: Reactor
+    var worker: AvahiWorker?
+
+    init(_ reactor: Reactor) { self.reactor = reactor }
+
+    func work(_ act: @escaping @Sendable (AvahiWorker) -> Void) {
+      reactor.spawn { [self] in if let worker { act(worker) } }
+    }
+
+    func open(_ limits: Limits, for counter: Counter) {
+      reactor.spawn { [self] in
+        worker = AvahiWorker(limits, on: reactor) { [unowned self] events in counter.take(events, from: self) }
+      }
+    }
+
+    func close() {
+      reactor.spawn { [self] in
+        worker?.close()
+        worker = nil
+        reactor.stop()
+      }
+    }
+  }
+
+  /// The side of whoever is told.
+  private final class Counter: @unchecked Sendable {
+    // `@unchecked`: `told` is touched on this loop alone, and the loop may be asked from anywhere.
+    private let reactor: Reactor
+    var told: ((DirectoryEvent) -> Void)?
+
+    init(_ reactor: Reactor, _ told: @escaping (DirectoryEvent) -> Void) {
+      self.reactor = reactor
+      self.told = told
+    }
+
+    func take(_ events: [DirectoryEvent], from workshop: Workshop) {
+      reactor.spawn { [self] in
+        // Whoever is told may close it.
+        for event in events { told?(event) }
+        if told != nil { workshop.work { $0.delivered() } }
+      }
+    }
+  }
+
+  private let workshop: Workshop
+  private let counter: Counter
+
+  public init(
+    on reactor: Reactor, limits: Limits = Limits(), told: @escaping (DirectoryEvent) -> Void
+  ) throws(SystemError) {
+    workshop = Workshop(try Reactor())
+    counter = Counter(reactor, told)
+    workshop.reactor.start()
+    workshop.open(limits, for: counter)
   }
 
   deinit {
     close()
   }
 
-  public func publish(_ record: ServiceRecord) {
-    if let publication = publications[record.key] { return publication.change(to: record) }
-    let publication = AvahiPublication(record, on: reactor) { [unowned self] in tell($0) }
-    publications[record.key] = publication
-    if hostName != nil, let client = connection?.client { publication.begin(with: client) }
-  }
+  public func publish(_ record: ServiceRecord) { workshop.work { $0.publish(record) } }
 
-  public func withdraw(_ key: ServiceRecord.Key) {
-    guard publications.removeValue(forKey: key) != nil else { return }
-    // There may be room for another one now.
-    for publication in publications.values { publication.tryAgain() }
-  }
+  public func withdraw(_ key: ServiceRecord.Key) { workshop.work { $0.withdraw(key) } }
 
-  public func look(for type: ServiceType) { sightings?.look(for: type) }
+  public func look(for type: ServiceType) { workshop.work { $0.look(for: type) } }
 
-  public func lookNoMore(for type: ServiceType) { sightings?.lookNoMore(for: type) }
+  public func lookNoMore(for type: ServiceType) { workshop.work { $0.lookNoMore(for: type) } }
 
   public func close() {
-    letGo()
-    publications = [:]
-    sightings = nil
-    connection?.close()
-    connection = nil
-    outbox = []
-  }
-
-  private func connectionChanged(to state: AvahiConnection.State) {
-    switch state {
-    case .away(let trouble):
-      letGo()
-      isAvailable = false
-      tell(.unavailable(trouble))
-    case .busy:
-      break
-    case .running(let name):
-      guard let client = connection?.client else { return }
-      if !isAvailable {
-        isAvailable = true
-        tell(.available)
-        sightings?.begin(with: client)
-      }
-      guard hostName != name else { return }
-      hostName = name
-      for publication in publications.values { publication.begin(with: client) }
-    }
-  }
-
-  /// Of all that was made with the client.
-  private func letGo() {
-    for publication in publications.values { publication.end() }
-    sightings?.end()
-    hostName = nil
-  }
-
-  private func tell(_ event: DirectoryEvent) {
-    outbox.append(event)
-    guard outbox.count == 1 else { return }
-    reactor.soon { [weak self] in
-      guard let self else { return }
-      let events = outbox
-      outbox = []
-      for event in events where connection != nil { told(event) }
-    }
+    guard counter.told != nil else { return }
+    counter.told = nil
+    workshop.close()
   }
 }

@@ -5,12 +5,8 @@ internal import Wire
 /// What the daemon shows of the types that are looked for. Hosts on the network choose what stands there, so that all of
 /// it has limits; what does not fit waits until something goes.
 final class AvahiSightings {
-  /// As many as the daemon itself remembers by default.
-  private static let recordsMax = 4_096
-  /// The daemon allows a client 1,024 objects by default; what is left is for records of our own and for searches.
-  private static let resolversDefaultMax = 768
   /// Interfaces and protocols on which one record is known. Beyond these, another would tell nothing new.
-  private static let pathsMax = 16
+  private static let waysMax = 16
   /// More ways to one host are of no use.
   private static let addressesMax = 8
   /// Each may take a call that waits for the daemon.
@@ -18,10 +14,17 @@ final class AvahiSightings {
   /// How long a daemon that came back may take to show again what it had shown: its first answers come within two.
   private static let returnTime: Duration = .seconds(5)
 
+  private struct Way {
+    let path: AvahiBrowser.Path
+    /// The latest round in which it was shown.
+    var round: Int
+    var resolver: AvahiResolver?
+  }
+
   private final class Sight {
     let instance: AvahiBrowser.Instance
     /// In the order in which they were noticed.
-    var paths: [(path: AvahiBrowser.Path, resolver: AvahiResolver?)] = []
+    var ways: [Way] = []
     /// What was told of it; nil while it is not visible.
     var shown: (id: SeenID, record: SeenRecord)?
     /// Left over from before the daemon went, until it is seen anew.
@@ -30,13 +33,16 @@ final class AvahiSightings {
 
     init(_ instance: AvahiBrowser.Instance) { self.instance = instance }
 
-    var resolverCount: Int { paths.count { $0.resolver != nil } }
+    var resolverCount: Int { ways.count { $0.resolver != nil } }
   }
 
   private final class Search {
     var browser: AvahiBrowser?
     var failures = 0
     var retry: Timer?
+    /// How often everything was asked for anew, and when what was not shown again is over.
+    var round = 0
+    var roundEnd: Timer?
   }
 
   private let reactor: Reactor
@@ -51,14 +57,22 @@ final class AvahiSightings {
   private var discarded: [AvahiResolver] = []
   private var isTurnDue = false
   private var returnEnd: Timer?
+  /// Whether nobody takes what would be told: what changes meanwhile is told as it is afterwards.
+  var isHeldBack = false {
+    didSet { if !isHeldBack, !toReview.isEmpty { turnSoon() } }
+  }
 
+  private let limits: AvahiDirectory.Limits
   private var resolverCount = 0
-  private var resolversMax = resolversDefaultMax
+  /// The daemon may allow fewer than we would have.
+  private var resolversMax: Int
   /// Whether somebody goes without a resolver, or was not noted at all.
   private var isShort = false
   private var hasOverflowed = false
 
-  init(on reactor: Reactor, tell: @escaping (DirectoryEvent) -> Void) {
+  init(_ limits: AvahiDirectory.Limits, on reactor: Reactor, tell: @escaping (DirectoryEvent) -> Void) {
+    self.limits = limits
+    resolversMax = limits.resolversMax
     self.reactor = reactor
     self.tell = tell
   }
@@ -73,12 +87,12 @@ final class AvahiSightings {
 
   func lookNoMore(for type: ServiceType) {
     guard let search = searches.removeValue(forKey: type) else { return }
-    if let retry = search.retry { reactor.cancel(retry) }
+    end(search)
     for sight in sights.values where sight.instance.type == type {
-      sight.isLeftOver = false
-      for place in sight.paths.indices { discard(&sight.paths[place].resolver) }
-      sight.paths = []
-      reviewSoon(sight)
+      for place in sight.ways.indices { discard(&sight.ways[place].resolver) }
+      sight.ways = []
+      hide(sight)
+      sights[sight.instance] = nil
     }
   }
 
@@ -91,7 +105,7 @@ final class AvahiSightings {
       for sight in sights.values where sight.isLeftOver {
         sight.isLeftOver = false
         hide(sight)
-        review(sight)
+        reviewSoon(sight)
       }
     }
   }
@@ -100,26 +114,28 @@ final class AvahiSightings {
   func end() {
     if let returnEnd { reactor.cancel(returnEnd) }
     returnEnd = nil
-    for search in searches.values {
-      if let retry = search.retry { reactor.cancel(retry) }
-      search.retry = nil
-      search.browser = nil
-    }
+    for search in searches.values { end(search) }
     for sight in sights.values {
-      sight.paths = []
+      sight.ways = []
       sight.isLeftOver = sight.shown != nil
+      sight.isReviewDue = false
     }
     sights = sights.filter { $0.value.isLeftOver }
     (notices, toReview, discarded) = ([], [], [])
-    (resolverCount, resolversMax) = (0, Self.resolversDefaultMax)
+    (resolverCount, resolversMax) = (0, limits.resolversMax)
     (isShort, hasOverflowed) = (false, false)
     client = nil
+  }
+
+  private func end(_ search: Search) {
+    for timer in [search.retry, search.roundEnd].compactMap(\.self) { reactor.cancel(timer) }
+    (search.retry, search.roundEnd) = (nil, nil)
+    search.browser = nil
   }
 
   private func browse(_ type: ServiceType) {
     guard let client, let search = searches[type] else { return }
     do throws(AvahiError) {
-      // A callback that is the first thing to come would find nobody.
       search.browser = try AvahiBrowser(type, of: client) { [unowned self] notice in
         notices.append(notice)
         turnSoon()
@@ -136,7 +152,7 @@ final class AvahiSightings {
     search.retry = reactor.schedule(after: min(.seconds(60), .seconds(1) * (1 << min(search.failures, 8)))) {
       [unowned self] in
       search.retry = nil
-      browse(type)
+      browseAnew(type)
     }
     search.failures += 1
   }
@@ -153,9 +169,7 @@ final class AvahiSightings {
     isTurnDue = false
     for notice in notices.prefix(Self.noticesPerTurnMax) { take(notice) }
     notices.removeFirst(min(notices.count, Self.noticesPerTurnMax))
-    let due = toReview
-    toReview = []
-    for sight in due {
+    while !isHeldBack, let sight = toReview.popLast() {
       sight.isReviewDue = false
       review(sight)
     }
@@ -169,23 +183,48 @@ final class AvahiSightings {
   private func take(_ notice: AvahiBrowser.Notice) {
     switch notice {
     case .new(let instance, let path):
-      guard searches[instance.type]?.browser != nil else { return }
+      guard let search = searches[instance.type], search.browser != nil else { return }
+      search.failures = 0
       if sights[instance] == nil {
-        guard sights.count < Self.recordsMax else { return hasOverflowed = true }
+        guard sights.count < limits.recordsMax else { return hasOverflowed = true }
         sights[instance] = Sight(instance)
       }
-      guard let sight = sights[instance], sight.paths.count < Self.pathsMax,
-        !sight.paths.contains(where: { $0.path == path })
-      else { return }
-      sight.paths.append((path, nil))
-      feed(sight)
+      guard let sight = sights[instance] else { return }
+      if let place = sight.ways.firstIndex(where: { $0.path == path }) {
+        sight.ways[place].round = search.round
+      } else if sight.ways.count < Self.waysMax {
+        sight.ways.append(Way(path: path, round: search.round))
+        feed(sight)
+      }
     case .removed(let instance, let path):
-      guard let sight = sights[instance], let place = sight.paths.firstIndex(where: { $0.path == path }) else { return }
-      discard(&sight.paths[place].resolver)
-      sight.paths.remove(at: place)
-      review(sight)
+      guard let sight = sights[instance], let place = sight.ways.firstIndex(where: { $0.path == path }) else { return }
+      remove(place, from: sight)
     case .failed(let type, let error):
       failed(type, error)
+    }
+  }
+
+  private func remove(_ place: Int, from sight: Sight) {
+    discard(&sight.ways[place].resolver)
+    sight.ways.remove(at: place)
+    reviewSoon(sight)
+  }
+
+  /// Has everything of a type shown again. What goes while one browser takes over from another may be told by neither, and
+  /// is what was not shown again.
+  private func browseAnew(_ type: ServiceType) {
+    guard let search = searches[type] else { return }
+    if let roundEnd = search.roundEnd { reactor.cancel(roundEnd) }
+    search.round += 1
+    browse(type)
+    search.roundEnd = reactor.schedule(after: Self.returnTime) { [unowned self] in
+      search.roundEnd = nil
+      for sight in sights.values where sight.instance.type == type {
+        for place in sight.ways.indices.reversed() where sight.ways[place].round < search.round {
+          remove(place, from: sight)
+        }
+      }
+      turnSoon()
     }
   }
 
@@ -194,14 +233,16 @@ final class AvahiSightings {
   /// Opens what resolvers there is room for; a record that has none goes before one that has several.
   private func feed(_ sight: Sight) {
     guard let client else { return }
-    for place in sight.paths.indices where sight.paths[place].resolver == nil {
+    for place in sight.ways.indices where sight.ways[place].resolver == nil {
       guard resolverCount < resolversMax || sight.resolverCount == 0 && takeFromTheRich() else {
         isShort = true
         return
       }
       do throws(AvahiError) {
-        sight.paths[place].resolver = try AvahiResolver(sight.instance, on: sight.paths[place].path, of: client) {
-          [unowned self, unowned sight] in reviewSoon(sight)
+        sight.ways[place].resolver = try AvahiResolver(sight.instance, on: sight.ways[place].path, of: client) {
+          [unowned self, weak sight] in
+          // One that is discarded may still speak, until it is freed.
+          if let sight { reviewSoon(sight) }
         }
         resolverCount += 1
       } catch {
@@ -216,9 +257,9 @@ final class AvahiSightings {
 
   private func takeFromTheRich() -> Bool {
     guard let sight = sights.values.first(where: { $0.resolverCount > 1 }),
-      let place = sight.paths.lastIndex(where: { $0.resolver != nil })
+      let place = sight.ways.lastIndex(where: { $0.resolver != nil })
     else { return false }
-    sight.paths[place].resolver = nil
+    sight.ways[place].resolver = nil
     resolverCount -= 1
     return true
   }
@@ -232,13 +273,13 @@ final class AvahiSightings {
 
   /// Some have gone: whoever went without gets what is free.
   private func shareOut() {
-    if hasOverflowed, sights.count < Self.recordsMax / 4 * 3 {
+    if hasOverflowed, sights.count * 4 < limits.recordsMax * 3, searches.values.allSatisfy({ $0.roundEnd == nil }) {
       hasOverflowed = false
-      for type in searches.keys { browse(type) }
+      for type in searches.keys { browseAnew(type) }
     }
     guard isShort, resolverCount < resolversMax else { return }
     isShort = false
-    let hungry = sights.values.filter { $0.resolverCount < $0.paths.count }
+    let hungry = sights.values.filter { $0.resolverCount < $0.ways.count }
     var left = Self.noticesPerTurnMax
     for sight in hungry.filter({ $0.resolverCount == 0 }) + hungry.filter({ $0.resolverCount > 0 }) where !isShort {
       feed(sight)
@@ -263,9 +304,9 @@ final class AvahiSightings {
     if let record = record(of: sight) {
       sight.isLeftOver = false
       show(sight, record)
-    } else if !sight.isLeftOver, sight.paths.allSatisfy({ $0.resolver?.hasFailed ?? true }) {
+    } else if !sight.isLeftOver, sight.ways.allSatisfy({ $0.resolver?.hasFailed ?? true }) {
       hide(sight)
-      if sight.paths.isEmpty { sights[sight.instance] = nil }
+      if sight.ways.isEmpty, sights[sight.instance] === sight { sights[sight.instance] = nil }
     }
   }
 
@@ -290,7 +331,7 @@ final class AvahiSightings {
   /// What the paths say together. The first one leads: who answers to the same name on another network, with another
   /// host behind it, changes nothing. Among those of one host the latest word counts.
   private func record(of sight: Sight) -> SeenRecord? {
-    let findings = sight.paths.compactMap(\.resolver?.finding)
+    let findings = sight.ways.compactMap(\.resolver?.finding)
     guard let leader = findings.first else { return nil }
     let same = findings.filter { $0.hostName == leader.hostName }
     let latest = same.max { $0.time < $1.time } ?? leader

@@ -1,3 +1,4 @@
+public import Reactor
 public import Wire
 
 /// Where hosts announce themselves and find each other: a daemon on the LAN, a list of addresses, a radio.
@@ -12,8 +13,15 @@ public protocol Directory: AnyObject {
   func look(for type: ServiceType)
   /// Tells no more of them; those that were seen are told gone.
   func lookNoMore(for type: ServiceType)
+  /// Another host answers at this address than the one that was seen there.
+  func doubt(_ address: SocketAddress)
   /// Withdraws everything, and tells nothing more.
   func close()
+}
+
+extension Directory {
+  /// Where hosts speak for themselves, they will say so.
+  public func doubt(_ address: SocketAddress) {}
 }
 
 public enum DirectoryEvent: Hashable, Sendable {

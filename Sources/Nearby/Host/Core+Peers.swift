@@ -69,6 +69,19 @@ extension Core {
     return (id, outcome(of: id))
   }
 
+  func connectionData(of session: EndpointID) throws -> [UInt8] {
+    try call { engine, now throws(EngineError) in try engine.connectionData(of: session, at: now) }
+  }
+
+  func connect(
+    _ session: EndpointID, to peer: PeerID, with data: [UInt8], timeout: Duration
+  ) throws -> (InvitationID, Outcome<Reason>) {
+    let id = try call { engine, now throws(EngineError) in
+      try engine.connect(session, to: peer, with: data, timeout: timeout, at: now)
+    }
+    return (id, outcome(of: id))
+  }
+
   /// One that has ended within the call that began it has been told already.
   func outcome(of id: InvitationID) -> Outcome<Reason> {
     if let ended = endedInCall[id] {

@@ -11,7 +11,7 @@ extension Core {
     _ source: OpenSource, name: String?, type: String?, from id: EndpointID, to member: EndpointID
   ) throws -> TransferState {
     let name = name ?? source.name
-    let info = ResourceInfo(name: name, type: type ?? MediaType.guess(from: name), size: source.size)
+    let info = ResourceInfo(name: name, type: type ?? source.type ?? MediaType.guess(from: name), size: source.size)
     let resource = try call { engine, now throws(EngineError) in
       try engine.offer(info, from: id, to: member, at: now)
     }
@@ -20,11 +20,40 @@ extension Core {
     return state
   }
 
+  /// Begins to fetch: the outcome says what there is to be had.
+  func fetch(_ address: String) throws -> Outcome<Result<OpenSource, NearbyError>> {
+    let source = WebSource(try WebURL(address), web, on: reactor)
+    source.begin()
+    return source.head
+  }
+
   func read(_ id: ResourceID, from offset: UInt64, _ count: Int) {
     guard let transfer = transfers[id], case .sends(let content) = transfer.part else { return }
+    switch content {
+    case .file(let file):
+      supply(id, from: offset) { try await $0.read(file, from: offset, count) }
+    case .bytes(let all):
+      let start = min(all.count, Int(offset))
+      let end = min(all.count, start + count)
+      supply(id, from: offset) { await $0.piece(Array(all[start..<end]), isLast: end == all.count) }
+    case .web(let source):
+      errands.append { [unowned self] in
+        source.read(from: offset, count) { [unowned self] result in
+          supply(id, from: offset) { disk in
+            let piece = try result.get()
+            return await disk.piece(piece.bytes, isLast: piece.isLast)
+          }
+        }
+      }
+    }
+  }
+
+  private func supply(
+    _ id: ResourceID, from offset: UInt64, _ read: @escaping @Sendable (Disk) async throws -> Disk.Piece
+  ) {
     reactor.spawn { [loop, disk] in
       do {
-        let piece = try await disk.read(content, from: offset, count)
+        let piece = try await read(disk)
         await loop.go { try? $0.supply(piece, id, from: offset) }
       } catch {
         await loop.go { $0.call { $0.cannotRead(id, at: $1) } }
@@ -105,6 +134,7 @@ extension Core {
 
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
+    if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
     guard case .receives(let target, _) = transfer.part else { return transfer.state.end(reason) }
     let state = transfer.state
     reactor.spawn { [disk] in

@@ -17,6 +17,8 @@ final class Core: EngineDriver {
   let disk: Disk
   let crypto: OpenSSLCrypto
   let keys: KeyStore
+  /// How addresses of the web are fetched.
+  let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let engine: Engine
   private var lan: LAN?
@@ -48,13 +50,12 @@ final class Core: EngineDriver {
     self.conditions = conditions
     reactor = loop.reactor
     disk = try Disk()
+    web = WebFetch.Options(options)
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
     lan = try LAN(key: keys.hostKey, try LAN.Options(options), on: reactor, driver: self)
-    let told = addresses.prefix(Limits.helloAddressesMax).compactMap { try? Address(text: $0) }
-    call { $0.setAddresses(told, at: $1) }
   }
 
   var hostID: HostID { engine.hostID }

@@ -6,8 +6,7 @@ internal import Wire
 /// ```swift
 /// let host = try await Host.start()
 /// let ada = try await host.peer(named: "Ada")
-/// let browser = try await ada.browse("chat")
-/// for await event in browser.events { print(event) }
+/// for await condition in host.conditions { print(ada.name, condition) }
 /// ```
 public final class Host: Sendable {
   public let id: HostID

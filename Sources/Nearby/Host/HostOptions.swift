@@ -5,7 +5,19 @@ public struct HostOptions: Sendable {
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
   public var port: UInt16 = 0
+  /// What is fetched for others as a resource: from where, and how much.
+  public var web = WebRules()
 
+  public init() {}
+}
+
+/// What a host fetches from the web to send it on. Whoever may name an address may have it fetched from where the host is.
+public struct WebRules: Hashable, Sendable {
+  public var bytesMax: UInt64 = 64 << 30
+  /// Addresses of networks like the one at home.
+  public var allowsPrivate = true
+  /// This machine itself.
+  public var allowsLoopback = false
   public init() {}
 }
 

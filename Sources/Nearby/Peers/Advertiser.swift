@@ -1,4 +1,11 @@
 /// A peer that others can find, until it is stopped or let go of. Sessions that were joined through it stay.
+///
+/// ```swift
+/// let advertiser = try await bob.advertise("chat", info: ["room": "2"])
+/// for await invitation in advertiser.invitations {
+///   try await invitation.accept(with: session)
+/// }
+/// ```
 public final class Advertiser: Sendable {
   /// Who invites. An invitation that nobody reads ends when its time is over.
   public let invitations: Events<Invitation>

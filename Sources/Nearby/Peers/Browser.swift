@@ -1,4 +1,11 @@
 /// A search for peers, until it is stopped or let go of.
+///
+/// ```swift
+/// let browser = try await ada.browse("chat")
+/// for await event in browser.events {
+///   if case .found(let peer) = event { try await session.invite(peer.id, as: "chat") }
+/// }
+/// ```
 public final class Browser: Sendable {
   /// What is found and lost, beginning with those that are there already. It has one reader.
   public let events: Events<BrowserEvent>

@@ -2,6 +2,11 @@ internal import Engine
 internal import Wire
 
 /// Somebody asks a local peer to join a session.
+///
+/// ```swift
+/// print("\(invitation.name) invites, and says \(String(decoding: invitation.context, as: UTF8.self))")
+/// if isWelcome { try await invitation.accept(with: session) } else { await invitation.decline() }
+/// ```
 public final class Invitation: Sendable {
   public let from: PeerID
   /// The inviter's own word for itself.

@@ -2,6 +2,12 @@ internal import Engine
 internal import Wire
 
 /// One participant that this host carries.
+///
+/// ```swift
+/// let ada = try await host.peer(named: "Ada")
+/// let session = try await ada.openSession()
+/// try await session.startAdhoc("chat")
+/// ```
 public struct Peer: Sendable, Identifiable {
   public let id: PeerID
   public let name: String

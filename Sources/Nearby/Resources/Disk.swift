@@ -50,19 +50,13 @@ actor Disk {
     return OpenSource(.file(file), name: lastComponent(of: path), size: file.size)
   }
 
-  func read(_ content: OpenSource.Content, from offset: UInt64, _ count: Int) throws -> Piece {
-    let bytes: [UInt8]
-    let isLast: Bool
-    switch content {
-    case .file(let file):
-      bytes = try file.read(count, from: offset)
-      isLast = bytes.count < count
-    case .bytes(let all):
-      let end = min(all.count, Int(offset) + count)
-      bytes = Int(offset) < end ? Array(all[Int(offset)..<end]) : []
-      isLast = end == all.count
-    }
-    return Piece(bytes: bytes, digests: digests(of: bytes), isLast: isLast)
+  func read(_ file: SourceFile, from offset: UInt64, _ count: Int) throws -> Piece {
+    let bytes = try file.read(count, from: offset)
+    return piece(bytes, isLast: bytes.count < count)
+  }
+
+  func piece(_ bytes: [UInt8], isLast: Bool) -> Piece {
+    Piece(bytes: bytes, digests: digests(of: bytes), isLast: isLast)
   }
 
   private func digests(of bytes: [UInt8]) -> [Digest] {

@@ -1,6 +1,13 @@
 internal import Engine
 
 /// A resource that a member offers, or sends. Name and type are its sender's words.
+///
+/// ```swift
+/// if case .resource(let resource) = event {
+///   try await resource.accept(into: "/home/bob/Downloads")
+///   print("it is in \(try await resource.finished())")
+/// }
+/// ```
 public final class IncomingResource: Sendable {
   public let member: Member
   public let name: String

@@ -1,6 +1,12 @@
 internal import Engine
 
 /// A resource on its way to a member. It goes on whether anybody holds this or not.
+///
+/// ```swift
+/// let picture = try await session.send(.file("/home/ada/cat.jpg"), to: member)
+/// for await progress in picture.progress { print(progress.bytes, progress.bytesPerSecond) }
+/// try await picture.finished()
+/// ```
 public final class OutgoingResource: Sendable {
   public let member: Member
   public let name: String

@@ -4,6 +4,8 @@ internal import Engine
 public enum ResourceSource: Hashable, Sendable {
   /// A file of this machine, by its path.
   case file(String)
+  /// What an http or https address holds: this host fetches it, at the pace at which it is received.
+  case web(String)
   case bytes([UInt8])
 }
 
@@ -18,6 +20,9 @@ extension ResourceSource {
       } catch {
         throw NearbyError(wrapping: error)
       }
+    case .web(let address):
+      let head = try await loop.run { try $0.fetch(address) }
+      return try await head.value.get()
     case .bytes(let bytes):
       return OpenSource(.bytes(bytes), name: "bytes", size: UInt64(bytes.count))
     }
@@ -27,16 +32,20 @@ extension ResourceSource {
 struct OpenSource: Sendable {
   enum Content: Sendable {
     case file(SourceFile)
+    case web(WebSource)
     case bytes([UInt8])
   }
 
   let content: Content
   let name: String
+  /// A media type, where the source knows.
+  let type: String?
   let size: UInt64?
 
-  init(_ content: Content, name: String, size: UInt64?) {
+  init(_ content: Content, name: String, type: String? = nil, size: UInt64?) {
     self.content = content
     self.name = name
+    self.type = type
     self.size = size
   }
 }

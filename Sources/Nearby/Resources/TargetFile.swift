@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import Reactor
 
@@ -15,11 +14,10 @@ final class TargetFile: @unchecked Sendable {
   init(_ name: String, in folder: String) throws {
     self.name = Self.safe(name)
     self.folder = folder
-    var template = Array("\(folder)/.vicinity-XXXXXX".utf8CString)
-    let number = mkostemp(&template, O_CLOEXEC)
+    hidden = "\(folder)/.vicinity-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let number = open(hidden, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("make a file in \(folder)", code: errno) }
     descriptor = Descriptor(owning: number)
-    hidden = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   func append(_ bytes: [UInt8]) throws {

@@ -2,6 +2,12 @@ internal import Engine
 internal import Wire
 
 /// Two people look at one code on both their screens: the same code means that nobody stands between them.
+///
+/// ```swift
+/// if case .comparison(let comparison) = event {
+///   try await comparison.conclude(matches: isSameOnBothScreens(comparison.code))
+/// }
+/// ```
 public final class Comparison: Sendable {
   public let member: Member
   public let code: String

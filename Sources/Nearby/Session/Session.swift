@@ -4,6 +4,16 @@ internal import Wire
 /// A peer's own end of a session: everybody in it exchanges messages, streams and resources with everybody.
 ///
 /// It is left when it is closed or let go of.
+///
+/// ```swift
+/// for await event in session.events {
+///   switch event {
+///   case .member(let member, .connected): try await session.send(Array("hello".utf8), to: .only([member]))
+///   case .message(let message): print(message.from.name, String(decoding: message.bytes, as: UTF8.self))
+///   default: break
+///   }
+/// }
+/// ```
 public final class Session: Sendable, Identifiable {
   public let id: EndpointID
   /// The local peer.
@@ -35,9 +45,28 @@ public final class Session: Sendable, Identifiable {
   public func invite(
     _ peer: PeerID, as type: String, context: [UInt8] = [], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    let (invitation, outcome) = try await loop.run { [id] in
+    try await meet(peer, "the invitation") { [id] in
       try $0.invite(peer, to: id, as: type, context: context, timeout: timeout)
     }
+  }
+
+  /// Where a program has a way of its own to another, the two exchange these, and each connects with the other's.
+  public func connectionData() async throws(NearbyError) -> [UInt8] {
+    try await loop.run { [id] in try $0.connectionData(of: id) }
+  }
+
+  /// Connects with a peer by the data that its program gave, while that program does the same; returns when the two are
+  /// connected. No discovery takes part. Zero or a negative timeout means 30 seconds.
+  public func connect(
+    to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
+  ) async throws(NearbyError) {
+    try await meet(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+  }
+
+  private func meet(
+    _ peer: PeerID, _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
+  ) async throws(NearbyError) {
+    let (invitation, outcome) = try await loop.run(begin)
     let reason = await withTaskCancellationHandler {
       let joined = await outcome.value
       return joined == .none ? await state.meeting(peer) : joined
@@ -45,7 +74,7 @@ public final class Session: Sendable, Identifiable {
       loop.post { $0.cancel(invitation) }
     }
     // Who is connected already is what was asked for.
-    if reason != .none, reason != .already { throw NearbyError(reason, of: "the invitation") }
+    if reason != .none, reason != .already { throw NearbyError(reason, of: what) }
   }
 
   /// Connects with everybody nearby who does the same, and advertises this peer for it.

@@ -1,6 +1,12 @@
 internal import Engine
 
 /// A member waits for a yes or a no; none in time is a no.
+///
+/// ```swift
+/// if case .decision(let decision) = event {
+///   if case .trusted = host.evaluate(decision.chain) { try await decision.admit() } else { try await decision.refuse() }
+/// }
+/// ```
 public final class TrustDecision: Sendable {
   public let member: Member
   /// The certificates of its security identity, leaf first, in DER; none where it shows no identity.

@@ -3,6 +3,12 @@ internal import Engine
 /// Bytes in order from one member, at the pace at which they are read here. It is cancelled when it is let go of early.
 ///
 /// The sequence ends where its writer closed it, and throws where it ended otherwise.
+///
+/// ```swift
+/// if case .stream(let reader) = event {
+///   for try await bytes in reader { print("\(bytes.count) bytes of \(reader.name)") }
+/// }
+/// ```
 public final class StreamReader: AsyncSequence, Sendable {
   public let name: String
   public let member: Member
@@ -24,6 +30,10 @@ public final class StreamReader: AsyncSequence, Sendable {
     let reader: StreamReader
 
     public func next() async throws(NearbyError) -> [UInt8]? { try await reader.read() }
+
+    public func next(isolation actor: isolated (any Actor)?) async throws(NearbyError) -> [UInt8]? {
+      try await reader.read()
+    }
   }
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: self) }

@@ -2,6 +2,12 @@ internal import Engine
 internal import Synchronization
 
 /// Bytes in order to one member of a session. It is cancelled when it is let go of before it was closed.
+///
+/// ```swift
+/// let writer = try await session.openStream("sensor", to: member)
+/// try await writer.write(reading)
+/// await writer.close()
+/// ```
 public final class StreamWriter: Sendable {
   /// What is written at a time; a longer write is several.
   private static let pieceMax = 256 << 10

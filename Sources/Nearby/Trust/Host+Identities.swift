@@ -77,6 +77,12 @@ extension Host {
 }
 
 /// A security identity that this host holds: a private key and its chain of certificates.
+///
+/// ```swift
+/// var options = SessionOptions()
+/// options.identity = try await host.importIdentity(from: "/home/ada/ada.p12", password: password)
+/// let session = try await ada.openSession(options)
+/// ```
 public struct Identity: Sendable, Hashable {
   let held: HeldIdentity
 

@@ -1,3 +1,4 @@
+import Media
 import Testing
 
 /// A few machines with a few watchers in them, all gone in the end.
@@ -5,6 +6,7 @@ final class Lab: @unchecked Sendable {
   // `@unchecked`: only the test's own task uses it.
 
   private var watchers: [Watcher] = []
+  private var networkWatchers: [NetworkWatcher] = []
   private var boxes: [Box] = []
   private let outside: Shell
 
@@ -19,6 +21,7 @@ final class Lab: @unchecked Sendable {
         Issue.record(error)
       }
       for watcher in lab.watchers { await watcher.stop() }
+      for watcher in lab.networkWatchers { await watcher.stop() }
     } catch {
       Issue.record(error)
     }
@@ -68,9 +71,15 @@ final class Lab: @unchecked Sendable {
       """)
   }
 
-  func watcher(in box: Box) throws -> Watcher {
-    let watcher = try Watcher.start(in: box)
+  func watcher(in box: Box, _ limits: AvahiDirectory.Limits = .init()) throws -> Watcher {
+    let watcher = try Watcher.start(in: box, limits)
     watchers.append(watcher)
+    return watcher
+  }
+
+  func networkWatcher(in box: Box) throws -> NetworkWatcher {
+    let watcher = try NetworkWatcher(in: box)
+    networkWatchers.append(watcher)
     return watcher
   }
 }

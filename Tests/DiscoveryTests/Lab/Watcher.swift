@@ -1,4 +1,3 @@
-import Glibc
 import Media
 import Reactor
 import Testing
@@ -26,22 +25,16 @@ final class Watcher: @unchecked Sendable {
 
   private init(on reactor: Reactor) { self.reactor = reactor }
 
-  static func start(in box: Box) throws -> Watcher {
-    let watcher = Watcher(on: try Reactor())
-    var thread = pthread_t()
-    let start = Start { [reactor = watcher.reactor] in
+  static func start(in box: Box, _ limits: AvahiDirectory.Limits) throws -> Watcher {
+    let watcher = Watcher(on: try BoxLoop(in: box).reactor)
+    watcher.reactor.spawn {
       do {
-        try box.enter()
+        watcher.directory = try AvahiDirectory(on: watcher.reactor, limits: limits) { [unowned watcher] in
+          watcher.told($0)
+        }
       } catch {
         Issue.record(error)
       }
-      reactor.run()
-    }
-    let code = pthread_create(&thread, nil, runThread, Unmanaged.passRetained(start).toOpaque())
-    guard code == 0 else { throw SystemError("start a thread", code: code) }
-    pthread_detach(thread)
-    watcher.reactor.spawn {
-      watcher.directory = AvahiDirectory(on: watcher.reactor) { [unowned watcher] in watcher.told($0) }
     }
     return watcher
   }
@@ -97,17 +90,6 @@ final class Watcher: @unchecked Sendable {
     reactor.cancel(wait.timer)
     self.wait = nil
   }
-}
-
-private final class Start {
-  let body: () -> Void
-  init(_ body: @escaping () -> Void) { self.body = body }
-}
-
-private func runThread(_ start: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  // It was retained for this thread alone.
-  Unmanaged<Start>.fromOpaque(start!).takeRetainedValue().body()
-  return nil
 }
 
 // MARK: - What is waited for

@@ -7,14 +7,11 @@ extension LAN.Options {
     port = options.port
     guard case .fixed(let places) = options.discovery else { return }
     fixed = try places.map { place in
-      guard let colon = place.lastIndex(of: ":"), let port = UInt16(place[place.index(after: colon)...]),
-        let address = SocketAddress(String(place[..<colon].filter { !"[]".contains($0) }), port: port)
-      else {
-        throw NearbyError(
-          .invalidParameter, "'\(place)' is no address: give a number and a port, as in 10.0.0.5:7777 or [fe80::1]:7777"
-        )
+      do throws(SocketAddressError) {
+        return try SocketAddress(text: place)
+      } catch {
+        throw NearbyError(.invalidParameter, error.description)
       }
-      return address
     }
   }
 }
@@ -29,5 +26,13 @@ extension Condition {
         .notAdvertised(type: type.text, cause: trouble.cause, cure: trouble.cure)
       case .addresses(let addresses): .addresses(addresses.map(\.description))
       }
+  }
+}
+
+extension WebFetch.Options {
+  init(_ options: HostOptions) {
+    self.init()
+    bytesMax = options.web.bytesMax
+    policy = AddressPolicy(allowsPrivate: options.web.allowsPrivate, allowsLoopback: options.web.allowsLoopback)
   }
 }

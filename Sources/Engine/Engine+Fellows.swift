@@ -1,0 +1,26 @@
+import Wire
+
+/// Fellows: whoever is connected with a local endpoint, or about to be, is not invited again.
+extension Engine {
+  func isConnected(_ local: LocalEndpoint, with endpoint: EndpointID) -> Bool {
+    local.group.members[endpoint].map { isFellow($0, of: local) && !isOnlySaid($0, of: local) } ?? false
+  }
+
+  func isConnected(_ local: LocalEndpoint, with peer: PeerID) -> Bool {
+    local.group.members(of: peer).contains { isConnected(local, with: $0.id) }
+  }
+
+  /// Who is only said to be coming may be invited all the same: it may not be so.
+  private func isOnlySaid(_ member: Member, of local: LocalEndpoint) -> Bool {
+    member.isHearsay && !member.isConnected(with: local.slot)
+  }
+
+  private func isFellow(_ member: Member, of local: LocalEndpoint) -> Bool {
+    member.isConnected(with: local.slot)
+      || (member.isConnecting(with: local.slot) && !member.isRefused(by: local.slot))
+  }
+
+  func isFellow(_ peer: PeerID, of local: LocalEndpoint) -> Bool {
+    local.group.members(of: peer).contains { isFellow($0, of: local) }
+  }
+}

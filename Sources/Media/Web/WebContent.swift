@@ -1,0 +1,129 @@
+internal import Wire
+
+/// What a server says of what it is about to send.
+public struct WebContent: Hashable, Sendable {
+  /// Where it was found in the end.
+  public let url: WebURL
+  /// For a file, safe as it stands: one part of a path, with nothing in it that does not show.
+  public let name: String
+  /// A media type without parameters; nil where the server gave none that is one.
+  public let type: String?
+  /// Of all of it; nil where the server does not say.
+  public let size: UInt64?
+  /// Where in it the bytes begin that come now: 0 where it was asked to go on and begins anew, since it has changed.
+  public let offset: UInt64
+  /// By which to go on later; nil where the server gives nothing that is good for it.
+  public let version: String?
+}
+
+extension WebContent {
+  init(_ head: ResponseHead, at url: WebURL, size: UInt64?, offset: UInt64) {
+    self.url = url
+    self.size = size
+    self.offset = offset
+    let given = head.value("content-disposition").flatMap(fileName(inDisposition:))
+    let last = url.path.split(separator: "/").last.flatMap { unescaped($0) }
+    name = given.flatMap(safeName) ?? last.flatMap(safeName) ?? "download"
+    type = head.value("content-type").flatMap(mediaType)
+    version = head.value("etag").flatMap { isStrongTag($0) ? $0 : nil }
+  }
+}
+
+/// Only a strong tag says that bytes are the same ones; what goes into a request again must be harmless there.
+func isStrongTag(_ tag: String) -> Bool {
+  tag.utf8.count <= 256 && tag.utf8.count >= 2 && tag.first == "\"" && tag.last == "\""
+    && tag.utf8.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+}
+
+private func mediaType(_ value: String) -> String? {
+  let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+  let parts = type.split(separator: "/", omittingEmptySubsequences: false)
+  guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isToken) }),
+    type.utf8.count <= Limits.resourceTypeBytesMax
+  else { return nil }
+  return type
+}
+
+// MARK: Names
+
+/// Of `attachment; filename="…"; filename*=UTF-8''…` (RFC 6266) the name, the second form rather than the first.
+private func fileName(inDisposition value: String) -> String? {
+  let parameters = parameters(of: value)
+  if let extended = parameters["filename*"] {
+    let parts = extended.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    if parts.count == 3, parts[0].lowercased() == "utf-8", let name = unescaped(parts[2]) { return name }
+  }
+  return parameters["filename"]
+}
+
+private func parameters(of value: String) -> [String: String] {
+  var found: [String: String] = [:]
+  var rest = value[...].drop { $0 != ";" }
+  while rest.popFirst() != nil {
+    let name = rest.prefix { $0 != "=" && $0 != ";" }
+    rest = rest[name.endIndex...]
+    guard rest.first == "=" else { continue }
+    rest = rest.dropFirst()
+    var text = ""
+    if rest.first == "\"" {
+      rest = rest.dropFirst()
+      while let character = rest.popFirst(), character != "\"" {
+        if character == "\\", let next = rest.popFirst() { text.append(next) } else { text.append(character) }
+      }
+      rest = rest.drop { $0 != ";" }
+    } else {
+      text = String(rest.prefix { $0 != ";" })
+      rest = rest.drop { $0 != ";" }
+    }
+    let key = name.filter { $0 != " " && $0 != "\t" }.lowercased()
+    if found[key] == nil { found[key] = text }
+  }
+  return found
+}
+
+/// Without its percent signs; nil where they make no text.
+private func unescaped(_ text: Substring) -> String? {
+  var bytes: [UInt8] = []
+  var rest = text.utf8[...]
+  while let byte = rest.popFirst() {
+    guard byte == UInt8(ascii: "%") else {
+      bytes.append(byte)
+      continue
+    }
+    let digits = rest.prefix(2)
+    guard digits.count == 2, digits.allSatisfy(\.isHexadecimal), let escaped = UInt8(Substring(digits), radix: 16)
+    else {
+      return nil
+    }
+    bytes.append(escaped)
+    rest = rest.dropFirst(2)
+  }
+  return String(validating: bytes, as: UTF8.self)
+}
+
+/// One part of a path that no system takes for anything else, no longer than a file's name can be, and that looks like
+/// what it is; nil where nothing is left.
+private func safeName(_ text: String) -> String? {
+  let last = text.split { $0 == "/" || $0 == "\\" }.last ?? ""
+  let shown = last.unicodeScalars.filter { scalar in
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+    default: true
+    }
+  }
+  let harmless = String(String.UnicodeScalarView(shown)).map { "<>:\"|?*".contains($0) ? "_" : $0 }
+  // A leading dot would hide it, or make it the folder itself; others cut dots and spaces off an end.
+  let isEdge = { (character: Character) in character == "." || character.isWhitespace }
+  let trimmed = String(harmless.drop(while: isEdge).reversed().drop(while: isEdge).reversed())
+  return trimmed.isEmpty ? nil : shortened(trimmed)
+}
+
+/// By its stem rather than by its ending, which says what it is.
+private func shortened(_ name: String) -> String {
+  let bytesMax = Limits.resourceNameBytesMax
+  if name.utf8.count <= bytesMax { return name }
+  let dot = name.lastIndex(of: ".").flatMap { name[$0...].utf8.count <= 32 ? $0 : nil } ?? name.endIndex
+  var stem = name[..<dot]
+  while stem.utf8.count + name[dot...].utf8.count > bytesMax { stem.removeLast() }
+  return String(stem + name[dot...])
+}

@@ -1,0 +1,65 @@
+import Reactor
+import Testing
+
+/// The addresses of a box, as its network watch tells them.
+final class NetworkWatcher: @unchecked Sendable {
+  // `@unchecked`: all of it is touched on its loop alone, but for what never changes.
+
+  private let loop: BoxLoop
+  private var watch: NetworkWatch?
+  private var told: [[String]] = []
+  private var wait: (takes: ([String]) -> Bool, continuation: CheckedContinuation<[String]?, Never>, timer: Timer)?
+
+  init(in box: Box) throws {
+    loop = try BoxLoop(in: box)
+    loop.reactor.spawn { [self] in
+      do {
+        let watch = try NetworkWatch(on: loop.reactor) { [unowned self] in note() }
+        self.watch = watch
+        note()
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+
+  /// The next addresses that satisfy, without their ports.
+  func next(_ satisfies: @escaping @Sendable ([String]) -> Bool = { _ in true }) async throws -> [String] {
+    let found = await loop.reactor.spawn { [self] in
+      await withCheckedContinuation { (continuation: CheckedContinuation<[String]?, Never>) in
+        let timer = loop.reactor.schedule(after: .seconds(10)) { [self] in
+          wait = nil
+          continuation.resume(returning: nil)
+        }
+        wait = (satisfies, continuation, timer)
+        listen()
+      }
+    }.value
+    return try #require(found)
+  }
+
+  func stop() async {
+    await loop.reactor.spawn { [self] in watch = nil }.value
+    loop.reactor.stop()
+  }
+
+  private func note() {
+    told.append(
+      (watch?.addresses ?? []).map { address in
+        var text = address.description.dropLast(2)
+        if text.hasPrefix("[") { text = text.dropFirst().dropLast() }
+        return String(text)
+      })
+    listen()
+  }
+
+  private func listen() {
+    while let (takes, continuation, timer) = wait, !told.isEmpty {
+      let addresses = told.removeFirst()
+      guard takes(addresses) else { continue }
+      loop.reactor.cancel(timer)
+      wait = nil
+      continuation.resume(returning: addresses)
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Who is not waited for gets nothing, and who lies loses its link.
+@Suite struct ConnectingRogueTests {
+  let stage = Stage()
+
+  /// A seat that waits for an endpoint of a peer on a host, as the data that it was given say.
+  private func waiting(for peer: PeerID, at host: HostID, _ endpoint: EndpointID) throws -> Seat {
+    let seat = try stage.silentSeat("v")
+    let data = ConnectionData(peer: peer, host: host, endpoint: endpoint, addresses: []).bytes
+    _ = try seat.engine.connect(seat.endpoint, to: peer, with: data, timeout: .seconds(60), at: stage.now)
+    stage.run()
+    stage.clear()
+    return seat
+  }
+
+  private func rogue(_ name: String, to host: Stage.Host) -> Rogue {
+    let rogue = Rogue(name, to: host, on: stage)
+    rogue.attach()
+    return rogue
+  }
+
+  private func call(_ seat: Seat, by rogue: Rogue, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil)
+    -> Connect
+  {
+    Connect(
+      id: id, to: seat.peer, target: seat.endpoint, entry: entry ?? rogue.entry(), carrier: carrier ?? rogue.carrier,
+      standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption), millisecondsLeft: 30_000)
+  }
+
+  private func expectNothing(of rogue: Rogue, at seat: Seat) {
+    #expect(!rogue.isClosed)
+    #expect(rogue.last(Answer.self) == nil)
+    #expect(seat.take() == [])
+    #expect(seat.engine.incoming.isEmpty)
+    #expect(seat.engine.hosts[rogue.host]?.asking.isEmpty == true)
+  }
+
+  /// What an honest host under the rogue's key would be: the seat then waits for it.
+  private func known(_ name: String) -> (peer: PeerID, host: HostID, endpoint: EndpointID) {
+    let (peer, host) = (stage.crypto.key(named: "peer " + name), stage.crypto.key(named: "host " + name))
+    return (
+      PeerID(digest: stage.crypto.hash(PeerID.preimage(of: peer))),
+      HostID(digest: stage.crypto.hash(HostID.preimage(of: host))),
+      EndpointID(PeerID(digest: stage.crypto.hash(Array("end \(name)".utf8))).raw)
+    )
+  }
+
+  @Test("P-CUS-1 Who is waited for and proves itself is taken in")
+  func awaited() throws {
+    let friend = known("r")
+    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let rogue = rogue("r", to: seat.host)
+    let asked = try #require(rogue.last(Connect.self))
+    #expect(asked.target == rogue.endpoint)
+    rogue.say(call(seat, by: rogue))
+    // The lower peer's counts.
+    if case .accepted = rogue.last(Answer.self)?.outcome {
+      rogue.say(Confirm(id: 1, reason: .none, rank: 1))
+    } else {
+      #expect(rogue.last(Answer.self)?.outcome == .declined(.duplicate))
+      let acceptance = Acceptance(
+        group: GroupID(rogue.endpoint.raw), entry: rogue.entry(), carrier: rogue.carrier,
+        standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption))
+      rogue.say(Answer(id: asked.id, outcome: .accepted(acceptance)))
+    }
+    #expect(seat.take() == ["invitation ended: none", "V: R connecting"])
+  }
+
+  @Test("P-CUS-1 A stranger that names an endpoint gets no answer, whether that waits for somebody or not")
+  func stranger() throws {
+    let friend = known("friend")
+    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let idle = try stage.seat("I", of: seat.peer, on: seat.host)
+    let rogue = rogue("r", to: seat.host)
+    rogue.say(call(seat, by: rogue))
+    rogue.say(call(idle, by: rogue, id: 2))
+    var nobody = call(seat, by: rogue, id: 3)
+    nobody.target = rogue.endpoint
+    rogue.say(nobody)
+    nobody = call(seat, by: rogue, id: 4)
+    nobody.to = rogue.peer
+    rogue.say(nobody)
+    // Even under the friend's endpoint.
+    var entry = rogue.entry()
+    entry.endpoint = friend.endpoint
+    rogue.say(call(seat, by: rogue, id: 5, entry: entry))
+    expectNothing(of: rogue, at: seat)
+    stage.run(.seconds(90))
+    #expect(seat.take() == ["invitation ended: unreachable"])
+  }
+
+  @Test("P-CUS-1 The right peer by an endpoint that was not named is not taken in")
+  func otherEndpoint() throws {
+    let friend = known("r")
+    let seat = try waiting(for: friend.peer, at: friend.host, EndpointID(ID128(high: 4, low: 4)))
+    let rogue = rogue("r", to: seat.host)
+    rogue.say(call(seat, by: rogue))
+    expectNothing(of: rogue, at: seat)
+  }
+
+  @Test("P-CUS-1 What a peer said over its own link gets nobody in over another: its statement is for its host")
+  func replayed() throws {
+    let friend = known("f")
+    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let honest = Rogue("f", to: seat.host, on: stage)
+    let said = call(seat, by: honest)
+    // As it was said, and with the host changed so that it fits the link that it comes over.
+    let first = rogue("r1", to: seat.host)
+    first.say(said)
+    #expect(first.ending == .protocolViolation)
+    let second = rogue("r2", to: seat.host)
+    var changed = said
+    changed.entry.host = second.host
+    second.say(changed)
+    #expect(second.ending == .protocolViolation)
+    #expect(seat.take() == [])
+    #expect(seat.engine.members(of: seat.endpoint).isEmpty)
+  }
+
+  @Test("P-CUS-1 A carrier statement that the awaited peer did not sign closes the link")
+  func forged() throws {
+    let friend = known("f")
+    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let rogue = rogue("r", to: seat.host)
+    let key = stage.crypto.key(named: "peer f")
+    rogue.say(call(seat, by: rogue, entry: rogue.entry(peer: key), carrier: rogue.carrier(of: key)))
+    #expect(rogue.ending == .protocolViolation)
+    #expect(seat.take() == [])
+  }
+
+  @Test("P-CUS-1 Whose data were changed to name another host asks there in vain", arguments: [false, true])
+  func misled(byAnotherEndpoint: Bool) throws {
+    // Somebody has put its own host into the data of the friend, and answers as itself, or with the friend's name.
+    let friend = known("f")
+    let seat = try waiting(for: friend.peer, at: known("r").host, friend.endpoint)
+    let rogue = rogue("r", to: seat.host)
+    let asked = try #require(rogue.last(Connect.self))
+    var entry = rogue.entry(peer: byAnotherEndpoint ? nil : stage.crypto.key(named: "peer f"))
+    entry.endpoint = friend.endpoint
+    rogue.say(
+      Answer(
+        id: asked.id,
+        outcome: .accepted(
+          Acceptance(
+            group: GroupID(rogue.endpoint.raw), entry: entry,
+            carrier: byAnotherEndpoint ? rogue.carrier : rogue.carrier(of: stage.crypto.key(named: "peer f")),
+            standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption)))))
+    #expect(rogue.ending == .protocolViolation)
+    #expect(seat.take() == [])
+    #expect(seat.engine.members(of: seat.endpoint).isEmpty)
+  }
+
+  @Test("P-CUS-1 The awaited peer cannot answer with another endpoint than was asked")
+  func answeredByAnother() throws {
+    let friend = known("r")
+    let seat = try waiting(for: friend.peer, at: friend.host, EndpointID(ID128(high: 4, low: 4)))
+    let rogue = rogue("r", to: seat.host)
+    let asked = try #require(rogue.last(Connect.self))
+    rogue.say(
+      Answer(
+        id: asked.id,
+        outcome: .accepted(
+          Acceptance(
+            group: GroupID(rogue.endpoint.raw), entry: rogue.entry(), carrier: rogue.carrier,
+            standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption)))))
+    #expect(rogue.ending == .protocolViolation)
+    #expect(seat.take() == [])
+  }
+
+  @Test("P-CUS-1 What was asked before a wait, or after it has ended, opens nothing")
+  func outOfTime() throws {
+    let friend = known("r")
+    let seat = try stage.silentSeat("v")
+    let rogue = rogue("r", to: seat.host)
+    rogue.say(call(seat, by: rogue))
+    expectNothing(of: rogue, at: seat)
+    let data = ConnectionData(peer: friend.peer, host: friend.host, endpoint: friend.endpoint, addresses: []).bytes
+    let id = try seat.engine.connect(seat.endpoint, to: friend.peer, with: data, timeout: .zero, at: stage.now)
+    stage.run()
+    #expect(rogue.last(Answer.self) == nil)
+    seat.engine.cancel(id, at: stage.now)
+    stage.run()
+    #expect(rogue.last(Cancel.self)?.reason == .cancelled)
+    #expect(seat.take() == ["invitation ended: cancelled"])
+    rogue.say(call(seat, by: rogue), call(seat, by: rogue, id: 2))
+    expectNothing(of: rogue, at: seat)
+  }
+
+  @Test("A confirmation that is said again changes nothing, and one of what ended takes the member back")
+  func confirmedTwice() throws {
+    let seat = try stage.seat("v")
+    let rogue = rogue("r", to: seat.host)
+    rogue.say(rogue.invitation(seat))
+    try seat.accept()
+    stage.run()
+    let answers = rogue.frames.count { $0.type == .answer }
+    rogue.say(Confirm(id: 1, reason: .none, rank: 1), Confirm(id: 1, reason: .none, rank: 1))
+    #expect(rogue.frames.count { $0.type == .answer } == answers)
+    rogue.say(Confirm(id: 7, reason: .none, rank: 1))
+    #expect(rogue.last(Answer.self) == Answer(id: 7, outcome: .declined(.timedOut)))
+  }
+
+  @Test("A taking back of something else than an own invitation does nothing")
+  func cancelOfAnother() throws {
+    let seats = try stage.gather("a", "b")
+    let rogue = rogue("r", to: seats[0].host)
+    for id in UInt64(0)..<50 { rogue.say(Cancel(id: id, reason: .cancelled)) }
+    #expect(!rogue.isClosed)
+    #expect(seats[0].connected == "B")
+  }
+}
