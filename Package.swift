@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "Nearby", targets: ["Nearby"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
+    .executable(name: "vicinity", targets: ["vicinity"]),
   ],
   targets: [
     .target(name: "Wire", swiftSettings: core),
@@ -36,6 +37,7 @@ let package = Package(
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
+    .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
@@ -44,6 +46,7 @@ let package = Package(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
+    .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
       swiftSettings: house),

@@ -80,10 +80,13 @@ final class Cable {
     try await add(other)
   }
 
-  func restoreAddresses() async throws {
+  /// Whether there was something to restore.
+  func restoreAddresses() async throws -> Bool {
+    guard addresses != firstAddresses else { return false }
     for address in addresses where !firstAddresses.contains(address) { try await remove(address) }
     for address in firstAddresses where !addresses.contains(address) { try await add(address) }
     addresses = firstAddresses
+    return true
   }
 
   private func adding(_ address: String) -> String {

@@ -26,4 +26,9 @@ struct Event: Sendable {
     default: nil
     }
   }
+
+  func number(_ key: String) -> Double? {
+    guard case .number(let number) = object[key] else { return nil }
+    return number
+  }
 }

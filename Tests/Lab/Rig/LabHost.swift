@@ -201,7 +201,8 @@ final class LabHost {
     if isUp {
       for cable in cables.dropFirst() { try await unplug(cable) }
       try await cable.mend()
-      try await cable.restoreAddresses()
+      // Avahi 0.8 may lose its own name where one address comes and another goes within an instant.
+      if try await cable.restoreAddresses() { try await stopAvahi() }
       if bus?.ending != nil || bus == nil { try await startBus() }
       if avahi?.ending != nil || avahi == nil { try await startAvahi() }
     } else {

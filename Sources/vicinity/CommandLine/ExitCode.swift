@@ -1,0 +1,24 @@
+/// How the program ends. The help of every command that can end so lists them.
+enum ExitCode: Int32, CaseIterable, Sendable {
+  case done = 0
+  case failed = 1
+  case usage = 2
+  case notFound = 3
+  case refused = 4
+  case lost = 5
+  case interrupted = 130
+  case terminated = 143
+
+  var summary: String {
+    switch self {
+    case .done: "done"
+    case .failed: "failed"
+    case .usage: "the command line is not understood"
+    case .notFound: "nobody was found, or nobody answered, in time"
+    case .refused: "declined or refused"
+    case .lost: "the connection was lost"
+    case .interrupted: "interrupted (Ctrl-C)"
+    case .terminated: "ended from outside (SIGTERM)"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+internal import Nearby
+
+/// A command line that was understood: every value in it has been checked against its syntax.
+struct Invocation: Sendable {
+  let command: CommandSyntax
+  let arguments: [String: [String]]
+  let options: [String: [String]]
+
+  func argument(_ name: String) -> String? { arguments[name]?.first }
+
+  /// One that the syntax makes sure of.
+  func required(_ name: String) -> String {
+    guard let value = argument(name) else { preconditionFailure("\(command.name) does without <\(name)>") }
+    return value
+  }
+
+  func has(_ option: String) -> Bool { options[option] != nil }
+
+  func text(_ option: String) -> String? { options[option]?.last }
+
+  func texts(_ option: String) -> [String] { options[option] ?? [] }
+
+  func number(_ option: String) -> Int? { text(option).flatMap { Int($0) } }
+
+  func duration(_ option: String) -> Duration? { text(option).flatMap { Duration(text: $0) } }
+
+  func pairs(_ option: String) -> [String: String] {
+    var pairs: [String: String] = [:]
+    for text in texts(option) {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      pairs[String(parts[0])] = parts.count > 1 ? String(parts[1]) : ""
+    }
+    return pairs
+  }
+}
+
+extension Duration {
+  /// Seconds, or with a unit: `30`, `1.5s`, `500ms`, `2m`, `1h`. Nil for anything else, and for more than a year.
+  init?(text: String) {
+    let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
+    let units: [String: Double] = ["": 1, "s": 1, "ms": 0.001, "m": 60, "h": 3_600, "d": 86_400]
+    guard !digits.isEmpty, let number = Double(digits), let unit = units[String(text[digits.endIndex...])],
+      number * unit <= 366 * 86_400
+    else { return nil }
+    self = .milliseconds(Int64((number * unit * 1_000).rounded()))
+  }
+}

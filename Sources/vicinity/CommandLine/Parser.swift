@@ -1,0 +1,187 @@
+/// Takes the words of a command line apart.
+struct Parser {
+  let syntax: Syntax
+  /// What the environment says of options that may stand there.
+  let environment: (String) -> String?
+
+  init(_ syntax: Syntax, environment: @escaping (String) -> String? = { _ in nil }) {
+    self.syntax = syntax
+    self.environment = environment
+  }
+
+  enum Outcome: Sendable {
+    case invocation(Invocation)
+    /// Help was asked for: of a command, or of all.
+    case help(CommandSyntax?)
+    case version
+  }
+
+  func parse(_ words: [String]) throws(Misuse) -> Outcome {
+    let (ahead, name, rest) = try parted(words)
+    if words.contains("--version") || words.contains("-V"), name == nil { return .version }
+    guard let name else {
+      if ahead.contains(where: isHelp) || words.isEmpty { return .help(nil) }
+      throw Misuse("There is no command among the options; 'vicinity help' lists the commands.")
+    }
+    guard let command = syntax.command(name) else {
+      let hint = Suggestion.hint(for: name, among: syntax.commands.map(\.name))
+      throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
+    }
+    var line = Line(command, syntax, environment)
+    return try line.take(ahead + rest)
+  }
+
+  /// Options may stand before the command: what they are is the same for every command that knows them.
+  private func parted(_ words: [String]) throws(Misuse) -> (ahead: [String], command: String?, rest: [String]) {
+    var place = 0
+    while place < words.count, words[place].hasPrefix("-"), words[place] != "-" {
+      let (name, value) = Line.split(words[place])
+      let option = syntax.options.first { $0.name == name }
+      place += option?.placeholder != nil && value == nil ? 2 : 1
+    }
+    guard place < words.count else { return (words, nil, []) }
+    return (Array(words[..<place]), words[place], Array(words[(place + 1)...]))
+  }
+
+  private func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
+}
+
+/// The words of one command, taken one after another.
+private struct Line {
+  let command: CommandSyntax
+  let syntax: Syntax
+  let environment: (String) -> String?
+  private var positional: [String] = []
+  private var options: [String: [String]] = [:]
+
+  init(_ command: CommandSyntax, _ syntax: Syntax, _ environment: @escaping (String) -> String?) {
+    self.command = command
+    self.syntax = syntax
+    self.environment = environment
+  }
+
+  static func split(_ word: String) -> (name: String, value: String?) {
+    let parts = word.drop { $0 == "-" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : nil)
+  }
+
+  mutating func take(_ words: [String]) throws(Misuse) -> Parser.Outcome {
+    var words = words[...]
+    while let word = words.popFirst() {
+      if word == "--" {
+        positional += words
+        break
+      }
+      if word == "--help" || word == "-h" { return .help(command) }
+      if word.hasPrefix("-"), word.count > 1 { try takeOption(word, &words) } else { positional.append(word) }
+    }
+    try takeEnvironment()
+    return .invocation(Invocation(command: command, arguments: try arguments(), options: options))
+  }
+
+  // MARK: Options
+
+  private mutating func takeOption(_ word: String, _ words: inout ArraySlice<String>) throws(Misuse) {
+    let (name, attached) = Self.split(word)
+    guard word.hasPrefix("--"), let option = command.option(name) else { throw unknown(word, name) }
+    if options[name] != nil, !option.isRepeatable { throw misuse("--\(name) stands there twice.") }
+    guard let placeholder = option.placeholder else {
+      if attached != nil { throw misuse("--\(name) takes no value; leave out what stands behind the '='.") }
+      options[name] = []
+      return
+    }
+    if let attached { return try add(attached, to: option) }
+    // What begins with a hyphen is an option: a value that does so stands behind a '='.
+    guard let value = words.first, !looksLikeOption(value) else {
+      throw misuse("--\(name) needs a value after it: \(placeholder).")
+    }
+    words.removeFirst()
+    try add(value, to: option)
+    while option.isGreedy, let next = words.first, !looksLikeOption(next),
+      option.value != .address || next.contains(":")
+    {
+      words.removeFirst()
+      try add(next, to: option)
+    }
+  }
+
+  private func looksLikeOption(_ word: String) -> Bool { word.hasPrefix("-") && word.count > 1 }
+
+  private mutating func add(_ value: String, to option: OptionSyntax) throws(Misuse) {
+    if let fault = option.fault(of: value) { throw misuse("--\(option.name) \(fault)") }
+    options[option.name, default: []].append(value)
+  }
+
+  private mutating func takeEnvironment() throws(Misuse) {
+    for option in command.options where option.isInEnvironment && options[option.name] == nil {
+      guard let value = environment(option.variable), !value.isEmpty else { continue }
+      if let fault = option.fault(of: value) { throw misuse("\(option.variable) in the environment \(fault)") }
+      options[option.name] = [value]
+    }
+  }
+
+  private func unknown(_ word: String, _ name: String) -> Misuse {
+    let shown = PlainText.brief(String(word.prefix { $0 != "=" }))
+    let owners = syntax.commands.filter { $0.option(name) != nil }.map(\.name)
+    if word.hasPrefix("--"), !owners.isEmpty {
+      return misuse("\(command.name) has no option \(shown): it belongs to \(owners.joined(separator: ", ")).")
+    }
+    let hint = Suggestion.hint(for: name, among: command.options.map(\.name) + ["help"]) { "--\($0)" }
+    return misuse("\(command.name) has no option \(shown).\(hint)")
+  }
+
+  // MARK: Arguments
+
+  private func arguments() throws(Misuse) -> [String: [String]] {
+    var rest = positional[...]
+    var arguments: [String: [String]] = [:]
+    for argument in command.arguments {
+      let values = argument.isRest ? Array(rest) : Array(rest.prefix(1))
+      rest = rest.dropFirst(values.count)
+      if values.isEmpty {
+        if argument.isOptional { continue }
+        throw misuse("\(argument.placeholder) is missing: \(argument.summary).")
+      }
+      if !argument.choices.isEmpty, !argument.choices.contains(values[0]) {
+        let hint = Suggestion.hint(for: values[0], among: argument.choices)
+        let choices = argument.choices.joined(separator: ", ")
+        throw misuse("'\(PlainText.brief(values[0]))' is none of \(choices).\(hint)")
+      }
+      arguments[argument.name] = values
+    }
+    if let more = rest.first {
+      throw misuse(
+        "'\(PlainText.brief(more))' is one word too many; a value with spaces in it stands in quotation marks.")
+    }
+    return arguments
+  }
+
+  private func misuse(_ sentence: String) -> Misuse { Misuse(sentence, in: command.name) }
+}
+
+extension OptionSyntax {
+  /// The end of a sentence that begins with the option's name; nil where the value is one.
+  func fault(of value: String) -> String? {
+    let shown = "'\(PlainText.brief(value))'"
+    switch self.value {
+    case .none:
+      return "takes no value."
+    case .text, .file, .folder:
+      return value.isEmpty ? "needs a value that is not empty." : nil
+    case .number(_, let range):
+      if let number = Int(value), range.contains(number) { return nil }
+      return "takes a whole number from \(range.lowerBound) to \(range.upperBound), not \(shown)."
+    case .duration:
+      return Duration(text: value) == nil ? "takes a time such as 30, 1.5s, 500ms, 2m or 1h, not \(shown)." : nil
+    case .choice(let choices):
+      if choices.contains(value) { return nil }
+      return "takes \(choices.joined(separator: " or ")), not \(shown).\(Suggestion.hint(for: value, among: choices))"
+    case .address:
+      let port = value.lastIndex(of: ":").flatMap { UInt16(value[value.index(after: $0)...]) }
+      if port != nil, port != 0, value.first != ":" { return nil }
+      return "takes an address with its port, such as 10.0.0.5:7777 or [fe80::1%eth0]:7777, not \(shown)."
+    case .pair:
+      return value.first != "=" && value.contains("=") ? nil : "takes a key and a value, such as room=7, not \(shown)."
+    }
+  }
+}

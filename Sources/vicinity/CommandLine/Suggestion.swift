@@ -1,0 +1,35 @@
+/// The nearest real word for one that is not.
+enum Suggestion {
+  /// Nil where nothing is near.
+  static func nearest(to word: String, among words: [String]) -> String? {
+    let candidates = words.map { (word: $0, distance: distance(word.lowercased(), $0)) }
+    let best = candidates.min { ($0.distance, $0.word) < ($1.distance, $1.word) }
+    if let best, best.distance <= max(1, min(3, word.count / 3)) { return best.word }
+    let longer = words.filter { word.count >= 2 && $0.hasPrefix(word.lowercased()) }
+    return longer.count == 1 ? longer[0] : nil
+  }
+
+  /// A sentence to go behind one that says that there is no such thing.
+  static func hint(for word: String, among words: [String], _ form: (String) -> String = { $0 }) -> String {
+    nearest(to: word, among: words).map { " Did you mean '\(form($0))'?" } ?? ""
+  }
+
+  /// How many letters must be put in, left out, exchanged, or swapped with their neighbour.
+  static func distance(_ a: String, _ b: String) -> Int {
+    // Whoever types more than this by mistake has not mistyped one of our words.
+    let (a, b) = (Array(a.unicodeScalars.prefix(64)), Array(b.unicodeScalars.prefix(64)))
+    if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
+    var rows = [Array(0...b.count)]
+    for i in 1...a.count {
+      var row = [i]
+      for j in 1...b.count {
+        let changed = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)
+        var least = min(rows[i - 1][j] + 1, row[j - 1] + 1, changed)
+        if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] { least = min(least, rows[i - 2][j - 2] + 1) }
+        row.append(least)
+      }
+      rows.append(row)
+    }
+    return rows[a.count][b.count]
+  }
+}

@@ -1,0 +1,236 @@
+/// Every command and option.
+extension Syntax {
+  static let vicinity = Syntax(commands: [
+    advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion, help, version,
+  ])
+
+  // MARK: Commands
+
+  private static let advertise = CommandSyntax(
+    name: "advertise", summary: "let others find this peer and invite it", arguments: [type],
+    options: session + host(timeout: "end after this time") + output,
+    text: [
+      "Others nearby that browse for the type find this peer and can invite it. Each invitation is shown, and waits for "
+        + "/accept or /decline; with --accept all are taken. What happens in the session is told until it is left.",
+      Shared.console,
+    ],
+    examples: [
+      .init(line: "vicinity advertise chat", says: "be found by whoever browses for 'chat'"),
+      .init(line: "vicinity advertise chat --info room=7 --accept", says: "tell a little more, take every invitation"),
+      .init(line: "vicinity advertise lab --json --accept", says: "for a program: an object a line, commands on input"),
+    ])
+
+  private static let browse = CommandSyntax(
+    name: "browse", summary: "see who comes and goes", arguments: [type],
+    options: host(timeout: "end after this time") + output,
+    text: ["Tells who is found, whose info changes and who is gone, until it is interrupted."],
+    examples: [
+      .init(line: "vicinity browse chat", says: "watch who advertises 'chat'"),
+      .init(line: "vicinity browse chat --json | jq -r 'select(.event==\"found\").name'", says: "names, as they come"),
+      .init(line: "vicinity browse chat --at 10.0.0.5:7777", says: "ask this host only, where there is no multicast"),
+    ])
+
+  private static let invite = CommandSyntax(
+    name: "invite", summary: "invite a peer and stay in the session", arguments: [type, who],
+    options: [
+      .init(name: "context", value: .text("TEXT"), summary: "what the invited is told along with the invitation")
+    ] + session + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
+    text: [
+      "Waits until the peer is nearby, invites it, and stays connected until the session is left.", Shared.console,
+    ],
+    examples: [
+      .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
+      .init(line: "vicinity invite chat k3xq --timeout 10", says: "by the beginning of its ID, within 10 s"),
+      .init(line: "vicinity invite chat Ada --context 'from the workshop'", says: "say who asks"),
+    ])
+
+  private static let adhoc = CommandSyntax(
+    name: "adhoc", summary: "connect with everybody nearby, and watch what happens", arguments: [optionalType],
+    options: session + host(timeout: "end after this time") + output,
+    text: [
+      "Everybody nearby who does the same with the same type is connected, with no question asked; the type is "
+        + "'\(Shared.adhocType)' if not told. Each event is shown with its time. At the first start it asks for a name, "
+        + "and keeps it.",
+      Shared.console,
+    ],
+    examples: [
+      .init(line: "vicinity adhoc", says: "meet everybody who runs the same"),
+      .init(line: "vicinity adhoc workshop --name 'Ada'", says: "only those of one type, under another name"),
+    ])
+
+  private static let chat = CommandSyntax(
+    name: "chat", summary: "talk with everybody nearby, and share files", arguments: [type],
+    options: session + host(timeout: "end after this time") + output,
+    text: [
+      "Everybody nearby who chats with the same type is in. A line is a message to all; /send shares a file, with its "
+        + "progress shown on both sides.",
+      Shared.console,
+    ],
+    examples: [
+      .init(line: "vicinity chat workshop", says: "join"),
+      .init(line: "vicinity chat workshop --to-folder ~/Pictures", says: "take files without asking, into a folder"),
+    ])
+
+  private static let send = CommandSyntax(
+    name: "send", summary: "send messages, files or a stream to one peer, then end", arguments: [type, who],
+    options: [
+      .init(name: "message", value: .text("TEXT"), summary: "a message", isRepeatable: true),
+      .init(
+        name: "file", value: .file("PATH"), summary: "a file; all words behind it are files too", isRepeatable: true,
+        isGreedy: true),
+      .init(name: "stream", value: .text("NAME"), summary: "standard input, as a stream of this name"),
+      .init(name: "context", value: .text("TEXT"), summary: "what the peer is told along with the invitation"),
+      encryption,
+    ] + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
+    text: [
+      "Invites the peer, sends in the order message, files, stream, and ends when the peer has all of it. A file that is "
+        + "cut off goes on where it was once the peer is back."
+    ],
+    examples: [
+      .init(line: "vicinity send chat Ada --message 'Soup is ready'", says: "one message"),
+      .init(line: "vicinity send photos Ada --file *.jpg", says: "files, with progress, rate and time left"),
+      .init(line: "tar c docs | vicinity send backup k3xq --stream docs.tar", says: "whatever comes on standard input"),
+    ])
+
+  private static let receive = CommandSyntax(
+    name: "receive", summary: "be there for what others send", arguments: [type],
+    options: [
+      .init(name: "output", value: .file("FILE"), summary: "where streams go (-: standard output)"),
+      .init(name: "once", value: .none, summary: "end when the first sender is done"),
+    ] + session + host(timeout: "end if nobody has connected in this time") + output,
+    text: [
+      "Advertises the type and takes what members of the session send: files into a folder (this one, if not told), "
+        + "streams to standard output, one after another. All else, messages too, is told on standard error. Each "
+        + "invitation is asked about, unless --accept is given.",
+      Shared.console,
+    ],
+    examples: [
+      .init(line: "vicinity receive photos --to-folder in", says: "ask who may send, files into the folder 'in'"),
+      .init(line: "vicinity receive backup --accept --once | tar x", says: "unpack one stream as it comes"),
+    ])
+
+  private static let peers = CommandSyntax(
+    name: "peers", summary: "list who is nearby now", arguments: [type],
+    options: host(timeout: "how long to look (3)") + output,
+    text: ["Looks for a while, shows a table, and ends."],
+    examples: [
+      .init(line: "vicinity peers chat", says: "who advertises 'chat'"),
+      .init(line: "vicinity peers chat --timeout 10 --json", says: "look longer, an object a line"),
+    ])
+
+  private static let identity = CommandSyntax(
+    name: "identity", summary: "show who this peer is, and make sure who others are",
+    arguments: [
+      .init(
+        name: "what", summary: "what to do: show if not told", isOptional: true, choices: ["show", "compare"]),
+      .init(name: "words", summary: "what it is about", isOptional: true, isRest: true),
+    ],
+    options: host(timeout: "how long to look for the peer (30)") + output,
+    text: [
+      "show: the IDs of this host and its peer, and where its keys are.",
+      "compare <type> <peer>: both see a code; where it is the same, nobody stands between the two, and the peer is "
+        + "known from then on.",
+    ],
+    examples: [
+      .init(line: "vicinity identity", says: "the ID that others see"),
+      .init(line: "vicinity identity compare chat Ada", says: "compare codes with Ada, who advertises 'chat'"),
+    ])
+
+  private static let doctor = CommandSyntax(
+    name: "doctor", summary: "find out why peers do not see each other", arguments: [],
+    options: host(timeout: "how long to listen for others (3)") + output,
+    text: [
+      "Tries what discovery and connections need: the discovery daemon and D-Bus, interfaces and addresses, multicast, "
+        + "the firewall, the access point, the key. Each finding says how it stands and, where it is not well, the cure. "
+        + "Some rules can be read by root only."
+    ],
+    examples: [
+      .init(line: "vicinity doctor", says: "look at everything"),
+      .init(line: "sudo vicinity doctor --port 7777", says: "the firewall's rules too, for links at this port"),
+    ])
+
+  private static let completion = CommandSyntax(
+    name: "completion", summary: "print what lets a shell complete commands and options",
+    arguments: [.init(name: "shell", summary: "the shell", choices: Completion.Shell.allCases.map(\.rawValue))],
+    options: [], text: [],
+    examples: [
+      .init(line: "source <(vicinity completion bash)", says: "for this bash"),
+      .init(
+        line: "vicinity completion zsh > ~/.zfunc/_vicinity", says: "for each zsh, where ~/.zfunc is in its fpath"),
+      .init(line: "vicinity completion fish > ~/.config/fish/completions/vicinity.fish", says: "for each fish"),
+    ])
+
+  private static let help = CommandSyntax(
+    name: "help", summary: "explain the program, or one command",
+    arguments: [.init(name: "command", summary: "what to explain", isOptional: true)], options: [], text: [],
+    examples: [.init(line: "vicinity help send", says: "the same as 'vicinity send --help'")])
+
+  private static let version = CommandSyntax(
+    name: "version", summary: "print the version", arguments: [], options: output, text: [], examples: [])
+
+  // MARK: Arguments
+
+  private static let type = ArgumentSyntax(
+    name: "type", summary: "what kind of peers look for each other, such as chat: 1 to 15 of a-z, 0-9 and hyphens")
+  private static let optionalType = ArgumentSyntax(name: "type", summary: type.summary, isOptional: true)
+  private static let who = ArgumentSyntax(
+    name: "peer", summary: "its ID, the beginning of it, or a name that only one peer nearby has")
+
+  // MARK: Options
+
+  private static let encryption = OptionSyntax(
+    name: "encryption", value: .choice(["required", "optional", "none"]),
+    summary: "whom to be in a session with; every connection is encrypted whatever this says (required)",
+    group: .session)
+
+  private static let session: [OptionSyntax] = [
+    .init(
+      name: "info", value: .pair, summary: "what whoever browses is shown of this peer", group: .session,
+      isRepeatable: true),
+    .init(name: "accept", value: .none, summary: "take all invitations without asking", group: .session),
+    .init(
+      name: "to-folder", value: .folder("FOLDER"), summary: "take all files without asking, into this folder",
+      group: .session),
+    encryption,
+    .init(
+      name: "peers-max", value: .number("N", 2...10_000), summary: "peers in the session, with this one (256)",
+      group: .session),
+  ]
+
+  private static func host(timeout: String) -> [OptionSyntax] {
+    [
+      .init(
+        name: "name", value: .text("NAME"), summary: "what others see (the stored one, or user@host)", group: .host,
+        isInEnvironment: true),
+      .init(
+        name: "keys", value: .folder("FOLDER|ephemeral"),
+        summary: "where this host keeps who it is; 'ephemeral': nowhere (the user's data folder)", group: .host,
+        isInEnvironment: true),
+      .init(
+        name: "discovery", value: .choice(["avahi", "static"]),
+        summary: "how others are found: by the Avahi daemon, or at --at only (avahi)", group: .host,
+        isInEnvironment: true),
+      .init(
+        name: "at", value: .address, summary: "where another host is; goes with --discovery static", group: .host,
+        isRepeatable: true, isGreedy: true),
+      .init(
+        name: "port", value: .number("N", 0...65_535), summary: "where this host listens (any that is free)",
+        group: .host, isInEnvironment: true),
+      .init(name: "timeout", value: .duration, summary: timeout, group: .host),
+    ]
+  }
+
+  private static let output: [OptionSyntax] = [
+    .init(name: "json", value: .none, summary: "one object a line on standard output, nothing else", group: .output),
+    .init(name: "no-color", value: .none, summary: "no colours; NO_COLOR=1 says the same", group: .output),
+    .init(name: "quiet", value: .none, summary: "only results and errors", group: .output),
+  ]
+}
+
+/// What several helps say.
+private enum Shared {
+  static let adhocType = AdhocCommand.typeByDefault
+  static let console =
+    "While it runs, lines on standard input say what to do: text is sent to all; /send PATH [to NAME], /stream NAME, "
+    + "/accept, /decline, /peers, /leave, /quit; /help says more. With --json the slash may be missing."
+}

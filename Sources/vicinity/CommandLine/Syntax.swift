@@ -1,0 +1,102 @@
+/// What the program understands. One table of it (`Syntax+Table.swift`) feeds the parser, the help and the completion.
+struct Syntax: Sendable {
+  let commands: [CommandSyntax]
+
+  func command(_ name: String) -> CommandSyntax? { commands.first { $0.name == name } }
+
+  /// Every option there is, once.
+  var options: [OptionSyntax] {
+    var seen: Set<String> = []
+    return commands.flatMap(\.options).filter { seen.insert($0.name).inserted }
+  }
+}
+
+struct CommandSyntax: Sendable {
+  let name: String
+  /// For the list of commands: a few words.
+  let summary: String
+  let arguments: [ArgumentSyntax]
+  /// Its own first, then those that it shares with others.
+  let options: [OptionSyntax]
+  /// What its help says between usage and options.
+  let text: [String]
+  let examples: [Example]
+
+  func option(_ name: String) -> OptionSyntax? { options.first { $0.name == name } }
+
+  struct Example: Sendable {
+    let line: String
+    let says: String
+  }
+}
+
+struct ArgumentSyntax: Sendable {
+  let name: String
+  let summary: String
+  var isOptional = false
+  /// Takes all words that are left.
+  var isRest = false
+  var choices: [String] = []
+
+  /// As it stands in a usage line.
+  var placeholder: String {
+    let name = choices.isEmpty ? name : choices.joined(separator: "|")
+    let plain = isRest ? "\(name)…" : name
+    return isOptional ? "[\(plain)]" : "<\(plain)>"
+  }
+}
+
+struct OptionSyntax: Sendable {
+  enum Value: Hashable, Sendable {
+    /// It is there or not.
+    case none
+    case text(String)
+    case number(String, ClosedRange<Int>)
+    case duration
+    case choice([String])
+    case file(String)
+    case folder(String)
+    /// A host and a port.
+    case address
+    case pair
+  }
+
+  enum Group: Sendable {
+    /// Of one command.
+    case own
+    case session
+    case host
+    case output
+  }
+
+  let name: String
+  let value: Value
+  let summary: String
+  var group = Group.own
+  /// It may stand there more than once.
+  var isRepeatable = false
+  /// Words behind it that look like its values are its values too.
+  var isGreedy = false
+  /// The environment may say it as well: `VICINITY_` and its name in capitals.
+  var isInEnvironment = false
+
+  /// As it stands in a help: `--port N`.
+  var usage: String {
+    let value = placeholder.map { " \($0)" } ?? ""
+    return "--\(name)\(value)\(isRepeatable ? "…" : "")"
+  }
+
+  /// Nil where it takes no value.
+  var placeholder: String? {
+    switch value {
+    case .none: nil
+    case .text(let name), .number(let name, _), .file(let name), .folder(let name): name
+    case .duration: "TIME"
+    case .choice(let choices): choices.joined(separator: "|")
+    case .address: "ADDRESS"
+    case .pair: "KEY=VALUE"
+    }
+  }
+
+  var variable: String { "VICINITY_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
+}

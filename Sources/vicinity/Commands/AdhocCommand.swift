@@ -1,0 +1,22 @@
+internal import Nearby
+
+/// Connects with everybody nearby who does the same, and shows each event with its time.
+enum AdhocCommand {
+  static let typeByDefault = "adhoc"
+
+  static func run(_ context: Context) async throws -> ExitCode {
+    try await run(context, context.invocation.argument("type") ?? typeByDefault)
+  }
+
+  static func run(_ context: Context, _ type: String) async throws -> ExitCode {
+    var context = context
+    context.announcer.showsTime = true
+    if let name = await NameQuestion(context).answer() { context.chosenName = name }
+    let info = context.invocation.pairs("info")
+    return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
+      await stay.follow(try await stay.visit.peer.browse(type))
+      try await stay.session.startAdhoc(type, info: info)
+      stay.visit.endInTime(.done)
+    }
+  }
+}

@@ -1,0 +1,16 @@
+internal import Nearby
+
+/// Tells who comes and goes.
+enum BrowseCommand {
+  static func run(_ context: Context) async throws -> ExitCode {
+    var context = context
+    context.announcer.showsTime = true
+    let type = context.invocation.required("type")
+    var policy = Stay.Policy(context.invocation)
+    policy.looksAround = true
+    return try await Stay.run(context, type, policy) { stay in
+      await stay.follow(try await stay.visit.peer.browse(type))
+      stay.visit.endInTime(.done)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// Asks who somebody is, at the first start, and keeps the answer.
+struct NameQuestion {
+  private let context: Context
+
+  init(_ context: Context) {
+    self.context = context
+  }
+
+  /// Nil where the name is known, or there is nobody to ask.
+  func answer() async -> String? {
+    guard context.invocation.text("name") == nil, let file = NameFile(context.keys), file.read() == nil,
+      context.terminal.isInputTerminal, !context.announcer.isJSON
+    else { return nil }
+    await context.lines.prompt("What are you called? [\(PlainText.line(NameFile.byDefault))] ")
+    let name = await ask()
+    await context.lines.prompt("> ")
+    if let name, !file.write(name) {
+      await context.announcer.tell(
+        .warning("the name cannot be kept in \(file.path): \(FileSystem.reason())", cure: "it will be asked for again"))
+    }
+    return name
+  }
+
+  private func ask() async -> String? {
+    while let line = await context.lines.next() {
+      let name = String(line.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+      if name.isEmpty { return NameFile.byDefault }
+      guard let fault = NameFile.fault(of: name) else { return name }
+      await context.screen.print("\(fault): try another one", to: .error)
+    }
+    return nil
+  }
+}

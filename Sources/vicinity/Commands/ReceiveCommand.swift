@@ -1,0 +1,57 @@
+internal import Nearby
+
+/// Is there for what others send.
+enum ReceiveCommand {
+  static func run(_ context: Context) async throws -> ExitCode {
+    var context = context
+    context.announcer.newsTo = .error
+    let invocation = context.invocation
+    let (type, info) = (invocation.required("type"), invocation.pairs("info"))
+    var policy = Stay.Policy(invocation)
+    policy.takesFiles = true
+    policy.streams = sink(context)
+    if policy.streams != nil { context.announcer.resultsTo = .error }
+    if !policy.takesInvitations, !context.terminal.hasInput {
+      throw Misuse("There is nobody to ask about invitations here: give --accept to take them all.", in: "receive")
+    }
+    return try await Stay.run(context, type, policy) { stay in
+      await stay.answer(try await stay.visit.peer.advertise(type, info: info))
+      if let time = invocation.duration("timeout") {
+        stay.crew.add { await stay.giveUp(after: time) }
+      }
+      if invocation.has("once") { stay.crew.add { await stay.endWithFirst() } }
+    }
+  }
+
+  /// Streams are told as events, or shown line by line, where nothing else is to take them as they are.
+  private static func sink(_ context: Context) -> StreamSink? {
+    if let path = context.invocation.text("output"), path != "-" { return StreamSink(.file(path), context.screen) }
+    let isProgram = context.announcer.isJSON || context.terminal.isOutputTerminal
+    return isProgram ? nil : StreamSink(.output, context.screen)
+  }
+}
+
+extension Stay {
+  /// Ends where nobody has connected in time.
+  fileprivate func giveUp(after time: Duration) async {
+    await context.watch.pass(time)
+    if standing.isEmpty, !Task.isCancelled {
+      await visit.fail(Failure(.notFound, "Nobody has connected within \(Quantity.time(time)).", reason: "timedOut"))
+    }
+  }
+
+  /// Ends when the first who was connected has gone, and all of theirs is here.
+  fileprivate func endWithFirst() async {
+    while true {
+      let seen = news.count
+      let gone = standing.values.compactMap { state in
+        if case .notConnected(let reason) = state { reason } else { nil }
+      }
+      if let reason = gone.first, flowsIn == 0, transfers.isEmpty {
+        visit.end(reason == .left ? .done : ExitCode(reason))
+        return
+      }
+      guard await news.wait(since: seen) else { return }
+    }
+  }
+}

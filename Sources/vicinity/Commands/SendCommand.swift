@@ -1,0 +1,43 @@
+internal import Nearby
+
+/// Sends what there is to one peer, and ends.
+enum SendCommand {
+  static func run(_ context: Context) async throws -> ExitCode {
+    var context = context
+    context.announcer.newsTo = .error
+    let invocation = context.invocation
+    let (type, who) = (invocation.required("type"), invocation.required("peer"))
+    let timeout = invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
+    try await check(context)
+    var policy = Stay.Policy(invocation)
+    policy.heedsInput = false
+    return try await Stay.run(context, type, policy) { stay in
+      let member = try await stay.connect(with: who, within: timeout)
+      for text in invocation.texts("message") {
+        try await stay.session.deliver(Array(text.utf8), to: member)
+      }
+      for path in invocation.texts("file") {
+        if let failure = await stay.send(path, to: member) { throw failure }
+      }
+      if let name = invocation.text("stream") { try await stay.pump(name, to: member) }
+      stay.visit.end(.done)
+    }
+  }
+
+  /// What is wrong is said before anybody is disturbed.
+  private static func check(_ context: Context) async throws {
+    let invocation = context.invocation
+    guard ["message", "file", "stream"].contains(where: invocation.has) else {
+      throw Misuse("There is nothing to send: give --message TEXT, --file PATH or --stream NAME.", in: "send")
+    }
+    for path in invocation.texts("file") where !FileSystem.isFile(path) {
+      let shown = PlainText.line(path)
+      guard FileSystem.exists(path) else { throw Failure(.failed, "There is no file \(shown).") }
+      throw Failure(
+        .failed, "\(shown) is no plain file; a folder goes as a stream: tar c \(shown) | vicinity send … --stream NAME")
+    }
+    if invocation.has("stream"), context.terminal.isInputTerminal {
+      await context.announcer.tell(.warning("the stream is what you type", cure: "end it with Ctrl-D"))
+    }
+  }
+}

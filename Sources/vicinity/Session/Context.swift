@@ -1,0 +1,50 @@
+internal import Glibc
+internal import Nearby
+
+/// What every command is given: what was asked for, and the ways in and out.
+struct Context: Sendable {
+  let invocation: Invocation
+  let screen: Screen
+  let watch: Watch
+  let lines: Lines
+  var announcer: Announcer
+  /// As it was given at the first start.
+  var chosenName: String?
+
+  var terminal: Terminal { screen.terminal }
+
+  func hostOptions() throws(Misuse) -> HostOptions {
+    var options = HostOptions()
+    options.keys = keys
+    options.port = UInt16(invocation.number("port") ?? 0)
+    let addresses = invocation.texts("at")
+    let isStatic = invocation.text("discovery").map { $0 == "static" } ?? !addresses.isEmpty
+    if !isStatic, !addresses.isEmpty {
+      throw Misuse("--at goes with --discovery static, not with avahi; leave one of the two out.")
+    }
+    options.discovery = isStatic ? .fixed(addresses) : .avahi
+    return options
+  }
+
+  var keys: KeyStorage {
+    switch invocation.text("keys") {
+    case nil: .standard
+    case "ephemeral": .ephemeral
+    case let folder?: .folder(folder)
+    }
+  }
+
+  func sessionOptions() -> SessionOptions {
+    var options = SessionOptions()
+    options.encryption =
+      switch invocation.text("encryption") {
+      case "optional": .optional
+      case "none": .none
+      default: .required
+      }
+    if let count = invocation.number("peers-max") { options.peersMax = count }
+    return options
+  }
+
+  var name: String { invocation.text("name") ?? chosenName ?? NameFile(keys)?.read() ?? NameFile.byDefault }
+}

@@ -1,0 +1,46 @@
+internal import Nearby
+
+/// Why a command ends without success: how, and a sentence that says what, why and what to do.
+struct Failure: Error, Sendable {
+  let code: ExitCode
+  let sentence: String
+  /// Its name on the wire, or the kind of fault, for programs.
+  var reason: String?
+
+  init(_ code: ExitCode, _ sentence: String, reason: String? = nil) {
+    self.code = code
+    self.sentence = sentence
+    self.reason = reason
+  }
+
+  init(_ error: NearbyError) {
+    self.init(ExitCode(error), error.description, reason: error.reason?.description ?? "\(error.code)")
+  }
+}
+
+extension ExitCode {
+  init(_ error: NearbyError) {
+    if let reason = error.reason {
+      self.init(reason)
+      return
+    }
+    self =
+      switch error.code {
+      case .invalidParameter: .usage
+      case .timedOut: .notFound
+      case .notConnected: .lost
+      case .unknown, .unsupported, .cancelled, .unavailable: .failed
+      }
+  }
+
+  init(_ reason: Reason) {
+    self =
+      switch reason {
+      case .none, .already: .done
+      case .timedOut: .notFound
+      case .declined, .full, .encryption, .untrusted, .blocked, .removed, .locked, .notIntroduced, .busy: .refused
+      case .lost, .unreachable, .gone, .left, .slow, .idle, .conflict, .stopping: .lost
+      case .cancelled, .protocolViolation, .duplicate, .version, .mismatch, .tooLarge, .unreadable, .unwritable: .failed
+      }
+  }
+}

@@ -1,0 +1,61 @@
+internal import Glibc
+
+/// What the program itself wants to know of files.
+enum FileSystem {
+  static func isFile(_ path: String) -> Bool { status(of: path).map { $0.st_mode & S_IFMT == S_IFREG } ?? false }
+
+  static func exists(_ path: String) -> Bool { status(of: path) != nil }
+
+  static func size(of path: String) -> UInt64? { status(of: path).map { UInt64($0.st_size) } }
+
+  private static func status(of path: String) -> stat? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status : nil
+  }
+
+  /// As a shell would take it.
+  static func expanded(_ path: String) -> String {
+    guard path == "~" || path.hasPrefix("~/"), let user = Terminal.environment("HOME") else { return path }
+    return user + path.dropFirst()
+  }
+
+  /// Why a folder cannot take files; nil where it can. It is made where it is missing.
+  static func fault(ofFolder path: String) -> String? {
+    if mkdir(path, 0o777) == 0 { return nil }
+    guard let status = status(of: path) else {
+      return "The folder \(PlainText.line(path)) cannot be made: \(reason()); choose another one with --to-folder."
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      return "\(PlainText.line(path)) is no folder; choose another one with --to-folder."
+    }
+    guard access(path, W_OK | X_OK) == 0 else {
+      return "Nothing can be written to \(PlainText.line(path)): \(reason()); choose another one with --to-folder."
+    }
+    return nil
+  }
+
+  /// Of the last call that failed.
+  static func reason() -> String { String(cString: strerror(errno)) }
+
+  /// What a path may go on with, for the tabulator; folders end with a slash.
+  static func completions(of path: String) -> [String] {
+    let head = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    let tail = path.dropFirst(head.count)
+    guard let folder = opendir(head.isEmpty ? "." : expanded(head)) else { return [] }
+    defer { closedir(folder) }
+    var found: [String] = []
+    // A folder with more than that is not looked through at a keystroke.
+    for _ in 0..<10_000 {
+      guard let entry = readdir(folder) else { break }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard name.hasPrefix(tail), name != ".", name != "..", tail.hasPrefix(".") || !name.hasPrefix(".") else {
+        continue
+      }
+      let isFolder = status(of: expanded(head) + name).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+      found.append(head + name + (isFolder ? "/" : ""))
+    }
+    return found.sorted()
+  }
+}

@@ -1,0 +1,108 @@
+/// What a line on standard input says to do in a session.
+enum Instruction: Equatable, Sendable {
+  case say(String)
+  case send(path: String, to: String?)
+  case stream(name: String, to: String?)
+  /// An invitation, an offered file or a comparison; the oldest that waits where no number is given.
+  case accept(Int?)
+  case decline(Int?)
+  case cancel(Int?)
+  case compare(String)
+  case peers
+  case leave
+  case quit
+  case help
+
+  struct Kind: Sendable {
+    let name: String
+    let usage: String
+    let summary: String
+  }
+
+  static let kinds = [
+    Kind(name: "say", usage: "/say TEXT", summary: "send a message to all; a line without a slash is one too"),
+    Kind(name: "send", usage: "/send PATH [to NAME]", summary: "send a file, to all if nobody is named"),
+    Kind(name: "stream", usage: "/stream NAME [to NAME]", summary: "send the following lines as a stream, until /end"),
+    Kind(name: "accept", usage: "/accept [N]", summary: "say yes: to an invitation, a file, a code"),
+    Kind(name: "decline", usage: "/decline [N]", summary: "say no"),
+    Kind(name: "cancel", usage: "/cancel [N]", summary: "cut a file off that is under way"),
+    Kind(name: "compare", usage: "/compare NAME", summary: "see the same code on both sides, or do not trust"),
+    Kind(name: "peers", usage: "/peers", summary: "who is connected"),
+    Kind(name: "leave", usage: "/leave", summary: "leave the session, and stay here"),
+    Kind(name: "quit", usage: "/quit", summary: "say goodbye and end"),
+    Kind(name: "help", usage: "/help", summary: "this list"),
+  ]
+
+  /// The line that ends a stream.
+  static let end = "/end"
+
+  /// Nil for an empty line. `isFile` says whether a path leads to a file as it stands.
+  init?(_ line: String, slashMayBeMissing: Bool, isFile: (String) -> Bool) throws(Misuse) {
+    var rest = line[...]
+    let hasSlash = rest.first == "/"
+    if hasSlash { rest = rest.dropFirst() }
+    if !hasSlash, !slashMayBeMissing {
+      if rest.allSatisfy({ $0 == " " }) { return nil }
+      self = .say(line)
+      return
+    }
+    let name = String(rest.prefix { $0 != " " })
+    rest = rest.dropFirst(name.count).dropFirst()
+    if name.isEmpty, !hasSlash { return nil }
+    let words = String(rest)
+    let trimmed = Self.trimmed(words)
+    switch name {
+    case "say": self = .say(words)
+    case "send":
+      let (path, to) = try Self.addressed(trimmed, "a file", "/send PATH [to NAME]", isFile)
+      self = .send(path: path, to: to)
+    case "stream":
+      let (stream, to) = try Self.addressed(trimmed, "a stream", "/stream NAME [to NAME]") { _ in false }
+      self = .stream(name: stream, to: to)
+    case "accept": self = .accept(try Self.number(trimmed))
+    case "decline": self = .decline(try Self.number(trimmed))
+    case "cancel": self = .cancel(try Self.number(trimmed))
+    case "compare":
+      if trimmed.isEmpty { throw Misuse("Whom to compare with is missing: /compare NAME.") }
+      self = .compare(trimmed)
+    case "peers": self = .peers
+    case "leave": self = .leave
+    case "quit": self = .quit
+    case "help": self = .help
+    default:
+      let hint = Suggestion.hint(for: name, among: Self.kinds.map(\.name)) { "/\($0)" }
+      throw Misuse("There is no '/\(PlainText.brief(name))' here.\(hint) /help lists what there is.")
+    }
+  }
+
+  private static func trimmed(_ text: String) -> String {
+    let head = text.drop { $0 == " " }
+    return String(head.reversed().drop { $0 == " " }.reversed())
+  }
+
+  private static func number(_ text: String) throws(Misuse) -> Int? {
+    if text.isEmpty { return nil }
+    guard let number = Int(text) else {
+      throw Misuse("'\(PlainText.brief(text))' is no number; each question is told with its own.")
+    }
+    return number
+  }
+
+  /// What, and behind the last "to" whom. Quotation marks keep together what has a "to" in it.
+  private static func addressed(
+    _ text: String, _ what: String, _ usage: String, _ isFile: (String) -> Bool
+  ) throws(Misuse) -> (String, String?) {
+    if text.isEmpty { throw Misuse("\(what) is missing: \(usage).") }
+    if let mark = text.first, mark == "\"" || mark == "'" {
+      let inside = text.dropFirst().prefix { $0 != mark }
+      let behind = trimmed(String(text.dropFirst(inside.count + 2)))
+      guard !inside.isEmpty, text.count > inside.count + 1, behind.isEmpty || behind.hasPrefix("to ") else {
+        throw Misuse("The quotation marks are not in pairs around \(what): \(usage).")
+      }
+      return (String(inside), behind.isEmpty ? nil : trimmed(String(behind.dropFirst(3))))
+    }
+    if isFile(text) { return (text, nil) }
+    guard let to = text.ranges(of: " to ").last else { return (text, nil) }
+    return (trimmed(String(text[..<to.lowerBound])), trimmed(String(text[to.upperBound...])))
+  }
+}

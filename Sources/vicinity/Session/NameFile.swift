@@ -1,0 +1,70 @@
+internal import Glibc
+internal import Nearby
+
+/// The name that was given at the first start, beside the keys that it goes with.
+struct NameFile {
+  let path: String
+  /// As long as a name may be on the network.
+  static let bytesMax = 63
+
+  /// Nil where nothing is kept.
+  init?(_ keys: KeyStorage) {
+    switch keys {
+    case .ephemeral: return nil
+    case .folder(let folder): path = folder + "/name"
+    case .standard:
+      // The XDG rules have a relative path ignored.
+      let data = Terminal.environment("XDG_DATA_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+      guard let data = data ?? Terminal.environment("HOME").map({ $0 + "/.local/share" }) else { return nil }
+      path = data + "/vicinity/name"
+    }
+  }
+
+  func read() -> String? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: Self.bytesMax + 1)
+    let count = fread(&bytes, 1, bytes.count, file)
+    let line = bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
+    guard let name = PlainText.text(of: Array(line)), Self.fault(of: name) == nil else { return nil }
+    return name
+  }
+
+  /// False where it cannot be kept.
+  func write(_ name: String) -> Bool {
+    makeFolder(above: path)
+    guard let file = fopen(path, "we") else { return false }
+    let bytes = Array((name + "\n").utf8)
+    let count = fwrite(bytes, 1, bytes.count, file)
+    return fclose(file) == 0 && count == bytes.count
+  }
+
+  /// What is wrong with a name; nil where it can be one.
+  static func fault(of name: String) -> String? {
+    if name.isEmpty { return "a name has at least one letter" }
+    if name.utf8.count > bytesMax { return "a name has at most \(bytesMax) bytes, and this has \(name.utf8.count)" }
+    return nil
+  }
+
+  /// Who and where this is.
+  static var byDefault: String {
+    var host = [CChar](repeating: 0, count: 65)
+    gethostname(&host, host.count - 1)
+    let letters = host.map(UInt8.init(bitPattern:)).prefix { $0 != 0 && $0 != UInt8(ascii: ".") }
+    let machine = String(decoding: letters, as: UTF8.self)
+    let user = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
+    var name = [user, machine].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "@")
+    while name.utf8.count > bytesMax { name.removeLast() }
+    return name.isEmpty ? "somebody" : name
+  }
+
+  private func makeFolder(above path: String) {
+    let parts = path.split(separator: "/").dropLast()
+    var folder = path.hasPrefix("/") ? "" : "."
+    for part in parts {
+      folder += "/\(part)"
+      // Keys may come to stand in it.
+      mkdir(folder, 0o700)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+internal import Nearby
+
+/// Who is nearby, and whom a word means of them.
+extension Stay {
+  /// As long as somebody else of the same name may take to be found as well.
+  private static let settling: Duration = .milliseconds(500)
+
+  /// Tells who comes and goes, from now on.
+  func follow(_ browser: Browser) {
+    crew.add {
+      for await event in browser.events { await self.take(event) }
+    }
+  }
+
+  private func take(_ happened: BrowserEvent) async {
+    var event: Event
+    switch happened {
+    case .found(let peer):
+      nearby[peer.id] = peer
+      roster.add(peer.id, peer.name)
+      event = .found(peer, roster.label(peer.id))
+    case .updated(let peer):
+      nearby[peer.id] = peer
+      roster.add(peer.id, peer.name)
+      event = .updated(peer, roster.label(peer.id))
+    case .lost(let peer):
+      nearby[peer.id] = nil
+      event = .lost(peer, roster.label(peer.id))
+    }
+    if policy.looksAround { event.weight = .result }
+    await tell(event)
+    news.ring()
+  }
+
+  /// Waits until the word means one who is nearby.
+  func find(_ word: String, within time: Duration) async throws -> FoundPeer {
+    let clock = ContinuousClock()
+    let deadline = clock.now + time
+    wake(after: time)
+    var settled: ContinuousClock.Instant?
+    while true {
+      let seen = news.count
+      let isLast = clock.now >= deadline
+      switch PeerChoice(word, among: nearby.mapValues(\.name)) {
+      case .one(let id):
+        guard let peer = nearby[id] else { break }
+        // A whole ID means nobody else.
+        if isLast || id.text == word { return peer }
+        if let settled, clock.now >= settled { return peer }
+        if settled == nil {
+          settled = clock.now + Self.settling
+          wake(after: Self.settling)
+        }
+      case .several(let ids):
+        throw Failure(.failed, ambiguous(word, ids))
+      case .none:
+        settled = nil
+        if isLast { throw Failure(.notFound, nobody(word, within: time), reason: "timedOut") }
+      }
+      guard await news.wait(since: seen) else { throw Failure(.interrupted, "The search was interrupted.") }
+    }
+  }
+
+  private func wake(after time: Duration) {
+    crew.add { [context, news] in
+      await context.watch.pass(time)
+      news.ring()
+    }
+  }
+
+  private func nobody(_ word: String, within time: Duration) -> String {
+    let others = nearby.values.map(\.name).sorted().prefix(8).map(PlainText.line).joined(separator: ", ")
+    let seen = others.isEmpty ? "Nobody else is there for it either" : "There are: \(others)"
+    return "Nobody called '\(PlainText.brief(word))' was found for '\(type)' within \(Quantity.time(time)). \(seen); "
+      + "'vicinity doctor' finds out why peers do not see each other."
+  }
+
+  /// Invites and returns once the two are connected.
+  func connect(with word: String, within time: Duration) async throws -> Member {
+    let browser = try await visit.peer.browse(type)
+    follow(browser)
+    let start = ContinuousClock.now
+    let peer = try await find(word, within: time)
+    await tell(.inviting(peer, roster.label(peer.id)))
+    let words = Array((context.invocation.text("context") ?? "").utf8)
+    // What is left of the time, and enough for an answer.
+    let left = max(.seconds(1), time - (ContinuousClock.now - start))
+    do {
+      try await session.invite(peer.id, as: type, context: words, timeout: left)
+    } catch {
+      await tell(.invitationEnded(nil, peer.id, peer.name, roster.label(peer.id), error.reason ?? .cancelled))
+      throw Failure(invitation: error, of: roster.label(peer.id))
+    }
+    return try await connected(peer)
+  }
+
+  /// The session has told of it, or is about to.
+  private func connected(_ peer: FoundPeer) async throws -> Member {
+    while true {
+      let seen = news.count
+      if let member = session.members.first(where: { $0.peer == peer.id }) { return member }
+      if case .notConnected(let reason) = standing[peer.id] {
+        throw Failure(ExitCode(reason), "\(PlainText.line(peer.name)) is not connected: \(reason.sentence).")
+      }
+      guard await news.wait(since: seen) else { throw Failure(.interrupted, "The invitation was interrupted.") }
+    }
+  }
+}
+
+extension Failure {
+  fileprivate init(invitation error: NearbyError, of label: String) {
+    guard let reason = error.reason else {
+      self.init(error)
+      return
+    }
+    self.init(
+      ExitCode(reason), "\(label) is not connected: \(reason.sentence)\(reason.cure).", reason: reason.description)
+  }
+}
+
+extension Reason {
+  /// What to do about it, where something can be done from here.
+  fileprivate var cure: String {
+    switch self {
+    case .timedOut: "; ask it to answer, or wait longer with --timeout"
+    case .encryption: "; the two disagree about --encryption"
+    case .full: "; its session takes no more peers (--peers-max)"
+    case .unreachable: "; 'vicinity doctor' looks for the cause"
+    default: ""
+    }
+  }
+}

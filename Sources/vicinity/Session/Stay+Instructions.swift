@@ -1,0 +1,104 @@
+internal import Nearby
+
+/// What lines on standard input say to do.
+extension Stay {
+  func heedLines() async {
+    let lines = context.lines
+    await lines.complete { [weak self] head in await self?.completions(of: head) ?? [] }
+    while let line = await lines.next() {
+      await heed(line)
+      if visit.isEnding { return }
+    }
+    if Task.isCancelled { return }
+    // The end of the input is the end of what is to be done; what was begun still arrives.
+    for stream in writers { await close(stream.out, bytes: stream.bytes) }
+    while true {
+      let seen = news.count
+      guard transfers.values.contains(where: { $0.about.direction == .outgoing }) else { break }
+      guard await news.wait(since: seen) else { return }
+    }
+    visit.end(.done)
+  }
+
+  private func heed(_ line: String) async {
+    if !writers.isEmpty, line != Instruction.end { return await write(line) }
+    if !writers.isEmpty {
+      for stream in writers { crew.add { await self.close(stream.out, bytes: stream.bytes) } }
+      writers = []
+      return
+    }
+    do {
+      let isJSON = context.announcer.isJSON
+      let instruction = try Instruction(line, slashMayBeMissing: isJSON) {
+        FileSystem.isFile(FileSystem.expanded($0))
+      }
+      guard let instruction else { return }
+      try await carryOut(instruction)
+    } catch {
+      await tell(.error(Failure(wrapping: error)))
+    }
+  }
+
+  private func carryOut(_ instruction: Instruction) async throws {
+    switch instruction {
+    case .say(let text):
+      _ = try addressees(nil)
+      try await session.send(Array(text.utf8))
+      if !context.announcer.isJSON { await tell(.sent(text, to: nil)) }
+    case .send(let path, let word):
+      for member in try addressees(word) {
+        crew.add { _ = await self.send(FileSystem.expanded(path), to: member) }
+      }
+    case .stream(let name, let word):
+      for member in try addressees(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }
+      await explain("the following lines are streamed, until \(Instruction.end)")
+    case .accept(let number): try await answer(number, yes: true)
+    case .decline(let number): try await answer(number, yes: false)
+    case .cancel(let number): try await cancel(number)
+    case .compare(let word): try await session.compare(with: try member(word).peer)
+    case .peers: await tell(.members(session.members.map { ($0, label($0)) }))
+    case .leave:
+      await session.leave()
+      await tell(.left(session.id))
+    case .quit: visit.end(.done)
+    case .help:
+      for kind in Instruction.kinds { await explain("  " + kind.usage.padded(to: 24) + kind.summary) }
+    }
+  }
+
+  /// For people only.
+  private func explain(_ line: String) async {
+    if !context.announcer.isJSON { await context.screen.print(line, to: context.announcer.newsTo) }
+  }
+
+  // MARK: Streaming lines
+
+  struct OpenStream: Sendable {
+    let out: StreamOut
+    var bytes: UInt64 = 0
+  }
+
+  private func write(_ line: String) async {
+    let bytes = Array((line + "\n").utf8)
+    for place in writers.indices.reversed() {
+      do {
+        try await writers[place].out.writer.write(bytes)
+        writers[place].bytes += UInt64(bytes.count)
+      } catch {
+        let gone = writers.remove(at: place)
+        await tell(.streamEnded(gone.out.about, error.reason ?? .gone, bytes: gone.bytes))
+      }
+    }
+  }
+
+  // MARK: The tabulator
+
+  private func completions(of head: String) -> [String] {
+    let words = head.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    guard let first = words.first, first.hasPrefix("/") else { return [] }
+    if words.count == 1 { return Instruction.kinds.map { "/\($0.name)" } }
+    let names = session.members.map(\.name).filter { !$0.contains(" ") && PlainText.line($0) == $0 }
+    if first == "/compare" || words.count > 2 && words[words.count - 2] == "to" { return names }
+    return first == "/send" ? FileSystem.completions(of: words[words.count - 1]) : []
+  }
+}

@@ -1,0 +1,108 @@
+internal import Nearby
+
+/// What only the user can decide.
+extension Stay {
+  enum Question: Sendable {
+    case invitation(Invitation)
+    case resource(IncomingResource)
+    case comparison(Comparison)
+  }
+
+  /// More at once are not read by anybody: what comes past it is declined.
+  private static let questionsMax = 256
+
+  // MARK: Invitations
+
+  func answer(_ advertiser: Advertiser) {
+    crew.add {
+      for await invitation in advertiser.invitations { await self.take(invitation) }
+    }
+  }
+
+  private func take(_ invitation: Invitation) async {
+    let number = number()
+    roster.add(invitation.from, invitation.name)
+    let label = roster.label(invitation.from)
+    guard policy.takesInvitations || questions.count < Self.questionsMax else { return await invitation.decline() }
+    if !policy.takesInvitations { questions[number] = .invitation(invitation) }
+    await tell(.invitation(number, invitation, label, isTaken: policy.takesInvitations))
+    crew.add {
+      let reason = await invitation.ended
+      await self.forget(number)
+      await self.tell(.invitationEnded(number, invitation.from, invitation.name, label, reason))
+    }
+    if policy.takesInvitations { accept(invitation) }
+  }
+
+  private func accept(_ invitation: Invitation) {
+    crew.add { [session] in
+      // How it ends is told by whoever waits for that.
+      try? await invitation.accept(with: session)
+    }
+  }
+
+  private func forget(_ number: Int) { questions[number] = nil }
+
+  // MARK: Files and codes
+
+  func take(_ resource: IncomingResource) async {
+    let number = number()
+    var transfer = Event.Transfer(
+      number: number, direction: .incoming, member: resource.member, label: label(resource.member),
+      name: resource.name)
+    (transfer.type, transfer.size) = (resource.type, resource.size)
+    guard policy.takesFiles || questions.count < Self.questionsMax else { return await resource.decline() }
+    if !policy.takesFiles { questions[number] = .resource(resource) }
+    await tell(.resource(transfer, isTaken: policy.takesFiles))
+    crew.add { [transfer] in await self.follow(resource, transfer) }
+    if policy.takesFiles { await accept(resource) }
+  }
+
+  private func accept(_ resource: IncomingResource) async {
+    do {
+      try await resource.accept(into: policy.folder)
+    } catch {
+      await tell(.error(Failure(error)))
+      await resource.decline()
+    }
+  }
+
+  func ask(_ comparison: Comparison) async {
+    let number = number()
+    let (member, label) = (comparison.member, label(comparison.member))
+    questions[number] = .comparison(comparison)
+    await tell(.comparison(number, member, comparison.code, label))
+    crew.add {
+      let reason = await comparison.ended
+      await self.concluded(number, member, reason)
+      await self.tell(.comparisonEnded(number, member, label, reason))
+    }
+  }
+
+  private func concluded(_ number: Int, _ member: Member, _ reason: Reason) {
+    forget(number)
+    comparisons[member.peer] = reason
+    news.ring()
+  }
+
+  func isOver(_ number: Int) { forget(number) }
+
+  // MARK: Answers
+
+  func answer(_ number: Int?, yes: Bool) async throws {
+    guard let number = number ?? questions.keys.min() else {
+      throw Failure(.failed, "There is nothing to \(yes ? "accept" : "decline") now.")
+    }
+    guard let question = questions.removeValue(forKey: number) else {
+      throw Failure(.failed, "There is no question \(number), or it was answered, or has ended.")
+    }
+    switch question {
+    case .invitation(let invitation):
+      if yes { accept(invitation) } else { await invitation.decline() }
+    case .resource(let resource):
+      if yes { await accept(resource) } else { await resource.decline() }
+    case .comparison(let comparison):
+      try await comparison.conclude(matches: yes)
+    }
+  }
+}

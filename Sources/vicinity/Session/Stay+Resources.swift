@@ -1,0 +1,104 @@
+internal import Nearby
+
+/// Files under way, both ways.
+extension Stay {
+  /// What is under way, and can be cut off.
+  struct Transfer: Sendable {
+    let about: Event.Transfer
+    let cancel: @Sendable () async -> Void
+  }
+
+  /// How often its progress is told.
+  private static let barInterval: Duration = .milliseconds(100)
+  private static let eventInterval: Duration = .milliseconds(250)
+
+  // MARK: Out
+
+  /// Returns when the member holds all of it, or why not.
+  func send(_ path: String, to member: Member) async -> Failure? {
+    let resource: OutgoingResource
+    do {
+      resource = try await session.send(.file(path), to: member)
+    } catch {
+      let failure = Failure(error)
+      await tell(.error(failure))
+      return failure
+    }
+    var transfer = Event.Transfer(
+      number: number(), direction: .outgoing, member: member, label: label(member), name: resource.name)
+    transfer.size = FileSystem.size(of: path)
+    transfers[transfer.number] = Transfer(about: transfer) { await resource.cancel() }
+    await tell(.resource(transfer, isTaken: false))
+    show(resource.progress, transfer)
+    do {
+      try await resource.finished()
+      await ended(transfer, nil)
+      return nil
+    } catch {
+      let failure = Failure(error)
+      await ended(transfer, failure)
+      return failure
+    }
+  }
+
+  // MARK: In
+
+  /// From the offer to the end.
+  func follow(_ resource: IncomingResource, _ transfer: Event.Transfer) async {
+    transfers[transfer.number] = Transfer(about: transfer) { await resource.cancel() }
+    show(resource.progress, transfer)
+    do {
+      let path = try await resource.finished()
+      await ended(transfer, nil, path: path)
+    } catch {
+      await ended(transfer, Failure(error))
+    }
+  }
+
+  // MARK: Both
+
+  private func show(_ progress: Events<ResourceProgress>, _ transfer: Event.Transfer) {
+    let isJSON = context.announcer.isJSON
+    crew.add {
+      for await one in progress {
+        guard await self.isUnderWay(transfer.number) else { return }
+        await self.show(Progress(one), transfer)
+        await self.context.watch.pass(isJSON ? Self.eventInterval : Self.barInterval)
+      }
+    }
+  }
+
+  func isUnderWay(_ number: Int) -> Bool { transfers[number] != nil }
+
+  func show(_ progress: Progress, _ transfer: Event.Transfer) async {
+    guard isUnderWay(transfer.number) else { return }
+    if context.announcer.isJSON { return await tell(.progress(transfer, progress)) }
+    if context.announcer.isQuiet { return }
+    await context.screen.show(ProgressBar(name: transfer.name, progress: progress), transfer.number)
+  }
+
+  private func ended(_ transfer: Event.Transfer, _ failure: Failure?, path: String? = nil) async {
+    isOver(transfer.number)
+    // Programs hear of the last byte too, however fast it came.
+    if failure == nil, let size = transfer.size, context.announcer.isJSON {
+      await show(Progress(bytes: size, size: size), transfer)
+    }
+    transfers[transfer.number] = nil
+    await context.screen.hide(transfer.number)
+    await tell(.resourceEnded(transfer, failure, path: path))
+    news.ring()
+  }
+
+  func cancel(_ number: Int?) async throws {
+    guard let number = number ?? transfers.keys.min() else { throw Failure(.failed, "Nothing is under way now.") }
+    guard let transfer = transfers[number] else { throw Failure(.failed, "Nothing of number \(number) is under way.") }
+    await transfer.cancel()
+  }
+}
+
+extension Progress {
+  init(_ progress: ResourceProgress) {
+    self.init(
+      bytes: progress.bytes, size: progress.size, bytesPerSecond: progress.bytesPerSecond, timeLeft: progress.timeLeft)
+  }
+}

@@ -1,0 +1,110 @@
+internal import Nearby
+
+/// Streams, both ways.
+extension Stay {
+  /// A stream that lines, or the bytes of standard input, go to.
+  struct StreamOut: Sendable {
+    let writer: StreamWriter
+    let about: Event.Transfer
+  }
+
+  // MARK: In
+
+  func take(_ reader: StreamReader) {
+    let transfer = Event.Transfer(
+      number: number(), direction: .incoming, member: reader.member, label: label(reader.member), name: reader.name)
+    flowsIn += 1
+    crew.add { await self.read(reader, transfer) }
+  }
+
+  private func read(_ reader: StreamReader, _ transfer: Event.Transfer) async {
+    await tell(.stream(transfer))
+    var (bytes, reason) = (UInt64(0), Reason.none)
+    do {
+      // Streams for one place go there one after another; the others wait, and their writers with them.
+      try await policy.streams?.begin()
+      var pieces = TextPieces()
+      for try await piece in reader {
+        bytes += UInt64(piece.count)
+        try await pass(piece, transfer, &pieces)
+      }
+      await finish(transfer, &pieces)
+    } catch {
+      let error = Failure(wrapping: error)
+      reason = Reason.allCases.first { $0.description == error.reason } ?? .cancelled
+      if reason == .cancelled { await tell(.error(error)) }
+    }
+    await policy.streams?.end()
+    flowsIn -= 1
+    await tell(.streamEnded(transfer, reason, bytes: bytes))
+    news.ring()
+  }
+
+  private func pass(_ piece: [UInt8], _ transfer: Event.Transfer, _ pieces: inout TextPieces) async throws {
+    if let sink = policy.streams { return try await sink.write(piece) }
+    if context.announcer.isJSON {
+      for part in pieces.characters(piece) { await tell(.streamBytes(transfer, part)) }
+    } else {
+      await tell(.streamLines(transfer, pieces.lines(piece)))
+    }
+  }
+
+  private func finish(_ transfer: Event.Transfer, _ pieces: inout TextPieces) async {
+    if policy.streams != nil { return }
+    let rest = pieces.rest()
+    if rest.isEmpty { return }
+    if context.announcer.isJSON {
+      await tell(.streamBytes(transfer, rest))
+    } else {
+      await tell(.streamLines(transfer, TextPieces.shown(rest)))
+    }
+  }
+
+  // MARK: Out
+
+  func openStream(_ name: String, to member: Member) async throws -> StreamOut {
+    let writer = try await session.openStream(name, to: member)
+    let transfer = Event.Transfer(
+      number: number(), direction: .outgoing, member: member, label: label(member), name: name)
+    await tell(.stream(transfer))
+    return StreamOut(writer: writer, about: transfer)
+  }
+
+  /// Standard input to its end; throws where the other side has not all of it.
+  func pump(_ name: String, to member: Member) async throws {
+    let stream = try await openStream(name, to: member)
+    let (writer, about, watch) = (stream.writer, stream.about, context.watch)
+    transfers[about.number] = Transfer(about: about) { await writer.cancel() }
+    let total = await withTaskGroup(of: UInt64.self) { group in
+      group.addTask {
+        var meter = Meter()
+        while case let bytes = await watch.read(), !bytes.isEmpty {
+          do { try await writer.write(bytes) } catch { break }
+          if let progress = meter.add(bytes.count) { await self.show(progress, about) }
+        }
+        // Where there is no more because the stream has ended, this changes nothing.
+        await writer.close()
+        return meter.bytes
+      }
+      // It may end while nothing comes on standard input.
+      _ = await writer.ended
+      group.cancelAll()
+      return await group.next() ?? 0
+    }
+    transfers[about.number] = nil
+    await context.screen.hide(about.number)
+    let reason = await close(stream, bytes: total)
+    if reason != .none {
+      throw Failure(ExitCode(reason), "The stream did not arrive whole: \(reason.sentence).", reason: "\(reason)")
+    }
+  }
+
+  /// Returns how it ended, when the other side has all of it.
+  @discardableResult
+  func close(_ stream: StreamOut, bytes: UInt64) async -> Reason {
+    await stream.writer.close()
+    let reason = await stream.writer.ended
+    await tell(.streamEnded(stream.about, reason, bytes: bytes))
+    return reason
+  }
+}

@@ -1,0 +1,54 @@
+internal import Glibc
+internal import Nearby
+
+/// Tells events in the form that is wanted, where they belong.
+struct Announcer: Sendable {
+  let screen: Screen
+  var isJSON = false
+  var isQuiet = false
+  /// Whether each line for people begins with the time.
+  var showsTime = false
+  /// Where people are told what was asked for, and all else that happens.
+  var resultsTo = Output.out
+  var newsTo = Output.out
+
+  func tell(_ event: Event) async {
+    if isJSON {
+      await screen.print(event.json(at: Self.now()))
+      // Whoever looks at standard error has no use for the object.
+      if event.weight != .error { return }
+    }
+    if isQuiet, event.weight == .news || event.weight == .warning { return }
+    let output: Output =
+      switch event.weight {
+      case .result: resultsTo
+      case .news: newsTo
+      case .warning, .error: .error
+      }
+    let paint = screen.terminal.paint(output)
+    var lines = event.lines(paint)
+    if showsTime, event.weight != .error, !lines.isEmpty { lines[0] = paint(.faint, Self.clock()) + " " + lines[0] }
+    await screen.print(lines, to: output)
+  }
+
+  /// The time of day here.
+  private static func clock() -> String {
+    var seconds = time(nil)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    return [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Quantity.twoDigits($0) }.joined(separator: ":")
+  }
+
+  /// RFC 3339 with milliseconds.
+  static func now() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    var seconds = time.tv_sec
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    let day = [parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday].map { Quantity.twoDigits($0) }
+    let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Quantity.twoDigits($0) }
+    let milliseconds = "\(1_000 + time.tv_nsec / 1_000_000)".dropFirst()
+    return "\(day.joined(separator: "-"))T\(clock.joined(separator: ":")).\(milliseconds)Z"
+  }
+}

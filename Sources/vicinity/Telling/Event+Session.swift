@@ -1,0 +1,134 @@
+internal import Nearby
+
+/// What happens in a session, and with the program itself.
+extension Event {
+  static func member(_ member: Member, _ state: MemberState, _ label: String) -> Event {
+    switch state {
+    case .connecting:
+      about(member, "connecting") { ["connecting with \($0.named(member, label))"] }
+    case .connected:
+      about(member, "connected") { ["\($0(.good, "connected")) with \($0.named(member, label))"] }
+    case .notConnected(let reason):
+      about(member, "notConnected", .news, [.reason(reason)]) {
+        ["\($0(.doubtful, "not connected")) with \($0.named(member, label)): \(reason.sentence)"]
+      }
+    }
+  }
+
+  static func suspended(_ member: Member, _ isSuspended: Bool, _ label: String) -> Event {
+    about(member, isSuspended ? "suspended" : "resumed") { paint in
+      let name = paint.named(member, label)
+      return isSuspended ? ["the way to \(name) is gone; looking for another"] : ["the way to \(name) is back"]
+    }
+  }
+
+  static func message(_ message: Message, _ label: String) -> Event {
+    let member = message.from
+    return about(
+      member, "message", .result,
+      [
+        .text("mode", message.mode == .reliable ? "reliable" : "unreliable"), .number("size", message.bytes.count),
+        JSON.bytes(message.bytes, as: "text"),
+      ]
+    ) { paint in said(paint.named(member, label), message.bytes) }
+  }
+
+  /// What this side has sent, for people: a program knows it.
+  static func sent(_ text: String, to label: String?) -> Event {
+    Event("", .news) { paint in said(paint(.strong, "you" + (label.map { " to \($0)" } ?? "")), Array(text.utf8)) }
+  }
+
+  /// No line of it can be taken for somebody else's.
+  private static func said(_ name: String, _ bytes: [UInt8]) -> [String] {
+    guard let text = PlainText.text(of: bytes) else {
+      return ["\(name) sent \(Quantity.count(bytes.count, "byte", "bytes")) that are no text"]
+    }
+    var lines = PlainText.lines(text)
+    while lines.count > 1, lines.last == "" { lines.removeLast() }
+    return ["\(name): \(lines.first ?? "")"] + lines.dropFirst().map { "  │ \($0)" }
+  }
+
+  static func undelivered(_ members: [Member], _ fate: Fate, _ labels: [String]) -> Event {
+    let isUnknown = fate == .unknown
+    return Event(
+      "undelivered", .warning,
+      [
+        .text("fate", isUnknown ? "unknown" : "undelivered"), .list("peers", members.map(\.peer.text)),
+        .list("names", members.map(\.name)),
+      ]
+    ) { paint in
+      let names = labels.joined(separator: ", ")
+      return [
+        paint(
+          .doubtful,
+          isUnknown ? "it is not known whether a message reached \(names)" : "a message did not reach \(names)")
+      ]
+    }
+  }
+
+  static func members(_ members: [(member: Member, label: String)]) -> Event {
+    let list = members.map {
+      JSON.object([.text("peer", $0.member.peer), .text("endpoint", $0.member.id), .text("name", $0.member.name)])
+    }
+    return Event("peers", .result, [.init(name: "members", value: .list(list))]) { paint in
+      if members.isEmpty { return ["nobody is connected"] }
+      return members.map { "  \(paint.named($0.member, $0.label)) \(paint(.faint, $0.member.peer.text))" }
+    }
+  }
+
+  static func comparison(_ number: Int, _ member: Member, _ code: String, _ label: String) -> Event {
+    about(member, "comparison", .result, [.number("number", number), .text("code", code)]) { paint in
+      [
+        "the code with \(paint.named(member, label)) is \(paint(.strong, code))",
+        "  does \(label) see the same? \(paint(.strong, "/accept \(number)")) if so, \(paint(.strong, "/decline \(number)")) if not",
+      ]
+    }
+  }
+
+  static func comparisonEnded(_ number: Int, _ member: Member, _ label: String, _ reason: Reason) -> Event {
+    about(member, "comparisonEnded", .result, [.number("number", number), .reason(reason)]) { paint in
+      let name = paint.named(member, label)
+      return [
+        reason == .none
+          ? paint(.good, "confirmed: ") + "nobody stands between you and \(name)"
+          : paint(.bad, "not confirmed: ") + "the comparison with \(name) ended: \(reason.sentence)"
+      ]
+    }
+  }
+
+  // MARK: The program itself
+
+  static func warning(_ what: String, cure: String? = nil) -> Event {
+    Event("warning", .warning, [.text("text", what), cure.map { .text("cure", $0) }]) { paint in
+      [paint(.doubtful, "warning: ") + PlainText.line(what) + (cure.map { "; \(PlainText.line($0))" } ?? "")]
+    }
+  }
+
+  static func error(_ failure: Failure) -> Event {
+    Event(
+      "error", .error,
+      [
+        .text("text", failure.sentence), failure.reason.map { .text("reason", $0) },
+        .number("code", Int(failure.code.rawValue)),
+      ]
+    ) { paint in [paint(.bad, "vicinity: ") + PlainText.line(failure.sentence)] }
+  }
+
+  static func left(_ endpoint: EndpointID) -> Event {
+    Event("left", .news, [.text("endpoint", endpoint)]) { _ in ["you have left the session"] }
+  }
+
+  // MARK: Members
+
+  static func about(
+    _ member: Member, _ event: String, _ weight: Weight = .news, _ more: [JSON.Member?] = [],
+    _ lines: @escaping @Sendable (Paint) -> [String]
+  ) -> Event {
+    let of: [JSON.Member?] = [.text("peer", member.peer), .text("endpoint", member.id), .text("name", member.name)]
+    return Event(event, weight, of + more, lines)
+  }
+}
+
+extension Paint {
+  func named(_ member: Member, _ label: String) -> String { named(member.peer.text.utf8, label) }
+}

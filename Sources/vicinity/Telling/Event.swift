@@ -1,0 +1,44 @@
+internal import Nearby
+
+/// Something that has happened, in both of its forms: a line for people, an object for programs.
+struct Event: Sendable {
+  enum Weight: Sendable {
+    /// What was asked for; told even where quiet is wanted.
+    case result
+    case news
+    case warning
+    case error
+  }
+
+  let name: String
+  var weight: Weight
+  let members: [JSON.Member]
+  /// Nothing for what only programs want to know.
+  let lines: @Sendable (Paint) -> [String]
+
+  init(
+    _ name: String, _ weight: Weight = .news, _ members: [JSON.Member?] = [],
+    _ lines: @escaping @Sendable (Paint) -> [String] = { _ in [] }
+  ) {
+    self.name = name
+    self.weight = weight
+    self.members = members.compactMap { $0 }
+    self.lines = lines
+  }
+
+  func json(at time: String) -> String {
+    JSON.object([.text("event", name), .text("at", time)] + members).line
+  }
+}
+
+extension JSON.Member {
+  static func text(_ name: String, _ value: String) -> Self { .init(name: name, value: .text(value)) }
+  static func text(_ name: String, _ value: some CustomStringConvertible) -> Self { .text(name, value.description) }
+  static func number(_ name: String, _ value: UInt64) -> Self { .init(name: name, value: .number(value)) }
+  static func number(_ name: String, _ value: Int) -> Self { .number(name, UInt64(max(0, value))) }
+  static func bool(_ name: String, _ value: Bool) -> Self { .init(name: name, value: .bool(value)) }
+  static func list(_ name: String, _ values: [String]) -> Self {
+    .init(name: name, value: .list(values.map(JSON.text)))
+  }
+  static func reason(_ reason: Reason) -> Self { .text("reason", reason.description) }
+}

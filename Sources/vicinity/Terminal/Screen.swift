@@ -1,0 +1,128 @@
+/// All that the program writes goes through here. On a terminal what is under way, and the line that is being typed,
+/// stay below what is told.
+actor Screen {
+  nonisolated let terminal: Terminal
+  private var bars: [(number: Int, bar: ProgressBar)] = []
+  private var prompt = ""
+  private var editor: LineEditor?
+  /// How many lines of the footer stand there; the cursor is in the last.
+  private var drawn = 0
+  private var isBroken = false
+
+  init(_ terminal: Terminal) {
+    self.terminal = terminal
+  }
+
+  /// Whether somebody still takes what is told on standard output.
+  var hasReader: Bool { !isBroken }
+
+  // MARK: What is told
+
+  func print(_ lines: [String], to output: Output = .out) {
+    if lines.isEmpty { return }
+    let shares = output == .error || terminal.isOutputTerminal
+    if shares { erase() }
+    if !output.write(lines.map { $0 + "\n" }.joined()), output == .out { isBroken = true }
+    if shares { draw() }
+  }
+
+  func print(_ line: String, to output: Output = .out) { print([line], to: output) }
+
+  /// Bytes as they are.
+  func write(_ bytes: [UInt8]) {
+    if !Output.out.write(bytes) { isBroken = true }
+  }
+
+  // MARK: What is under way
+
+  func show(_ bar: ProgressBar, _ number: Int) {
+    if let place = bars.firstIndex(where: { $0.number == number }) {
+      bars[place].bar = bar
+    } else {
+      bars.append((number, bar))
+    }
+    redraw()
+  }
+
+  func hide(_ number: Int) {
+    bars.removeAll { $0.number == number }
+    redraw()
+  }
+
+  // MARK: What is typed
+
+  /// Shows a line to type in, until `endEditing`.
+  func beginEditing(_ prompt: String) {
+    self.prompt = prompt
+    editor = LineEditor()
+    redraw()
+  }
+
+  func prompt(_ prompt: String) {
+    self.prompt = prompt
+    redraw()
+  }
+
+  func type(_ bytes: [UInt8]) -> [LineEditor.Act] {
+    defer { redraw() }
+    return editor?.feed(bytes) ?? []
+  }
+
+  /// What stands before the cursor.
+  var head: String { editor?.head ?? "" }
+
+  func insert(_ text: String) {
+    editor?.insert(text)
+    redraw()
+  }
+
+  func endEditing() {
+    editor = nil
+    redraw()
+  }
+
+  /// Leaves the terminal without a footer.
+  func end() {
+    editor = nil
+    bars = []
+    redraw()
+  }
+
+  // MARK: Drawing
+
+  func redraw() {
+    erase()
+    draw()
+  }
+
+  private func erase() {
+    guard drawn > 0 else { return }
+    let up = drawn > 1 ? "\u{1B}[\(drawn - 1)A" : ""
+    Output.error.write("\r\(up)\u{1B}[J")
+    drawn = 0
+  }
+
+  private func draw() {
+    guard terminal.canDraw, editor != nil || !bars.isEmpty else { return }
+    // The last column stays free: a cursor there stands on the next line in some terminals.
+    let columns = terminal.columns(.error) - 1
+    var lines = bars.suffix(Self.barsMax).map { _, bar in
+      var bar = bar
+      bar.isUnicode = terminal.isUnicode
+      return bar.line(columns: columns)
+    }
+    var column = 0
+    if let editor {
+      let prompt = prompt.fitted(to: columns / 2)
+      let (text, place) = editor.shown(columns: columns - DisplayWidth.of(prompt))
+      lines.append(prompt + text)
+      column = DisplayWidth.of(prompt) + place
+    }
+    let cursor = editor == nil ? "" : column == 0 ? "\r" : "\r\u{1B}[\(column)C"
+    Output.error.write(lines.joined(separator: "\n") + cursor)
+    drawn = lines.count
+  }
+
+  /// More at once would take the window.
+  private static let barsMax = 5
+}

@@ -1,0 +1,82 @@
+internal import Glibc
+
+/// What the program stands in: a terminal or pipes, how wide, with colours or without.
+struct Terminal: Sendable {
+  var isInputTerminal: Bool
+  var isOutputTerminal: Bool
+  var isErrorTerminal: Bool
+  /// One that obeys no sequences.
+  var isDumb: Bool
+  var isUnicode: Bool
+  /// Whether colours are wanted where there is a terminal.
+  var wantsColour: Bool
+  /// Whether something may come on standard input at all.
+  var hasInput: Bool
+
+  static func current(wantsColour: Bool) -> Terminal {
+    let kind = environment("TERM")
+    return Terminal(
+      isInputTerminal: isatty(STDIN_FILENO) == 1, isOutputTerminal: isatty(STDOUT_FILENO) == 1,
+      isErrorTerminal: isatty(STDERR_FILENO) == 1, isDumb: kind == nil || kind == "dumb",
+      isUnicode: hasUnicode(), wantsColour: wantsColour && environment("NO_COLOR") == nil, hasInput: hasSource())
+  }
+
+  /// Whether lines can be drawn over: the prompt, and what is under way.
+  var canDraw: Bool { isErrorTerminal && !isDumb }
+
+  func paint(_ output: Output) -> Paint {
+    Paint(isOn: wantsColour && !isDumb && (output == .out ? isOutputTerminal : isErrorTerminal))
+  }
+
+  /// Of the window; where there is none, as wide as nobody minds.
+  func columns(_ output: Output = .out) -> Int {
+    var size = winsize()
+    if ioctl(output.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 { return min(Int(size.ws_col), 1_000) }
+    return Self.environment("COLUMNS").flatMap { Int($0) }.flatMap { (20...1_000).contains($0) ? $0 : nil } ?? 80
+  }
+
+  /// Set and not empty.
+  static func environment(_ name: String) -> String? {
+    guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
+    return value
+  }
+
+  private static func hasUnicode() -> Bool {
+    let locale = environment("LC_ALL") ?? environment("LC_CTYPE") ?? environment("LANG") ?? ""
+    return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
+  }
+
+  /// What was started with nothing to read is not meant to end when nothing comes.
+  private static func hasSource() -> Bool {
+    var status = stat()
+    guard fstat(STDIN_FILENO, &status) == 0 else { return false }
+    let isDevice = status.st_mode & S_IFMT == S_IFCHR
+    return !isDevice || isatty(STDIN_FILENO) == 1
+  }
+}
+
+/// Colours and weight, or none.
+struct Paint: Sendable {
+  var isOn: Bool
+
+  enum Role: String, Sendable {
+    case strong = "1"
+    case faint = "2"
+    case good = "32"
+    case doubtful = "33"
+    case bad = "31"
+  }
+
+  func callAsFunction(_ role: Role, _ text: String) -> String { sequence(role.rawValue, text) }
+
+  /// The same thing has the same colour each time.
+  func named(_ key: some Collection<UInt8>, _ text: String) -> String {
+    let colours = [31, 32, 33, 34, 35, 36, 91, 92, 93, 94, 95, 96]
+    let sum = key.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    return sequence("\(colours[Int(sum % UInt32(colours.count))])", text)
+  }
+
+  private func sequence(_ code: String, _ text: String) -> String {
+    isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+  }
+}

@@ -1,0 +1,200 @@
+internal import Glibc
+internal import Synchronization
+
+/// The thread that waits for signals, for standard input and for the clock, so that nobody else has to.
+///
+/// Signals are told one by one. The second wish to end, whether by Ctrl-C or SIGTERM, ends the process at once.
+final class Watch: Sendable {
+  /// What comes from outside.
+  enum Signal: Sendable {
+    case interrupt
+    case terminate
+    /// The window has another size, or the terminal is ours again: what is drawn has to be drawn anew.
+    case redraw
+  }
+
+  private struct State {
+    var reader: CheckedContinuation<[UInt8], Never>?
+    var alarms: [UInt64: (deadline: UInt64, sleeper: CheckedContinuation<Void, Never>)] = [:]
+    var last: UInt64 = 0
+    var wishesToEnd = 0
+  }
+
+  let signals: AsyncStream<Signal>
+  private let told: AsyncStream<Signal>.Continuation
+  private let state = Mutex(State())
+  private let ears: CInt
+  private let mouth: CInt
+
+  /// There is one in a process.
+  init() {
+    (signals, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+    var ends: [CInt] = [0, 0]
+    precondition(pipe(&ends) == 0, "no pipe can be made: \(errno)")
+    for end in ends {
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
+    (ears, mouth) = (ends[0], ends[1])
+    signalPipe = mouth
+    signal(SIGPIPE, SIG_IGN)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT] { takeSignal(number) }
+  }
+
+  func start() {
+    let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+      // It was retained below for this thread, and by nobody else.
+      Unmanaged<Watch>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()
+    }
+    var thread = pthread_t()
+    let code = pthread_create(&thread, nil, start, Unmanaged.passRetained(self).toOpaque())
+    precondition(code == 0, "no thread can be started: \(code)")
+    pthread_detach(thread)
+  }
+
+  // MARK: For tasks
+
+  /// What comes on standard input; nothing at its end, and where the task is cancelled. It has one reader.
+  func read() async -> [UInt8] {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isCancelled = state.withLock { state in
+          precondition(state.reader == nil, "standard input has one reader")
+          if Task.isCancelled { return true }
+          state.reader = continuation
+          return false
+        }
+        if isCancelled { continuation.resume(returning: []) } else { wake() }
+      }
+    } onCancel: {
+      state.withLock { $0.reader.take() }?.resume(returning: [])
+    }
+  }
+
+  /// Returns after the time, or where the task is cancelled.
+  func pass(_ time: Duration) async {
+    let (seconds, attoseconds) = time.components
+    let deadline = now() + UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+    let number = state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isCancelled = state.withLock { state in
+          if Task.isCancelled { return true }
+          state.alarms[number] = (deadline, continuation)
+          return false
+        }
+        if isCancelled { continuation.resume() } else { wake() }
+      }
+    } onCancel: {
+      state.withLock { $0.alarms.removeValue(forKey: number) }?.sleeper.resume()
+    }
+  }
+
+  // MARK: The thread
+
+  private func wake() { writeByte(0, to: mouth) }
+
+  private func run() -> Never {
+    while true {
+      let isWanted = state.withLock { $0.reader != nil } && TerminalMode.isInForeground
+      var waits = [
+        pollfd(fd: ears, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: isWanted ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
+      ]
+      _ = poll(&waits, 2, timeout())
+      if waits[0].revents != 0 { hear() }
+      fireAlarms()
+      if waits[1].revents != 0 { readInput() }
+    }
+  }
+
+  /// In milliseconds until the next alarm.
+  private func timeout() -> CInt {
+    guard let next = state.withLock({ $0.alarms.values.map(\.deadline).min() }) else { return -1 }
+    let now = now()
+    return next <= now ? 0 : CInt(min((next - now) / 1_000_000 + 1, 1_000_000_000))
+  }
+
+  private func fireAlarms() {
+    let now = now()
+    let due = state.withLock { state in
+      let due = state.alarms.filter { $0.value.deadline <= now }
+      for number in due.keys { state.alarms[number] = nil }
+      return due.values.map(\.sleeper)
+    }
+    for sleeper in due { sleeper.resume() }
+  }
+
+  private func readInput() {
+    var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+    if count < 0, errno == EAGAIN || errno == EINTR { return }
+    state.withLock { $0.reader.take() }?.resume(returning: Array(bytes.prefix(max(0, count))))
+  }
+
+  private func hear() {
+    var numbers = [UInt8](repeating: 0, count: 64)
+    let count = Glibc.read(ears, &numbers, numbers.count)
+    for number in numbers.prefix(max(0, count)) { heard(CInt(number)) }
+  }
+
+  private func heard(_ number: CInt) {
+    switch number {
+    case SIGINT: end(.interrupt)
+    case SIGTERM, SIGHUP: end(.terminate)
+    case SIGWINCH: told.yield(.redraw)
+    case SIGTSTP:
+      // The shell gets its terminal as it was.
+      TerminalMode.leave()
+      kill(getpid(), SIGSTOP)
+    case SIGCONT:
+      TerminalMode.enterAgain()
+      told.yield(.redraw)
+    default: break
+    }
+  }
+
+  private func end(_ signal: Signal) {
+    let isSecond = state.withLock { state in
+      state.wishesToEnd += 1
+      return state.wishesToEnd > 1
+    }
+    if isSecond {
+      TerminalMode.leave()
+      _exit(signal == .interrupt ? ExitCode.interrupted.rawValue : ExitCode.terminated.rawValue)
+    }
+    told.yield(signal)
+  }
+
+  private func now() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
+
+/// Where the handler writes. Set once, before any handler is in place, and only read from then on.
+private nonisolated(unsafe) var signalPipe: CInt = -1
+
+/// A shell that has a signal ignored by what it starts in the background wants that to stay so.
+private func takeSignal(_ number: CInt) {
+  // A handler is an address; 1 is the one that stands for "ignored".
+  let isIgnored = unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == 1
+  if !isIgnored { signal(number, passOn) }
+}
+
+/// Only a write: nothing else is allowed at any moment.
+private func passOn(_ number: CInt) {
+  let saved = errno
+  writeByte(UInt8(truncatingIfNeeded: number), to: signalPipe)
+  errno = saved
+}
+
+/// A full pipe is as good: who listens has enough to hear.
+private func writeByte(_ byte: UInt8, to pipe: CInt) {
+  var byte = byte
+  _ = Glibc.write(pipe, &byte, 1)
+}

@@ -1,0 +1,71 @@
+internal import Glibc
+
+/// The command line of Vicinity.
+@main
+enum Vicinity {
+  static let version = "0.1.0"
+
+  static func main() async {
+    let words = Array(CommandLine.arguments.dropFirst())
+    let screen = Screen(.current(wantsColour: !words.contains("--no-color")))
+    await exit(await run(words, screen), screen)
+  }
+
+  /// Leaves the terminal as it was.
+  static func exit(_ code: ExitCode, _ screen: Screen) async -> Never {
+    await screen.end()
+    TerminalMode.end()
+    Glibc.exit(code.rawValue)
+  }
+
+  private static func run(_ words: [String], _ screen: Screen) async -> ExitCode {
+    do {
+      switch try Parser(.vicinity, environment: Terminal.environment).parse(words) {
+      case .version: return await VersionCommand.run(screen, isJSON: false)
+      case .help(let command): return await HelpCommand.run(command, screen)
+      case .invocation(let invocation): return try await run(invocation, screen)
+      }
+    } catch {
+      let failure = Failure(wrapping: error)
+      var announcer = Announcer(screen: screen)
+      announcer.isJSON = words.contains("--json")
+      await announcer.tell(.error(failure))
+      if let command = (error as? Misuse)?.command {
+        await screen.print("'vicinity help \(command)' explains it, with examples.", to: .error)
+      }
+      return failure.code
+    }
+  }
+
+  private static func run(_ invocation: Invocation, _ screen: Screen) async throws -> ExitCode {
+    switch invocation.command.name {
+    case "help": return try await HelpCommand.run(invocation, screen)
+    case "version": return await VersionCommand.run(screen, isJSON: invocation.has("json"))
+    case "completion": return await CompletionCommand.run(invocation, screen)
+    default: break
+    }
+    let watch = Watch()
+    watch.start()
+    var announcer = Announcer(screen: screen)
+    announcer.isJSON = invocation.has("json")
+    announcer.isQuiet = invocation.has("quiet")
+    let terminal = screen.terminal
+    let isTyped = terminal.isInputTerminal && terminal.canDraw && !announcer.isJSON
+    let context = Context(
+      invocation: invocation, screen: screen, watch: watch, lines: Lines(watch, screen, isTyped: isTyped),
+      announcer: announcer)
+    switch invocation.command.name {
+    case "advertise": return try await AdvertiseCommand.run(context)
+    case "browse": return try await BrowseCommand.run(context)
+    case "invite": return try await InviteCommand.run(context)
+    case "adhoc": return try await AdhocCommand.run(context)
+    case "chat": return try await ChatCommand.run(context)
+    case "send": return try await SendCommand.run(context)
+    case "receive": return try await ReceiveCommand.run(context)
+    case "peers": return try await PeersCommand.run(context)
+    case "identity": return try await IdentityCommand.run(context)
+    case "doctor": return try await DoctorCommand.run(context)
+    case let name: preconditionFailure("\(name) stands in the table, and nothing carries it out")
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import vicinity
+
+@Suite struct CompletionTests {
+  /// What a shell prints that runs the commands; nil where there is no such shell.
+  private func shell(_ name: String, _ commands: String, _ folder: TemporaryFolder) throws -> String? {
+    let places = ["/bin/\(name)", "/usr/bin/\(name)"]
+    guard places.contains(where: { access($0, X_OK) == 0 }) else { return nil }
+    let script = try folder.write(Array(commands.utf8), to: "commands")
+    guard let pipe = popen("cd '\(folder.path)' && exec \(name) '\(script)' 2>&1", "re") else { return nil }
+    var text: [UInt8] = []
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    while case let count = fread(&bytes, 1, bytes.count, pipe), count > 0 { text += bytes.prefix(count) }
+    pclose(pipe)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private func script(_ shell: Completion.Shell, in folder: TemporaryFolder) throws -> String {
+    try folder.write(Array(Completion(syntax: .vicinity).script(for: shell).utf8), to: "completion")
+  }
+
+  /// What bash offers for the last of the words.
+  private func offers(_ words: [String], _ folder: TemporaryFolder) throws -> Set<String> {
+    let path = try script(.bash, in: folder)
+    let list = (["vicinity"] + words).map { "'\($0)'" }.joined(separator: " ")
+    let answer = try shell(
+      "bash",
+      """
+      source '\(path)'
+      COMP_WORDS=(\(list)) COMP_CWORD=\(words.count)
+      _vicinity
+      printf '%s\\n' "${COMPREPLY[@]}"
+      """, folder)
+    return Set(try #require(answer).split(separator: "\n").map(String.init))
+  }
+
+  @Test func `bash finds no fault in its completion, and neither do the others that are here`() throws {
+    let folder = TemporaryFolder()
+    for shell in Completion.Shell.allCases {
+      let path = try script(shell, in: folder)
+      let answer = try self.shell(shell.rawValue, "\(shell.rawValue) -n '\(path)' && echo fine", folder)
+      #expect(answer ?? "fine\n" == "fine\n")
+      if shell == .bash { #expect(answer != nil) }
+    }
+  }
+
+  @Test func `bash completes commands, options, choices, files and folders`() throws {
+    let folder = TemporaryFolder()
+    _ = try folder.write([], to: "photo one.jpg")
+    #expect(mkdir("\(folder.path)/photos", 0o700) == 0)
+    #expect(try offers(["br"], folder) == ["browse"])
+    #expect(try offers([""], folder).isSuperset(of: Syntax.vicinity.commands.map(\.name)))
+    #expect(try offers(["browse", "--js"], folder) == ["--json"])
+    #expect(try offers(["--json", "send", "--f"], folder) == ["--file"])
+    #expect(try offers(["peers", "--ac"], folder) == [])
+    #expect(try offers(["browse", "--discovery", ""], folder) == ["avahi", "static"])
+    #expect(try offers(["browse", "--discovery", "=", "st"], folder) == ["static"])
+    #expect(try offers(["browse", "--discovery", "="], folder) == ["avahi", "static"])
+    #expect(try offers(["completion", "f"], folder) == ["fish"])
+    #expect(try offers(["help", "ad"], folder) == ["advertise", "adhoc"])
+    #expect(try offers(["send", "chat", "Ada", "--file", "pho"], folder) == ["photo one.jpg", "photos"])
+    #expect(try offers(["receive", "--to-folder", "pho"], folder) == ["photos"])
+    #expect(try offers(["browse", "--name", "x"], folder) == [])
+  }
+
+  @Test func `Every command and option stands in each of the scripts`() {
+    let completion = Completion(syntax: .vicinity)
+    for shell in Completion.Shell.allCases {
+      let script = completion.script(for: shell)
+      for command in Syntax.vicinity.commands { #expect(script.contains(command.name)) }
+      for option in Syntax.vicinity.options { #expect(script.contains(option.name)) }
+    }
+  }
+
+  @Test func `What the program prints is the script`() throws {
+    for shell in Completion.Shell.allCases {
+      let told = try Program.run("completion", shell.rawValue)
+      #expect(told.code == 0)
+      #expect(told.out == Completion(syntax: .vicinity).script(for: shell))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Nearby
+import Testing
+
+@testable import vicinity
+
+@Suite struct InstructionTests {
+  private func read(_ line: String, json: Bool = false, files: Set<String> = []) throws -> Instruction? {
+    try Instruction(line, slashMayBeMissing: json) { files.contains($0) }
+  }
+
+  @Test func `Text without a slash is said, as it stands`() throws {
+    #expect(try read("hello  there ") == .say("hello  there "))
+    #expect(try read("/say  /quit ") == .say(" /quit "))
+    #expect(try read("quit") == .say("quit"))
+    #expect(try read("") == nil)
+    #expect(try read("   ") == nil)
+  }
+
+  @Test func `For programs the slash may be missing`() throws {
+    #expect(try read("say hello there", json: true) == .say("hello there"))
+    #expect(try read("say ", json: true) == .say(""))
+    #expect(try read("quit", json: true) == .quit)
+    #expect(try read("/quit", json: true) == .quit)
+    #expect(throws: Misuse.self) { try read("hello there", json: true) }
+    #expect(try read("", json: true) == nil)
+  }
+
+  @Test func `A path goes to the last "to", to all without one, and quotation marks or a file keep it whole`() throws {
+    #expect(try read("/send a.txt") == .send(path: "a.txt", to: nil))
+    #expect(try read("/send  a b.txt  to Ada B ") == .send(path: "a b.txt", to: "Ada B"))
+    #expect(try read("/send way to go to Ada") == .send(path: "way to go", to: "Ada"))
+    #expect(try read("/send way to go", files: ["way to go"]) == .send(path: "way to go", to: nil))
+    #expect(try read("/send \"way to go\"") == .send(path: "way to go", to: nil))
+    #expect(try read("/send 'way to go' to Ada") == .send(path: "way to go", to: "Ada"))
+    #expect(try read("/stream numbers to Ada") == .stream(name: "numbers", to: "Ada"))
+    for line in ["/send", "/send \"a", "/send 'a'b", "/send \"\"", "/stream"] {
+      #expect(throws: Misuse.self, "\(line)") { try read(line) }
+    }
+  }
+
+  @Test func `Questions are answered by number, or the oldest`() throws {
+    #expect(try read("/accept") == .accept(nil))
+    #expect(try read("/decline 3") == .decline(3))
+    #expect(try read("/cancel 3 ") == .cancel(3))
+    #expect(throws: Misuse.self) { try read("/accept him") }
+  }
+
+  @Test func `The nearest real word is suggested, and every one is understood`() throws {
+    #expect { try read("/acept") } throws: { "\($0)".contains("Did you mean '/accept'?") }
+    for kind in Instruction.kinds {
+      let words = ["say", "send", "stream", "compare"].contains(kind.name) ? " x" : ""
+      #expect(throws: Never.self) { try read("/\(kind.name)\(words)") }
+    }
+  }
+}
+
+@Suite struct RosterTests {
+  private let ada = peer("aaaaaaaaaaaaaaaaaaaaaaaaaa")
+  private let bob = peer("aaabbbbbbbbbbbbbbbbbbbbbba")
+  private let eve = peer("ccccccccccccccccccccccccca")
+
+  @Test func `A word means a whole ID, a name, or the beginning of an ID, that only one has`() {
+    let names = [ada: "Ada", bob: "Bob", eve: "aaa"]
+    #expect(PeerChoice("Ada", among: names) == .one(ada))
+    #expect(PeerChoice("ada", among: names) == .one(ada))
+    #expect(PeerChoice("aaab", among: names) == .one(bob))
+    #expect(PeerChoice(ada.text, among: names) == .one(ada))
+    #expect(PeerChoice("cc", among: names) == .none)
+    #expect(PeerChoice("Mallory", among: names) == .none)
+    // Eve has named herself so that she could be taken for somebody's ID.
+    #expect(PeerChoice("aaa", among: names) == .several([ada, bob, eve]))
+    #expect(PeerChoice("Ada", among: [ada: "Ada", bob: "Ada"]) == .several([ada, bob]))
+    #expect(PeerChoice(ada.text, among: [ada: "Ada", bob: ada.text]) == .one(ada))
+  }
+
+  @Test func `Who has another's name is shown with the beginning of an ID`() {
+    var roster = Roster()
+    roster.add(ada, "Ada")
+    #expect(roster.label(ada) == "Ada")
+    roster.add(bob, "ADA")
+    #expect(roster.label(ada) == "Ada (aaaaaa)")
+    #expect(roster.label(bob) == "ADA (aaabbb)")
+    roster.add(bob, "B\u{1B}ob")
+    #expect(roster.label(bob) == "B\\u{1b}ob")
+    #expect(roster.label(eve) == "cccccc")
+  }
+}
+
+/// A constant of the tests that is an ID.
+private func peer(_ text: String) -> PeerID { try! PeerID(text: text) }

@@ -1,0 +1,222 @@
+import FoundationEssentials
+import Glibc
+
+/// The real program in a process of its own, over pipes or a pseudo-terminal.
+final class Program {
+  struct Silence: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  enum Ways {
+    /// Standard input, output and error are three pipes.
+    case pipes
+    /// Standard input is this file.
+    case input(String)
+    /// All three are one terminal of so many columns, which is of this kind.
+    case terminal(columns: UInt16, kind: String)
+
+    /// Nothing comes on standard input, ever.
+    static let noInput = input("/dev/null")
+  }
+
+  // What <stdlib.h> and <spawn.h> show under _GNU_SOURCE only: TIOCGPTN, TIOCSPTLCK, POSIX_SPAWN_SETSID.
+  private static let terminalNumber: UInt = 0x8004_5430
+  private static let terminalLock: UInt = 0x4004_5431
+  private static let newSession: Int16 = 0x80
+
+  private let process: pid_t
+  private var input: CInt
+  private var outputs: [CInt]
+  /// What came on standard output and standard error; on a terminal, all of it in the first.
+  private var texts: [[UInt8]] = [[], []]
+  private var heard = 0
+  private var code: CInt?
+
+  init(
+    _ arguments: [String], _ ways: Ways = .pipes, in folder: String = ".", environment: [String: String] = [:]
+  ) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var variables = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "HOME": folder, "LANG": "C.UTF-8"]
+    var theirs: [CInt] = []
+    switch ways {
+    case .pipes, .input:
+      var (toIt, out, err): ([CInt], [CInt], [CInt]) = ([-1, -1], [-1, -1], [-1, -1])
+      guard pipe(&toIt) == 0, pipe(&out) == 0, pipe(&err) == 0 else { throw Silence(description: "no pipes") }
+      (input, outputs) = (toIt[1], [out[0], err[0]])
+      theirs = [toIt[0], out[1], err[1]]
+      if case .input(let path) = ways {
+        posix_spawn_file_actions_addopen(&actions, 0, path, O_RDONLY, 0)
+      } else {
+        posix_spawn_file_actions_adddup2(&actions, theirs[0], 0)
+      }
+      posix_spawn_file_actions_adddup2(&actions, theirs[1], 1)
+      posix_spawn_file_actions_adddup2(&actions, theirs[2], 2)
+    case .terminal(let columns, let kind):
+      variables["TERM"] = kind
+      let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+      var (number, unlocked): (CInt, CInt) = (0, 0)
+      guard ioctl(terminal, Self.terminalNumber, &number) == 0, ioctl(terminal, Self.terminalLock, &unlocked) == 0
+      else {
+        throw Silence(description: "no terminal")
+      }
+      var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+      _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
+      (input, outputs) = (dup(terminal), [terminal])
+      // The first terminal that a session of its own opens is the one that Ctrl-C comes from.
+      posix_spawnattr_setflags(&attributes, Self.newSession)
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/pts/\(number)", O_RDWR, 0)
+      posix_spawn_file_actions_adddup2(&actions, 0, 1)
+      posix_spawn_file_actions_adddup2(&actions, 0, 2)
+    }
+    for number in outputs + [input] { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
+    variables.merge(environment) { $1 }
+    let environment = variables.map { strdup("\($0)=\($1)") } + [nil]
+    let path = try Self.path()
+    let words = (["sh", "-c", "cd \"$0\" && exec \"$@\"", folder, path] + arguments).map { strdup($0) } + [nil]
+    defer { for text in environment + words { free(text) } }
+    var process: pid_t = 0
+    let failure = posix_spawn(&process, "/bin/sh", &actions, &attributes, words, environment)
+    for number in theirs { close(number) }
+    guard failure == 0 else { throw Silence(description: "\(path) does not start: \(failure)") }
+    self.process = process
+  }
+
+  deinit {
+    for number in outputs + [input] where number >= 0 { close(number) }
+    if code == nil {
+      kill(process, SIGKILL)
+      waitpid(process, nil, 0)
+    }
+  }
+
+  /// SwiftPM puts the tests and the program in one folder.
+  static func path() throws -> String {
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    return URL(filePath: tests).deletingLastPathComponent().appending(path: "vicinity").path
+  }
+
+  var out: String { String(decoding: texts[0], as: UTF8.self) }
+  var err: String { String(decoding: texts[1], as: UTF8.self) }
+  var bytes: [UInt8] { texts[0] }
+
+  // MARK: Talking
+
+  func say(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
+      if count <= 0 { return }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+
+  func endInput() {
+    close(input)
+    input = -1
+  }
+
+  func signal(_ number: CInt) { kill(process, number) }
+
+  /// Waits for a line, of those that were not waited for or passed over, on standard output (0) or error (1).
+  @discardableResult
+  func line(_ wanted: String, on channel: Int = 0, within seconds: Int = 20) throws -> String {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while true {
+      let lines = String(decoding: texts[channel], as: UTF8.self).split(
+        separator: "\n", omittingEmptySubsequences: false)
+      let whole = lines.dropLast()
+      let start = channel == 0 ? heard : 0
+      if let place = whole.indices.first(where: { $0 >= start && whole[$0].contains(wanted) }) {
+        if channel == 0 { heard = place + 1 }
+        return String(whole[place])
+      }
+      guard try listen(until: deadline) else {
+        throw Silence(description: "'\(wanted)' was not said on \(channel), but:\n\(out)\n--\n\(err)")
+      }
+    }
+  }
+
+  /// Waits for a text anywhere in what came, for output that is not in lines.
+  func text(_ wanted: String, within seconds: Int = 20) throws {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while !out.contains(wanted) {
+      guard try listen(until: deadline) else { throw Silence(description: "'\(wanted)' was not shown, but:\n\(out)") }
+    }
+  }
+
+  /// Reads all that comes until the process has ended; gives its exit code, or minus the signal.
+  func ended(within seconds: Int = 20) throws -> CInt {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while try listen(until: deadline) {}
+    if let code { return code }
+    var status: CInt = 0
+    while waitpid(process, &status, WNOHANG) == 0 {
+      guard ContinuousClock.now < deadline else {
+        throw Silence(description: "it did not end, but said:\n\(out)\n--\n\(err)")
+      }
+      var nothing = pollfd(fd: -1, events: 0, revents: 0)
+      poll(&nothing, 1, 5)
+    }
+    let ended = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+    code = ended
+    return ended
+  }
+
+  /// False at the end of all output, or of the time.
+  private func listen(until deadline: ContinuousClock.Instant) throws -> Bool {
+    var waits = outputs.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    let left = max(0, (deadline - .now) / .milliseconds(1))
+    guard waits.contains(where: { $0.fd >= 0 }), poll(&waits, UInt(waits.count), CInt(left)) > 0 else { return false }
+    for (place, wait) in waits.enumerated() where wait.revents != 0 {
+      var bytes = [UInt8](repeating: 0, count: 64 << 10)
+      let count = read(wait.fd, &bytes, bytes.count)
+      if count > 0 {
+        texts[place] += bytes.prefix(count)
+      } else {
+        close(wait.fd)
+        outputs[place] = -1
+      }
+    }
+    return true
+  }
+}
+
+extension Program {
+  /// Runs to the end.
+  static func run(
+    _ arguments: String..., input: String = "", environment: [String: String] = [:]
+  ) throws -> (code: CInt, out: String, err: String) {
+    let program = try Program(arguments, environment: environment)
+    program.say(input)
+    program.endInput()
+    return (try program.ended(), program.out, program.err)
+  }
+}
+
+/// A folder that is gone with its owner.
+final class TemporaryFolder {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/vicinity-test-XXXXXX".utf8CString)
+    path = mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func write(_ bytes: [UInt8], to name: String) throws -> String {
+    try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
+    return "\(path)/\(name)"
+  }
+
+  func bytes(of name: String) -> [UInt8]? {
+    (try? Data(contentsOf: URL(filePath: "\(path)/\(name)"))).map { Array($0) }
+  }
+}

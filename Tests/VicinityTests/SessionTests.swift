@@ -1,0 +1,215 @@
+import Glibc
+import Testing
+
+@testable import vicinity
+
+/// Several of the real program, in sessions with each other over loopback.
+@Suite(.serialized) struct SessionTests {
+  private static let folder = "/tmp"
+
+  /// A program that others reach at the port that it tells.
+  private func start(
+    _ arguments: [String], named name: String, _ ways: Program.Ways = .pipes, in folder: String = folder,
+    at ports: [Int] = []
+  ) throws -> Program {
+    let places = ports.flatMap { ["--at", "127.0.0.1:\($0)"] }
+    return try Program(
+      arguments + places + ["--discovery", "static", "--keys", "ephemeral", "--name", name], ways, in: folder)
+  }
+
+  /// Where it listens, as its first event says.
+  private func port(of program: Program) throws -> Int {
+    let line = try program.line(#""event":"started""#)
+    let match = try #require(line.firstMatch(of: #/"addresses":\["[^"]*:(\d+)"/#))
+    return try #require(Int(match.output.1))
+  }
+
+  private func field(_ name: String, of line: String) -> String {
+    guard let start = line.ranges(of: "\"\(name)\":").first else { return "" }
+    let rest = line[start.upperBound...]
+    return rest.first == "\""
+      ? String(rest.dropFirst().prefix { $0 != "\"" }) : String(rest.prefix { $0 != "," && $0 != "}" })
+  }
+
+  @Test func `P-ADV-4 P-ADV-6 An invitation is asked about with who and why, and yes connects`() throws {
+    let ada = try start(["advertise", "chat", "--json", "--info", "room=7"], named: "Ada")
+    let bob = try start(
+      ["invite", "chat", "Ada", "--json", "--context", "from the workshop"], named: "Bob", at: [try port(of: ada)])
+    let found = try bob.line(#""event":"found""#)
+    #expect(found.contains(#""info":{"room":"7"}"#))
+    let asked = try ada.line(#""event":"invitation""#)
+    #expect(field("context", of: asked) == "from the workshop")
+    #expect(field("name", of: asked) == "Bob")
+    ada.say("accept \(field("number", of: asked))\n")
+    try bob.line(#""event":"connected""#)
+    try ada.line(#""event":"connected""#)
+    ada.say("say hello\nsay \n")
+    #expect(field("text", of: try bob.line(#""event":"message""#)) == "hello")
+    #expect(field("size", of: try bob.line(#""event":"message""#)) == "0")
+    bob.say("peers\n")
+    #expect(try bob.line(#""event":"peers""#).contains(#""name":"Ada""#))
+    bob.say("quit\n")
+    #expect(field("reason", of: try ada.line(#""event":"notConnected""#)) == "left")
+    #expect(try bob.ended() == 0)
+    ada.signal(SIGTERM)
+    #expect(try ada.ended() == 143)
+  }
+
+  @Test func `P-ADV-4 No is told as declined, and is 4`() throws {
+    let ada = try start(["advertise", "chat", "--json"], named: "Ada")
+    let bob = try start(["invite", "chat", "Ada", "--json"], named: "Bob", at: [try port(of: ada)])
+    try ada.line(#""event":"invitation""#)
+    ada.say("decline\n")
+    #expect(field("reason", of: try bob.line(#""event":"invitationEnded""#)) == "declined")
+    #expect(try bob.ended() == 4)
+    #expect(bob.err.contains("the other side said no"))
+  }
+
+  @Test func `P-SEC-1 Peers that disagree about encryption are refused, and told why`() throws {
+    let ada = try start(["advertise", "chat", "--json", "--accept", "--encryption", "none"], named: "Ada")
+    let bob = try start(["invite", "chat", "Ada", "--json"], named: "Bob", at: [try port(of: ada)])
+    #expect(try bob.ended() == 4)
+    #expect(bob.err.contains("--encryption"))
+  }
+
+  @Test func `P-SES-7 P-APP-1 Those who chat meet by themselves, talk, and share files with progress`() throws {
+    let folder = TemporaryFolder()
+    let picture = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
+    let path = try folder.write(picture, to: "picture to Bob.jpg")
+    let ada = try start(["chat", "room", "--json"], named: "Ada")
+    let place = try port(of: ada)
+    let bob = try start(["chat", "room", "--json", "--to-folder", folder.path + "/in"], named: "Bob", at: [place])
+    let eve = try start(["chat", "room", "--json"], named: "Eve", at: [place, try port(of: bob)])
+    for (one, others) in [(ada, ["Bob", "Eve"]), (bob, ["Ada", "Eve"]), (eve, ["Ada", "Bob"])] {
+      var left = Set(others)
+      while !left.isEmpty { left.remove(field("name", of: try one.line(#""event":"connected""#))) }
+    }
+    ada.say("say hello\n")
+    for other in [bob, eve] { #expect(field("text", of: try other.line(#""event":"message""#)) == "hello") }
+    ada.say("send \(path)\n")
+    let offered = try eve.line(#""event":"resource""#)
+    #expect(offered.contains(#""accepted":false"#))
+    #expect(field("size", of: offered) == "\(picture.count)")
+    #expect(field("type", of: offered) == "image/jpeg")
+    eve.say("decline \(field("number", of: offered))\n")
+    let here = try bob.line(#""event":"resourceEnded""#, within: 60)
+    #expect(here.contains(#""reason":"none""#))
+    let isWhole = folder.bytes(of: "in/picture to Bob.jpg") == picture
+    #expect(isWhole)
+    let ends = [try ada.line(#""event":"resourceEnded""#), try ada.line(#""event":"resourceEnded""#)]
+    #expect(Set(ends.map { field("reason", of: $0) }) == ["none", "declined"])
+    let showsProgress = ada.out.contains(#""event":"progress""#)
+    #expect(showsProgress)
+    for one in [ada, bob, eve] { one.say("/quit\n") }
+    for one in [ada, bob, eve] { #expect(try one.ended() == 0) }
+  }
+
+  @Test func `Messages, files and a stream reach one who receives, byte for byte`() throws {
+    let folder = TemporaryFolder()
+    let file = try folder.write((0..<300_000).map { UInt8(truncatingIfNeeded: $0 >> 3) }, to: "data.bin")
+    let empty = try folder.write([], to: "empty")
+    let ada = try start(
+      ["receive", "post", "--accept", "--once", "--to-folder", folder.path + "/in"], named: "Ada", .noInput)
+    let told = try ada.line("this is Ada", on: 1)
+    let place = try #require(told.split(separator: ":").last.flatMap { Int($0) })
+    let stream = String(repeating: "0123456789\u{0}\n", count: 100_000)
+    let input = try folder.write(Array(stream.utf8), to: "stream")
+    let bob = try start(
+      ["send", "post", "Ada", "--message", "soup\u{1B}[31m", "--file", file, empty, "--stream", "numbers"],
+      named: "Bob",
+      .input(input), at: [place])
+    // Its output is read, or nothing would move.
+    #expect(try ada.ended(within: 60) == 0, "\(ada.err)")
+    #expect(try bob.ended(within: 60) == 0, "\(bob.err)")
+    let (hasStream, hasFile) = (
+      ada.bytes == Array(stream.utf8), folder.bytes(of: "in/data.bin") == folder.bytes(of: "data.bin")
+    )
+    #expect(hasStream)
+    #expect(hasFile)
+    #expect(folder.bytes(of: "in/empty") == [])
+    #expect(ada.err.contains("Bob: soup\\u{1b}[31m"))
+    #expect(bob.out.isEmpty)
+  }
+
+  @Test func `A stream is told in events, text as text and the rest in base64`() throws {
+    let ada = try start(["receive", "post", "--accept", "--json"], named: "Ada")
+    let place = try port(of: ada)
+    let bob = try start(["invite", "post", "Ada"], named: "Bob", at: [place])
+    try ada.line(#""event":"connected""#)
+    try bob.line("connected with Ada")
+    bob.say("/stream log\nfirst ü\n/quit\n/end\nafter\n")
+    #expect(field("stream", of: try ada.line(#""event":"stream""#)) == "log")
+    var text = ""
+    while !text.hasSuffix("/quit\\n") { text += field("text", of: try ada.line(#""event":"streamBytes""#)) }
+    #expect(text == "first ü\\n/quit\\n")
+    #expect(field("reason", of: try ada.line(#""event":"streamEnded""#)) == "none")
+    bob.endInput()
+    #expect(try bob.ended() == 0)
+    try ada.line(#""event":"notConnected""#)
+    // Messages wait for no stream.
+    #expect(ada.out.contains(#""text":"after""#))
+  }
+
+  @Test func `A name that several have is asked for by ID, and all of them are listed`() throws {
+    let first = try start(["advertise", "chat", "--json", "--accept"], named: "Ada")
+    let second = try start(["advertise", "chat", "--json", "--accept"], named: "Ada")
+    let places = [try port(of: first), try port(of: second)]
+    let list = try start(["peers", "chat", "--timeout", "2"], named: "Bob", at: places)
+    #expect(try list.ended() == 0)
+    let rows = list.out.split(separator: "\n").dropFirst()
+    #expect(rows.count == 2)
+    let ids = rows.compactMap { $0.split(separator: " ").last.map(String.init) }
+    let doubtful = try start(["send", "chat", "Ada", "--message", "x"], named: "Bob", at: places)
+    #expect(try doubtful.ended() == 1)
+    for id in ids { #expect(doubtful.err.contains(id)) }
+    let sure = try start(["send", "chat", String(ids[1].prefix(8)), "--message", "x"], named: "Bob", at: places)
+    #expect(try sure.ended() == 0, "\(sure.err)")
+  }
+
+  @Test func `A program that dies is told as lost, and a sender to it ends with 5`() throws {
+    let ada = try start(["receive", "post", "--accept", "--json"], named: "Ada")
+    let bob = try start(
+      ["send", "post", "Ada", "--stream", "endless", "--json"], named: "Bob", at: [try port(of: ada)])
+    try bob.line(#""event":"stream""#)
+    ada.signal(SIGKILL)
+    try bob.line(#""event":"notConnected""#)
+    // Its input goes on, and there is nobody for it.
+    #expect(try bob.ended() == 5)
+  }
+
+  @Test func `What cannot be done is told, and the session goes on`() throws {
+    let ada = try start(["advertise", "chat", "--json"], named: "Ada")
+    _ = try port(of: ada)
+    for (line, sentence) in [
+      ("say hello", "Nobody is connected"), ("dance", "There is no '/dance'"), ("accept", "nothing to accept"),
+      ("decline 7", "There is no question 7"), ("send /nowhere to Bob", "Nobody called 'Bob'"),
+      ("cancel", "Nothing is under way"),
+    ] {
+      ada.say(line + "\n")
+      #expect(try ada.line(#""event":"error""#).contains(sentence))
+    }
+    ada.say("quit\n")
+    #expect(try ada.ended() == 0)
+  }
+
+  @Test func `A long line and bytes that are no text do it no harm`() throws {
+    let ada = try start(["advertise", "chat", "--json"], named: "Ada")
+    _ = try port(of: ada)
+    ada.say(String(repeating: "x", count: 3 << 20) + "\n\u{0}\u{1B}[2J\r\nquit\n")
+    #expect(try ada.ended() == 0)
+    let isClean = !ada.out.contains("\u{1B}")
+    #expect(isClean)
+  }
+
+  @Test func `Compared codes are the same on both sides, and a yes from both confirms`() throws {
+    let ada = try start(["advertise", "chat", "--json", "--accept"], named: "Ada")
+    let bob = try start(["identity", "compare", "chat", "Ada", "--json"], named: "Bob", at: [try port(of: ada)])
+    let (shown, asked) = (try ada.line(#""event":"comparison""#), try bob.line(#""event":"comparison""#))
+    #expect(field("code", of: shown) == field("code", of: asked))
+    #expect(field("code", of: shown).count >= 6)
+    ada.say("accept \(field("number", of: shown))\n")
+    bob.say("accept \(field("number", of: asked))\n")
+    #expect(try bob.ended() == 0)
+    #expect(try ada.line(#""event":"comparisonEnded""#).contains(#""reason":"none""#))
+  }
+}
