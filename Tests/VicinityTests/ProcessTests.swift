@@ -31,7 +31,8 @@ import Testing
     arguments: [
       (["brows"], "Did you mean 'browse'?"), (["browse"], "<type> is missing"), (["browse", "Chat"], "byte 67"),
       (["browse", "chat", "--nope"], "has no option --nope"), (["send", "chat", "Ada"], "nothing to send"),
-      (["help", "sned"], "Did you mean 'send'?"), (["identity", "compare", "chat"], "Say with whom"),
+      (["help", "sned"], "Did you mean 'send'?"),
+      (["identity", "compare", "chat"], "Say it as: vicinity identity compare"),
       (["peers", "chat", "--at", "127.0.0.1:1", "--discovery", "avahi"], "--at goes with --discovery static"),
       (["receive", "chat"], "nobody to ask"),
     ] as [([String], String)])
