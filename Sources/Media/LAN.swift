@@ -36,6 +36,7 @@ public final class LAN {
   fileprivate unowned let driver: any EngineDriver
   private let host: HostID
   private let context: LinkContext
+  private let anteroom: Anteroom
   /// For IPv4 and, where the machine has it, IPv6, at one port.
   private var listeners: [Listener] = []
   /// At the same port, for probes and datagrams.
@@ -61,6 +62,7 @@ public final class LAN {
     self.driver = driver
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
+    anteroom = Anteroom(context, on: reactor)
     try listen(at: options.port)
     directory =
       if let places = options.fixed {
@@ -113,6 +115,7 @@ public final class LAN {
     network = nil
     for dialer in dials.values { dialer.cancel() }
     dials = [:]
+    anteroom.close()
     for connection in links.values { connection.link?.close() }
     tellIfStopped()
   }
@@ -221,7 +224,7 @@ public final class LAN {
 
   private func take(_ socket: consuming Descriptor) {
     // One that left before it could be watched was never here.
-    _ = try? SecureLink.accept(socket, context, on: reactor, owner: Connection(of: self, number()))
+    try? anteroom.take(socket, for: Connection(of: self, number()))
   }
 
   private func number() -> LinkID {

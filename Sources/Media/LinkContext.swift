@@ -95,7 +95,8 @@ public final class LinkContext {
     _ = COpenSSL_SSL_CTX_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
     // One read from the socket brings several records.
     _ = COpenSSL_SSL_CTX_set_read_ahead(context, 1)
-    SSL_CTX_set_default_read_buffer_len(context, 64 << 10)
+    // Of certificates there is one, of a few hundred bytes.
+    _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, 4 << 10, nil)
   }
 
   private func useCertificate(of key: SigningKey) {

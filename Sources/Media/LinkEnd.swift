@@ -10,6 +10,8 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
   case cut
   /// The other side did not come to a secure link in time.
   case handshakeTimedOut
+  /// Too many others came before its handshake was done.
+  case crowdedOut
   /// The handshake failed over what one side is.
   case refused(Refusal)
   /// What came breaks TLS, after the handshake.
@@ -34,6 +36,7 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
     case .closedThere: "closed by the other side"
     case .cut: "the connection broke without a goodbye"
     case .handshakeTimedOut: "the other side did not finish the handshake in time"
+    case .crowdedOut: "too many connections came before its handshake was done"
     case .refused(.notTLS): "what answered does not speak TLS 1.3; is it a host of this protocol?"
     case .refused(.noCertificate): "the other side showed no certificate with a host key"
     case .refused(.wrongCertificate): "the other side's certificate does not carry exactly one Ed25519 host key"

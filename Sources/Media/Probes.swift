@@ -58,13 +58,10 @@ struct AnswerAllowance {
     return true
   }
 
-  /// Which slot, nobody outside knows: the hash is seeded at random. Addresses of one IPv6 network count as one.
+  /// Which slot, nobody outside knows: the hash is seeded at random.
   private static func slot(of address: SocketAddress) -> Int {
     var hasher = Hasher()
-    switch address.host {
-    case .v4(let bytes): hasher.combine(bytes)
-    case .v6(let bytes, _): hasher.combine(bytes[..<8])
-    }
+    hasher.combine(AddressGroup(address))
     return hasher.finalize() & 255
   }
 }

@@ -112,11 +112,22 @@ public final class SecureLink: @unchecked Sendable {
     setDeadline(limits.handshakeTime, .handshakeTimedOut)
   }
 
+  /// Whether the handshake is done and nobody has ended it.
+  public var isOpen: Bool { state == .open }
+
   /// Whether the handshake was a quick one, of hosts that had a link before.
   public var isResumed: Bool { tls?.isResumed ?? false }
 
   /// Nil unless the link is open.
   func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
+
+  /// Told once, when the handshake is done or has failed.
+  var handshakeEnded: ((SecureLink) -> Void)?
+
+  /// Ends a link that is not open yet, for the sake of others.
+  func makeRoom() {
+    if state == .connecting || state == .shakingHands { finish(.crowdedOut) }
+  }
 
   /// All that is told from now on is told to another owner.
   func handOver(to owner: any SecureLinkOwner) {
@@ -180,6 +191,7 @@ public final class SecureLink: @unchecked Sendable {
     }
     state = .open
     cancelDeadline()
+    handshakeEnded.take()?(self)
     owner?.opened(self, remoteKey: remoteKey, exporter: exporter)
   }
 
@@ -277,6 +289,7 @@ public final class SecureLink: @unchecked Sendable {
     if let registration { reactor.deregister(registration) }
     registration = nil
     tls = nil
+    handshakeEnded.take()?(self)
     let owner = owner.take()
     owner?.closed(self, because: end)
   }

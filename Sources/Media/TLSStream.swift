@@ -45,7 +45,10 @@ struct TLSStream: ~Copyable {
     // A side that offers no protocol at all comes this far.
     if !speaksOurProtocol { return .failed(.refused(.noCommonProtocol)) }
     // A resumed handshake shows no certificate: what holds is the one that its ticket carries.
-    return remoteKey() == nil ? .failed(.refused(.wrongCertificate)) : step
+    if remoteKey() == nil { return .failed(.refused(.wrongCertificate)) }
+    // Four records at a time, for one who has shown who he is.
+    SSL_set_default_read_buffer_len(ssl, Self.batchBytesMax)
+    return step
   }
 
   /// Appends what has come, as far as there is room. Where the step is no error, it says what ended it: a `moved` that

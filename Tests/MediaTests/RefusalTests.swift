@@ -128,7 +128,7 @@ import Testing
 
   @Test func `every reason says what and why`() {
     let reasons: [LinkEnd] = [
-      .closedHere, .closedThere, .cut, .handshakeTimedOut, .refused(.notTLS), .refused(.noCertificate),
+      .closedHere, .closedThere, .cut, .handshakeTimedOut, .crowdedOut, .refused(.notTLS), .refused(.noCertificate),
       .refused(.wrongCertificate), .refused(.noCommonProtocol), .refused(.other("bad")),
       .refused(.byTheOtherSide("bad")), .broken("bad"),
     ]
