@@ -1,4 +1,5 @@
 internal import Engine
+public import Media
 
 /// A member waits for a yes or a no; none in time is a no.
 ///
@@ -11,6 +12,8 @@ public final class TrustDecision: Sendable {
   public let member: Member
   /// The certificates of its security identity, leaf first, in DER; none where it shows no identity.
   public let chain: [[UInt8]]
+  /// What stands in those certificates that can be read.
+  public var certificates: [CertificateSummary] { chain.compactMap { try? Certificate(der: $0).summary } }
   let outcome = Outcome<Void>()
   private let id: DecisionID
   private let loop: Loop

@@ -1,4 +1,25 @@
 /// Finds out why peers do not see each other.
 enum DoctorCommand {
-  static func run(_ context: Context) async throws -> ExitCode { .done }
+  private static let timeByDefault: Duration = .seconds(3)
+
+  static func run(_ context: Context) async throws -> ExitCode {
+    let columns = min(100, context.terminal.columns())
+    let time = context.invocation.duration("timeout") ?? timeByDefault
+    var all: [Finding] = []
+    func tell(_ findings: [Finding]) async {
+      for finding in findings { await context.announcer.tell(.finding(finding, columns: columns)) }
+      all += findings
+    }
+    let interfaces = NetworkInterface.all()
+    await tell(DaemonCheck.findings())
+    await tell(InterfaceCheck.findings(interfaces))
+    async let met = HostCheck.findings(context, for: time)
+    let heard = await MulticastCheck.listen(on: interfaces, for: time, context.watch)
+    await tell(MulticastCheck.findings(heard, interfaces, time: time))
+    await tell(FirewallCheck.findings(linkPort: UInt16(context.invocation.number("port") ?? 0)))
+    await tell(await IsolationCheck.findings(heard, context.watch))
+    await tell(try await met)
+    await context.announcer.tell(.diagnosis(all))
+    return all.contains { $0.state == .bad } ? .failed : .done
+  }
 }

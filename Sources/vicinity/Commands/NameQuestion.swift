@@ -16,7 +16,8 @@ struct NameQuestion {
     await context.lines.prompt("> ")
     if let name, !file.write(name) {
       await context.announcer.tell(
-        .warning("the name cannot be kept in \(file.path): \(FileSystem.reason())", cure: "it will be asked for again"))
+        .warning(
+          "The name cannot be kept in \(file.path): \(FileSystem.reason()).", cure: "It will be asked for again."))
     }
     return name
   }

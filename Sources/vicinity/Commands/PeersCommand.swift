@@ -8,6 +8,7 @@ enum PeersCommand {
     let type = context.invocation.required("type")
     let time = context.invocation.duration("timeout") ?? timeoutByDefault
     return try await Visit(context).run { visit in
+      visit.begin()
       let browser = try await visit.peer.browse(type)
       await context.watch.pass(time)
       let found = await browser.found.sorted { ($0.name, $0.id) < ($1.name, $1.id) }

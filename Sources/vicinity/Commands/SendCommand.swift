@@ -37,7 +37,7 @@ enum SendCommand {
         .failed, "\(shown) is no plain file; a folder goes as a stream: tar c \(shown) | vicinity send … --stream NAME")
     }
     if invocation.has("stream"), context.terminal.isInputTerminal {
-      await context.announcer.tell(.warning("the stream is what you type", cure: "end it with Ctrl-D"))
+      await context.announcer.tell(.warning("The stream is what you type.", cure: "End it with Ctrl-D."))
     }
   }
 }

@@ -8,6 +8,16 @@ enum FileSystem {
 
   static func size(of path: String) -> UInt64? { status(of: path).map { UInt64($0.st_size) } }
 
+  /// A small file that others have written; nil where it cannot be read.
+  static func text(of path: String) -> String? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    // Settings, and tables of the kernel: what is longer is cut.
+    var bytes = [UInt8](repeating: 0, count: 256 << 10)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes.prefix(count), as: UTF8.self)
+  }
+
   private static func status(of path: String) -> stat? {
     var status = stat()
     return stat(path, &status) == 0 ? status : nil

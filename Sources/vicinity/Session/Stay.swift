@@ -61,6 +61,7 @@ actor Stay {
       let session = try await visit.peer.openSession(context.sessionOptions())
       let stay = Stay(visit, session, type, policy)
       await visit.tell(.started(visit.host.id, visit.peer, session.id, type: type, at: await visit.host.addresses))
+      visit.begin()
       visit.crew.add { await stay.followSession() }
       if policy.heedsInput, context.terminal.hasInput { visit.crew.add { await stay.heedLines() } }
       try await begin(stay)

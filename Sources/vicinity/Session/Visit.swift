@@ -27,14 +27,13 @@ final class Visit: Sendable {
       options.keys = .ephemeral
       guard let host = try? await Host.start(options) else { throw error }
       await context.announcer.tell(
-        .warning("\(error.description) Until it ends this one is a guest that nobody knows"))
+        .warning("\(error.description) Until it ends this program is a guest that nobody knows."))
       return host
     }
   }
 
   /// Returns how the command ends, when the goodbyes are said.
   func run(_ body: @escaping @Sendable (Visit) async throws -> Void) async -> ExitCode {
-    crew.add { await self.tellConditions() }
     crew.add { await self.heedSignals() }
     crew.add {
       do {
@@ -47,6 +46,9 @@ final class Visit: Sendable {
     await crew.work()
     return await ending.code
   }
+
+  /// From now on what becomes of discovery is told.
+  func begin() { crew.add { await self.tellConditions() } }
 
   func end(_ code: ExitCode) { ending.settle(code) }
 
@@ -99,21 +101,26 @@ final class Visit: Sendable {
   }
 
   private func tellConditions() async {
+    var isBlind = false
     for await condition in host.conditions {
       switch condition {
       case .discoveryUnavailable(let cause, let cure):
-        await tell(.warning("peers are not found: \(cause)", cure: cure))
+        isBlind = true
+        await tell(.warning(cause, cure: cure))
       case .discoveryAvailable:
+        // At the start it is no news.
+        guard isBlind else { continue }
+        isBlind = false
         await tell(Event("discoveryAvailable") { _ in ["peers are found again"] })
       case .notAdvertised(let type, let cause, let cure):
-        await tell(.warning("this peer is not advertised for \(type): \(cause)", cure: cure))
+        await tell(.warning("This peer is not advertised for \(type). \(cause)", cure: cure))
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
       case .conflict(let id):
         await tell(
           .warning(
-            "the key of this host is in use on another one (\(id)), which came up later",
-            cure: "give one of the two a folder of its own with --keys"))
+            "The key of this host is in use on another one (\(id)), which came up later.",
+            cure: "Give one of the two a folder of its own with --keys."))
       }
     }
   }

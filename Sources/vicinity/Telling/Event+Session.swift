@@ -100,7 +100,7 @@ extension Event {
 
   static func warning(_ what: String, cure: String? = nil) -> Event {
     Event("warning", .warning, [.text("text", what), cure.map { .text("cure", $0) }]) { paint in
-      [paint(.doubtful, "warning: ") + PlainText.line(what) + (cure.map { "; \(PlainText.line($0))" } ?? "")]
+      [paint(.doubtful, "warning: ") + PlainText.line(what) + (cure.map { " \(PlainText.line($0))" } ?? "")]
     }
   }
 

@@ -1,0 +1,36 @@
+/// Questions of multicast DNS that every host near an address has an answer to, whatever it offers: what the name of
+/// each address is. They go in few packets, each smaller than any network's largest.
+enum MulticastQuestion {
+  private static let perPacketMax = 127
+  private static let pointer: UInt8 = 12  // PTR
+  private static let internet: UInt8 = 1  // IN
+
+  /// About the addresses that differ from this one in the last byte only; the address in the order of the wire.
+  static func packets(near address: UInt32) -> [[UInt8]] {
+    let parts = withUnsafeBytes(of: address) { $0.map { $0 } }
+    let rest = parts.prefix(3).reversed().map(String.init) + ["in-addr", "arpa"]
+    let all = Array(1...254)
+    return stride(from: 0, to: all.count, by: perPacketMax).map { start in
+      packet(all[start..<min(all.count, start + perPacketMax)].map(String.init), rest)
+    }
+  }
+
+  /// The first question spells the name out, the others point to it.
+  private static func packet(_ hosts: [String], _ rest: [String]) -> [UInt8] {
+    var bytes: [UInt8] = [0, 0, 0, 0, 0, UInt8(hosts.count), 0, 0, 0, 0, 0, 0]
+    var place: UInt8?
+    for host in hosts {
+      bytes += label(host)
+      if let place {
+        bytes += [0xC0, place]
+      } else {
+        place = UInt8(bytes.count)
+        bytes += rest.flatMap(label) + [0]
+      }
+      bytes += [0, pointer, 0, internet]
+    }
+    return bytes
+  }
+
+  private static func label(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
+}

@@ -1,0 +1,173 @@
+import Testing
+
+@testable import vicinity
+
+@Suite struct DoctorTests {
+  // MARK: The packet filter
+
+  private func rules(_ lines: String..., policy: String = "accept", more: String = "") -> Ruleset {
+    Ruleset(
+      """
+      table inet filter {
+      \tchain input {
+      \t\ttype filter hook input priority filter; policy \(policy);
+      \(lines.map { "\t\t\($0)" }.joined(separator: "\n"))
+      \t}
+      \(more)
+      \tchain output {
+      \t\ttype filter hook output priority filter; policy drop;
+      \t}
+      }
+      """)
+  }
+
+  private func isOpen(_ rules: Ruleset, _ transport: String = "udp", _ port: UInt16 = 5353) -> Bool {
+    rules.answer(transport, port) == .passes
+  }
+
+  @Test func `Without rules, and with a policy that accepts, packets pass`() {
+    #expect(Ruleset("").isEmpty)
+    #expect(isOpen(Ruleset("")))
+    #expect(!rules().isEmpty)
+    #expect(isOpen(rules()))
+    #expect(isOpen(rules("ct state invalid drop", "tcp dport 22 accept")))
+  }
+
+  @Test func `What drops by default drops what no rule lets in`() {
+    let closed = rules(
+      "ct state established,related accept", "iif \"lo\" accept", "tcp dport 22 accept", policy: "drop")
+    #expect(closed.answer("udp", 5353) == .dropped(chain: "inet filter input", by: "policy drop"))
+    #expect(closed.answer("tcp", 7777) == .dropped(chain: "inet filter input", by: "policy drop"))
+    #expect(isOpen(closed, "tcp", 22))
+    #expect(!isOpen(closed, "udp", 22))
+    for rule in [
+      "udp dport 5353 accept", "udp dport mdns accept", "udp dport { 53, 5353 } counter packets 3 bytes 99 accept",
+      "udp dport 5000-6000 accept", "th dport 5353 accept", "ip daddr 224.0.0.251 udp dport 5353 accept",
+      "iifname \"eth0\" accept", "meta l4proto udp accept", "counter packets 1 bytes 2 accept",
+    ] {
+      #expect(isOpen(rules(rule, policy: "drop")), "\(rule)")
+    }
+  }
+
+  @Test func `A rule that drops a port is named`() {
+    for rule in ["udp dport 5353 drop", "udp dport { 5353, 7777 } reject", "drop", "counter packets 0 bytes 0 reject"] {
+      #expect(rules(rule).answer("udp", 5353) == .dropped(chain: "inet filter input", by: rule))
+    }
+    #expect(isOpen(rules("udp dport 5353 accept", "drop")))
+    #expect(!isOpen(rules("drop", "udp dport 5353 accept")))
+    // One that may hold for some senders only is not said to shut the port.
+    #expect(
+      isOpen(
+        rules("ip saddr 10.0.0.0/8 drop", "iifname \"docker0\" udp dport 5353 drop", "icmp type echo-request drop")))
+  }
+
+  @Test func `Jumps to other chains are followed, and loops of them end`() {
+    let more = "\tchain ours {\n\t\tudp dport 5353 accept\n\t\tjump ours\n\t}"
+    #expect(isOpen(rules("jump ours", policy: "drop", more: more)))
+    #expect(!isOpen(rules("jump ours", policy: "drop", more: more), "tcp", 7777))
+    #expect(!isOpen(rules("jump theirs", policy: "drop", more: more)))
+    let shut = "\tchain ours {\n\t\tdrop\n\t}"
+    #expect(rules("jump ours", more: shut).answer("udp", 1) == .dropped(chain: "inet filter ours", by: "drop"))
+    #expect(isOpen(rules("iifname \"docker0\" jump ours", more: shut)))
+  }
+
+  // MARK: D-Bus
+
+  @Test func `A call to the bus is written as its specification says`() {
+    let bytes = BusMessage.encode(
+      serial: 1, to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+      member: "Hello", [])
+    let text: (String) -> [UInt8] = { [UInt8($0.utf8.count), 0, 0, 0] + Array($0.utf8) + [0] }
+    let path: [UInt8] = [1, 1, 0x6F, 0] + text("/org/freedesktop/DBus") + [0, 0]
+    let interface: [UInt8] = [2, 1, 0x73, 0] + text("org.freedesktop.DBus") + [0, 0, 0]
+    let member: [UInt8] = [3, 1, 0x73, 0] + text("Hello") + [0, 0]
+    let destination: [UInt8] = [6, 1, 0x73, 0] + text("org.freedesktop.DBus") + [0, 0, 0]
+    #expect(bytes == [0x6C, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 109, 0, 0, 0] + path + interface + member + destination)
+  }
+
+  /// An answer of the bus, which has no field but the number of the call.
+  private func answer(to serial: UInt8, type: UInt8 = 2, body: [UInt8]) -> [UInt8] {
+    [0x6C, type, 1, 1, UInt8(body.count), 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 5, 1, 0x75, 0, serial, 0, 0, 0] + body
+  }
+
+  @Test func `Answers of the bus are read, whatever comes between and however it comes apart`() {
+    let signal: [UInt8] = answer(to: 7, type: 4, body: [1, 2, 3])
+    let bytes = signal + answer(to: 7, body: [1, 0, 0, 0])
+    for count in 0..<bytes.count { #expect(BusMessage.answer(to: 7, in: Array(bytes[..<count])) == nil) }
+    #expect(BusMessage.answer(to: 7, in: bytes)?.0 == .returned([1, 0, 0, 0]))
+    #expect(BusMessage.answer(to: 7, in: bytes)?.1 == bytes.count)
+    #expect(BusMessage.answer(to: 8, in: bytes) == nil)
+    #expect(BusMessage.text([2, 0, 0, 0, 0x68, 0x69, 0]) == "hi")
+    #expect(BusMessage.text([9, 0, 0, 0, 0x68]) == nil)
+  }
+
+  @Test func `Garbage from the bus is no answer`() {
+    var state: UInt64 = 3
+    for _ in 0..<20_000 {
+      var bytes = answer(to: 1, body: [1, 0, 0, 0])
+      for _ in 0..<3 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        bytes[Int(state >> 33) % bytes.count] = UInt8(truncatingIfNeeded: state >> 50)
+      }
+      _ = BusMessage.answer(to: 1, in: bytes)
+    }
+  }
+
+  // MARK: The network
+
+  @Test func `The question to all hosts near by fits its packets, and names every address`() {
+    let packets = MulticastQuestion.packets(near: UInt32(littleEndian: 0x0100_4D0A))
+    #expect(packets.count == 2)
+    #expect(packets.allSatisfy { $0.count < 1_472 })
+    #expect(packets.map { Int($0[4]) << 8 + Int($0[5]) }.reduce(0, +) == 254)
+    let first: [UInt8] = Array("\u{1}1\u{1}0\u{2}77\u{2}10\u{7}in-addr\u{4}arpa\u{0}\u{0}\u{C}\u{0}\u{1}\u{1}2".utf8)
+    #expect(packets[0].dropFirst(12).starts(with: first + [0xC0, 14]))
+  }
+
+  @Test func `What the kernel knows of its neighbours is read`() {
+    let table = """
+      IP address       HW type     Flags       HW address            Mask     Device
+      10.77.0.2        0x1         0x2         7e:1d:11:a2:42:fa     *        eth0
+      10.77.0.3        0x1         0x0         00:00:00:00:00:00     *        eth0
+      """
+    #expect(Neighbours.parse(table) == ["10.77.0.2": true, "10.77.0.3": false])
+    #expect(Neighbours.parse("") == [:])
+  }
+
+  @Test func `Being on no network, without a signal or with an address of one's own making is told`() {
+    #expect(InterfaceCheck.findings([]).map(\.state) == [.bad])
+    let states = { (one: NetworkInterface) in InterfaceCheck.findings([one]).map(\.state) }
+    #expect(states(NetworkInterface(named: "eth0", isRunning: false)) == [.doubtful, .bad])
+    #expect(states(NetworkInterface(named: "eth0")) == [.doubtful, .bad])
+    #expect(states(NetworkInterface(named: "eth0", v4: [0x0100_FEA9])) == [.doubtful])
+    #expect(states(NetworkInterface(named: "eth0", v4: [0x0100_000A])) == [.good])
+    #expect(NetworkInterface.text(0x0100_000A) == "10.0.0.1")
+  }
+
+  @Test func `Who is heard, and who is not, is told with what to do`() {
+    let one = NetworkInterface(named: "eth0", v4: [1])
+    func state(_ heard: MulticastCheck.Heard) -> Finding.State? {
+      MulticastCheck.findings([heard], [one], time: .seconds(3)).first?.state
+    }
+    #expect(state(.init(interface: one, others: [2])) == .good)
+    #expect(state(.init(interface: one, isSelfHeard: true)) == .doubtful)
+    #expect(state(.init(interface: one, refusal: "no")) == .bad)
+    let mute = NetworkInterface(named: "tun0", isMulticast: false, v4: [1])
+    #expect(MulticastCheck.findings([], [mute], time: .seconds(3)).map(\.state) == [.bad])
+  }
+
+  @Test func `Each finding that is not well has a cure, and all are told in both forms`() throws {
+    let told = try Program.run("doctor", "--json", "--timeout", "200ms", "--keys", "ephemeral", "--discovery", "static")
+    #expect([0, 1].contains(told.code))
+    let lines = told.out.split(separator: "\n")
+    #expect(lines.last?.contains(#""event":"diagnosis""#) == true)
+    for check in Finding.Check.allCases { #expect(told.out.contains(#""check":"\#(check.rawValue)""#), "\(check)") }
+    for line in lines where line.contains(#""state":"bad""#) || line.contains(#""state":"doubtful""#) {
+      #expect(line.contains(#""cure":""#), "\(line)")
+    }
+    #expect((told.code == 1) == told.out.contains(#""state":"bad""#))
+    let shown = try Program.run("doctor", "--timeout", "200ms", "--keys", "ephemeral", "--discovery", "static")
+    #expect(shown.code == told.code)
+    for line in shown.out.split(separator: "\n") { #expect(DisplayWidth.of(line) <= 80) }
+  }
+}
