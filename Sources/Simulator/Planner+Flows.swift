@@ -55,7 +55,7 @@ extension Planner {
   }
 
   /// What comes to its end if nothing is in its way.
-  private static func large(_ random: inout Random) -> Offering {
+  static func large(_ random: inout Random) -> Offering {
     var offering = Offering()
     offering.bytes = random.pick([300_000, 1_000_000, 2_000_000])
     offering.knowsSize = random.chance(perMille: 800)

@@ -267,10 +267,21 @@ extension Planner {
       }
     }
     everybodyTalks(count: 20, Self.chat)
+    if random.flip() { comesBackToOthers(at: moment(10_000, 25_000)) }
     everybodyStreams(from: 8_000, count: random.below(5))
     everybodyOffers(from: 8_000, count: random.below(3))
     plan.faults.resets = random.pick([0, 4])
     incidents()
+  }
+
+  /// Somebody whom one has removed leaves, and is invited by another.
+  private mutating func comesBackToOthers(at time: Int) {
+    let removed = random.pick(refs)
+    let removing = another(than: removed)
+    let inviting = random.pick(refs.filter { $0 != removed && $0 != removing })
+    at(time, .remove(removing, end: 0, removed, ban: false))
+    at(time + 1_500, .leave(removed, end: 0))
+    at(time + 3_000, .invite(inviting, end: 0, removed, type: 0, timeout: 8_000))
   }
 
   private mutating func encryption() {
@@ -479,11 +490,20 @@ extension Planner {
     everybodyTalks(count: 40, Self.chat)
     everybodyStreams(count: random.below(4))
     everybodyOffers(count: random.within(1...4))
+    if random.flip() { crashesInTransfer(at: moment(9_000, 30_000)) }
     plan.faults.crashes = random.within(3...9)
     plan.faults.cuts = random.pick([0, 3])
     plan.faults.resets = random.pick([0, 6])
     incidents()
     plan.settling = 75_000
+  }
+
+  /// Who receives something large comes back with a part of it.
+  private mutating func crashesInTransfer(at time: Int) {
+    let receiver = random.pick(refs)
+    plan.hosts[receiver.host].isDurable = true
+    at(time, .offer(another(than: receiver), end: 0, receiver, Self.large(&random)))
+    at(time + random.pick([100, 300, 700]), .crash(receiver.host, back: .stored, after: 1_000))
   }
 
   private mutating func backup() {

@@ -56,7 +56,7 @@ enum ShapeRules {
   }
 
   private static func names(after keyword: Regex<(Substring, Substring)>, in file: SourceFile) -> [Substring] {
-    file.code.flatMap { mayDeclare($0) ? $0.matches(of: keyword).map(\.output.1) : [] }
+    file.code.flatMap { mayDeclare($0) && !$0.contains("import ") ? $0.matches(of: keyword).map(\.output.1) : [] }
   }
 
   /// A quick look that spares most lines the slow one.
