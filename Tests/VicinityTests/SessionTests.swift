@@ -288,6 +288,7 @@ import Testing
     server.answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: image/png\r\n\r\nhello")
     #expect(try bob.ended() == 0, "\(bob.err)")
     #expect(try ada.line(#""event":"resource""#).contains(#""type":"image/png""#))
+    _ = try ada.line(#""event":"resourceEnded""#)
     #expect(folder.bytes(of: "picture.png") == Array("hello".utf8))
   }
 }
