@@ -111,6 +111,24 @@ import Testing
     #expect(ids[0].joined().contains(#""name":"Ada""#))
   }
 
+  @Test func `P-ID-4 Keys are kept, and a second program is a guest that says so`() throws {
+    let folder = TemporaryFolder()
+    let words = ["browse", "chat", "--json", "--discovery", "static"]
+    let first = try Program(words, in: folder.path)
+    let line = try first.line(#""event":"started""#)
+    let second = try Program(words, in: folder.path)
+    #expect(try second.line(#""event":"warning""#).contains("a guest that nobody knows"))
+    try second.line(#""event":"started""#)
+    let explicit = try Program(words + ["--keys", folder.path + "/.local/share/vicinity"], in: folder.path)
+    #expect(try explicit.ended() == 1)
+    #expect(explicit.err.contains("give this host another folder"))
+    first.endInput()
+    #expect(try first.ended() == 0)
+    let again = try Program(words, in: folder.path)
+    let ids = [line, try again.line(#""event":"started""#)].map { $0.split(separator: ",")[2...3] }
+    #expect(ids[0] == ids[1])
+  }
+
   /// On this machine only, at a free port, with keys of its own.
   static let alone = ["--discovery", "static", "--keys", "ephemeral"]
 }
