@@ -111,6 +111,8 @@ extension Engine {
     if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
     bond.journal.resume(after: received)
     bond.isOpen = true
+    // That it opens is a sign of life, though the link may be cut before there is another.
+    bond.heard = now
     bond.fence = .max
     link.used = now
     opened(bond)

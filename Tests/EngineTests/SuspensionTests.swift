@@ -18,6 +18,25 @@ import Wire
     #expect(seats[1].take() == ["B < A: there?"])
   }
 
+  @Test("A link that is cut as soon as it is back gives the pair its whole time again")
+  func cutAgain() throws {
+    let seats = try stage.gather("a", "b")
+    stage.walls.insert(["a", "b"])
+    stage.cut(seats[0].host, seats[1].host)
+    stage.run(.seconds(4))
+    stage.walls = []
+    var heard: [String] = []
+    for _ in 0..<1_000 where !heard.contains("A: B resumed") {
+      stage.run(.milliseconds(1))
+      heard += seats[0].take()
+    }
+    stage.walls.insert(["a", "b"])
+    stage.cut(seats[0].host, seats[1].host)
+    stage.run(.seconds(4))
+    #expect(heard + seats[0].take() == ["A: B suspended", "A: B resumed", "A: B suspended"])
+    #expect(!seats[1].take().contains { $0.contains("notConnected") })
+  }
+
   @Test("A bond that ends while one of its links takes over from another leaves neither behind")
   func endsWithinSwap() throws {
     let seat = try stage.seat("v")
