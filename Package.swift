@@ -56,7 +56,7 @@ let package = Package(
     .executableTarget(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
     .testTarget(
-      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig"], exclude: ["Rig"],
+      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig", "vicinity"], exclude: ["Rig"],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],

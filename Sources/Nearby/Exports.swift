@@ -6,6 +6,7 @@
 @_exported public import struct Media.CertificateSummary
 @_exported public import enum Media.Distrust
 @_exported public import enum Media.TrustVerdict
+@_exported public import struct Wire.DiscoveryInfo
 @_exported public import enum Wire.Encryption
 @_exported public import struct Wire.EndpointID
 @_exported public import struct Wire.HostID

@@ -88,6 +88,27 @@ import Wire
     }
   }
 
+  @Test func `P-NET-1 a host whose address changes is seen at its new one`() async {
+    await Lab.play { lab in
+      let (_, boxes) = try lab.network("left", "right")
+      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+      await right.act { $0.publish(Self.record("there", ["hello"])) }
+      await left.act { $0.look(for: Self.type) }
+      let seen = try await left.sees("there")
+      try await left.seesChange(of: seen.id) { $0.addresses.count == 2 }
+      try boxes[1].run(
+        """
+        echo 1 >/proc/sys/net/ipv4/conf/eth0/promote_secondaries
+        ip addr add 10.77.0.9/24 dev eth0 && ip addr del 10.77.0.2/24 dev eth0
+        """)
+      try await left.seesChange(of: seen.id, within: .seconds(20)) {
+        $0.addresses.first?.description == "10.77.0.9:7777"
+      }
+      let goings = await left.all().count { if case .gone = $0 { true } else { false } }
+      #expect(goings == 0)
+    }
+  }
+
   @Test func `a name that another program of this machine has gives way to another one`() async {
     await Lab.play { lab in
       let box = try lab.box("one")

@@ -181,4 +181,20 @@ import Wire
         "[2001:db8::1]:7", "10.0.0.1:7", "[fe80::5%1]:7", "10.0.0.2:7", "10.0.0.3:7",
       ])
   }
+
+  @Test(.enabled(if: !NetworkInterface.linkLocal.isEmpty))
+  func `P-NET-1 a link-local address that names no interface is tried on each`() throws {
+    let rig = try Rig()
+    let host = Recorder()
+    let listener = try Listener(at: .anyV6(port: 0), on: rig.reactor) {
+      _ = try? SecureLink.accept($0, rig.hostContext, on: rig.reactor, owner: host)
+    }
+    // Of this machine itself, so that nothing leaves it.
+    let own = NetworkInterface.addresses(port: listener.address.port).filter(\.isLinkLocal).filter(\.isV6)
+    let address = try #require(own.first).scoped(to: 0)
+    let (guest, failure, _) = dial([address], expecting: HostID(of: rig.hostKey.publicKey), on: rig)
+    #expect(failure == nil)
+    #expect(guest.remoteKeys == [rig.hostKey.publicKey])
+    withExtendedLifetime(listener) {}
+  }
 }

@@ -58,14 +58,14 @@ enum Examples {
   }
 
   static func outgoing(session: Session, member: Member) async throws {
-    let picture = try await session.send(.file("/home/ada/cat.jpg"), to: member)
+    let picture = try await session.send(.file("cat.jpg"), to: member)
     for await progress in picture.progress { print(progress.bytes, progress.bytesPerSecond) }
     try await picture.finished()
   }
 
   static func incoming(event: SessionEvent) async throws {
     if case .resource(let resource) = event {
-      try await resource.accept(into: "/home/bob/Downloads")
+      try await resource.accept(into: "Downloads")
       print("it is in \(try await resource.finished())")
     }
   }
@@ -88,7 +88,7 @@ enum Examples {
 
   static func identity(host: Host, ada: Peer, password: String) async throws -> Session {
     var options = SessionOptions()
-    options.identity = try await host.importIdentity(from: "/home/ada/ada.p12", password: password)
+    options.identity = try await host.importIdentity(from: "ada.p12", password: password)
     let session = try await ada.openSession(options)
     return session
   }

@@ -25,7 +25,7 @@ enum ShapeRules {
     if candidates.contains(where: { $0 == named || types.isEmpty && $0.lowercased() == named.lowercased() }) {
       return []
     }
-    if candidates.isEmpty { return [] }
+    if candidates.isEmpty, file.code.contains(where: { $0.contains("import ") }) { return [] }
     if named.hasSuffix("s"), let kind = String(named.dropLast()).matches(of: #/[A-Z][a-z0-9]*/#).last?.output {
       let inherited = file.code.flatMap { $0.matches(of: #/[:,]\s*(?:\w+\.)*(\w+)/#).map(\.output.1) }
       if types.contains(where: { $0.hasSuffix(kind) }) || inherited.contains(kind) { return [] }
@@ -56,7 +56,7 @@ enum ShapeRules {
   }
 
   private static func names(after keyword: Regex<(Substring, Substring)>, in file: SourceFile) -> [Substring] {
-    file.code.flatMap { mayDeclare($0) ? $0.matches(of: keyword).map(\.output.1) : [] }
+    file.code.flatMap { mayDeclare($0) && !$0.contains("import ") ? $0.matches(of: keyword).map(\.output.1) : [] }
   }
 
   /// A quick look that spares most lines the slow one.

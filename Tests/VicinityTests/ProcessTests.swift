@@ -31,7 +31,8 @@ import Testing
     arguments: [
       (["brows"], "Did you mean 'browse'?"), (["browse"], "<type> is missing"), (["browse", "Chat"], "byte 67"),
       (["browse", "chat", "--nope"], "has no option --nope"), (["send", "chat", "Ada"], "nothing to send"),
-      (["help", "sned"], "Did you mean 'send'?"), (["identity", "compare", "chat"], "Say with whom"),
+      (["help", "sned"], "Did you mean 'send'?"),
+      (["identity", "compare", "chat"], "Say it as: vicinity identity compare"),
       (["peers", "chat", "--at", "127.0.0.1:1", "--discovery", "avahi"], "--at goes with --discovery static"),
       (["receive", "chat"], "nobody to ask"),
     ] as [([String], String)])
@@ -108,6 +109,24 @@ import Testing
     let ids = [first, again].map { $0.out.split(separator: ",").dropFirst(2) }
     #expect(ids[0] == ids[1])
     #expect(ids[0].joined().contains(#""name":"Ada""#))
+  }
+
+  @Test func `P-ID-4 Keys are kept, and a second program is a guest that says so`() throws {
+    let folder = TemporaryFolder()
+    let words = ["browse", "chat", "--json", "--discovery", "static"]
+    let first = try Program(words, in: folder.path)
+    let line = try first.line(#""event":"started""#)
+    let second = try Program(words, in: folder.path)
+    #expect(try second.line(#""event":"warning""#).contains("a guest that nobody knows"))
+    try second.line(#""event":"started""#)
+    let explicit = try Program(words + ["--keys", folder.path + "/.local/share/vicinity"], in: folder.path)
+    #expect(try explicit.ended() == 1)
+    #expect(explicit.err.contains("give this host another folder"))
+    first.endInput()
+    #expect(try first.ended() == 0)
+    let again = try Program(words, in: folder.path)
+    let ids = [line, try again.line(#""event":"started""#)].map { $0.split(separator: ",")[2...3] }
+    #expect(ids[0] == ids[1])
   }
 
   /// On this machine only, at a free port, with keys of its own.

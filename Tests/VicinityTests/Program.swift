@@ -198,6 +198,52 @@ extension Program {
   }
 }
 
+extension Program {
+  /// Takes one connection of the web, on loopback, and gives one answer.
+  final class Server {
+    let port: UInt16
+    private let socket: CInt
+
+    init() {
+      socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let socket = socket
+      withUnsafeMutablePointer(to: &address) {
+        // Every sockaddr begins as a `sockaddr` does, and its true size goes with it.
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          _ = bind(socket, $0, length)
+          Glibc.listen(socket, 1)
+          getsockname(socket, $0, &length)
+        }
+      }
+      port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit {
+      close(socket)
+    }
+
+    /// Waits for the question.
+    func answer(_ text: String) {
+      var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, 20_000) == 1 else { return }
+      let connection = accept(socket, nil, nil)
+      defer { close(connection) }
+      var question: [UInt8] = []
+      while !String(decoding: question, as: UTF8.self).contains("\r\n\r\n") {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = read(connection, &bytes, bytes.count)
+        guard count > 0 else { return }
+        question += bytes.prefix(count)
+      }
+      _ = write(connection, text, text.utf8.count)
+    }
+  }
+}
+
 /// A folder that is gone with its owner.
 final class TemporaryFolder {
   let path: String

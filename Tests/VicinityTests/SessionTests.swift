@@ -207,9 +207,89 @@ import Testing
     let (shown, asked) = (try ada.line(#""event":"comparison""#), try bob.line(#""event":"comparison""#))
     #expect(field("code", of: shown) == field("code", of: asked))
     #expect(field("code", of: shown).count >= 6)
+    // Each says so for itself.
     ada.say("accept \(field("number", of: shown))\n")
+    #expect(field("reason", of: try ada.line(#""event":"comparisonEnded""#)) == "none")
     bob.say("accept \(field("number", of: asked))\n")
     #expect(try bob.ended() == 0)
-    #expect(try ada.line(#""event":"comparisonEnded""#).contains(#""reason":"none""#))
+  }
+
+  @Test func `P-SEC-3 Who joins is asked about with what it shows, and no refuses it`() throws {
+    let ada = try start(["advertise", "chat", "--json", "--accept", "--trust", "ask"], named: "Ada")
+    let place = try port(of: ada)
+    let bob = try start(["invite", "chat", "Ada", "--json"], named: "Bob", at: [place])
+    let asked = try ada.line(#""event":"decision""#)
+    #expect(asked.contains("No certificate was shown."))
+    ada.say("decline \(field("number", of: asked))\n")
+    #expect(try bob.ended() == 4)
+    let eve = try start(["invite", "chat", "Ada", "--json"], named: "Eve", at: [place])
+    ada.say("accept \(field("number", of: try ada.line(#""event":"decision""#)))\n")
+    try eve.line(#""event":"connected""#)
+  }
+
+  @Test func `P-SEC-2 P-SEC-4 Who shows certificates that lead to an anchor is let in, and nobody else`() throws {
+    let folder = TemporaryFolder()
+    let made = system(
+      """
+      cd '\(folder.path)' && exec >/dev/null 2>&1 &&
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=Bob -days 30 \
+        -keyout key.pem -out leaf.pem &&
+      openssl pkcs12 -export -inkey key.pem -in leaf.pem -out bob.p12 -passout pass:secret && echo secret >password
+      """)
+    #expect(made == 0)
+    let (ours, theirs) = (["--keys", folder.path + "/ada"], ["--keys", folder.path + "/bob"])
+    let anchor = try Program(["identity", "anchor", "leaf.pem"] + ours, in: folder.path)
+    #expect(try anchor.ended() == 0, "\(anchor.err)")
+    let wrong = try Program(
+      ["identity", "import", "bob.p12"] + theirs, .input(folder.path + "/leaf.pem"), in: folder.path)
+    #expect(try wrong.ended() == 1)
+    #expect(wrong.err.contains("password"))
+    let imported = try Program(
+      ["identity", "import", "bob.p12", "--password-file", "password"] + theirs, in: folder.path)
+    #expect(try imported.ended() == 0, "\(imported.err)")
+    let ada = try Program(
+      ["advertise", "chat", "--json", "--accept", "--trust", "anchors", "--discovery", "static", "--name", "Ada"] + ours
+    )
+    let at = ["--at", "127.0.0.1:\(try port(of: ada))", "--name", "Bob"]
+    let stranger = try Program(["invite", "chat", "Ada", "--keys", "ephemeral"] + at)
+    #expect(try stranger.ended() == 4)
+    let bob = try Program(["invite", "chat", "Ada", "--identity", "Bob", "--json"] + at + theirs)
+    try bob.line(#""event":"connected""#)
+    try ada.line(#""certificates":["CN = Bob"]"#)
+    let unknown = try Program(["invite", "chat", "Ada", "--identity", "Eve"] + at + ["--keys", folder.path + "/eve"])
+    #expect(try unknown.ended() == 1)
+    #expect(unknown.err.contains("No security identity has 'Eve'"))
+  }
+
+  @Test func `P-SEC-5 A peer that is known is let in where only known ones are, and shown as known`() throws {
+    let folder = TemporaryFolder()
+    let (ours, theirs) = (["--keys", folder.path + "/ada"], ["--keys", folder.path + "/bob", "--name", "Bob"])
+    let shown = try Program(["identity", "--json"] + theirs)
+    #expect(try shown.ended() == 0)
+    let trusted = try Program(["identity", "trust", field("peer", of: shown.out), "Robert"] + ours)
+    #expect(try trusted.ended() == 0, "\(trusted.err)")
+    let ada = try Program(
+      ["advertise", "chat", "--json", "--accept", "--trust", "known", "--discovery", "static", "--name", "Ada"] + ours)
+    let at = ["--at", "127.0.0.1:\(try port(of: ada))"]
+    let stranger = try Program(["invite", "chat", "Ada", "--keys", "ephemeral", "--name", "Robert"] + at)
+    #expect(try stranger.ended() == 4)
+    let bob = try Program(["invite", "chat", "Ada"] + theirs + at)
+    #expect(try ada.line(#""event":"connected""#).contains(#""known":"hand""#))
+    bob.signal(SIGTERM)
+    #expect(try bob.ended() == 143)
+  }
+
+  @Test func `P-RES-1 What an address of the web holds is sent`() throws {
+    let folder = TemporaryFolder()
+    let server = Program.Server()
+    let ada = try start(["receive", "post", "--accept", "--json", "--to-folder", folder.path], named: "Ada")
+    let bob = try start(
+      ["send", "post", "Ada", "--url", "http://127.0.0.1:\(server.port)/picture.png"], named: "Bob",
+      at: [try port(of: ada)])
+    server.answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: image/png\r\n\r\nhello")
+    #expect(try bob.ended() == 0, "\(bob.err)")
+    #expect(try ada.line(#""event":"resource""#).contains(#""type":"image/png""#))
+    try ada.line(#""event":"resourceEnded""#)
+    #expect(folder.bytes(of: "picture.png") == Array("hello".utf8))
   }
 }

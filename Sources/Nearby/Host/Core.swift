@@ -50,12 +50,12 @@ final class Core: EngineDriver {
     self.conditions = conditions
     reactor = loop.reactor
     disk = try Disk()
-    web = WebFetch.Options(options)
+    web = options.fetching
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
-    lan = try LAN(key: keys.hostKey, try LAN.Options(options), on: reactor, driver: self)
+    lan = try LAN(key: keys.hostKey, try options.lan, on: reactor, driver: self)
   }
 
   var hostID: HostID { engine.hostID }

@@ -1,18 +1,31 @@
 internal import Media
 internal import Reactor
 
-extension LAN.Options {
-  init(_ options: HostOptions) throws {
-    self.init()
-    port = options.port
-    guard case .fixed(let places) = options.discovery else { return }
-    fixed = try places.map { place in
-      do throws(SocketAddressError) {
-        return try SocketAddress(text: place)
-      } catch {
-        throw NearbyError(.invalidParameter, error.description)
+/// As the parts of the network take them.
+extension HostOptions {
+  var lan: LAN.Options {
+    get throws(NearbyError) {
+      var lan = LAN.Options()
+      lan.port = port
+      guard case .fixed(let places) = discovery else { return lan }
+      var fixed: [SocketAddress] = []
+      for place in places {
+        do throws(SocketAddressError) {
+          fixed.append(try SocketAddress(text: place))
+        } catch {
+          throw NearbyError(.invalidParameter, error.description)
+        }
       }
+      lan.fixed = fixed
+      return lan
     }
+  }
+
+  var fetching: WebFetch.Options {
+    var fetching = WebFetch.Options()
+    fetching.bytesMax = web.bytesMax
+    fetching.policy = AddressPolicy(allowsPrivate: web.allowsPrivate, allowsLoopback: web.allowsLoopback)
+    return fetching
   }
 }
 
@@ -26,13 +39,5 @@ extension Condition {
         .notAdvertised(type: type.text, cause: trouble.cause, cure: trouble.cure)
       case .addresses(let addresses): .addresses(addresses.map(\.description))
       }
-  }
-}
-
-extension WebFetch.Options {
-  init(_ options: HostOptions) {
-    self.init()
-    bytesMax = options.web.bytesMax
-    policy = AddressPolicy(allowsPrivate: options.web.allowsPrivate, allowsLoopback: options.web.allowsLoopback)
   }
 }

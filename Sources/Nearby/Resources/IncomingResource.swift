@@ -4,7 +4,7 @@ internal import Engine
 ///
 /// ```swift
 /// if case .resource(let resource) = event {
-///   try await resource.accept(into: "/home/bob/Downloads")
+///   try await resource.accept(into: "Downloads")
 ///   print("it is in \(try await resource.finished())")
 /// }
 /// ```

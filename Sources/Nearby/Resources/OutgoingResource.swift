@@ -3,7 +3,7 @@ internal import Engine
 /// A resource on its way to a member. It goes on whether anybody holds this or not.
 ///
 /// ```swift
-/// let picture = try await session.send(.file("/home/ada/cat.jpg"), to: member)
+/// let picture = try await session.send(.file("cat.jpg"), to: member)
 /// for await progress in picture.progress { print(progress.bytes, progress.bytesPerSecond) }
 /// try await picture.finished()
 /// ```

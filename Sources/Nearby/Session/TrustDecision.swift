@@ -5,7 +5,11 @@ public import Media
 ///
 /// ```swift
 /// if case .decision(let decision) = event {
-///   if case .trusted = host.evaluate(decision.chain) { try await decision.admit() } else { try await decision.refuse() }
+///   if case .trusted = host.evaluate(decision.chain) {
+///     try await decision.admit()
+///   } else {
+///     try await decision.refuse()
+///   }
 /// }
 /// ```
 public final class TrustDecision: Sendable {

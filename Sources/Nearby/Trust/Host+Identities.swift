@@ -80,7 +80,7 @@ extension Host {
 ///
 /// ```swift
 /// var options = SessionOptions()
-/// options.identity = try await host.importIdentity(from: "/home/ada/ada.p12", password: password)
+/// options.identity = try await host.importIdentity(from: "ada.p12", password: password)
 /// let session = try await ada.openSession(options)
 /// ```
 public struct Identity: Sendable, Hashable {

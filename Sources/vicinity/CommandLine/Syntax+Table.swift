@@ -78,12 +78,15 @@ extension Syntax {
       .init(
         name: "file", value: .file("PATH"), summary: "a file; all words behind it are files too", isRepeatable: true,
         isGreedy: true),
+      .init(
+        name: "url", value: .text("URL"), summary: "what an http or https address holds, fetched by this machine",
+        isRepeatable: true),
       .init(name: "stream", value: .text("NAME"), summary: "standard input, as a stream of this name"),
       .init(name: "context", value: .text("TEXT"), summary: "what the peer is told along with the invitation"),
-      encryption,
+      encryption, shownIdentity, trust,
     ] + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
     text: [
-      "Invites the peer, sends in the order message, files, stream, and ends when the peer has all of it. A file that is "
+      "Invites the peer, sends in the order messages, files, addresses, stream, and ends when the peer has all of it. A file that is "
         + "cut off goes on where it was once the peer is back."
     ],
     examples: [
@@ -122,18 +125,22 @@ extension Syntax {
     name: "identity", summary: "show who this peer is, and make sure who others are",
     arguments: [
       .init(
-        name: "what", summary: "what to do: show if not told", isOptional: true, choices: ["show", "compare"]),
+        name: "action", summary: "what to do, as below: show if not told", isOptional: true,
+        choices: IdentityCommand.Action.allCases.map(\.rawValue)),
       .init(name: "words", summary: "what it is about", isOptional: true, isRest: true),
     ],
-    options: host(timeout: "how long to look for the peer (30)") + output,
-    text: [
-      "show: the IDs of this host and its peer, and where its keys are.",
-      "compare <type> <peer>: both see a code; where it is the same, nobody stands between the two, and the peer is "
-        + "known from then on.",
-    ],
+    options: [
+      .init(
+        name: "password-file", value: .file("FILE"),
+        summary: "where the password of a .p12 file is (-: standard input); asked for if not told")
+    ] + host(timeout: "how long to look for the peer (30)") + output,
+    text: IdentityCommand.Action.allCases.map { "\($0.usage): \($0.summary)" },
     examples: [
-      .init(line: "vicinity identity", says: "the ID that others see"),
+      .init(line: "vicinity identity", says: "the ID that others see, and all that is known of others"),
       .init(line: "vicinity identity compare chat Ada", says: "compare codes with Ada, who advertises 'chat'"),
+      .init(
+        line: "vicinity identity trust k3xqd7kzwvfyrm5ulc2nbtoaje Ada", says: "know a peer by the ID that it told you"),
+      .init(line: "vicinity identity import ann.p12", says: "keep a private key with its certificates"),
     ])
 
   private static let doctor = CommandSyntax(
@@ -183,6 +190,16 @@ extension Syntax {
     summary: "whom to be in a session with; every connection is encrypted whatever this says (required)",
     group: .session)
 
+  private static let shownIdentity = OptionSyntax(
+    name: "identity", value: .text("WORD"),
+    summary: "show members the security identity whose subject has this word in it", group: .session)
+
+  private static let trust = OptionSyntax(
+    name: "trust", value: .choice(["any", "known", "anchors", "ask"]),
+    summary:
+      "whom to let in of those who join: all; known peers; who shows certificates that lead to an anchor; ask (any)",
+    group: .session)
+
   private static let session: [OptionSyntax] = [
     .init(
       name: "info", value: .pair, summary: "what whoever browses is shown of this peer", group: .session,
@@ -191,7 +208,7 @@ extension Syntax {
     .init(
       name: "to-folder", value: .folder("FOLDER"), summary: "take all files without asking, into this folder",
       group: .session),
-    encryption,
+    encryption, shownIdentity, trust,
     .init(
       name: "peers-max", value: .number("N", 2...10_000), summary: "peers in the session, with this one (256)",
       group: .session),

@@ -40,7 +40,8 @@ struct ArgumentSyntax: Sendable {
 
   /// As it stands in a usage line.
   var placeholder: String {
-    let name = choices.isEmpty ? name : choices.joined(separator: "|")
+    // More choices than that stand in the text.
+    let name = (1...3).contains(choices.count) ? choices.joined(separator: "|") : name
     let plain = isRest ? "\(name)…" : name
     return isOptional ? "[\(plain)]" : "<\(plain)>"
   }

@@ -2,38 +2,108 @@ internal import Nearby
 
 /// Shows who this peer is, and makes sure who others are.
 enum IdentityCommand {
-  static func run(_ context: Context) async throws -> ExitCode {
-    let words = context.invocation.arguments["words"] ?? []
-    switch context.invocation.argument("what") ?? "show" {
-    case "compare": return try await compare(context, words)
-    default:
-      if let word = words.first { throw Misuse("'\(PlainText.brief(word))' is one word too many.", in: "identity") }
-      return try await show(context)
+  enum Action: String, CaseIterable, Sendable {
+    case show, compare, trust, forget
+    case importFile = "import"
+    case anchor
+
+    var usage: String {
+      switch self {
+      case .show: "show"
+      case .compare: "compare <type> <peer>"
+      case .trust: "trust <peer id> <name>"
+      case .forget: "forget <peer id>"
+      case .importFile: "import <file>"
+      case .anchor: "anchor <file>"
+      }
     }
+
+    var summary: String {
+      switch self {
+      case .show: "the IDs of this host and its peer, its certificates, and whom it knows."
+      case .compare:
+        "both see a code; where it is the same, nobody stands between the two, and the peer is known from then on."
+      case .trust: "know a peer by an ID that somebody who is sure of it has told."
+      case .forget: "know it no more."
+      case .importFile:
+        "keep a private key with its certificates, from a PKCS#12 file (.p12, .pfx); --identity shows it."
+      case .anchor: "believe the certificates of a file (PEM or DER), and those that they vouch for."
+      }
+    }
+
+    var wordCount: Int { usage.count { $0 == "<" } }
   }
 
-  private static func show(_ context: Context) async throws -> ExitCode {
+  static func run(_ context: Context) async throws -> ExitCode {
+    let words = context.invocation.arguments["words"] ?? []
+    let action = context.invocation.argument("action").flatMap(Action.init) ?? .show
+    guard words.count == action.wordCount else {
+      throw Misuse("Say it as: vicinity identity \(action.usage).", in: "identity")
+    }
+    if action == .compare { return try await compare(context, words) }
     var options = try context.hostOptions()
     // Nobody is looked for.
     options.discovery = .fixed([])
     let host = try await Host.start(options)
-    let peer = try await host.peer(named: context.name)
-    let event = Event(
-      "identity", .result, [.text("id", host.id), .text("peer", peer.id), .text("name", peer.name)]
-    ) { paint in
-      [
-        "name  \(paint(.strong, PlainText.line(peer.name)))", "peer  \(peer.id)", "host  \(host.id)",
-      ]
+    let event: Event
+    do {
+      event = try await carryOut(action, words, context, host)
+    } catch {
+      await host.stop()
+      throw error
     }
     await context.announcer.tell(event)
     await host.stop()
     return .done
   }
 
-  private static func compare(_ context: Context, _ words: [String]) async throws -> ExitCode {
-    guard words.count == 2 else {
-      throw Misuse("Say with whom: vicinity identity compare <type> <peer>.", in: "identity")
+  private static func carryOut(
+    _ action: Action, _ words: [String], _ context: Context, _ host: Host
+  ) async throws -> Event {
+    switch action {
+    case .show, .compare:
+      return .identity(host, try await host.peer(named: context.name))
+    case .trust:
+      let id = try peer(words[0])
+      try await host.trust(id, as: words[1])
+      return .known(id, "is known as \(PlainText.line(words[1]))")
+    case .forget:
+      let id = try peer(words[0])
+      try await host.forget(id)
+      return .known(id, "is not known any more")
+    case .importFile:
+      let password = try await password(context)
+      return .certificates(try await host.importIdentity(from: words[0], password: password).certificates, "imported")
+    case .anchor:
+      return .certificates(try await host.addAnchors(from: words[0]), "believed")
     }
+  }
+
+  private static func peer(_ word: String) throws(Misuse) -> PeerID {
+    do {
+      return try PeerID(text: word)
+    } catch {
+      throw Misuse("'\(PlainText.brief(word))' is no whole peer ID: it has 26 letters and digits.", in: "identity")
+    }
+  }
+
+  /// Never a word of the command line, which others on the machine can read.
+  private static func password(_ context: Context) async throws -> String {
+    if let path = context.invocation.text("password-file"), path != "-" {
+      guard let text = FileSystem.text(of: path) else {
+        throw Failure(.failed, "\(PlainText.line(path)) cannot be read: \(FileSystem.reason()).")
+      }
+      return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
+    }
+    guard let password = await context.lines.secret("Its password:") else {
+      throw Misuse("The password is missing: type it, or give --password-file FILE.", in: "identity")
+    }
+    return password
+  }
+
+  // MARK: Comparing
+
+  private static func compare(_ context: Context, _ words: [String]) async throws -> ExitCode {
     let timeout = context.invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
     return try await Stay.run(context, words[0], Stay.Policy(context.invocation)) { stay in
       let member = try await stay.connect(with: words[1], within: timeout)
@@ -55,6 +125,49 @@ extension Stay {
       if let reason = comparisons[member.peer] { return reason }
       if case .notConnected(let reason) = standing[member.peer] { return reason }
       guard await news.wait(since: seen) else { return nil }
+    }
+  }
+}
+
+extension Event {
+  fileprivate static func identity(_ host: Host, _ peer: Peer) -> Event {
+    let (identities, anchors, known) = (host.identities.map(\.certificates), host.anchors, host.knownPeers)
+    let names = known.map { (id: $0.id, name: $0.name.text, how: $0.confirmation.rawValue) }
+    return Event(
+      "identity", .result,
+      [
+        .text("id", host.id), .text("peer", peer.id), .text("name", peer.name),
+        .list("identities", identities.compactMap { $0.first?.subject }), .list("anchors", anchors.map(\.subject)),
+        .init(
+          name: "known",
+          value: .list(names.map { .object([.text("peer", $0.id), .text("name", $0.name), .text("known", $0.how)]) })),
+      ]
+    ) { paint in
+      var lines = [
+        "name      \(paint(.strong, PlainText.line(peer.name)))", "peer      \(peer.id)", "host      \(host.id)",
+      ]
+      lines += identities.compactMap(\.first).map { "identity  \($0.subject), by \($0.issuer)" }
+      lines += anchors.map { "anchor    \($0.subject)" }
+      lines += names.map { "knows     \($0.id)  \(PlainText.line($0.name))" }
+      return lines
+    }
+  }
+
+  fileprivate static func known(_ id: PeerID, _ what: String) -> Event {
+    Event("known", .result, [.text("peer", id)]) { _ in ["\(id) \(what)"] }
+  }
+
+  fileprivate static func certificates(_ certificates: [CertificateSummary], _ what: String) -> Event {
+    Event(
+      "certificates", .result,
+      [.list("subjects", certificates.map(\.subject)), .list("fingerprints", certificates.map(\.fingerprint))]
+    ) { paint in
+      certificates.flatMap { one in
+        [
+          "\(what): \(paint(.strong, one.subject)), by \(one.issuer)",
+          "  valid until \(CertificateSummary.text(ofSecondsSince1970: one.validUntil)); SHA-256 \(paint(.faint, one.fingerprint))",
+        ]
+      }
     }
   }
 }

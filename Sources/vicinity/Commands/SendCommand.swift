@@ -17,7 +17,10 @@ enum SendCommand {
         try await stay.session.deliver(Array(text.utf8), to: member)
       }
       for path in invocation.texts("file") {
-        if let failure = await stay.send(path, to: member) { throw failure }
+        if let failure = await stay.send(.file(path), to: member) { throw failure }
+      }
+      for address in invocation.texts("url") {
+        if let failure = await stay.send(.web(address), to: member) { throw failure }
       }
       if let name = invocation.text("stream") { try await stay.pump(name, to: member) }
       stay.visit.end(.done)
@@ -27,8 +30,9 @@ enum SendCommand {
   /// What is wrong is said before anybody is disturbed.
   private static func check(_ context: Context) async throws {
     let invocation = context.invocation
-    guard ["message", "file", "stream"].contains(where: invocation.has) else {
-      throw Misuse("There is nothing to send: give --message TEXT, --file PATH or --stream NAME.", in: "send")
+    guard ["message", "file", "url", "stream"].contains(where: invocation.has) else {
+      throw Misuse(
+        "There is nothing to send: give --message TEXT, --file PATH, --url URL or --stream NAME.", in: "send")
     }
     for path in invocation.texts("file") where !FileSystem.isFile(path) {
       let shown = PlainText.line(path)

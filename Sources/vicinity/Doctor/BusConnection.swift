@@ -9,7 +9,7 @@ final class BusConnection {
   }
 
   /// A bus answers in milliseconds.
-  private static let answerSecondsMax = 2
+  private static let answerMillisecondsMax: CInt = 2_000
 
   private let socket: CInt
   private var serial: UInt32 = 0
@@ -25,9 +25,6 @@ final class BusConnection {
   init(_ path: String = path) throws(Failure) {
     socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw Failure(path: path, code: errno) }
-    var limit = timeval(tv_sec: Self.answerSecondsMax, tv_usec: 0)
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let name = Array(path.utf8)
@@ -93,6 +90,8 @@ final class BusConnection {
   }
 
   private func receive() -> [UInt8]? {
+    var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    guard poll(&wait, 1, Self.answerMillisecondsMax) == 1 else { return nil }
     var fresh = [UInt8](repeating: 0, count: 4_096)
     let count = recv(socket, &fresh, fresh.count, 0)
     return count > 0 ? Array(fresh.prefix(count)) : nil

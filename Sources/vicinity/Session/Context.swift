@@ -22,6 +22,8 @@ struct Context: Sendable {
     if !isStatic, !addresses.isEmpty {
       throw Misuse("--at goes with --discovery static, not with avahi; leave one of the two out.")
     }
+    // Who says what to fetch sits at this machine.
+    options.web.allowsLoopback = true
     options.discovery = isStatic ? .fixed(addresses) : .avahi
     return options
   }
@@ -34,8 +36,18 @@ struct Context: Sendable {
     }
   }
 
-  func sessionOptions() -> SessionOptions {
+  func sessionOptions(_ host: Host) throws(Failure) -> SessionOptions {
     var options = SessionOptions()
+    if admission != .any { options.trust = .ask(timeout: .seconds(60)) }
+    if let word = invocation.text("identity") {
+      let identities = host.identities.filter { $0.certificates.first?.subject.contains(word) == true }
+      guard let identity = identities.first else {
+        throw Failure(
+          .failed, "No security identity has '\(PlainText.brief(word))' in its subject; 'vicinity identity' lists them."
+        )
+      }
+      options.identity = identity
+    }
     options.encryption =
       switch invocation.text("encryption") {
       case "optional": .optional
@@ -45,6 +57,13 @@ struct Context: Sendable {
     if let count = invocation.number("peers-max") { options.peersMax = count }
     return options
   }
+
+  /// Whom to let in of those who join.
+  enum Admission: String, Sendable {
+    case any, known, anchors, ask
+  }
+
+  var admission: Admission { invocation.text("trust").flatMap(Admission.init) ?? .any }
 
   var name: String { invocation.text("name") ?? chosenName ?? NameFile(keys)?.read() ?? NameFile.byDefault }
 }

@@ -21,7 +21,9 @@ enum Instruction: Equatable, Sendable {
 
   static let kinds = [
     Kind(name: "say", usage: "/say TEXT", summary: "send a message to all; a line without a slash is one too"),
-    Kind(name: "send", usage: "/send PATH [to NAME]", summary: "send a file, to all if nobody is named"),
+    Kind(
+      name: "send", usage: "/send PATH [to NAME]",
+      summary: "send a file, or what a URL holds, to all if nobody is named"),
     Kind(name: "stream", usage: "/stream NAME [to NAME]", summary: "send the following lines as a stream, until /end"),
     Kind(name: "accept", usage: "/accept [N]", summary: "say yes: to an invitation, a file, a code"),
     Kind(name: "decline", usage: "/decline [N]", summary: "say no"),

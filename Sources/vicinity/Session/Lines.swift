@@ -39,6 +39,22 @@ actor Lines {
     }
   }
 
+  /// One line that nobody sees; nil at the end of the input.
+  func secret(_ question: String) async -> String? {
+    guard screen.terminal.isInputTerminal, TerminalMode.enter() else { return await next() }
+    await screen.print(question, to: .error)
+    var editor = LineEditor()
+    while true {
+      let fresh = await watch.read()
+      if fresh.isEmpty { return nil }
+      for act in editor.feed(fresh) {
+        TerminalMode.end()
+        if case .line(let line) = act { return line }
+        return nil
+      }
+    }
+  }
+
   private func takeLine() -> String? {
     if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
       defer { bytes = bytes[(end + 1)...] }

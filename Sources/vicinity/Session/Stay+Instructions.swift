@@ -47,7 +47,7 @@ extension Stay {
       if !context.announcer.isJSON { await tell(.sent(text, to: nil)) }
     case .send(let path, let word):
       for member in try addressees(word) {
-        crew.add { _ = await self.send(FileSystem.expanded(path), to: member) }
+        crew.add { _ = await self.send(Self.source(path), to: member) }
       }
     case .stream(let name, let word):
       for member in try addressees(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }
@@ -64,6 +64,11 @@ extension Stay {
     case .help:
       for kind in Instruction.kinds { await explain("  " + kind.usage.padded(to: 24) + kind.summary) }
     }
+  }
+
+  private static func source(_ path: String) -> ResourceSource {
+    let isAddress = ["http://", "https://"].contains { path.lowercased().hasPrefix($0) }
+    return isAddress ? .web(path) : .file(FileSystem.expanded(path))
   }
 
   /// For people only.

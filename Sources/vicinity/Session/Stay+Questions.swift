@@ -6,6 +6,7 @@ extension Stay {
     case invitation(Invitation)
     case resource(IncomingResource)
     case comparison(Comparison)
+    case decision(TrustDecision)
   }
 
   /// More at once are not read by anybody: what comes past it is declined.
@@ -67,6 +68,35 @@ extension Stay {
     }
   }
 
+  /// Whether a member may in: by rule, or by asking.
+  func decide(_ decision: TrustDecision) async {
+    let number = number()
+    let (peer, admission) = (decision.member.peer, context.admission)
+    let verdict = visit.host.evaluate(decision.chain)
+    let says: String
+    var admits: Bool?
+    if admission == .known {
+      admits = visit.host.knownPeer(peer) != nil
+      says = admits == true ? "It is known." : "It is not known; 'vicinity identity compare' makes sure who it is."
+    } else {
+      switch verdict {
+      case .trusted(let anchor): says = "Its certificates lead to \(anchor.summary.subject)."
+      case .distrusted(let why): says = why.description
+      }
+      if admission == .anchors, case .trusted = verdict { admits = true }
+      if admission == .anchors, admits == nil { admits = false }
+    }
+    if admits == nil, questions.count < Self.questionsMax { questions[number] = .decision(decision) }
+    await tell(.decision(number, decision, label(decision.member), verdict: says, isAdmitted: admits))
+    guard let admits else { return }
+    await conclude(decision, admits)
+  }
+
+  /// One whose time is over was refused by that.
+  private func conclude(_ decision: TrustDecision, _ admits: Bool) async {
+    if admits { try? await decision.admit() } else { try? await decision.refuse() }
+  }
+
   func ask(_ comparison: Comparison) async {
     let number = number()
     let (member, label) = (comparison.member, label(comparison.member))
@@ -103,6 +133,8 @@ extension Stay {
       if yes { await accept(resource) } else { await resource.decline() }
     case .comparison(let comparison):
       try await comparison.conclude(matches: yes)
+    case .decision(let decision):
+      await conclude(decision, yes)
     }
   }
 }

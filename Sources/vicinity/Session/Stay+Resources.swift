@@ -15,10 +15,10 @@ extension Stay {
   // MARK: Out
 
   /// Returns when the member holds all of it, or why not.
-  func send(_ path: String, to member: Member) async -> Failure? {
+  func send(_ source: ResourceSource, to member: Member) async -> Failure? {
     let resource: OutgoingResource
     do {
-      resource = try await session.send(.file(path), to: member)
+      resource = try await session.send(source, to: member)
     } catch {
       let failure = Failure(error)
       await tell(.error(failure))
@@ -26,7 +26,7 @@ extension Stay {
     }
     var transfer = Event.Transfer(
       number: number(), direction: .outgoing, member: member, label: label(member), name: resource.name)
-    transfer.size = FileSystem.size(of: path)
+    if case .file(let path) = source { transfer.size = FileSystem.size(of: path) }
     transfers[transfer.number] = Transfer(about: transfer) { await resource.cancel() }
     await tell(.resource(transfer, isTaken: false))
     show(resource.progress, transfer)

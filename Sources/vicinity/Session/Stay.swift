@@ -58,7 +58,7 @@ actor Stay {
     try Self.check(type)
     if policy.takesFiles, let fault = FileSystem.fault(ofFolder: policy.folder) { throw Failure(.failed, fault) }
     return try await Visit(context).run { visit in
-      let session = try await visit.peer.openSession(context.sessionOptions())
+      let session = try await visit.peer.openSession(context.sessionOptions(visit.host))
       let stay = Stay(visit, session, type, policy)
       await visit.tell(.started(visit.host.id, visit.peer, session.id, type: type, at: await visit.host.addresses))
       visit.begin()
@@ -103,7 +103,7 @@ actor Stay {
     switch event {
     case .member(let member, let state):
       roster.add(member.peer, member.name)
-      await tell(.member(member, state, label(member)))
+      await tell(.member(member, state, label(member), known: visit.host.knownPeer(member.peer)))
       await stands(member, state)
     case .suspended(let member, let isSuspended):
       await tell(.suspended(member, isSuspended, label(member)))
@@ -118,8 +118,7 @@ actor Stay {
     case .undelivered(let members, let fate):
       await tell(.undelivered(members, fate, members.map(label)))
     case .decision(let decision):
-      // Only asked for where the session's options say so, and these do not.
-      try? await decision.refuse()
+      await decide(decision)
     }
   }
 

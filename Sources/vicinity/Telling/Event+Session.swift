@@ -2,12 +2,16 @@ internal import Nearby
 
 /// What happens in a session, and with the program itself.
 extension Event {
-  static func member(_ member: Member, _ state: MemberState, _ label: String) -> Event {
+  static func member(_ member: Member, _ state: MemberState, _ label: String, known: KnownPeer?) -> Event {
     switch state {
     case .connecting:
       about(member, "connecting") { ["connecting with \($0.named(member, label))"] }
     case .connected:
-      about(member, "connected") { ["\($0(.good, "connected")) with \($0.named(member, label))"] }
+      about(member, "connected", .news, [known.map { .text("known", $0.confirmation.rawValue) }]) { paint in
+        // Before the name, which could say so itself.
+        let known = known.map { " (known\($0.confirmation == .comparedCode ? " by a compared code" : ""))" } ?? ""
+        return ["\(paint(.good, "connected"))\(known) with \(paint.named(member, label))"]
+      }
     case .notConnected(let reason):
       about(member, "notConnected", .news, [.reason(reason)]) {
         ["\($0(.doubtful, "not connected")) with \($0.named(member, label)): \(reason.sentence)"]
@@ -73,6 +77,29 @@ extension Event {
     return Event("peers", .result, [.init(name: "members", value: .list(list))]) { paint in
       if members.isEmpty { return ["nobody is connected"] }
       return members.map { "  \(paint.named($0.member, $0.label)) \(paint(.faint, $0.member.peer.text))" }
+    }
+  }
+
+  /// Whether a member is let in: decided here, or asked.
+  static func decision(
+    _ number: Int, _ decision: TrustDecision, _ label: String, verdict: String, isAdmitted: Bool?
+  ) -> Event {
+    let (member, subjects) = (decision.member, decision.certificates.map(\.subject))
+    return about(
+      member, "decision", .news,
+      [
+        .number("number", number), .list("certificates", subjects), .text("text", verdict),
+        isAdmitted.map { .bool("accepted", $0) },
+      ]
+    ) { paint in
+      let (yes, no) = (paint(.strong, "/accept \(number)"), paint(.strong, "/decline \(number)"))
+      let end =
+        switch isAdmitted {
+        case nil: " \(yes) or \(no)"
+        case true?: " It is let in."
+        case false?: " It is not let in."
+        }
+      return ["\(paint.named(member, label)) wants in. \(PlainText.line(verdict))\(end)"]
     }
   }
 

@@ -1,0 +1,76 @@
+import Glibc
+import Testing
+
+@testable import lab_rig
+
+extension LabTests {
+  @Suite @Laboratory
+  struct AdhocTests {
+    @Test func `P-SES-7 P-SES-3 Eight hosts start within a second: 28 pairs, each connected once within five seconds`()
+      async throws
+    {
+      try await Rig.lend(8) { rig in
+        let start = ContinuousClock.now
+        let visitors = try await rig.visit(rig.hosts, "lab-eight")
+        for visitor in visitors {
+          for other in visitors where other.peer != visitor.peer {
+            try await visitor.meets(other, within: .seconds(15))
+          }
+        }
+        let starts = visitors.compactMap { $0.told("started").first?.time }
+        let last = visitors.flatMap { $0.told("connected") }.map(\.time).max() ?? .max
+        let time = Duration.nanoseconds(last - (starts.max() ?? 0))
+        print(
+          "eight hosts were connected \(time) after the last had started, and \(ContinuousClock.now - start) in all")
+        #expect(time < .seconds(5))
+        // Whatever else would come of it comes within the time of a lost link.
+        await Laboratory.pass(.seconds(6))
+        for visitor in visitors {
+          #expect(visitor.told("connected").count == 7)
+          #expect(visitor.connected == Set(visitors.map(\.peer)).subtracting([visitor.peer]))
+          for name in ["notConnected", "suspended", "lost", "error"] { #expect(visitor.told(name).isEmpty) }
+          #expect(visitor.told("found").count == 7)
+        }
+      }
+    }
+
+    @Test func `P-SES-7 P-SES-4 Who comes later is taken in by all, and who leaves is told to all at once`()
+      async throws
+    {
+      try await Rig.lend(4) { rig in
+        let here = try await rig.visit(Array(rig.hosts.prefix(3)), "lab-late")
+        for visitor in here { for other in here where other.peer != visitor.peer { try await visitor.meets(other) } }
+        let late = try await rig.hosts[3].visit("adhoc", "lab-late")
+        for visitor in here {
+          try await visitor.meets(late)
+          try await visitor.finds(late)
+          try await late.meets(visitor)
+        }
+        try late.say("hello")
+        for visitor in here { try await visitor.hears("hello") }
+        try await late.leave()
+        for visitor in here {
+          let end = try await visitor.program.event("notConnected", within: .seconds(1)) { $0["peer"] == late.peer }
+          #expect(end["reason"] == "left")
+          try await visitor.program.event("lost", within: .seconds(3)) { $0["peer"] == late.peer }
+        }
+      }
+    }
+
+    @Test func `P-SES-7 Everybody connects over cables that lose a tenth of all packets`() async throws {
+      try await Rig.lend(4) { rig in
+        for host in rig.hosts { try await host.cable.set(.loss(0.1)) }
+        let visitors = try await rig.party("lab-lossy", within: .seconds(30))
+        let numbers = (0..<100).map { "message \($0)" }
+        for visitor in visitors { for number in numbers { try visitor.say(number) } }
+        for visitor in visitors {
+          for _ in visitors.dropFirst() { try await visitor.hears("message 99", within: .seconds(60)) }
+          for other in visitors where other.peer != visitor.peer {
+            let heard = visitor.told("message").filter { $0["peer"] == other.peer }.compactMap { $0["text"] }
+            #expect(heard == numbers)
+          }
+        }
+      }
+    }
+  }
+}

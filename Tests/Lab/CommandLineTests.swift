@@ -1,0 +1,34 @@
+import Glibc
+import Testing
+
+@testable import lab_rig
+
+extension LabTests {
+  /// The command line on several hosts, as people start it: with Avahi, and with nothing else said.
+  @Suite @Laboratory
+  struct CommandLineTests {
+    @Test
+    func `P-APP-5 P-NET-1 Who starts the same on one network meets, talks and parts, with no word about addresses`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        var programs: [Program] = []
+        for (host, name) in zip(rig.hosts, ["Ada", "Bob", "Eve"]) {
+          programs.append(try host.startBuilt("vicinity", ["adhoc", "--json", "--name", name]))
+        }
+        for program in programs {
+          for _ in 1..<programs.count { try await program.event("connected", within: .seconds(10)) }
+        }
+        try programs[0].say("say hello")
+        for program in programs[1...] { try await program.event("message") { $0["text"] == "hello" } }
+        try programs[1].say("quit")
+        for program in [programs[0], programs[2]] {
+          try await program.event("notConnected", within: .seconds(1)) { $0["name"] == "Bob" && $0["reason"] == "left" }
+        }
+        #expect(try await programs[1].ended() == .exited(0))
+        try await rig.hosts[2].kill()
+        try await programs[0].event("notConnected", within: .seconds(10)) { $0["name"] == "Eve" }
+      }
+    }
+  }
+}

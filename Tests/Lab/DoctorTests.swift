@@ -1,0 +1,92 @@
+import Glibc
+import Testing
+
+@testable import lab_rig
+
+extension LabTests {
+  /// What the doctor finds where something is broken, and where nothing is.
+  @Suite @Laboratory
+  struct DoctorTests {
+    /// Each check's states.
+    private func look(_ host: LabHost) async throws -> [String: Set<String>] {
+      let doctor = try host.startBuilt("vicinity", ["doctor", "--json", "--keys", "ephemeral"])
+      let ending = try await doctor.ended(within: .seconds(20))
+      var states: [String: Set<String>] = [:]
+      for finding in doctor.events where finding.name == "finding" {
+        states[finding["check"] ?? "", default: []].insert(finding["state"] ?? "")
+        if finding["state"] == "bad" { #expect(finding["cure"] != nil) }
+      }
+      #expect(ending == .exited(states.values.contains { $0.contains("bad") } ? 1 : 0))
+      return states
+    }
+
+    @Test func `Where all is well it finds nothing, and hears and reaches the others`() async throws {
+      try await Rig.lend(3) { rig in
+        let states = try await look(rig.hosts[0])
+        for check in ["bus", "daemon", "interfaces", "multicast", "firewall", "isolation", "discovery", "key"] {
+          #expect(states[check] == ["good"], "\(check)")
+        }
+      }
+    }
+
+    @Test func `Without D-Bus, and without the daemon, it names what is missing`() async throws {
+      try await Rig.lend(2) { rig in
+        let host = rig.hosts[0]
+        try await host.stopAvahi()
+        var states = try await look(host)
+        #expect(states["bus"] == ["good"])
+        #expect(states["daemon"] == ["bad"])
+        #expect(states["discovery"] == ["bad"])
+        try await host.stopBus()
+        states = try await look(host)
+        #expect(states["bus"] == ["bad"])
+        #expect(states["daemon"] == ["unknown"])
+        try await host.startBus()
+        try await host.startAvahi()
+      }
+    }
+
+    @Test func `A packet filter that keeps others out is found, with the rule`() async throws {
+      try await Rig.lend(2) { rig in
+        let host = rig.hosts[0]
+        try await host.run("nft", "add table inet filter")
+        try await host.run("nft", "add chain inet filter input { type filter hook input priority 0; policy drop; }")
+        try await host.run("nft", "add rule inet filter input iif lo accept")
+        #expect(try await look(host)["firewall"] == ["bad"])
+        try await host.run("nft", "add rule inet filter input udp dport 5353 accept")
+        let states = try await look(host)
+        #expect(states["firewall"] == ["good", "bad"])
+        #expect(states["multicast"] == ["good"])
+        try await host.run("nft", "flush ruleset")
+      }
+    }
+
+    @Test func `A network that drops multicast, and one that is not there, are told apart`() async throws {
+      try await Rig.lend(2) { rig in
+        let host = rig.hosts[0]
+        try await host.cable.set(Faults(blocked: [.udp(5353)]))
+        var states = try await look(host)
+        #expect(states["multicast"] == ["doubtful"])
+        #expect(states["interfaces"] == ["good"])
+        try await host.cable.cut()
+        states = try await look(host)
+        #expect(states["interfaces"]?.contains("bad") == true)
+        try await host.cable.mend()
+      }
+    }
+
+    @Test func `Hosts that are heard and cannot be reached are told as kept apart`() async throws {
+      try await Rig.lend(2) { rig in
+        let (host, other) = (rig.hosts[0], rig.hosts[1])
+        // As an access point does that carries multicast and nothing else from one client to another.
+        try await other.run("nft", "add table arp filter")
+        try await other.run("nft", "add chain arp filter input { type filter hook input priority 0; policy drop; }")
+        try await host.run("ip", "neigh", "flush", "all")
+        let states = try await look(host)
+        #expect(states["multicast"] == ["good"])
+        #expect(states["isolation"]?.contains("bad") == true)
+        try await other.run("nft", "flush ruleset")
+      }
+    }
+  }
+}
