@@ -136,8 +136,9 @@ extension Planner {
 
   private mutating func byHand() {
     let ends = random.pick([1, 1, 2])
+    // What peers of one host have for each other is not stored.
     add(hosts: size(2, 7), peers: random.pick([1, 1, 2]), ends: ends) { host, random in
-      host.isDurable = random.chance(perMille: 200)
+      host.isDurable = host.peers.count == 1 && random.chance(perMille: 300)
     }
     let all = refs
     for end in 0..<ends {
