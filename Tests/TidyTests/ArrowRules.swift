@@ -49,7 +49,8 @@ enum ArrowRules {
 
   /// What is declared in the manifest points down, and is used.
   static func declarations(_ manifest: Manifest, _ imports: [Import]) -> [Finding] {
-    manifest.targets.flatMap { target -> [Finding] in
+    let programs = manifest.targets.filter { $0.kind == "executableTarget" }.map(\.name)
+    return manifest.targets.flatMap { target -> [Finding] in
       func finding(_ sentence: String) -> Finding { manifest.file.finding(line: target.line, sentence) }
       var findings: [Finding] = []
       let isProduct = !target.isTest && !isSystem(target.name)
@@ -60,7 +61,9 @@ enum ArrowRules {
         if isProduct, !pointsDown(from: target.name, to: dependency) {
           findings.append(finding("\(target.name) depends on \(dependency), which does not stand below it."))
         }
-        if !imports.contains(where: { $0.target == target.name && $0.module == dependency }) {
+        // A test may run a program that it does not import.
+        let isRun = target.isTest && programs.contains(dependency)
+        if !isRun, !imports.contains(where: { $0.target == target.name && $0.module == dependency }) {
           findings.append(finding("\(target.name) depends on \(dependency) and never imports it."))
         }
       }
