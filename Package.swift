@@ -39,7 +39,7 @@ let package = Package(
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
-    .target(name: "Web", dependencies: ["Media", "Reactor"], swiftSettings: house),
+    .target(name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "Media", "Reactor"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
