@@ -21,6 +21,9 @@ static inline EVP_PKEY *COpenSSL_EVP_PKEY_generate_ed25519(void) {
 static inline EVP_PKEY *COpenSSL_EVP_PKEY_generate_rsa(size_t bits) {
   return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", bits);
 }
+static inline EVP_PKEY *COpenSSL_EVP_PKEY_generate_ec(const char *curve) {
+  return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve);
+}
 static inline long COpenSSL_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
   return SSL_CTX_set_min_proto_version(context, version);
 }

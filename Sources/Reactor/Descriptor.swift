@@ -11,6 +11,28 @@ public struct Descriptor: ~Copyable, Sendable {
     self.number = number
   }
 
+  /// Hands the descriptor over to who closes it from now on.
+  public consuming func release() -> CInt {
+    let number = number
+    discard self
+    return number
+  }
+
+  /// Uses a descriptor that somebody else has and keeps.
+  public static func lent<Result, Failure: Error>(
+    _ number: CInt, _ body: (borrowing Descriptor) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let descriptor = Descriptor(owning: number)
+    do throws(Failure) {
+      let result = try body(descriptor)
+      _ = descriptor.release()
+      return result
+    } catch {
+      _ = descriptor.release()
+      throw error
+    }
+  }
+
   deinit {
     // On Linux the descriptor is gone even where close() reports an error, so there is nothing to try again.
     _ = close(number)

@@ -10,6 +10,9 @@ public struct Readiness: OptionSet, Sendable {
   /// An error or a hang-up; always watched for. Reading or writing tells what it is.
   public static let failed = Readiness(rawValue: 4)
 
+  /// Told once each time that more has come, instead of as long as something is there.
+  public static let once = Readiness(rawValue: 8)
+
   init(epoll events: UInt32) {
     self = []
     if events & EPOLLIN.rawValue != 0 { insert(.readable) }
@@ -19,6 +22,7 @@ public struct Readiness: OptionSet, Sendable {
 
   var epoll: UInt32 {
     (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
+      | (contains(.once) ? EPOLLET.rawValue : 0)
   }
 }
 

@@ -6,7 +6,7 @@ enum ArrowRules {
     ["Wire", "Reactor"],
     ["Engine"],
     ["Media", "Simulator"],
-    ["Nearby", "simulate"],
+    ["Nearby", "Web", "simulate"],
     ["MultipeerConnectivity", "Store"],
     ["Gateway"],
     ["vicinity"],

@@ -1,11 +1,11 @@
-internal import Reactor
+public import Reactor
 
 /// Addresses that somebody who has one of them has all of, so that limits count them as one: an IPv4 address, or a
 /// network of 64 bits of IPv6. The link-local network is everybody's: there each address is its own.
-struct AddressGroup: Hashable {
+public struct AddressGroup: Hashable {
   private let bytes: [UInt8]
 
-  init(_ address: SocketAddress) {
+  public init(_ address: SocketAddress) {
     switch address.host {
     case .v4(let bytes): self.bytes = bytes
     case .v6(let bytes, _): self.bytes = address.isLinkLocal ? bytes : Array(bytes[..<8])

@@ -1,0 +1,136 @@
+internal import COpenSSL
+internal import Glibc
+public import Reactor
+
+/// A certificate authority of one's own, for web servers that nobody else vouches for.
+///
+/// It may vouch for the names and addresses alone that it was made for: who trusts it on a device trusts it for nothing
+/// else.
+public struct LocalAuthority: Sendable {
+  /// PEM.
+  public let certificate: [UInt8]
+  /// PEM, without a password.
+  public let key: [UInt8]
+
+  /// One that was made before.
+  public init(certificate: [UInt8], key: [UInt8]) {
+    self.certificate = certificate
+    self.key = key
+  }
+
+  /// A new one for these names, such as `box.local`, and these addresses; the ports mean nothing.
+  public static func make(
+    named name: String, for names: [String], _ addresses: [SocketAddress], days: Int = 3650
+  ) -> LocalAuthority {
+    let key = makeKey()
+    defer { EVP_PKEY_free(key) }
+    // A kind of which nothing is permitted would be free: so each has at least this machine itself.
+    let constraints =
+      (["localhost"] + names).map { "permitted;DNS:\($0)" }
+      + ([.loopback(port: 0)] + addresses).map { "permitted;IP:\($0.hostText)/\($0.mask)" }
+    let certificate = Draft(subject: name, days: days, key)
+      .extended(NID_basic_constraints, "critical,CA:TRUE,pathlen:0")
+      .extended(NID_key_usage, "critical,keyCertSign,cRLSign")
+      .extended(NID_subject_key_identifier, "hash")
+      .extended(NID_name_constraints, "critical," + constraints.joined(separator: ","))
+      .signed(by: nil, key)
+    defer { X509_free(certificate) }
+    return LocalAuthority(certificate: pem { PEM_write_bio_X509($0, certificate) }, key: pem(of: key))
+  }
+
+  /// A certificate and key for a server of these names and addresses; nil where this is no authority.
+  public func issue(
+    for names: [String], _ addresses: [SocketAddress], days: Int = 397
+  ) -> (certificates: [UInt8], key: [UInt8])? {
+    guard let issuer = readPEM(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }).first else { return nil }
+    defer { X509_free(issuer) }
+    guard let issuerKey = readPEM(key, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }).first else { return nil }
+    defer { EVP_PKEY_free(issuerKey) }
+    let key = makeKey()
+    defer { EVP_PKEY_free(key) }
+    let places = names.map { "DNS:\($0)" } + addresses.map { "IP:\($0.hostText)" }
+    let certificate = Draft(subject: names.first ?? addresses.first?.hostText ?? "vicinity", days: days, key)
+      .extended(NID_basic_constraints, "critical,CA:FALSE")
+      .extended(NID_key_usage, "critical,digitalSignature")
+      .extended(NID_ext_key_usage, "serverAuth")
+      .extended(NID_subject_alt_name, places.joined(separator: ","))
+      .signed(by: issuer, issuerKey)
+    defer { X509_free(certificate) }
+    return (pem { PEM_write_bio_X509($0, certificate) }, pem(of: key))
+  }
+}
+
+/// P-256, which every browser takes.
+private func makeKey() -> OpaquePointer {
+  expect(COpenSSL_EVP_PKEY_generate_ec("P-256"), "make a P-256 key")
+}
+
+private func pem(of key: OpaquePointer) -> [UInt8] {
+  pem { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
+}
+
+private func pem(_ write: (OpaquePointer) -> CInt) -> [UInt8] {
+  let memory = expect(BIO_new(BIO_s_mem()), "write PEM")
+  defer { BIO_free(memory) }
+  expect(write(memory) == 1, "write PEM")
+  var bytes: UnsafeMutablePointer<CChar>?
+  let count = COpenSSL_BIO_get_mem_data(memory, &bytes)
+  return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+}
+
+/// A certificate that is being written.
+private struct Draft {
+  private let certificate: OpaquePointer
+
+  init(subject: String, days: Int, _ key: OpaquePointer) {
+    certificate = expect(X509_new(), "make a certificate")
+    let serial = OpenSSLCrypto.randomBytes(16)
+    let number = expect(BN_bin2bn(serial, CInt(serial.count), nil), "make a number")
+    defer { BN_free(number) }
+    let name = X509_get_subject_name(certificate)
+    // RFC 5280 allows a common name 64 characters.
+    let text = Array(subject.prefix(64).utf8)
+    let isMade =
+      X509_set_version(certificate, Int(X509_VERSION_3)) == 1
+      && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
+      && X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, text, CInt(text.count), -1, 0) == 1
+      // A clock that is a day behind shall not matter.
+      && X509_gmtime_adj(X509_getm_notBefore(certificate), -86_400) != nil
+      && X509_gmtime_adj(X509_getm_notAfter(certificate), days * 86_400) != nil
+      && X509_set_pubkey(certificate, key) == 1
+    expect(isMade, "make a certificate")
+  }
+
+  func extended(_ kind: CInt, _ value: String) -> Draft {
+    var context = X509V3_CTX()
+    X509V3_set_ctx(&context, certificate, certificate, nil, nil, 0)
+    let made = expect(X509V3_EXT_conf_nid(nil, &context, kind, value), "extend a certificate")
+    defer { X509_EXTENSION_free(made) }
+    expect(X509_add_ext(certificate, made, -1) == 1, "extend a certificate")
+    return self
+  }
+
+  /// By itself where there is no issuer. The certificate is the caller's.
+  func signed(by issuer: OpaquePointer?, _ key: OpaquePointer) -> OpaquePointer {
+    let name = X509_get_subject_name(issuer ?? certificate)
+    expect(
+      X509_set_issuer_name(certificate, name) == 1 && X509_sign(certificate, key, EVP_sha256()) > 0,
+      "sign a certificate")
+    return certificate
+  }
+}
+
+extension SocketAddress {
+  /// Without port, scope and brackets.
+  fileprivate var hostText: String {
+    let text = description
+    if case .v4 = host { return String(text.prefix { $0 != ":" }) }
+    return String(text.dropFirst().prefix { $0 != "]" && $0 != "%" })
+  }
+
+  /// Of this one address.
+  fileprivate var mask: String {
+    if case .v4 = host { return "255.255.255.255" }
+    return "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+  }
+}

@@ -1,0 +1,53 @@
+internal import CLinux
+internal import Glibc
+
+/// Bytes in order, over whatever a descriptor is.
+extension Descriptor {
+  /// Two sockets of this process that are connected to each other.
+  public static func pair() throws(SystemError) -> DescriptorPair {
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    var numbers: [CInt] = [-1, -1]
+    try system("make a pair of sockets") { socketpair(AF_UNIX, type, 0, &numbers) }
+    return DescriptorPair(ours: Descriptor(owning: numbers[0]), theirs: Descriptor(owning: numbers[1]))
+  }
+
+  /// Reads what has come: how many bytes, 0 at the end, nil where nothing is there yet.
+  public func receive(_ room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    try systemUnlessBlocked("receive") { recv(number, room.baseAddress, room.count, 0) }
+  }
+
+  /// The same, and leaves it there to be read.
+  public func peek(_ room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    try systemUnlessBlocked("peek") { recv(number, room.baseAddress, room.count, CInt(MSG_PEEK)) }
+  }
+
+  /// Another descriptor of the same open file.
+  public func duplicate() throws(SystemError) -> Descriptor {
+    Descriptor(owning: try system("duplicate a descriptor") { fcntl(number, F_DUPFD_CLOEXEC, 0) })
+  }
+
+  /// Ends both directions for everybody who has the socket; descriptors stay open.
+  public func cut() {
+    // It fails only where the connection is gone already.
+    _ = shutdown(number, CInt(SHUT_RDWR))
+  }
+
+  /// Lets this process have as many descriptors as it may, and says how many that is.
+  @discardableResult
+  public static func raiseLimit() -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    limit.rlim_cur = limit.rlim_max
+    // Where it may not, the old limit stands.
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return Int(clamping: limit.rlim_cur)
+  }
+}
+
+/// Two sockets that are connected to each other.
+@frozen
+public struct DescriptorPair: ~Copyable {
+  public var ours: Descriptor
+  public var theirs: Descriptor
+}

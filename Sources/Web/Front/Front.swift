@@ -1,0 +1,103 @@
+package import Media
+package import Reactor
+
+/// Takes the sockets that come to one port, finds out what each one is, and gives it to those who serve it: links of
+/// other hosts, HTTP, WebSockets, the last two in the clear or over TLS.
+///
+/// It belongs to its reactor's thread.
+package final class Front: Doorway {
+  private let reactor: Reactor
+  private let handler: any WebHandler
+  private let limits: WebLimits
+  private let identity: ServerIdentity?
+  private let link: ((consuming Descriptor) -> Void)?
+  private let attendance: Attendance
+  private let scratch = Scratch()
+  private let http: HTTPServer
+  private let sockets: SocketServer
+  private var arrivals: [UInt64: Arrival] = [:]
+  private var lastArrival: UInt64 = 0
+  private var isClosed = false
+
+  /// Without an identity there is no HTTPS; without `link` there are no links.
+  package init(
+    on reactor: Reactor, handler: any WebHandler, limits: WebLimits = WebLimits(), identity: ServerIdentity? = nil,
+    link: ((consuming Descriptor) -> Void)? = nil
+  ) {
+    self.reactor = reactor
+    self.handler = handler
+    self.limits = limits
+    self.identity = identity
+    self.link = link
+    precondition(
+      limits.headBytesMax <= Scratch.byteCount, "heads of \(limits.headBytesMax) bytes are more than is read at once")
+    // libwebsockets asks once, when it starts, how many there may be.
+    Descriptor.raiseLimit()
+    attendance = Attendance(limits)
+    http = HTTPServer(on: reactor, handler, limits)
+    sockets = SocketServer(on: reactor, limits, scratch)
+  }
+
+  /// Of clients, whatever they do.
+  package var connectionCount: Int { attendance.count }
+
+  package func take(_ socket: consuming Descriptor) {
+    guard !isClosed, let client = try? socket.remoteAddress(), let admission = attendance.admit(client) else { return }
+    if arrivals.count >= limits.undecidedMax, let oldest = arrivals.keys.min() { arrivals[oldest] = nil }
+    lastArrival += 1
+    let arrival = Arrival(
+      lastArrival, socket, from: client, admission, on: reactor, limits, scratch, identity, takesLinks: link != nil
+    ) { [unowned self] in decided($0, $1) }
+    arrivals[lastArrival] = arrival
+    arrival.begin()
+  }
+
+  /// Ends all connections at once.
+  package func close() {
+    isClosed = true
+    arrivals = [:]
+    sockets.close()
+    http.close()
+  }
+
+  private func decided(_ arrival: Arrival, _ decision: Arrival.Decision) {
+    arrivals[arrival.number] = nil
+    switch decision {
+    case .link:
+      if let socket = arrival.takeSocket() { link?(socket) }
+    case .http:
+      if let socket = arrival.takeSocket() { http.take(socket, from: arrival.origin, arrival.admission) }
+    case .tunnel(let transport, let bytes):
+      tunnel(transport, bytes, Origin(client: arrival.origin.client, isSecure: true), arrival.admission)
+    case .socket(let transport, let head, let bytes):
+      upgrade(transport, head, bytes, arrival.admission)
+    case .refused(let transport, let fault, let head):
+      var response = handler.refuse(fault, head)
+      if fault.status == 426 {
+        response.headers.append("Sec-WebSocket-Version", "13")
+        response.headers.append("Upgrade", "websocket")
+      }
+      Farewell(response.closingBytes, to: transport, arrival.admission, on: reactor, scratch)
+    case .dropped:
+      break
+    }
+  }
+
+  private func tunnel(_ transport: Transport, _ bytes: [UInt8], _ origin: Origin, _ admission: Admission) {
+    // Where there are no descriptors, the client is let go of.
+    guard let pair = try? Descriptor.pair() else { return }
+    http.take(pair.theirs, from: origin, admission)
+    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, on: reactor, scratch)
+  }
+
+  private func upgrade(_ transport: Transport, _ head: Head, _ bytes: [UInt8], _ admission: Admission) {
+    switch handler.upgrade(head) {
+    case .refuse(let response):
+      Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
+    case .accept(let subprotocol, let owner, let reading):
+      precondition(
+        subprotocol.map { head.subprotocols.contains($0) } ?? true, "a subprotocol is chosen that was not offered")
+      try? sockets.take(transport, head, first: bytes, subprotocol, owner, reading, admission)
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/// Room for what is read and passed on at once, shared by all connections of a loop.
+final class Scratch {
+  static let byteCount = 64 << 10
+
+  let room = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
+
+  deinit {
+    room.deallocate()
+  }
+}

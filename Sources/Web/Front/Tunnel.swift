@@ -1,0 +1,153 @@
+internal import Reactor
+
+/// Carries what a client says under TLS to the library that serves HTTP, and back.
+///
+/// Laws:
+/// - It keeps itself until one side has ended and the other has what was said.
+/// - It holds no memory while nothing waits. What waits for the client is one batch at most, what waits for the library is
+///   what was read at once: behind each the side that sends is not read.
+final class Tunnel {
+  /// What one tunnel moves before others have their turn.
+  private static let roundsMax = 4
+
+  private let transport: Transport
+  private var inner: InnerEnd
+  private let reactor: Reactor
+  private let scratch: Scratch
+  private var outside: Registration?
+  private var inside: Registration?
+  private var hasClientEnded = false
+  private var turnIsDue = false
+  private var isOver = false
+
+  /// The bytes are what was read of the client before. The library's side must have its own socket by now.
+  init(
+    _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], on reactor: Reactor, _ scratch: Scratch
+  ) throws(SystemError) {
+    self.transport = transport
+    self.inner = inner
+    self.reactor = reactor
+    self.scratch = scratch
+    outside = try reactor.register(transport.socket, for: []) { [self] in outsideIs($0) }
+    do throws(SystemError) {
+      inside = try reactor.register(self.inner.socket, for: []) { [self] in insideIs($0) }
+    } catch {
+      finish()
+      throw error
+    }
+    if bytes.withUnsafeBytes({ self.inner.give($0) }) { turn() } else { finish() }
+  }
+
+  private func outsideIs(_ readiness: Readiness) {
+    // A failure is told again and again until it is read, which may not be for long.
+    if readiness.contains(.failed), !canRead { return finish() }
+    turn()
+  }
+
+  private func insideIs(_ readiness: Readiness) {
+    if readiness.contains(.failed), !transport.isFlushed, let inside {
+      reactor.deregister(inside)
+      self.inside = nil
+    }
+    turn()
+  }
+
+  private var canRead: Bool { inner.hasRoom && !hasClientEnded }
+
+  private func turn() {
+    if isOver { return }
+    for _ in 0..<Self.roundsMax {
+      let hasMovedIn = bringIn()
+      let hasMovedOut = isOver ? false : bringOut()
+      if isOver { return }
+      if !hasMovedIn, !hasMovedOut { return watch() }
+    }
+    watch()
+    // What TLS has already taken from the socket, no event will tell of.
+    if turnIsDue { return }
+    turnIsDue = true
+    reactor.schedule(after: .zero) { [self] in
+      turnIsDue = false
+      turn()
+    }
+  }
+
+  /// From the client to the library; whether anything moved.
+  private func bringIn() -> Bool {
+    if !inner.hasRoom {
+      guard inner.flush() else { return dropIn() }
+      if !inner.hasRoom { return false }
+    }
+    if hasClientEnded { return false }
+    switch transport.read(scratch.room) {
+    case .moved(let count):
+      guard inner.give(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) else { return dropIn() }
+      return true
+    case .blocked:
+      return false
+    case .ended:
+      hasClientEnded = true
+      inner.end()
+      return false
+    case .failed:
+      finish()
+      return false
+    }
+  }
+
+  /// The library reads no more; what it said still goes out.
+  private func dropIn() -> Bool {
+    hasClientEnded = true
+    return false
+  }
+
+  /// From the library to the client; whether anything moved.
+  private func bringOut() -> Bool {
+    if case .failed = transport.flush() {
+      finish()
+      return false
+    }
+    if !transport.isFlushed { return false }
+    do throws(SystemError) {
+      guard let count = try inner.socket.receive(scratch.room) else { return false }
+      if count == 0 {
+        transport.endSending()
+        finish()
+        return false
+      }
+      if case .failed = transport.write(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) {
+        finish()
+        return false
+      }
+      return true
+    } catch {
+      finish()
+      return false
+    }
+  }
+
+  private func watch() {
+    if let outside {
+      var interest: Readiness = canRead ? .readable : []
+      if !transport.isFlushed { interest.insert(.writable) }
+      reactor.update(outside, to: interest)
+    }
+    if let inside {
+      var interest: Readiness = transport.isFlushed ? .readable : []
+      if !inner.hasRoom { interest.insert(.writable) }
+      reactor.update(inside, to: interest)
+    }
+  }
+
+  private func finish() {
+    if isOver { return }
+    isOver = true
+    if let outside { reactor.deregister(outside) }
+    if let inside { reactor.deregister(inside) }
+    outside = nil
+    inside = nil
+    // The library sees its end at once, however long somebody keeps this object.
+    inner.socket.cut()
+    transport.socket.endSending()
+  }
+}

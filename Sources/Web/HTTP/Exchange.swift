@@ -1,0 +1,279 @@
+internal import CMicroHTTPD
+
+/// One request and its response.
+///
+/// It belongs to the server's thread. The server keeps it until the response is sent or the client has gone.
+package final class Exchange {
+  package let head: Head
+  /// Called once where the client leaves before the whole response is sent, or the server refuses what it sends; what is
+  /// asked of the exchange from then on does nothing.
+  package var onGone: (() -> Void)?
+
+  private enum Reading {
+    /// Nobody has said what becomes of the body: it waits.
+    case undecided
+    case collecting([UInt8], bytesMax: Int, then: ([UInt8]) -> Void)
+    case streaming(any BodySink, bytesMax: Int)
+    /// What comes is thrown away.
+    case discarding
+  }
+
+  private let connection: OpaquePointer
+  private unowned let server: HTTPServer
+  private var reading = Reading.undecided
+  private var response: Response?
+  private(set) var isGone = false
+  /// Whether the reader of the body, or of the response, was told to wait and is not any more.
+  private var mayGoOn = false
+  private(set) var isSuspended = false
+  private var hasBodyEnded = false
+  private(set) var bodyBytes = 0
+  private var discardedBytes = 0
+  private var pace: Pace
+
+  init(_ head: Head, _ connection: OpaquePointer, of server: HTTPServer) {
+    self.head = head
+    self.connection = connection
+    self.server = server
+    pace = Pace(server.limits)
+  }
+
+  /// Hands over the whole body once it is there. One of more bytes is refused (413), and one that ends early is a client
+  /// that has gone: then `then` is not called.
+  package func collectBody(bytesMax: Int, then: @escaping ([UInt8]) -> Void) {
+    read(.collecting([], bytesMax: bytesMax, then: then), bytesMax)
+  }
+
+  /// Hands over the body as it comes; one of more bytes is refused (413).
+  package func readBody(bytesMax: Int, into sink: any BodySink) {
+    read(.streaming(sink, bytesMax: bytesMax), bytesMax)
+  }
+
+  /// The sink takes more: what it left is offered again.
+  package func resume() {
+    goOn()
+  }
+
+  /// Once for each exchange, now or later. What is left of the request's body is thrown away.
+  package func respond(_ response: Response) {
+    if isGone { return }
+    precondition(self.response == nil, "an exchange is answered twice")
+    self.response = response
+    reading = .discarding
+    goOn()
+  }
+
+  /// The response's source has more, or is at its end.
+  package func wake() {
+    goOn()
+  }
+
+  // MARK: What the server calls
+
+  /// After the handler has heard of it, and before any of the body was read.
+  func hasBegun() -> MHD_Result {
+    if isGone { return .NO }
+    guard response != nil, head.contentLength ?? .max > Self.discardedBytesMax, head.hasBody else { return .YES }
+    return queue()
+  }
+
+  /// More of the body has come, or nothing more will, or the exchange goes on.
+  func proceed(_ bytes: UnsafeRawBufferPointer, _ left: inout Int) -> MHD_Result {
+    if isGone, response == nil { return .NO }
+    if bytes.isEmpty { return end() }
+    let taken = take(bytes)
+    left = bytes.count - taken
+    bodyBytes += taken
+    if isGone, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
+    return .YES
+  }
+
+  /// The request is over, and with it all that stands in it.
+  func finish(isComplete: Bool) {
+    if !isComplete { leave() }
+    isGone = true
+    onGone = nil
+    response = nil
+    reading = .discarding
+  }
+
+  /// The client has closed while nobody reads what it sends.
+  func leave() {
+    if isGone { return }
+    isGone = true
+    response = nil
+    reading = .discarding
+    onGone.take()?()
+    goOn()
+  }
+
+  /// Whether the client sends its body too slowly.
+  func isTooSlow(at now: UInt64) -> Bool {
+    pace.isTooSlow(bodyBytes, isHeldBack: isSuspended || hasBodyEnded, at: now)
+  }
+
+  // MARK: The body
+
+  /// What is read only to be thrown away, so that the connection can go on.
+  private static let discardedBytesMax = 1 << 20
+
+  private func read(_ reading: Reading, _ bytesMax: Int) {
+    if isGone || response != nil { return }
+    guard case .undecided = self.reading else { preconditionFailure("the body of an exchange is read twice") }
+    if let length = head.contentLength, length > bytesMax { return refuse(tooLarge(bytesMax)) }
+    self.reading = reading
+    goOn()
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+    switch reading {
+    case .undecided:
+      waitUnlessWoken()
+      return 0
+    case .discarding:
+      discardedBytes += bytes.count
+      return bytes.count
+    case .collecting(var collected, let bytesMax, let then):
+      if collected.count + bytes.count > bytesMax {
+        refuse(tooLarge(bytesMax))
+        return bytes.count
+      }
+      reading = .discarding
+      collected += bytes
+      reading = .collecting(collected, bytesMax: bytesMax, then: then)
+      return bytes.count
+    case .streaming(let sink, let bytesMax):
+      if bodyBytes + bytes.count > bytesMax {
+        refuse(tooLarge(bytesMax))
+        return bytes.count
+      }
+      mayGoOn = false
+      let taken = sink.take(bytes, from: self)
+      precondition((0...bytes.count).contains(taken), "a sink of \(bytes.count) bytes took \(taken)")
+      if case .discarding = reading { return bytes.count }
+      if taken < bytes.count { waitUnlessWoken() }
+      return taken
+    }
+  }
+
+  private func end() -> MHD_Result {
+    hasBodyEnded = true
+    switch reading {
+    case .collecting(let collected, _, let then):
+      reading = .discarding
+      then(collected)
+    case .streaming(let sink, _):
+      reading = .discarding
+      sink.finished(self)
+    case .undecided, .discarding:
+      break
+    }
+    if response != nil { return queue() }
+    if isGone { return .NO }
+    suspend()
+    return .YES
+  }
+
+  private func tooLarge(_ bytesMax: Int) -> WebFault {
+    WebFault(413, "The body has more than \(bytesMax) bytes, which is all that is taken here.")
+  }
+
+  /// The handler has no more to do with it: the server answers.
+  private func refuse(_ fault: WebFault) {
+    var answer = server.refusal(fault, head)
+    answer.closes = true
+    response = answer
+    reading = .discarding
+    isGone = true
+    onGone.take()?()
+    goOn()
+  }
+
+  // MARK: The response
+
+  private func queue() -> MHD_Result {
+    guard let response = response.take() else { return .NO }
+    return server.queue(response, for: self, on: connection)
+  }
+
+  /// For a response's source.
+  func pull(_ source: any BodySource, _ room: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+      if isGone { return CMicroHTTPD_END_WITH_ERROR }
+      mayGoOn = false
+      switch source.pull(room) {
+      case .wrote(let count):
+        precondition((1...room.count).contains(count), "a source wrote \(count) bytes where \(room.count) were room")
+        return count
+      case .end: return CMicroHTTPD_END_OF_STREAM
+      case .failed: return CMicroHTTPD_END_WITH_ERROR
+      case .nothingYet: break
+      }
+      if mayGoOn { continue }
+      suspend()
+      return 0
+    }
+  }
+
+  // MARK: Waiting
+
+  private func waitUnlessWoken() {
+    if !mayGoOn { suspend() }
+    mayGoOn = false
+  }
+
+  private func suspend() {
+    isSuspended = true
+    MHD_suspend_connection(connection)
+    server.watch(connection)
+  }
+
+  private func goOn() {
+    mayGoOn = true
+    guard isSuspended else { return }
+    isSuspended = false
+    MHD_resume_connection(connection)
+    server.askForTurn()
+  }
+}
+
+/// Takes a request's body as it comes.
+package protocol BodySink: AnyObject {
+  /// Says how many of the bytes it took. Where it did not take all, nothing more comes until `Exchange.resume()`: the
+  /// client is held back.
+  func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int
+
+  /// That was all.
+  func finished(_ exchange: Exchange)
+}
+
+/// Whether bytes come at the least speed that is borne.
+private struct Pace {
+  private let bytesMin: Int
+  private let span: UInt64
+  private var bytes = 0
+  private var since: UInt64?
+
+  init(_ limits: WebLimits) {
+    span = UInt64(limits.slowTime.nanoseconds)
+    bytesMin = limits.bodyBytesPerSecondMin * Int(limits.slowTime.components.seconds)
+  }
+
+  mutating func isTooSlow(_ bytes: Int, isHeldBack: Bool, at now: UInt64) -> Bool {
+    // Time in which we do not read is not the client's.
+    guard let since, !isHeldBack else {
+      since = now
+      self.bytes = bytes
+      return false
+    }
+    if now - since < span { return false }
+    if bytes - self.bytes < bytesMin { return true }
+    self.since = now
+    self.bytes = bytes
+    return false
+  }
+}
+
+extension Duration {
+  var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

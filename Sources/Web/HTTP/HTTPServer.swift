@@ -1,0 +1,298 @@
+internal import CMicroHTTPD
+internal import Glibc
+internal import Reactor
+
+/// HTTP by libmicrohttpd, run from our loop: its poll lies in ours, and it has no thread.
+///
+/// Laws:
+/// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
+/// - It is run from the loop alone, never from within what it tells: `askForTurn` is the way.
+/// - The library checks little of what it reads; each head passes `Head.init` before the handler hears of it.
+final class HTTPServer {
+  let limits: WebLimits
+  private let reactor: Reactor
+  private unowned let handler: any WebHandler
+  /// Nil once it is closed.
+  private var daemon: OpaquePointer?
+  private var polling: Registration?
+  private var alarm: Timer?
+  private var sweep: Timer?
+  private var turnIsDue = false
+  /// Those that are about to be told by their descriptors.
+  private var arriving: [CInt: Connection] = [:]
+  private var connections: [ObjectIdentifier: (connection: Connection, descriptor: CInt)] = [:]
+  /// By the connections that were ever suspended: tells that the client has gone, which the library would not see.
+  private var watches: [OpaquePointer: Registration] = [:]
+
+  /// A second is little beside what it watches over.
+  private static let sweepInterval: Duration = .seconds(1)
+  /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies.
+  private static let extraMemory = 16 << 10
+
+  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits) {
+    self.reactor = reactor
+    self.handler = handler
+    self.limits = limits
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    // Front counts connections; the library's own limit only must not be less.
+    daemon = CMicroHTTPD_start(
+      CUnsignedInt(limits.connectionsMax + 1), limits.headBytesMax + Self.extraMemory,
+      CUnsignedInt(limits.idleTime.components.seconds), requestAccessed, requestCompleted, connectionChanged,
+      requestBegan, context)
+    guard let daemon else { fatalError("libmicrohttpd does not start: \(SystemError("start", code: errno))") }
+    do throws(SystemError) {
+      polling = try Descriptor.lent(CMicroHTTPD_poll_descriptor(daemon)) { (poll) throws(SystemError) in
+        try reactor.register(poll, for: .readable) { [unowned self] _ in askForTurn() }
+      }
+    } catch {
+      fatalError("libmicrohttpd cannot be watched: \(error)")
+    }
+    setSweep()
+  }
+
+  /// Serves a connection whose first head is sound.
+  func take(_ socket: consuming Descriptor, from origin: Origin, _ admission: Admission) {
+    guard let daemon else { return }
+    let number = socket.release()
+    arriving[number] = Connection(origin, admission)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    // The address is asked for and not used: who the client is, its `Connection` says. Where it fails, the socket is
+    // closed by the library all the same.
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        _ = MHD_add_connection(daemon, number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    arriving[number] = nil
+    askForTurn()
+  }
+
+  /// Ends all connections at once.
+  func close() {
+    guard let daemon = daemon.take() else { return }
+    for (connection, _) in connections.values { connection.exchange?.leave() }
+    if let alarm { reactor.cancel(alarm) }
+    if let sweep { reactor.cancel(sweep) }
+    if let polling { reactor.deregister(polling) }
+    MHD_run(daemon)
+    MHD_stop_daemon(daemon)
+    for watch in watches.values { reactor.deregister(watch) }
+    watches = [:]
+  }
+
+  func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
+
+  // MARK: Turns
+
+  func askForTurn() {
+    if turnIsDue { return }
+    turnIsDue = true
+    reactor.soon { [self] in
+      turnIsDue = false
+      turn()
+    }
+  }
+
+  private func turn() {
+    guard let daemon else { return }
+    MHD_run(daemon)
+    if let alarm { reactor.cancel(alarm) }
+    alarm = nil
+    var milliseconds: CUnsignedLongLong = 0
+    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
+    // By a timer also where it is now: so the others have their turn first.
+    alarm = reactor.schedule(after: .milliseconds(Int64(min(milliseconds, 60_000)))) { [unowned self] in
+      alarm = nil
+      turn()
+    }
+  }
+
+  /// Cuts those that keep a connection and do not use it.
+  private func setSweep() {
+    sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
+      let now = Reactor.now
+      for (connection, descriptor) in connections.values {
+        let isLate = connection.headDeadline.map { $0 <= now } ?? false
+        if isLate || connection.exchange?.isTooSlow(at: now) == true { Descriptor.lent(descriptor) { $0.cut() } }
+      }
+      setSweep()
+    }
+  }
+
+  /// Looks whether the client leaves while the library does not.
+  func watch(_ connection: OpaquePointer) {
+    if let known = watches[connection] { return reactor.update(known, to: [.readable, .once]) }
+    let descriptor = CMicroHTTPD_descriptor(connection)
+    // Where it cannot be watched, the client's leaving is seen when it is written to.
+    watches[connection] = Descriptor.lent(descriptor) { socket in
+      try? reactor.register(socket, for: [.readable, .once]) { [unowned self] _ in
+        looked(at: connection, descriptor)
+      }
+    }
+  }
+
+  private func looked(at connection: OpaquePointer, _ descriptor: CInt) {
+    guard let exchange = served(connection)?.exchange, exchange.isSuspended else { return }
+    var byte: UInt8 = 0
+    let count = withUnsafeMutableBytes(of: &byte) { room in
+      Descriptor.lent(descriptor) { socket in
+        do throws(SystemError) {
+          return try socket.peek(room)
+        } catch {
+          return 0
+        }
+      }
+    }
+    if count == 0 { exchange.leave() }
+  }
+
+  private func served(_ connection: OpaquePointer) -> Connection? {
+    guard let context = CMicroHTTPD_socket_context(connection) else { return nil }
+    // Kept in `connections` from the beginning of the connection to its end.
+    return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  // MARK: What the library tells
+
+  fileprivate func connected(_ connection: OpaquePointer) -> Connection? {
+    let descriptor = CMicroHTTPD_descriptor(connection)
+    guard let served = arriving.removeValue(forKey: descriptor) else { return nil }
+    connections[ObjectIdentifier(served)] = (served, descriptor)
+    return served
+  }
+
+  fileprivate func disconnected(_ connection: OpaquePointer) {
+    if let watch = watches.removeValue(forKey: connection) { reactor.deregister(watch) }
+    if let served = served(connection) { connections[ObjectIdentifier(served)] = nil }
+  }
+
+  fileprivate func accessed(
+    _ connection: OpaquePointer, _ request: Request, _ method: String, _ version: String,
+    _ bytes: UnsafeRawBufferPointer, _ left: inout Int
+  ) -> MHD_Result {
+    guard let served = served(connection) else { return .NO }
+    if let exchange = request.exchange { return exchange.proceed(bytes, &left) }
+    served.headDeadline = nil
+    served.countRequest()
+    var head: Head?
+    do throws(WebFault) {
+      let sound = try Head(request.head(connection, method, version, limits), from: served.origin)
+      head = sound
+      if sound.wantsWebSocket {
+        throw WebFault(426, "A WebSocket begins on a connection of its own: connect anew for it.")
+      }
+      let exchange = Exchange(sound, connection, of: self)
+      request.exchange = exchange
+      served.exchange = exchange
+      handler.begin(exchange)
+      return exchange.hasBegun()
+    } catch {
+      var response = handler.refuse(error, head)
+      response.closes = true
+      if error.status == 426 { response.headers.append("Upgrade", "websocket") }
+      return queue(response, for: nil, on: connection)
+    }
+  }
+
+  fileprivate func completed(_ connection: OpaquePointer, _ request: Request, isComplete: Bool) {
+    request.exchange?.finish(isComplete: isComplete)
+    guard let served = served(connection) else { return }
+    served.exchange = nil
+    served.headDeadline = Reactor.now + UInt64(limits.idleTime.nanoseconds)
+  }
+
+  // MARK: Responses
+
+  func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result {
+    guard let made = response.make(for: exchange) else { return .NO }
+    defer { MHD_destroy_response(made) }
+    for field in response.headers.fields {
+      // It takes no value with a line's end in it: such a header is left out.
+      MHD_add_response_header(made, field.name, field.value)
+    }
+    if response.closes || served(connection)?.requestCount ?? 0 >= limits.requestsPerConnectionMax {
+      MHD_add_response_header(made, "Connection", "close")
+    }
+    return MHD_queue_response(connection, CUnsignedInt(response.status), made)
+  }
+}
+
+/// One request as the library knows it, from its first line to its end.
+private final class Request {
+  let target: String
+  var exchange: Exchange?
+
+  init(_ target: String) {
+    self.target = target
+  }
+
+  func head(_ connection: OpaquePointer, _ method: String, _ version: String, _ limits: WebLimits) -> RawHead {
+    var head = RawHead(method: method, target: target, version: version)
+    _ = withUnsafeMutablePointer(to: &head.headers) {
+      MHD_get_connection_values_n(connection, .HEADER_KIND, addField, $0)
+    }
+    return head
+  }
+}
+
+private func text(_ pointer: UnsafePointer<CChar>?, _ count: Int) -> String {
+  String(decoding: UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count), as: UTF8.self)
+}
+
+private func addField(
+  _ headers: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameCount: Int,
+  _ value: UnsafePointer<CChar>?, _ valueCount: Int
+) -> MHD_Result {
+  headers?.assumingMemoryBound(to: Headers.self).pointee.append(text(name, nameCount), text(value, valueCount).trimmed)
+  return .YES
+}
+
+/// The server outlives its daemon.
+private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
+  Unmanaged<HTTPServer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
+}
+
+private func requestBegan(
+  _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+  // Released when the request is completed.
+  Unmanaged.passRetained(Request(target.map { String(cString: $0) } ?? "")).toOpaque()
+}
+
+private func requestAccessed(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _: UnsafePointer<CChar>?,
+  _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ bytes: UnsafePointer<CChar>?,
+  _ count: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+  guard let connection, let count, let known = request?.pointee else { return .NO }
+  let request = Unmanaged<Request>.fromOpaque(known).takeUnretainedValue()
+  let body = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
+  let isKnown = request.exchange != nil
+  return server(context).accessed(
+    connection, request, isKnown ? "" : method.map { String(cString: $0) } ?? "",
+    isKnown ? "" : version.map { String(cString: $0) } ?? "", body, &count.pointee)
+}
+
+private func requestCompleted(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
+) {
+  guard let connection, let known = request?.pointee else { return }
+  request?.pointee = nil
+  let request = Unmanaged<Request>.fromOpaque(known).takeRetainedValue()
+  server(context).completed(connection, request, isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+}
+
+private func connectionChanged(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode
+) {
+  guard let connection else { return }
+  if code == .CONNECTION_NOTIFY_STARTED {
+    socketContext?.pointee = server(context).connected(connection).map { Unmanaged.passUnretained($0).toOpaque() }
+  } else {
+    server(context).disconnected(connection)
+    socketContext?.pointee = nil
+  }
+}

@@ -1,0 +1,148 @@
+package import Reactor
+
+/// What a request says before its body.
+package struct Head: Sendable {
+  package let method: Method
+  /// As it was sent, with its query.
+  package let target: String
+  /// The segments of the target's path, each decoded once: none for `/`, an empty one for each slash that follows another
+  /// or ends the path. None is `.` or `..`, and none has a zero byte.
+  package let path: [String]
+  /// In the order they stand, decoded; names may repeat.
+  package let query: [QueryItem]
+  package let headers: Headers
+  package let client: SocketAddress
+  /// Whether it came over TLS.
+  package let isSecure: Bool
+
+  /// Of the first item of that name.
+  package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+}
+
+package struct QueryItem: Hashable, Sendable {
+  package let name: String
+  /// Empty where there is no `=`.
+  package let value: String
+
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+package enum Method: Hashable, Sendable {
+  case get, head, post, put, patch, delete, options
+  /// As it was sent.
+  case other(String)
+
+  init(_ text: String) {
+    self =
+      switch text {
+      case "GET": .get
+      case "HEAD": .head
+      case "POST": .post
+      case "PUT": .put
+      case "PATCH": .patch
+      case "DELETE": .delete
+      case "OPTIONS": .options
+      default: .other(text)
+      }
+  }
+}
+
+/// A request's head before it is known to be sound.
+struct RawHead {
+  var method = ""
+  var target = ""
+  /// Such as `HTTP/1.1`.
+  var version = ""
+  var headers = Headers()
+}
+
+/// Where a request comes from.
+struct Origin {
+  let client: SocketAddress
+  let isSecure: Bool
+}
+
+extension Head {
+  /// Holds a head to what would be read in two ways, or be one's own mistake: everything here is refused, and the
+  /// connection ends.
+  init(_ raw: RawHead, from origin: Origin) throws(WebFault) {
+    guard !raw.method.isEmpty, raw.method.utf8.allSatisfy(\.isTokenByte) else {
+      throw WebFault(400, "The request's method is no word: write one such as GET.")
+    }
+    guard !raw.target.isEmpty, raw.target.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw WebFault(
+        400, "The request's target has a byte that must be encoded: write it as % and two hexadecimal digits.")
+    }
+    guard raw.version == "HTTP/1.1" || raw.version == "HTTP/1.0" else {
+      throw WebFault(505, "The request is not of HTTP 1.1 or 1.0, which is what is spoken here.")
+    }
+    try Self.checkFields(raw.headers)
+    try Self.checkHost(raw.headers, isNeeded: raw.version == "HTTP/1.1")
+    try Self.checkFraming(raw.headers, version: raw.version)
+    method = Method(raw.method)
+    target = raw.target
+    let parts = try RequestTarget(raw.target, method)
+    path = parts.path
+    query = parts.query
+    headers = raw.headers
+    client = origin.client
+    isSecure = origin.isSecure
+  }
+
+  private static func checkFields(_ headers: Headers) throws(WebFault) {
+    for field in headers.fields {
+      guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
+        throw WebFault(400, "A header's name is no word: a name has no space and ends right before its colon.")
+      }
+      guard field.value.utf8.allSatisfy(\.isValueByte) else {
+        throw WebFault(400, "The header \(field.name) has a control character in its value: leave it out.")
+      }
+    }
+  }
+
+  private static func checkHost(_ headers: Headers, isNeeded: Bool) throws(WebFault) {
+    let hosts = headers.all("Host")
+    guard hosts.count <= 1 else { throw WebFault(400, "The request has more than one Host header: send one.") }
+    guard let host = hosts.first else {
+      if isNeeded { throw WebFault(400, "The request has no Host header: HTTP 1.1 asks for one.") }
+      return
+    }
+    // RFC 3986 §3.2.2: a name, an IPv4 address, or an IPv6 address in brackets; then perhaps a port.
+    let isHost = host.utf8.allSatisfy { byte in
+      byte.isTokenByte && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "^") && byte != UInt8(ascii: "|")
+        || "[]:;=,()".utf8.contains(byte)
+    }
+    guard isHost else { throw WebFault(400, "The Host header names no host: send a name or an address, and a port.") }
+  }
+
+  private static func checkFraming(_ headers: Headers, version: String) throws(WebFault) {
+    let lengths = headers.all("Content-Length")
+    let encodings = headers.all("Transfer-Encoding")
+    guard lengths.isEmpty || encodings.isEmpty else {
+      throw WebFault(400, "The request has both Content-Length and Transfer-Encoding: send one of them.")
+    }
+    guard lengths.count <= 1 else {
+      throw WebFault(400, "The request has more than one Content-Length: send one.")
+    }
+    if let length = lengths.first {
+      let isNumber = !length.isEmpty && length.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      guard isNumber, Int(length) != nil else {
+        throw WebFault(400, "The Content-Length is no number of bytes: send decimal digits alone.")
+      }
+    }
+    guard encodings.isEmpty || encodings.count == 1 && isSame(encodings[0], "chunked") && version == "HTTP/1.1" else {
+      throw WebFault(501, "The request's Transfer-Encoding is not known here: send 'chunked' once, in HTTP 1.1.")
+    }
+  }
+
+  /// Whether a body follows.
+  var hasBody: Bool { headers.count("Transfer-Encoding") > 0 || contentLength ?? 0 > 0 }
+
+  var contentLength: Int? { headers["Content-Length"].flatMap(Int.init) }
+
+  /// Whether it asks to go on as a WebSocket.
+  var wantsWebSocket: Bool { method == .get && headers.lists("websocket", in: "Upgrade") }
+}

@@ -1,0 +1,68 @@
+/// The header fields of a message in their order; names are the same whatever their case.
+package struct Headers: Sendable {
+  package struct Field: Sendable {
+    package let name: String
+    package let value: String
+  }
+
+  package private(set) var fields: [Field] = []
+
+  package init() {}
+
+  /// The value of the first field of that name.
+  package subscript(_ name: String) -> String? {
+    fields.first { isSame($0.name, name) }?.value
+  }
+
+  package func all(_ name: String) -> [String] {
+    fields.filter { isSame($0.name, name) }.map(\.value)
+  }
+
+  package func count(_ name: String) -> Int {
+    fields.count { isSame($0.name, name) }
+  }
+
+  package mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// Whether one of the values of a field that lists words, separated by commas, is this one, whatever its case.
+  func lists(_ word: String, in name: String) -> Bool {
+    all(name).contains { value in
+      value.split(separator: ",").contains { isSame(String($0).trimmed, word) }
+    }
+  }
+}
+
+/// Whether two ASCII texts are the same but for the case of letters.
+func isSame(_ one: String, _ other: String) -> Bool {
+  one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
+}
+
+extension UInt8 {
+  /// Of an ASCII letter; any other byte as it is.
+  var lowercased: UInt8 { (0x41...0x5a).contains(self) ? self | 0x20 : self }
+
+  /// RFC 9110 §5.6.2.
+  var isTokenByte: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+    }
+  }
+
+  /// RFC 9110 §5.5: what may stand in a field's value.
+  var isValueByte: Bool { self >= 0x20 && self != 0x7f || self == 0x09 }
+}
+
+extension String {
+  /// Without spaces and tabs at both ends.
+  var trimmed: String {
+    var rest = Substring(self)
+    while let first = rest.utf8.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
+    while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+    return String(rest)
+  }
+}

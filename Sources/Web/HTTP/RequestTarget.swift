@@ -1,0 +1,102 @@
+/// Where a request goes, taken apart: each segment and each part of the query is decoded once, after the whole was
+/// parted, so that an encoded slash parts nothing.
+struct RequestTarget {
+  let path: [String]
+  let query: [QueryItem]
+
+  init(_ text: String, _ method: Method) throws(WebFault) {
+    if text == "*", method == .options {
+      (path, query) = ([], [])
+      return
+    }
+    let (pathText, queryText) = try Self.part(text)
+    path = try Self.segments(pathText)
+    query = try queryText.map { text throws(WebFault) in try Self.items(text) } ?? []
+  }
+
+  /// The path and the query of a target that begins with a slash or with `http://` and a host (RFC 9112 §3.2).
+  private static func part(_ text: String) throws(WebFault) -> (path: Substring, query: Substring?) {
+    var rest = text[...]
+    if !rest.hasPrefix("/") {
+      guard let scheme = ["http://", "https://"].first(where: { isSame(String(text.prefix($0.utf8.count)), $0) }) else {
+        throw WebFault(400, "The request's target is neither a path nor a web address: begin it with a slash.")
+      }
+      rest = rest.dropFirst(scheme.utf8.count)
+      rest = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+    }
+    if rest.utf8.contains(UInt8(ascii: "#")) {
+      throw WebFault(
+        400, "The request's target has a fragment, which is for the client alone: leave out # and the rest.")
+    }
+    let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    return (parts.first ?? "", parts.count == 2 ? parts[1] : nil)
+  }
+
+  private static func segments(_ path: Substring) throws(WebFault) -> [String] {
+    if path.isEmpty || path == "/" { return [] }
+    var segments: [String] = []
+    for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+      let segment = try decoded(part, plusIsSpace: false)
+      if segment == "." || segment == ".." {
+        throw WebFault(400, "The path has a segment of dots: ask for the place that is meant itself.")
+      }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  private static func items(_ query: Substring) throws(WebFault) -> [QueryItem] {
+    var items: [QueryItem] = []
+    for part in query.split(separator: "&") {
+      let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = sides.count == 2 ? try decoded(sides[1], plusIsSpace: true) : ""
+      items.append(QueryItem(try decoded(sides[0], plusIsSpace: true), value))
+    }
+    return items
+  }
+
+  private static func decoded(_ text: Substring, plusIsSpace: Bool) throws(WebFault) -> String {
+    let plus = UInt8(ascii: "+")
+    if !text.utf8.contains(where: { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == plus }) { return String(text) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    var rest = text.utf8
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else {
+          throw WebFault(400, "The request's target has a % without two hexadecimal digits behind it: write %25 for %.")
+        }
+        bytes.append(high << 4 | low)
+      case plus where plusIsSpace: bytes.append(0x20)
+      default: bytes.append(byte)
+      }
+    }
+    if bytes.contains(0) {
+      throw WebFault(400, "The request's target has a zero byte (%00), which stands for nothing here.")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw WebFault(400, "The request's target is no UTF-8 once it is decoded: encode the UTF-8 of each character.")
+    }
+    return text
+  }
+}
+
+extension UInt8 {
+  fileprivate var hexDigit: UInt8? {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+extension Substring.UTF8View {
+  fileprivate mutating func popFirst() -> UInt8? {
+    guard let first else { return nil }
+    removeFirst()
+    return first
+  }
+}

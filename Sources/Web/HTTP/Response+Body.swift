@@ -1,0 +1,55 @@
+internal import CMicroHTTPD
+internal import Reactor
+
+extension Response {
+  /// As the library takes it; nil where a file has no descriptor to spare.
+  func make(for exchange: Exchange?) -> OpaquePointer? {
+    switch body {
+    case .none:
+      return MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+    case .bytes(let bytes):
+      return bytes.withUnsafeBytes {
+        MHD_create_response_from_buffer(
+          $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
+      }
+    case .file(let part):
+      if part.length == 0 { return MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) }
+      // The library closes what it is given.
+      guard let file = try? part.file.duplicate() else { return nil }
+      return MHD_create_response_from_fd_at_offset64(UInt64(part.length), file.release(), UInt64(part.offset))
+    case .source(let source, let length):
+      guard let exchange else { preconditionFailure("only an exchange has a source") }
+      // Released with the response.
+      let giver = Unmanaged.passRetained(Giver(source, exchange)).toOpaque()
+      guard let length else {
+        return CMicroHTTPD_response_of_unknown_size(Self.blockBytes, readSource, giver, releaseSource)
+      }
+      return MHD_create_response_from_callback(UInt64(length), Self.blockBytes, readSource, giver, releaseSource)
+    }
+  }
+
+  /// What a source is asked for at once, where it is known how much comes.
+  private static let blockBytes = 64 << 10
+}
+
+private final class Giver {
+  let source: any BodySource
+  let exchange: Exchange
+
+  init(_ source: any BodySource, _ exchange: Exchange) {
+    self.source = source
+    self.exchange = exchange
+  }
+}
+
+private func readSource(
+  _ giver: UnsafeMutableRawPointer?, _: UInt64, _ room: UnsafeMutablePointer<CChar>?, _ count: Int
+) -> Int {
+  // It was retained for the response, which is there.
+  let giver = Unmanaged<Giver>.fromOpaque(giver.unsafelyUnwrapped).takeUnretainedValue()
+  return giver.exchange.pull(giver.source, UnsafeMutableRawBufferPointer(start: room, count: count))
+}
+
+private func releaseSource(_ giver: UnsafeMutableRawPointer?) {
+  Unmanaged<Giver>.fromOpaque(giver.unsafelyUnwrapped).release()
+}

@@ -1,0 +1,90 @@
+internal import Reactor
+
+/// Messages for many WebSockets: each is put into frames once, and every subscriber reads it from the same ring.
+///
+/// Law: a publisher never waits. A subscriber that is further behind than the ring reaches is told that it lags.
+package final class Fanout {
+  /// Whom a message is for; asked for each subscriber when its turn comes.
+  package struct Audience {
+    package let includes: (WebSocket) -> Bool
+    /// The frame that the others are sent in its place; nil for nothing.
+    let otherwise: [UInt8]?
+
+    /// The others are sent a text in its place, or nothing.
+    package init(otherwise: String?, includes: @escaping (WebSocket) -> Bool) {
+      self.otherwise = otherwise.map { Frame.text.bytes(Array($0.utf8)) }
+      self.includes = includes
+    }
+  }
+
+  let log = FrameLog()
+  private let bytesMax: Int
+  private var audiences: [Int: Audience] = [:]
+  private var subscribers: [ObjectIdentifier: WebSocket] = [:]
+  private var isDue = false
+  /// What was published since all subscribers were offered what is there.
+  private var bytesSinceFlush = 0
+
+  /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
+  package init(bytesMax: Int) {
+    precondition(bytesMax > 0, "a ring of no bytes carries nothing")
+    self.bytesMax = bytesMax
+  }
+
+  package var subscriberCount: Int { subscribers.count }
+
+  /// Nil for an audience is everybody. One message may have a quarter of the ring's bytes.
+  package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
+    precondition(bytes.count <= bytesMax / 4, "a message of \(bytes.count) bytes is too large for its ring")
+    if subscribers.isEmpty {
+      // Nobody is behind.
+      log.drop(before: log.end)
+      audiences.removeAll()
+      return
+    }
+    if let audience { audiences[log.end] = audience }
+    log.append(Frame(kind), bytes, order: SayingOrder.next(), isForSome: audience != nil)
+    bytesSinceFlush += bytes.count
+    if log.byteCount > bytesMax { dropOldest() }
+    // Nobody shall lag who was not offered it.
+    if bytesSinceFlush > bytesMax / 4 { return flush() }
+    flushSoon()
+  }
+
+  /// The socket hears what is published from now on.
+  package func subscribe(_ socket: WebSocket) {
+    guard subscribers.updateValue(socket, forKey: ObjectIdentifier(socket)) == nil else { return }
+    socket.hear(self)
+  }
+
+  /// What was published before still goes out.
+  package func unsubscribe(_ socket: WebSocket) {
+    guard subscribers.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
+    socket.hearNoMore(self)
+  }
+
+  func forget(_ socket: WebSocket) { subscribers[ObjectIdentifier(socket)] = nil }
+
+  func audience(of frame: Int) -> Audience? { audiences[frame] }
+
+  private func dropOldest() {
+    let start = log.start
+    log.drop(before: log.frame(log.byteCount - bytesMax, behind: start))
+    if audiences.isEmpty { return }
+    for frame in start..<log.start { audiences[frame] = nil }
+  }
+
+  private func flushSoon() {
+    guard !isDue, let reactor = subscribers.first?.value.flushes else { return }
+    isDue = true
+    reactor.soon { [self] in
+      isDue = false
+      flush()
+    }
+  }
+
+  private func flush() {
+    bytesSinceFlush = 0
+    for socket in subscribers.values { socket.flush(after: self) }
+  }
+}

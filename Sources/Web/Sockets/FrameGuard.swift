@@ -1,0 +1,89 @@
+/// Stands before libwebsockets, which takes frames that RFC 6455 forbids (without a mask; with a close of one byte) and
+/// closes over others without saying why: it reads the headers of all frames that a client sends, and lets pass what is
+/// right. Payloads it only counts.
+struct FrameGuard {
+  struct Violation: Error, Equatable {
+    let code: UInt16
+    let reason: String
+  }
+
+  /// The longest header: two bytes, eight of length, four of mask.
+  static let headerBytesMax = 14
+
+  /// Of a whole message.
+  private let messageBytesMax: Int
+  /// What is left of the frame that is under way.
+  private var payloadLeft = 0
+  /// The bytes of the message whose last frame has not come; nil between messages.
+  private var messageBytes: Int?
+  private(set) var hasSeenClose = false
+
+  init(messageBytesMax: Int) {
+    self.messageBytesMax = messageBytesMax
+  }
+
+  /// How many of the bytes may pass. What is left is the beginning of a header, to be shown again with what follows, or
+  /// begins with what is wrong.
+  mutating func admit(_ bytes: UnsafeRawBufferPointer) -> (count: Int, violation: Violation?) {
+    var index = 0
+    while index < bytes.count {
+      if payloadLeft > 0 {
+        let count = min(payloadLeft, bytes.count - index)
+        payloadLeft -= count
+        index += count
+        continue
+      }
+      // Behind a close, nothing means anything (§5.5.1).
+      if hasSeenClose { return (index, nil) }
+      do throws(Violation) {
+        guard let count = try header(UnsafeRawBufferPointer(rebasing: bytes[index...])) else { break }
+        index += count
+      } catch {
+        return (index, error)
+      }
+    }
+    return (index, nil)
+  }
+
+  /// Checks what is there of a header, and says how long it is once all of it is.
+  private mutating func header(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
+    let (isLast, opcode) = (bytes[0] & 0x80 != 0, bytes[0] & 0x0f)
+    if bytes[0] & 0x70 != 0 { throw broken("a reserved bit is set") }
+    let isControl = opcode & 8 != 0
+    if ![0, 1, 2, 8, 9, 10].contains(opcode) { throw broken("there is no such opcode") }
+    if isControl, !isLast { throw broken("a control frame is parted") }
+    if opcode == 0, messageBytes == nil { throw broken("nothing is to be continued") }
+    if opcode == 1 || opcode == 2, messageBytes != nil { throw broken("a message begins within another") }
+    guard bytes.count >= 2 else { return nil }
+    if bytes[1] & 0x80 == 0 { throw broken("a frame has no mask") }
+    let short = Int(bytes[1] & 0x7f)
+    if isControl, short > 125 { throw broken("a control frame is too long") }
+    if opcode == 8, short == 1 { throw broken("a close has half a code") }
+    let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
+    let count = 2 + lengthBytes + 4
+    guard bytes.count >= 2 + lengthBytes else { return nil }
+    var length = UInt64(short)
+    if lengthBytes > 0 {
+      length = bytes[2..<(2 + lengthBytes)].reduce(0) { $0 << 8 | UInt64($1) }
+      if length < (lengthBytes == 2 ? 126 : 1 << 16) { throw broken("a length is longer than it needs to be") }
+      if length >> 63 != 0 { throw broken("a length is negative") }
+    }
+    if !isControl, length > UInt64(messageBytesMax - (messageBytes ?? 0)) {
+      throw Violation(code: 1009, reason: "a message may have \(messageBytesMax) bytes")
+    }
+    guard bytes.count >= count else { return nil }
+    payloadLeft = Int(length)
+    if opcode == 8 { hasSeenClose = true }
+    if !isControl { messageBytes = isLast ? nil : (messageBytes ?? 0) + Int(length) }
+    return count
+  }
+
+  private func broken(_ reason: String) -> Violation { Violation(code: 1002, reason: reason) }
+
+  /// What is put in the place of what is wrong: a close as the client's own, which libwebsockets answers with the same
+  /// code once all that came before is told. Its mask is zero, which changes nothing.
+  static func goodbye(_ violation: Violation) -> [UInt8] {
+    let payload = [UInt8(violation.code >> 8), UInt8(violation.code & 0xff)] + Array(violation.reason.utf8.prefix(123))
+    return [0x88, 0x80 | UInt8(payload.count), 0, 0, 0, 0] + payload
+  }
+}

@@ -1,0 +1,178 @@
+internal import Synchronization
+
+/// Frames of WebSockets, one behind another as they go out, each with its place in the order of all that is said.
+///
+/// Frames are numbered from 0 on; the oldest may be dropped. Bytes of frames that follow each other lie together.
+final class FrameLog {
+  private struct Mark {
+    /// Where the frame ends, counted from the first byte ever.
+    var end: Int
+    var order: UInt64
+    var isForSome: Bool
+  }
+
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  /// What the memory's first byte is, counted from the first byte ever.
+  private var base = 0
+  private var firstByte = 0
+  private var lastByte = 0
+  private var marks: [Mark] = []
+  /// The number of the first mark, and how many marks before it are dropped and not cleared yet.
+  private var firstMark = 0
+  private var droppedMarks = 0
+
+  private static let leastBytes = 4 << 10
+
+  deinit {
+    memory.deallocate()
+  }
+
+  /// The frame after the last one.
+  var end: Int { firstMark + marks.count - droppedMarks }
+  /// The oldest frame that is kept.
+  var start: Int { firstMark }
+  var byteCount: Int { lastByte - firstByte }
+  var isEmpty: Bool { start == end }
+
+  func order(of frame: Int) -> UInt64 { mark(frame).order }
+  func isForSome(_ frame: Int) -> Bool { mark(frame).isForSome }
+
+  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer, order: UInt64, isForSome: Bool = false) {
+    let count = frame.headerByteCount(payload.count) + payload.count
+    makeRoom(for: count)
+    let room = UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...].prefix(count))
+    let headerCount = frame.writeHeader(payload.count, to: room)
+    if !payload.isEmpty { UnsafeMutableRawBufferPointer(rebasing: room[headerCount...]).copyMemory(from: payload) }
+    append(count, order, isForSome)
+  }
+
+  /// A frame that is one already.
+  func append(_ frame: UnsafeRawBufferPointer, order: UInt64) {
+    makeRoom(for: frame.count)
+    UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...]).copyMemory(from: frame)
+    append(frame.count, order, false)
+  }
+
+  /// The bytes of frames that are kept.
+  func bytes(_ frames: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      rebasing: memory[(begin(of: frames.lowerBound) - base)..<(begin(of: frames.upperBound) - base)])
+  }
+
+  /// The number of bytes from one frame to another.
+  func byteCount(_ frames: Range<Int>) -> Int { begin(of: frames.upperBound) - begin(of: frames.lowerBound) }
+
+  /// The first frame at or behind `frame` that begins at `count` bytes behind it or later.
+  func frame(_ count: Int, behind frame: Int) -> Int {
+    let byte = begin(of: frame) + count
+    var (low, high) = (frame, end)
+    while low < high {
+      let middle = (low + high) / 2
+      if begin(of: middle) < byte { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Forgets the frames before this one.
+  func drop(before frame: Int) {
+    guard frame > start else { return }
+    firstByte = begin(of: frame)
+    droppedMarks += frame - firstMark
+    firstMark = frame
+    if droppedMarks == marks.count {
+      marks.removeAll(keepingCapacity: memory.count > Self.leastBytes)
+      droppedMarks = 0
+    } else if droppedMarks > 64, droppedMarks > marks.count / 2 {
+      marks.removeFirst(droppedMarks)
+      droppedMarks = 0
+    }
+  }
+
+  /// Gives its memory back, where it is empty.
+  func release() {
+    guard isEmpty else { return }
+    memory.deallocate()
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    base = lastByte
+    marks = []
+    droppedMarks = 0
+  }
+
+  private func append(_ count: Int, _ order: UInt64, _ isForSome: Bool) {
+    lastByte += count
+    marks.append(Mark(end: lastByte, order: order, isForSome: isForSome))
+  }
+
+  private func mark(_ frame: Int) -> Mark { marks[frame - firstMark + droppedMarks] }
+
+  private func begin(of frame: Int) -> Int { frame == firstMark ? firstByte : mark(frame - 1).end }
+
+  /// Grows while more than half is in use, and moves what is kept to the beginning where less is: so each byte is moved
+  /// about once.
+  private func makeRoom(for count: Int) {
+    if lastByte - base + count <= memory.count { return }
+    let needed = byteCount + count
+    let kept = UnsafeRawBufferPointer(memory)[(firstByte - base)..<(lastByte - base)]
+    if needed <= memory.count / 2 {
+      memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: kept))
+    } else {
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: max(Self.leastBytes, 2 * needed), alignment: 16)
+      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: kept))
+      memory.deallocate()
+      memory = larger
+    }
+    base = firstByte
+  }
+}
+
+/// What a frame says of itself but its length (RFC 6455 §5.2); those of a server have no mask.
+struct Frame {
+  static let text = Frame(opcode: 1)
+  static let binary = Frame(opcode: 2)
+  static let close = Frame(opcode: 8)
+  static let ping = Frame(opcode: 9)
+
+  let opcode: UInt8
+
+  init(opcode: UInt8) {
+    self.opcode = opcode
+  }
+
+  init(_ kind: MessageKind) {
+    self = kind == .text ? .text : .binary
+  }
+
+  func headerByteCount(_ payloadCount: Int) -> Int { payloadCount < 126 ? 2 : payloadCount < 1 << 16 ? 4 : 10 }
+
+  /// Says how many bytes it wrote.
+  func writeHeader(_ payloadCount: Int, to room: UnsafeMutableRawBufferPointer) -> Int {
+    room[0] = 0x80 | opcode
+    switch headerByteCount(payloadCount) {
+    case 2:
+      room[1] = UInt8(payloadCount)
+      return 2
+    case 4:
+      room[1] = 126
+      room.storeBytes(of: UInt16(payloadCount).bigEndian, toByteOffset: 2, as: UInt16.self)
+      return 4
+    default:
+      room[1] = 127
+      for index in 0..<8 { room[2 + index] = UInt8(truncatingIfNeeded: payloadCount >> (8 * (7 - index))) }
+      return 10
+    }
+  }
+
+  func bytes(_ payload: [UInt8]) -> [UInt8] {
+    var header = [UInt8](repeating: 0, count: headerByteCount(payload.count))
+    _ = header.withUnsafeMutableBytes { writeHeader(payload.count, to: $0) }
+    return header + payload
+  }
+}
+
+/// Numbers what is said to WebSockets in the order in which it is said, in whatever queue it lies.
+enum SayingOrder {
+  private static let last = Atomic<UInt64>(0)
+
+  static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,165 @@
+/// What goes out to one WebSocket: its own frames and those of the rings that it hears, merged by the order in which they
+/// were said.
+///
+/// Laws:
+/// - A cursor stands between frames. What is left of a frame that the socket took in part is copied and goes out first.
+/// - Where more than one queue has something, frames go by their order; where one has, all that is there goes at once.
+final class Outflow {
+  private struct Cursor {
+    let fanout: Fanout
+    var next: Int
+    /// Where it stops hearing.
+    var end: Int?
+
+    var last: Int { end ?? fanout.log.end }
+    /// One that stopped hearing is done, too, where the ring no longer has the rest.
+    var isDone: Bool { end.map { next >= $0 || next < fanout.log.start } ?? false }
+  }
+
+  /// What is given to a socket at once.
+  private static let runBytesMax = 256 << 10
+
+  private let own = FrameLog()
+  private var cursors: [Cursor] = []
+  private var partial: [UInt8] = []
+  /// Whether the socket takes nothing now.
+  var isBlocked = false
+  /// Whether a flush was asked for.
+  var isDue = false
+
+  var ownBytes: Int { own.byteCount + partial.count }
+
+  var isEmpty: Bool { own.isEmpty && partial.isEmpty && cursors.allSatisfy { $0.isDone || $0.next >= $0.last } }
+
+  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
+    own.append(frame, payload, order: SayingOrder.next())
+  }
+
+  /// Goes out before everything else.
+  func begin(with bytes: [UInt8]) { partial = bytes + partial }
+
+  /// A frame that is one already.
+  func append(_ frame: [UInt8]) {
+    frame.withUnsafeBytes { own.append($0, order: SayingOrder.next()) }
+  }
+
+  // MARK: Rings
+
+  func add(_ fanout: Fanout) {
+    cursors.append(Cursor(fanout: fanout, next: fanout.log.end))
+  }
+
+  func end(_ fanout: Fanout) {
+    guard let index = cursors.lastIndex(where: { $0.fanout === fanout && $0.end == nil }) else { return }
+    cursors[index].end = fanout.log.end
+  }
+
+  func endRings() {
+    for index in cursors.indices where cursors[index].end == nil { cursors[index].end = cursors[index].fanout.log.end }
+  }
+
+  func remove(_ fanout: Fanout) { cursors.removeAll { $0.fanout === fanout } }
+
+  func forgetAll(_ socket: WebSocket) {
+    for cursor in cursors { cursor.fanout.forget(socket) }
+  }
+
+  func isBehind(_ fanout: Fanout) -> Bool {
+    cursors.contains { $0.fanout === fanout && $0.next < min(fanout.log.start, $0.last) }
+  }
+
+  // MARK: Sending
+
+  /// Sends what the transport takes; false where it is broken.
+  func flush(to transport: Transport, for socket: WebSocket) -> Bool {
+    isBlocked = false
+    if !partial.isEmpty {
+      guard let count = write(partial.withUnsafeBytes { transport.write($0) }) else { return false }
+      partial.removeFirst(count)
+      if !partial.isEmpty { return true }
+    }
+    while !isBlocked {
+      cursors.removeAll { $0.isDone }
+      guard let (index, limit) = nextSource() else { break }
+      guard
+        index < 0
+          ? sendOwn(upTo: limit, transport) : sendRing(index, upTo: limit, transport, socket)
+      else { return false }
+    }
+    if own.isEmpty, partial.isEmpty { own.release() }
+    return true
+  }
+
+  /// The queue whose next frame was said first (−1 for the own one), and the order up to which it alone has frames.
+  private func nextSource() -> (index: Int, limit: UInt64)? {
+    var (first, index, limit) = (UInt64.max, Int.min, UInt64.max)
+    func see(_ order: UInt64, _ candidate: Int) {
+      if order < first { (limit, first, index) = (first, order, candidate) } else { limit = min(limit, order) }
+    }
+    if !own.isEmpty { see(own.order(of: own.start), -1) }
+    for (candidate, cursor) in cursors.enumerated() where cursor.next < cursor.last {
+      // What the ring has dropped, its subscriber is told of elsewhere.
+      if cursor.next >= cursor.fanout.log.start { see(cursor.fanout.log.order(of: cursor.next), candidate) }
+    }
+    return index == .min ? nil : (index, limit)
+  }
+
+  private func sendOwn(upTo limit: UInt64, _ transport: Transport) -> Bool {
+    let last = run(of: own, from: own.start, to: own.end, upTo: limit, including: { _ in true })
+    guard let next = send(own, own.start..<last, transport) else { return false }
+    own.drop(before: next)
+    return true
+  }
+
+  private func sendRing(
+    _ index: Int, upTo limit: UInt64, _ transport: Transport, _ socket: WebSocket
+  ) -> Bool {
+    let cursor = cursors[index]
+    let log = cursor.fanout.log
+    if log.isForSome(cursor.next), let audience = cursor.fanout.audience(of: cursor.next), !audience.includes(socket) {
+      cursors[index].next += 1
+      guard let otherwise = audience.otherwise else { return true }
+      guard let count = write(otherwise.withUnsafeBytes { transport.write($0) }) else { return false }
+      if count > 0 { partial = Array(otherwise[count...]) } else { cursors[index].next -= 1 }
+      return true
+    }
+    let last = run(of: log, from: cursor.next, to: cursor.last, upTo: limit) {
+      $0 == cursor.next || !log.isForSome($0) || cursor.fanout.audience(of: $0)?.includes(socket) != false
+    }
+    guard let next = send(log, cursor.next..<last, transport) else { return false }
+    cursors[index].next = next
+    return true
+  }
+
+  /// Where a run of frames ends that goes out at once.
+  private func run(
+    of log: FrameLog, from start: Int, to end: Int, upTo limit: UInt64, including: (Int) -> Bool
+  ) -> Int {
+    let bytesEnd = min(end, max(start + 1, log.frame(Self.runBytesMax, behind: start)))
+    var last = start + 1
+    while last < bytesEnd, log.order(of: last) < limit, including(last) { last += 1 }
+    return last
+  }
+
+  /// Says which frame comes next; nil where the transport is broken.
+  private func send(_ log: FrameLog, _ frames: Range<Int>, _ transport: Transport) -> Int? {
+    let bytes = log.bytes(frames)
+    guard let count = write(transport.write(bytes)) else { return nil }
+    if count == bytes.count { return frames.upperBound }
+    if count == 0 { return frames.lowerBound }
+    let next = log.frame(count, behind: frames.lowerBound)
+    partial = Array(bytes[count..<log.byteCount(frames.lowerBound..<next)])
+    return next
+  }
+
+  /// How much was taken; nil where the transport is broken.
+  private func write(_ step: Transport.Step) -> Int? {
+    switch step {
+    case .moved(let count): return count
+    case .blocked:
+      isBlocked = true
+      return 0
+    case .ended, .failed: return nil
+    }
+  }
+}

@@ -1,0 +1,434 @@
+internal import CWebSockets
+internal import Glibc
+internal import Reactor
+
+/// One WebSocket. What it sends and what rings send to it goes out in the order in which it was said.
+///
+/// libwebsockets shakes hands, takes off masks, checks UTF-8, answers pings and closes. It does so at one end of a pair of
+/// sockets: what a client sends goes through a guard first, since the library takes what RFC 6455 forbids and does not
+/// say what it has read; what the library has to say comes out of the pair, and goes among our own frames. Those go
+/// right to the client's socket, or under its TLS: many with one call, and never parted by another frame.
+///
+/// It belongs to the server's thread; after it is closed, what is asked of it does nothing.
+package final class WebSocket {
+  package let head: Head
+  package let subprotocol: String?
+
+  private enum State {
+    /// The library has not answered the client's wish yet.
+    case opening
+    case open
+    /// We have said goodbye, or are about to: nothing that comes is told any more.
+    case closing
+    /// The library is done; what is queued goes out.
+    case leaving
+    case closed
+  }
+
+  private unowned let server: SocketServer
+  private let transport: Transport
+  private let admission: Admission
+  private var inner: InnerEnd
+  private var library: OpaquePointer?
+  private var owner: (any SocketOwner)?
+  private let reading: SocketReading
+  private var state = State.opening
+  private var outside: Registration?
+  private var inside: Registration?
+
+  private var checks: FrameGuard
+  /// The beginning of a header whose rest has not come.
+  private var held: [UInt8] = []
+  private var message: [UInt8] = []
+  private var wantsReading = true
+  private var hasClientEnded = false
+  private var hasFailed = false
+
+  private let outflow = Outflow()
+  private var answer = AnswerReader()
+  private var owesWritable = false
+
+  private(set) var goodbye: (code: UInt16, text: String)?
+  private var closeCode: UInt16?
+  private var pingedAt: UInt64
+  private var pingsUnanswered = 0
+  private var closeDeadline: Timer?
+
+  init(
+    _ head: Head, _ subprotocol: String?, _ owner: any SocketOwner, _ reading: SocketReading, _ transport: Transport,
+    _ inner: consuming InnerEnd, _ library: OpaquePointer, _ admission: Admission, in server: SocketServer
+  ) {
+    self.head = head
+    self.subprotocol = subprotocol
+    self.owner = owner
+    self.reading = reading
+    self.transport = transport
+    self.inner = inner
+    self.library = library
+    self.admission = admission
+    self.server = server
+    pingedAt = Reactor.now
+    checks =
+      switch reading {
+      case .messages(let bytesMax): FrameGuard(messageBytesMax: bytesMax)
+      case .pieces: FrameGuard(messageBytesMax: .max)
+      }
+  }
+
+  // MARK: What its owner calls
+
+  /// The bytes that wait to be sent, those of rings not counted.
+  package var queuedBytes: Int { outflow.ownBytes }
+
+  /// Takes the whole message or, where the queue is full, nothing: then `writable` is told once there is room.
+  @discardableResult
+  package func send(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { send(UnsafeRawBufferPointer($0), .text) }
+  }
+
+  @discardableResult
+  package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
+    guard state == .open else { return true }
+    if outflow.ownBytes + bytes.count > server.limits.socketQueueBytesMax {
+      owesWritable = true
+      return false
+    }
+    say(Frame(kind), bytes)
+    return true
+  }
+
+  /// Sends what is queued, then says goodbye. Nothing more is received.
+  package func close(_ code: UInt16 = 1000, _ reason: String = "") {
+    guard state == .open || state == .opening else { return }
+    goodbye = (code, reason)
+    begins(toClose: code)
+    if let library {
+      lws_callback_on_writable(library)
+      server.askForTurn()
+    }
+  }
+
+  /// Holds the client back, or lets it go on. What the library reads at once, up to 16 KiB, is told all the same.
+  package var isReading: Bool {
+    get { wantsReading }
+    set {
+      wantsReading = newValue
+      pingsUnanswered = 0
+      if let library { lws_rx_flow_control(library, newValue ? 1 : 0) }
+      server.askForTurn()
+      watch()
+      // Under TLS, what was read before may wait there.
+      if newValue, transport.isSecure { server.reactor.soon { [weak self] in self?.bringIn() } }
+    }
+  }
+
+  /// Nothing is said behind a close (RFC 6455 §5.5.1).
+  private func begins(toClose code: UInt16) {
+    if closeCode == nil { closeCode = code }
+    guard state == .open || state == .opening else { return }
+    state = .closing
+    outflow.endRings()
+    flushSoon()
+  }
+
+  // MARK: Rings
+
+  func hear(_ fanout: Fanout) {
+    if state == .open || state == .opening { outflow.add(fanout) }
+  }
+
+  func hearNoMore(_ fanout: Fanout) {
+    outflow.end(fanout)
+    flushSoon()
+  }
+
+  /// A ring has something new; or has dropped what comes next for this socket.
+  func flush(after fanout: Fanout) {
+    if state == .closed { return }
+    if outflow.isBehind(fanout) {
+      outflow.remove(fanout)
+      fanout.forget(self)
+      owner?.lagging(self, in: fanout)
+    }
+    if !outflow.isBlocked { flush() }
+  }
+
+  var flushes: Reactor { server.reactor }
+
+  // MARK: What the library tells
+
+  func established() {
+    guard state == .opening else { return }
+    state = .open
+    owner?.opened(self)
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool) {
+    guard state == .open else { return }
+    switch reading {
+    case .pieces:
+      owner?.received(bytes, kind, isLast: isLast, from: self)
+    case .messages:
+      if message.isEmpty, isLast {
+        owner?.received(bytes, kind, isLast: true, from: self)
+        return
+      }
+      message += bytes
+      guard isLast else { return }
+      let whole = message
+      message = []
+      whole.withUnsafeBytes { owner?.received($0, kind, isLast: true, from: self) }
+    }
+  }
+
+  func clientCloses(_ code: UInt16) {
+    begins(toClose: code)
+  }
+
+  func libraryHasLeft() {
+    library = nil
+  }
+
+  // MARK: From the client to the library
+
+  /// Gives the library the request that was granted, in the form that it takes: it breaks over some names of headers and
+  /// over long ones. Then what the client sent behind its own.
+  func begin(_ bytes: [UInt8]) {
+    do throws(SystemError) {
+      outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in outsideIs($0) }
+      inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in insideIs($0) }
+    } catch {
+      return cut()
+    }
+    let isGiven = head.canonicalUpgrade.withUnsafeBytes { inner.give($0) }
+    guard isGiven, inner.hasRoom else { return cut() }
+    if !bytes.isEmpty { pass(bytes) }
+    watch()
+  }
+
+  private func outsideIs(_ readiness: Readiness) {
+    if readiness.contains(.writable) { outflow.isBlocked = false }
+    if canRead {
+      bringIn()
+    } else if readiness.contains(.failed) {
+      // It is told again and again until it is read, which may not be for long.
+      return fail()
+    }
+    flush()
+  }
+
+  private func insideIs(_ readiness: Readiness) {
+    if !inner.hasRoom, !inner.flush() { return leave() }
+    bringOut()
+    // Under TLS, what was read before may wait there.
+    if transport.isSecure, canRead { bringIn() }
+    watch()
+  }
+
+  private var canRead: Bool {
+    wantsReading && inner.hasRoom && !hasClientEnded && state != .leaving && state != .closed
+  }
+
+  private func bringIn() {
+    for _ in 0..<Self.readsPerTurnMax where canRead {
+      let room = UnsafeMutableRawBufferPointer(rebasing: server.scratch.room[held.count...])
+      switch transport.read(room) {
+      case .moved(let count):
+        pingsUnanswered = 0
+        if !held.isEmpty { server.scratch.room.copyBytes(from: held) }
+        pass(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<(held.count + count)]))
+      case .blocked: return
+      case .ended: return clientHasEnded()
+      case .failed: return fail()
+      }
+    }
+    if canRead, transport.isSecure { server.reactor.schedule(after: .zero) { [weak self] in self?.bringIn() } }
+  }
+
+  private static let readsPerTurnMax = 4
+
+  private func pass(_ bytes: [UInt8]) { bytes.withUnsafeBytes { pass($0) } }
+
+  private func pass(_ bytes: UnsafeRawBufferPointer) {
+    let (count, violation) = checks.admit(bytes)
+    guard inner.give(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return leave() }
+    if let violation {
+      held = []
+      hasClientEnded = true
+      _ = FrameGuard.goodbye(violation).withUnsafeBytes { inner.give($0) }
+    } else if checks.hasSeenClose {
+      held = []
+    } else {
+      held = Array(bytes[count...])
+    }
+    server.askForTurn()
+    watch()
+  }
+
+  private func clientHasEnded() {
+    hasClientEnded = true
+    // Only a close may be followed by the end of all.
+    if checks.hasSeenClose { inner.end() } else { fail() }
+  }
+
+  // MARK: From the library, from here and from rings to the client
+
+  private func bringOut() {
+    while state != .closed, state != .leaving {
+      do throws(SystemError) {
+        guard let count = try inner.socket.receive(server.scratch.room) else { return }
+        if count == 0 { return leave() }
+        let (head, frames) = answer.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
+        if let head { outflow.begin(with: head) }
+        for frame in frames {
+          if frame[0] == 0x88 { begins(toClose: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005) }
+          outflow.append(frame)
+        }
+        flushSoon()
+      } catch {
+        return leave()
+      }
+    }
+  }
+
+  private func say(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
+    outflow.append(frame, payload)
+    flushSoon()
+  }
+
+  private func flushSoon() {
+    guard !outflow.isDue, !outflow.isBlocked else { return }
+    outflow.isDue = true
+    server.reactor.soon { [weak self] in
+      guard let self else { return }
+      outflow.isDue = false
+      if !outflow.isBlocked { flush() }
+    }
+  }
+
+  private func flush() {
+    if state == .closed || hasFailed { return }
+    // The library's answer to the client's wish comes before all else.
+    if !answer.hasHead { return }
+    guard outflow.flush(to: transport, for: self) else { return fail() }
+    if owesWritable, outflow.ownBytes < server.limits.socketQueueBytesMax / 2, state == .open {
+      owesWritable = false
+      owner?.writable(self)
+    }
+    if state == .leaving, outflow.isEmpty, transport.isFlushed { return depart() }
+    watch()
+  }
+
+  private func watch() {
+    if state == .closed { return }
+    if let outside {
+      var interest: Readiness = canRead ? .readable : []
+      if outflow.isBlocked || !transport.isFlushed { interest.insert(.writable) }
+      server.reactor.update(outside, to: interest)
+    }
+    if let inside {
+      server.reactor.update(inside, to: inner.hasRoom ? .readable : [.readable, .writable])
+    }
+  }
+
+  // MARK: The end
+
+  /// The library is done: what is queued still goes out, for a while.
+  private func leave() {
+    guard state != .leaving, state != .closed else { return }
+    state = .leaving
+    outflow.endRings()
+    if let inside { server.reactor.deregister(inside) }
+    inside = nil
+    tellClosed()
+    closeDeadline = server.reactor.schedule(after: server.limits.closingTime) { [unowned self] in
+      closeDeadline = nil
+      cut()
+    }
+    flushSoon()
+    watch()
+  }
+
+  /// All has been said.
+  private func depart() {
+    let (transport, admission, server) = (transport, admission, server)
+    transport.endSending()
+    cut()
+    Farewell([], to: transport, admission, on: server.reactor, server.scratch)
+  }
+
+  private func fail() {
+    // Not from within what it was called from: its owner is told.
+    server.reactor.soon { [weak self] in self?.cut() }
+    hasClientEnded = true
+    hasFailed = true
+    if let outside { server.reactor.deregister(outside) }
+    outside = nil
+  }
+
+  /// Ends it without a word to the client.
+  func cut() {
+    if state == .closed { return }
+    state = .closed
+    if let outside { server.reactor.deregister(outside) }
+    if let inside { server.reactor.deregister(inside) }
+    if let closeDeadline { server.reactor.cancel(closeDeadline) }
+    (outside, inside, closeDeadline) = (nil, nil, nil)
+    outflow.endRings()
+    outflow.forgetAll(self)
+    tellClosed()
+    // The library sees its end of the pair closed and lets go of it; until then it may call.
+    if let library { lws_set_opaque_user_data(library, nil) }
+    library = nil
+    inner.socket.cut()
+    server.askForTurn()
+    server.forget(self)
+  }
+
+  private func tellClosed() {
+    guard let owner = owner.take() else { return }
+    outflow.forgetAll(self)
+    let code = closeCode ?? 1006
+    server.reactor.soon { [self] in owner.closed(self, code) }
+  }
+
+  // MARK: Life
+
+  /// Asks for a sign of life, and ends one that gave none twice.
+  func lookAfter(at now: UInt64) {
+    guard state == .open, now >= pingedAt + UInt64(server.limits.pingInterval.nanoseconds) else { return }
+    pingedAt = now
+    // One whom we do not read cannot be heard.
+    if !wantsReading || !inner.hasRoom { return }
+    if pingsUnanswered == 2 { return cut() }
+    pingsUnanswered += 1
+    say(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+}
+
+/// Parts what the library has to say: one answer to the request, then frames.
+private struct AnswerReader {
+  private(set) var hasHead = false
+  private var rest: [UInt8] = []
+
+  /// What is whole.
+  mutating func take(_ bytes: UnsafeRawBufferPointer) -> (head: [UInt8]?, frames: [[UInt8]]) {
+    rest += bytes
+    var head: [UInt8]?
+    if !hasHead {
+      let end = Array("\r\n\r\n".utf8)
+      guard let start = rest.indices.first(where: { rest[$0...].starts(with: end) }) else { return (nil, []) }
+      hasHead = true
+      head = Array(rest[..<(start + 4)])
+      rest.removeFirst(start + 4)
+    }
+    var found: [[UInt8]] = []
+    // Control frames alone, whose length is in their second byte.
+    while rest.count >= 2, rest.count >= 2 + Int(rest[1] & 0x7f) {
+      found.append(Array(rest.prefix(2 + Int(rest[1] & 0x7f))))
+      rest.removeFirst(2 + Int(rest[1] & 0x7f))
+    }
+    return (head, found)
+  }
+}

@@ -1,0 +1,19 @@
+/// What the server tells the one that it serves for; always on the loop.
+package protocol WebHandler: AnyObject {
+  /// A request has begun. Before this returns or at any later time: read its body if it is wanted, and respond once.
+  func begin(_ exchange: Exchange)
+
+  /// A client asks for a WebSocket at this target. `Host` and `Origin` are the handler's to check.
+  func upgrade(_ head: Head) -> SocketDecision
+
+  /// How to say that the server refuses by itself; the connection ends after it. The head is nil where it is not sound.
+  func refuse(_ fault: WebFault, _ head: Head?) -> Response
+}
+
+extension WebHandler {
+  package func refuse(_ fault: WebFault, _ head: Head?) -> Response {
+    var response = Response(fault.status, .bytes(Array("\(fault)\n".utf8)))
+    response.headers.append("Content-Type", "text/plain; charset=utf-8")
+    return response
+  }
+}

@@ -1,0 +1,28 @@
+/// What the server is held to, whoever comes.
+package struct WebLimits: Sendable {
+  /// Of a request's line and headers.
+  package var headBytesMax = 16 << 10
+  package var headerFieldsMax = 100
+  /// Of all clients together.
+  package var connectionsMax = 16_384
+  /// Of one address, or one network of 64 bits of IPv6. People behind one router share theirs.
+  package var connectionsPerClientMax = 1_024
+  /// That have not said yet what they are; where one more comes, the one that has waited longest goes.
+  package var undecidedMax = 1_024
+  /// From the first packet to the end of the first head, TLS handshake included.
+  package var headTime: Duration = .seconds(10)
+  /// Without a byte, within a request or between two.
+  package var idleTime: Duration = .seconds(60)
+  /// A body that comes slower than this over `slowTime` is given up.
+  package var bodyBytesPerSecondMin = 256
+  package var slowTime: Duration = .seconds(30)
+  package var requestsPerConnectionMax = 100_000
+  /// Of what one WebSocket has still to send by itself.
+  package var socketQueueBytesMax = 4 << 20
+  /// Between pings; a socket from which nothing has come over two of them is dead.
+  package var pingInterval: Duration = .seconds(25)
+  /// How long a WebSocket that says goodbye waits for the answer.
+  package var closingTime: Duration = .seconds(5)
+
+  package init() {}
+}
