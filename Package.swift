@@ -41,7 +41,11 @@ let package = Package(
     .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
     .target(name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "Media", "Reactor"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
-    .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
+    .target(name: "Notation", swiftSettings: core),
+    .target(
+      name: "Gateway", dependencies: ["Engine", "Media", "Nearby", "Notation", "Reactor", "Web", "Wire"],
+      swiftSettings: library),
+    .executableTarget(name: "vicinity", dependencies: ["Gateway", "Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
@@ -62,6 +66,7 @@ let package = Package(
     .testTarget(
       name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig", "vicinity"], exclude: ["Rig"],
       swiftSettings: house),
+    .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -51,6 +51,8 @@ public final class LAN {
   private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
+  /// What connects to the port is given to it, and it gives what is a link to `takeLink`.
+  public var doorway: (any Doorway)?
 
   /// Of its links, for both families.
   public var port: UInt16 { listeners.first?.address.port ?? 0 }
@@ -109,6 +111,7 @@ public final class LAN {
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
     listeners = []
+    doorway?.close()
     datagrams?.close()
     directory?.close()
     directory = nil
@@ -223,6 +226,11 @@ public final class LAN {
   }
 
   private func take(_ socket: consuming Descriptor) {
+    if let doorway { doorway.take(socket) } else { takeLink(socket) }
+  }
+
+  /// What connects to the host is a link, as far as anybody knows yet.
+  public func takeLink(_ socket: consuming Descriptor) {
     // One that left before it could be watched was never here.
     try? anteroom.take(socket, for: Connection(of: self, number()))
   }

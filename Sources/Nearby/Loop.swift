@@ -1,3 +1,4 @@
+internal import Media
 internal import Reactor
 
 /// A thread with an event loop, on which a host's core lives.
@@ -17,6 +18,8 @@ actor Loop {
     core = nil
     reactor.stop()
   }
+
+  var network: LAN? { core?.network }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 

@@ -11,8 +11,10 @@ extension Core {
       tell(.updated(FoundPeer(peer, name, info)), by, type)
     case .lost(let by, let type, let peer):
       if let found = interests[Interest(peer: by, type: type)]?.found[peer] { tell(.lost(found), by, type) }
-    case .invitation(let id, let from, let name, let to, let type, let context, _):
-      invited(Invitation(id, from: from, name: name.text, type: type.text, context: context, loop), to, type)
+    case .invitation(let id, let from, let name, let to, let type, let context, let expires):
+      let invitation = Invitation(
+        id, from: from, name: name.text, type: type.text, context: context, timeLeft: expires - Self.now, loop)
+      invited(invitation, to, type)
     case .invitationEnded(let id, let reason):
       endedInCall[id] = reason
       invitations.removeValue(forKey: id)?.settle(reason)

@@ -59,8 +59,9 @@ final class Core: EngineDriver {
   }
 
   var hostID: HostID { engine.hostID }
+  var network: LAN? { lan }
   var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
-  private static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
+  static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
 
   // MARK: The engine
 
@@ -115,6 +116,16 @@ final class Core: EngineDriver {
   func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
     crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
+  }
+
+  func removePeer(_ id: PeerID) {
+    for (session, port) in sessions where port.state.peer == id { closeSession(session) }
+    for interest in advertised.keys where interest.peer == id { stopAdvertising(interest) }
+    for (interest, state) in interests where interest.peer == id {
+      interests[interest] = nil
+      state.end()
+    }
+    call { $0.removePeer(id, at: $1) }
   }
 
   // MARK: The end

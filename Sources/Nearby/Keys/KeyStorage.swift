@@ -10,7 +10,7 @@ public enum KeyStorage: Hashable, Sendable {
   case ephemeral
 
   /// The folder's path; nil for one that keeps nothing.
-  func path(environment: (String) -> String? = environment) throws(KeyStoreError) -> String? {
+  package func path(environment: (String) -> String? = KeyStorage.environment) throws(KeyStoreError) -> String? {
     switch self {
     case .ephemeral:
       return nil
@@ -25,4 +25,6 @@ public enum KeyStorage: Hashable, Sendable {
   }
 }
 
-private func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+extension KeyStorage {
+  package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}

@@ -14,16 +14,20 @@ public final class Invitation: Sendable {
   public let type: String
   /// What the inviter gave along: bytes of a stranger.
   public let context: [UInt8]
+  /// For how long it stands, from when it came.
+  public let timeLeft: Duration
   let id: InvitationID
   let outcome = Outcome<Reason>()
   private let loop: Loop
 
-  init(_ id: InvitationID, from: PeerID, name: String, type: String, context: [UInt8], _ loop: Loop) {
+  init(_ id: InvitationID, from: PeerID, name: String, type: String, context: [UInt8], timeLeft: Duration, _ loop: Loop)
+  {
     self.id = id
     self.from = from
     self.name = name
     self.type = type
     self.context = context
+    self.timeLeft = timeLeft
     self.loop = loop
   }
 

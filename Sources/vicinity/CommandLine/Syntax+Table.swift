@@ -1,10 +1,33 @@
 /// Every command and option.
 extension Syntax {
   static let vicinity = Syntax(commands: [
-    advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion, help, version,
+    serve, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion, help, version,
   ])
 
   // MARK: Commands
+
+  private static let serve = CommandSyntax(
+    name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",
+    arguments: [],
+    options: [
+      .init(
+        name: "host-name", value: .text("NAME"), summary: "a name under which clients may ask, beside the addresses",
+        isRepeatable: true),
+      .init(
+        name: "origin", value: .text("ORIGIN"), summary: "pages of others that may ask, such as https://stage.example",
+        isRepeatable: true),
+      .init(name: "folder", value: .folder("FOLDER"), summary: "where files that are sent and received lie"),
+      .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
+      .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
+    ] + host(timeout: "how long one waits for others") + output,
+    text: [
+      "REST, WebSockets, the dashboard and the links of other hosts share one port, 7777 if not told. Whoever has the "
+        + "pairing code becomes an operator, and lets others in from there."
+    ],
+    examples: [
+      .init(line: "vicinity serve", says: "then open http://localhost:7777"),
+      .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
+    ])
 
   private static let advertise = CommandSyntax(
     name: "advertise", summary: "let others find this peer and invite it", arguments: [type],

@@ -23,6 +23,19 @@ enum FileSystem {
     return stat(path, &status) == 0 ? status : nil
   }
 
+  /// What was installed beside this program, or lies in the tree that it was built in.
+  static func installed(_ name: String) -> String? {
+    guard let program = realpath("/proc/self/exe", nil) else { return nil }
+    defer { free(program) }
+    var folder = String(cString: program)
+    for _ in 0..<6 {
+      guard let slash = folder.lastIndex(of: "/") else { return nil }
+      folder = String(folder[..<slash])
+      for place in ["\(folder)/share/vicinity/\(name)", "\(folder)/\(name)"] where exists(place) { return place }
+    }
+    return nil
+  }
+
   /// As a shell would take it.
   static func expanded(_ path: String) -> String {
     guard path == "~" || path.hasPrefix("~/"), let user = Terminal.environment("HOME") else { return path }

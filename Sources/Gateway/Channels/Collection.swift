@@ -1,0 +1,208 @@
+internal import Notation
+internal import Web
+
+/// Whoever follows a collection without a ring of its own: it is told that there is news, and asks for it.
+protocol Follower: AnyObject {
+  func changed(_ collection: Collection)
+  func ended(_ collection: Collection)
+}
+
+/// Things of one kind under one path, in the order in which they came, and the channel of their changes.
+///
+/// All ways to look at it, a page, a WebSocket, an event stream, a waiting request, read the same items and the same
+/// changes; who missed more changes than are kept is given the items anew.
+final class Collection {
+  struct Limits: Sendable {
+    /// Of changes that are kept for those who come back.
+    var changesMax = 1_024
+    var changesBytesMax = 1 << 20
+    /// What a WebSocket may be behind.
+    var ringBytesMax = 1 << 20
+    /// Past these the oldest things go, and are told as gone.
+    var itemsMax = Int.max
+    var itemsBytesMax = Int.max
+  }
+
+  let path: String
+  /// The same for every client of the gateway.
+  let number: Int
+  let epoch: String
+  private let limits: Limits
+  private(set) var offset: UInt64 = 0
+  private var items = OrderedItems()
+  private var changes: ArraySlice<Change> = []
+  private var changesBytes = 0
+  private var followers: [ObjectIdentifier: any Follower] = [:]
+  private var ring: Fanout?
+  private let viewer: (WebSocket) -> ClientView?
+  private(set) var isEnded = false
+  /// What goes because there is no room for it.
+  var dropped: ((Item) -> Void)?
+
+  init(
+    path: String, number: Int, epoch: String, limits: Limits = Limits(), viewer: @escaping (WebSocket) -> ClientView?
+  ) {
+    self.path = path
+    self.number = number
+    self.epoch = epoch
+    self.limits = limits
+    self.viewer = viewer
+  }
+
+  var position: Position { Position(epoch: epoch, offset: offset) }
+  var count: Int { items.count }
+  subscript(id: String) -> Item? { items[id] }
+
+  // MARK: Changes
+
+  /// A new thing, or one that has changed; where it says the same as before, nothing is told.
+  @discardableResult
+  func put(_ id: String, _ json: JSON, owner: Owner, facets: [String: String] = [:]) -> Item {
+    let bytes = json.bytes
+    let before = items[id]
+    if let before, before.bytes == bytes { return before }
+    offset += 1
+    let item = Item(
+      id: id, ordinal: before?.ordinal ?? offset, owner: owner, facets: facets, bytes: bytes, position: position)
+    items.put(item)
+    tell(Change(offset: offset, owner: owner, id: id, bytes: bytes))
+    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first, oldest.id != id
+    {
+      remove(oldest.id)
+      dropped?(oldest)
+    }
+    return item
+  }
+
+  func remove(_ id: String) {
+    guard let item = items.remove(id) else { return }
+    offset += 1
+    tell(Change(offset: offset, owner: item.owner, id: id, bytes: nil))
+  }
+
+  private func tell(_ change: Change) {
+    changes.append(change)
+    changesBytes += change.bytes?.count ?? 0
+    while changes.count > limits.changesMax || changesBytes > limits.changesBytesMax, changes.count > 1 {
+      changesBytes -= changes.removeFirst().bytes?.count ?? 0
+    }
+    if let ring, ring.subscriberCount > 0 { publish(change, in: ring) }
+    for follower in followers.values { follower.changed(self) }
+  }
+
+  private func publish(_ change: Change, in ring: Fanout) {
+    let skip = SocketFrame.skip(1, to: change.offset, in: number)
+    let audience = Fanout.Audience(otherwise: skip) { [viewer] socket in
+      viewer(socket).map { change.owner.isSeen(by: $0) } ?? false
+    }
+    SocketFrame.change(change, in: number).withUnsafeBytes { ring.publish($0, .text, to: audience) }
+  }
+
+  /// There will be no more of it.
+  func end() {
+    isEnded = true
+    for follower in followers.values { follower.ended(self) }
+    followers = [:]
+    ring = nil
+  }
+
+  // MARK: Looking
+
+  /// The changes after a position, or nil where they are not all there any more.
+  func changes(after since: Position) -> ArraySlice<Change>? {
+    guard since.epoch == epoch, since.offset <= offset else { return nil }
+    if since.offset == offset { return [] }
+    guard let first = changes.first, first.offset <= since.offset + 1 else { return nil }
+    return changes[(changes.startIndex + Int(since.offset + 1 - first.offset))...]
+  }
+
+  func seen(by client: ClientView, where filter: [String: String] = [:]) -> some Sequence<Item> {
+    items.all.lazy.filter { item in
+      item.owner.isSeen(by: client) && filter.allSatisfy { item.facets[$0.key] == $0.value }
+    }
+  }
+
+  /// At most so many, after the one with that ordinal.
+  func page(
+    after ordinal: UInt64, atMost count: Int, for client: ClientView, where filter: [String: String]
+  ) -> (items: [Item], hasMore: Bool) {
+    var page: [Item] = []
+    for item in items.after(ordinal) {
+      guard item.owner.isSeen(by: client), filter.allSatisfy({ item.facets[$0.key] == $0.value }) else { continue }
+      if page.count == count { return (page, true) }
+      page.append(item)
+    }
+    return (page, false)
+  }
+
+  /// The latest ones, oldest first.
+  func latest(_ count: Int, for client: ClientView, where filter: [String: String]) -> [Item] {
+    var page: [Item] = []
+    for item in items.all.reversed() {
+      guard item.owner.isSeen(by: client), filter.allSatisfy({ item.facets[$0.key] == $0.value }) else { continue }
+      page.append(item)
+      if page.count == count { break }
+    }
+    return page.reversed()
+  }
+
+  // MARK: Following
+
+  func follow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = follower }
+  func unfollow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = nil }
+
+  func subscribe(_ socket: WebSocket) {
+    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)
+    self.ring = ring
+    ring.subscribe(socket)
+  }
+
+  func unsubscribe(_ socket: WebSocket) { ring?.unsubscribe(socket) }
+  func isRing(_ fanout: Fanout) -> Bool { ring === fanout }
+}
+
+/// Items by their id, and by their ordinal.
+private struct OrderedItems {
+  private var byID: [String: Item] = [:]
+  /// Ordinals and ids in order; those of removed things stay until half of all are.
+  private var order: [(ordinal: UInt64, id: String)] = []
+  private var gone = 0
+  private(set) var bytes = 0
+
+  var count: Int { byID.count }
+  subscript(id: String) -> Item? { byID[id] }
+  var first: Item? { all.first { _ in true } }
+
+  var all: some BidirectionalCollection<Item> { after(0) }
+
+  func after(_ ordinal: UInt64) -> some BidirectionalCollection<Item> {
+    var (low, high) = (0, order.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if order[middle].ordinal > ordinal { high = middle } else { low = middle + 1 }
+    }
+    return order[low...].lazy.compactMap { [byID] entry in
+      byID[entry.id].flatMap { $0.ordinal == entry.ordinal ? $0 : nil }
+    }
+  }
+
+  mutating func put(_ item: Item) {
+    bytes += item.bytes.count
+    if let before = byID.updateValue(item, forKey: item.id) {
+      bytes -= before.bytes.count
+    } else {
+      order.append((item.ordinal, item.id))
+    }
+  }
+
+  mutating func remove(_ id: String) -> Item? {
+    guard let item = byID.removeValue(forKey: id) else { return nil }
+    bytes -= item.bytes.count
+    gone += 1
+    if gone > order.count / 2 {
+      order.removeAll { byID[$0.id]?.ordinal != $0.ordinal }
+      gone = 0
+    }
+    return item
+  }
+}

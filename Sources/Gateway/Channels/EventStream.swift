@@ -1,0 +1,88 @@
+internal import Notation
+internal import Web
+
+/// A collection as Server-Sent Events: what is there, or what was missed, then each change as it comes.
+///
+/// It has no queue: the client's own pace says how far it is in the collection's changes, and one that falls out of those
+/// is at the end of its stream, comes back by itself, and is given all things anew.
+final class EventStream: Follower, BodySource {
+  private let collection: Collection
+  private let listing: Listing
+  private let client: ClientView
+  private weak var exchange: Exchange?
+  private var waiting: [UInt8]
+  private var sent = 0
+  private var position: Position
+
+  init(_ collection: Collection, _ listing: Listing, _ client: ClientView) {
+    self.collection = collection
+    self.listing = listing
+    self.client = client
+    position = collection.position
+    // Browsers come back two seconds after a stream has ended.
+    waiting = Array("retry: 2000\n".utf8)
+    if let since = listing.since, collection.changes(after: since) != nil {
+      position = since
+      waiting += "event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n".utf8
+    } else {
+      let items = collection.seen(by: client, where: listing.filter).map { $0.bytes }
+      waiting += "event: snapshot\nid: \(position)\ndata: ".utf8
+      waiting += Listing.snapshot(items, at: position)
+      waiting += "\n\n".utf8
+    }
+  }
+
+  func begin(_ exchange: Exchange) {
+    self.exchange = exchange
+    collection.follow(self)
+    exchange.onGone = { self.collection.unfollow(self) }
+    var response = Response(200, .source(self, length: nil))
+    response.headers.append("Content-Type", "text/event-stream")
+    response.headers.append("Cache-Control", "no-store")
+    response.headers.append("X-Accel-Buffering", "no")
+    exchange.respond(response)
+  }
+
+  func changed(_ collection: Collection) { exchange?.wake() }
+  func ended(_ collection: Collection) { exchange?.wake() }
+
+  func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
+    if sent == waiting.count, !refill() { return .end }
+    guard sent < waiting.count else { return .nothingYet }
+    let count = min(room.count, waiting.count - sent)
+    waiting.withUnsafeBytes { room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<sent + count])) }
+    sent += count
+    return .wrote(count)
+  }
+
+  /// Whether the stream goes on.
+  private func refill() -> Bool {
+    waiting = []
+    sent = 0
+    while waiting.isEmpty {
+      guard let changes = collection.changes(after: position) else { return end() }
+      if changes.isEmpty { return collection.isEnded ? end() : true }
+      for change in changes.prefix(Self.changesPerPull) { take(change) }
+    }
+    return true
+  }
+
+  private func take(_ change: Change) {
+    position.offset = change.offset
+    guard change.owner.isSeen(by: client) else { return }
+    waiting += "event: \(change.bytes == nil ? "del" : "put")\nid: \(position)\ndata: ".utf8
+    if let bytes = change.bytes {
+      waiting += bytes
+    } else {
+      JSON.object([.init("id", .text(change.id))]).write(to: &waiting)
+    }
+    waiting += "\n\n".utf8
+  }
+
+  private func end() -> Bool {
+    collection.unfollow(self)
+    return false
+  }
+
+  private static let changesPerPull = 256
+}

@@ -1,0 +1,133 @@
+internal import Notation
+internal import Web
+
+/// What a client asked of a collection.
+struct Listing: Sendable {
+  static let pageDefault = 100
+  static let pageMax = 1_000
+  /// How long a request may wait for news.
+  static let waitMax = 60
+
+  var filter: [String: String] = [:]
+  var limit = Listing.pageDefault
+  /// Behind which item the page begins.
+  var after: UInt64 = 0
+  var since: Position?
+  var wait = 0
+
+  /// The query parameters that every collection takes, beside those that it can be filtered by.
+  static let parameters = ["limit", "after", "since", "wait"]
+
+  init(_ call: Call, facets: [String]) throws(Problem) {
+    for facet in facets {
+      if let value = try call.parameter(facet) { filter[facet] = value }
+    }
+    limit = try call.count("limit", in: 1...Self.pageMax) ?? Self.pageDefault
+    wait = try call.count("wait", in: 0...Self.waitMax) ?? 0
+    if let cursor = try call.parameter("after") {
+      guard let after = Self.ordinal(cursor) else {
+        throw Problem(
+          .invalidParameter, "\(PlainName.of(cursor)) is no cursor: take it from 'next' of the page before",
+          field: "after", rule: "cursor")
+      }
+      self.after = after
+    }
+    if let since = try call.parameter("since") ?? call.headers["Last-Event-ID"] {
+      self.since = try Position.parsing(since, field: "since")
+    }
+    if since != nil, after != 0 {
+      throw Problem(.invalidParameter, "'since' asks for changes and 'after' for a page: one of them", field: "after")
+    }
+    if wait > 0, since == nil {
+      throw Problem(.invalidParameter, "'wait' waits for changes after 'since', which is missing", field: "wait")
+    }
+  }
+
+  static func cursor(_ ordinal: UInt64) -> String { Base64.safeText(Array("c\(ordinal)".utf8)) }
+
+  private static func ordinal(_ cursor: String) -> UInt64? {
+    guard let bytes = Base64.safeBytes(cursor), bytes.first == UInt8(ascii: "c") else { return nil }
+    return UInt64(String(decoding: bytes.dropFirst(), as: UTF8.self))
+  }
+
+  /// A page of the collection as it is now.
+  func page(of collection: Collection, for client: ClientView) -> Reply {
+    let (items, hasMore) = collection.page(after: after, atMost: limit, for: client, where: filter)
+    var body = Array("{\"items\":[".utf8)
+    for (place, item) in items.enumerated() {
+      if place > 0 { body.append(UInt8(ascii: ",")) }
+      body += item.bytes
+    }
+    body += "],\"position\":\"\(collection.position)\"".utf8
+    var reply = Reply(200)
+    if hasMore, let last = items.last {
+      let next = Self.cursor(last.ordinal)
+      body += ",\"next\":\"\(next)\"".utf8
+      let query = filter.sorted { $0.key < $1.key }.map { "&\($0.key)=\(Percent.encode($0.value))" }.joined()
+      reply.headers.append(
+        .init(name: "Link", value: "<\(collection.path)?after=\(next)&limit=\(limit)\(query)>; rel=\"next\""))
+    }
+    body.append(UInt8(ascii: "}"))
+    reply.headers.append(.init(name: "ETag", value: "\"\(collection.position)\""))
+    reply.body = .json(body)
+    return reply
+  }
+
+  /// The changes after `since`, or all things anew where they are not all there any more.
+  func news(of collection: Collection, for client: ClientView) -> Reply {
+    guard let since, let changes = collection.changes(after: since) else {
+      let items = collection.seen(by: client, where: filter).map { $0.bytes }
+      return Reply(200, .json(Self.snapshot(items, at: collection.position)))
+    }
+    var body = Array("{\"recovered\":true,\"changes\":[".utf8)
+    var isFirst = true
+    for change in changes where change.owner.isSeen(by: client) {
+      if !isFirst { body.append(UInt8(ascii: ",")) }
+      isFirst = false
+      body += Self.change(change)
+    }
+    body += "],\"position\":\"\(collection.position)\"}".utf8
+    return Reply(200, .json(body))
+  }
+
+  static func snapshot(_ items: [[UInt8]], at position: Position) -> [UInt8] {
+    var body = Array("{\"recovered\":false,\"items\":[".utf8)
+    for (place, item) in items.enumerated() {
+      if place > 0 { body.append(UInt8(ascii: ",")) }
+      body += item
+    }
+    body += "],\"position\":\"\(position)\"}".utf8
+    return body
+  }
+
+  private static func change(_ change: Change) -> [UInt8] {
+    var body = Array("{\"o\":\(change.offset),".utf8)
+    if let bytes = change.bytes {
+      body += "\"put\":".utf8
+      body += bytes
+    } else {
+      body += "\"del\":".utf8
+      JSON.text(change.id).write(to: &body)
+    }
+    body.append(UInt8(ascii: "}"))
+    return body
+  }
+}
+
+/// Percent-encoding of RFC 3986, for what stands in a path or a query.
+enum Percent {
+  private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
+  private static let digits = Array("0123456789ABCDEF".utf8)
+
+  static func encode(_ text: String) -> String {
+    var encoded: [UInt8] = []
+    for byte in text.utf8 {
+      if plain.contains(byte) {
+        encoded.append(byte)
+      } else {
+        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+}

@@ -1,0 +1,152 @@
+internal import Engine
+internal import Notation
+internal import Wire
+
+/// Who holds a token, and how one gets one.
+///
+/// Tokens are kept as digests only: whoever reads the store cannot be anybody.
+final class Clients {
+  struct Limits: Sendable {
+    var clientsMax = 10_000
+    var codesMax = 64
+    var codeTime: Duration = .seconds(600)
+    /// All wrong guesses together, of everybody: 40 bits last for ages at this pace.
+    var wrongGuessesPerMinuteMax = 20
+    /// Of a token that was given over a connection that others can read.
+    var openTokenTime: Duration = .seconds(12 * 3_600)
+  }
+
+  struct Client {
+    let id: ClientID
+    var name: String
+    let role: Role
+    let createdAt: Timestamp
+    var lastSeen: Timestamp
+    /// Nil for one that lasts until it is revoked.
+    let expiresAt: Timestamp?
+    fileprivate let digest: Digest
+
+    var view: ClientView { ClientView(id: id, name: name, role: role) }
+  }
+
+  struct Code {
+    let id: String
+    let text: String
+    let role: Role
+    let expiresAt: Timestamp
+  }
+
+  private let limits: Limits
+  private let crypto: any Crypto
+  private let clock: () -> Timestamp
+  private(set) var clients: [ClientID: Client] = [:]
+  private var byDigest: [Digest: ClientID] = [:]
+  private var codes: [String: Code] = [:]
+  private var wrongGuesses: [Timestamp] = []
+
+  init(_ crypto: any Crypto, _ limits: Limits = Limits(), clock: @escaping () -> Timestamp) {
+    self.crypto = crypto
+    self.limits = limits
+    self.clock = clock
+  }
+
+  // MARK: Tokens
+
+  func holder(of token: String) -> Client? {
+    guard let id = byDigest[digest(token)], let client = clients[id] else { return nil }
+    if let end = client.expiresAt, end <= clock() { return nil }
+    return client
+  }
+
+  func saw(_ id: ClientID) { clients[id]?.lastSeen = clock() }
+
+  /// What a page must send beside the cookie, which it can only know if it is ours.
+  func csrf(for token: String) -> String {
+    Base64.safeText(crypto.hash(Array("vicinity csrf v1\0\(token)".utf8)).bytes.prefix(16))
+  }
+
+  func add(name: String, role: Role, lasting time: Duration?) throws(Problem) -> (client: Client, token: String) {
+    guard clients.count < limits.clientsMax else {
+      throw Problem(
+        .tooMany, "\(clients.count) clients hold tokens, and no more may: revoke some (DELETE /v1/clients/…)",
+        rule: "clients", limit: limits.clientsMax)
+    }
+    let token = Secrets.token()
+    let now = clock()
+    let client = Client(
+      id: ClientID(text: Secrets.id()), name: name, role: role, createdAt: now, lastSeen: now,
+      expiresAt: time.map { now + $0 }, digest: digest(token))
+    clients[client.id] = client
+    byDigest[client.digest] = client.id
+    return (client, token)
+  }
+
+  @discardableResult
+  func revoke(_ id: ClientID) -> Client? {
+    guard let client = clients.removeValue(forKey: id) else { return nil }
+    byDigest[client.digest] = nil
+    return client
+  }
+
+  private func digest(_ token: String) -> Digest { crypto.hash(Array("vicinity token v1\0\(token)".utf8)) }
+
+  // MARK: Pairing
+
+  var openCodes: [Code] {
+    dropOldCodes()
+    return Array(codes.values)
+  }
+
+  func makeCode(_ role: Role, lasting time: Duration?) throws(Problem) -> Code {
+    dropOldCodes()
+    guard codes.count < limits.codesMax else {
+      throw Problem(
+        .tooMany, "\(codes.count) pairing codes are open: spend them, revoke some, or wait until they end",
+        rule: "codes", limit: limits.codesMax)
+    }
+    let code = Code(
+      id: Secrets.id(), text: Secrets.pairingCode(), role: role, expiresAt: clock() + (time ?? limits.codeTime))
+    codes[code.text] = code
+    return code
+  }
+
+  func revokeCode(_ id: String) -> Bool {
+    guard let code = codes.values.first(where: { $0.id == id }) else { return false }
+    codes[code.text] = nil
+    return true
+  }
+
+  /// Spends a code for a token.
+  func pair(_ typed: String, name: String, isPrivate: Bool) throws(Problem) -> (client: Client, token: String) {
+    dropOldCodes()
+    let now = clock()
+    wrongGuesses.removeAll { $0 + .seconds(60) <= now }
+    guard wrongGuesses.count < limits.wrongGuessesPerMinuteMax else {
+      var problem = Problem(
+        .tooMany, "too many wrong pairing codes were tried in the last minute: wait a minute", rule: "guesses",
+        limit: limits.wrongGuessesPerMinuteMax)
+      problem.retryAfter = 60
+      throw problem
+    }
+    guard let code = codes[Secrets.normalized(code: typed)] else {
+      wrongGuesses.append(now)
+      throw Problem(
+        .forbidden, "this is no open pairing code: codes are for one use and end soon; 'vicinity pair' shows a new one",
+        field: "code", rule: "pairingCode")
+    }
+    guard isPrivate || code.role <= .member else {
+      throw Problem(
+        .forbidden,
+        "a code for the role '\(code.role.rawValue)' is spent over HTTPS or on the machine itself only: this connection can be read by others",
+        field: "code", rule: "privateConnection")
+    }
+    let made = try add(name: name, role: code.role, lasting: isPrivate ? nil : limits.openTokenTime)
+    codes[code.text] = nil
+    return made
+  }
+
+  private func dropOldCodes() {
+    let now = clock()
+    codes = codes.filter { $0.value.expiresAt > now }
+  }
+}

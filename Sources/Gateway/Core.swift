@@ -1,0 +1,132 @@
+internal import Engine
+internal import Glibc
+internal import Media
+internal import Nearby
+internal import Notation
+internal import Reactor
+internal import Web
+
+/// A gateway on its host's loop: what there is, who may see it, and what becomes of it.
+///
+/// Law: everything here belongs to the loop's thread. What waits for something does so in a task of `start`, which finds
+/// again by its id what it is about: meanwhile it may have gone.
+final class Core {
+  let host: Host
+  let reactor: Reactor
+  let options: GatewayOptions
+  let clients: Clients
+  let access: Access
+  let router: Router
+  let site: Site
+  let started: Timestamp
+  var addresses: [String] = []
+  var discoveryTrouble: (cause: String, cure: String)?
+  private(set) lazy var service = Service(self)
+  private(set) lazy var sockets = Sockets(self)
+  unowned let gateway: Gateway
+
+  /// Of all channels that live as long as this process.
+  private let epoch = Secrets.epoch()
+  private var collections: [String: Collection] = [:]
+  private var lastNumber = 0
+  private var lastUpload: UInt64 = 0
+  private var memory = Idempotency()
+
+  private(set) lazy var peerList = collection("/v1/peers")
+  private(set) lazy var advertiserList = collection("/v1/advertisers")
+  private(set) lazy var browserList = collection("/v1/browsers")
+  private(set) lazy var invitationList = collection("/v1/invitations", keeping: 1_000)
+  private(set) lazy var sessionList = collection("/v1/sessions")
+  private(set) lazy var clientList = collection("/v1/clients")
+  private(set) lazy var codeList = collection("/v1/pairing-codes")
+  private(set) lazy var eventList = collection("/v1/events", keeping: 1_000)
+
+  var peers: [String: PeerModel] = [:]
+  var advertisers: [String: AdvertiserModel] = [:]
+  var browsers: [String: BrowserModel] = [:]
+  var invitations: [String: InvitationModel] = [:]
+  var sessions: [String: SessionModel] = [:]
+  /// Bodies under way.
+  var uploads: [UInt64: Upload] = [:]
+  var downloads: [String: StreamDownload] = [:]
+
+  init(_ host: Host, _ options: GatewayOptions, _ gateway: Gateway) {
+    self.host = host
+    self.options = options
+    self.gateway = gateway
+    reactor = host.reactor
+    clients = Clients(OpenSSLCrypto(keys: []), clock: Self.now)
+    access = Access(clients, options)
+    router = Router(Routes.all)
+    site = Site(options.site, Folder.files)
+    started = Self.now()
+  }
+
+  static func now() -> Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+
+  // MARK: Work that waits
+
+  func start(_ body: @escaping @Sendable (Core) async -> Void) { gateway.start(body) }
+
+  func number() -> UInt64 {
+    lastUpload += 1
+    return lastUpload
+  }
+
+  // MARK: Collections
+
+  func collection(_ path: String, keeping count: Int = .max, bytes: Int = .max, ring: Int = 1 << 20) -> Collection {
+    lastNumber += 1
+    var limits = Collection.Limits()
+    limits.itemsMax = count
+    limits.itemsBytesMax = bytes
+    limits.ringBytesMax = ring
+    let collection = Collection(path: path, number: lastNumber, epoch: epoch, limits: limits) { [unowned self] socket in
+      sockets.viewer(of: socket)
+    }
+    collections[path] = collection
+    return collection
+  }
+
+  func end(_ collection: Collection) {
+    sockets.ended(collection)
+    collection.end()
+    collections[collection.path] = nil
+  }
+
+  // MARK: Events
+
+  /// For the console of whoever may see it.
+  func tell(_ event: String, about path: String, _ owner: Owner, _ members: [JSON.Member] = []) {
+    let id = String(eventList.offset + 1)
+    eventList.put(
+      id,
+      .object(
+        [
+          .init("id", .text(id)), .init("at", .text(Self.now().description)), .init("event", .text(event)),
+          .init("about", .text(path)),
+        ] + members), owner: owner, facets: ["event": event])
+  }
+
+  // MARK: Idempotency
+
+  /// The stored answer where the same client has asked the same before; nil where it has not.
+  func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Self.now()) }
+  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Self.now()) }
+
+  func once(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
+    if let reply = try recall(call) { return reply }
+    do {
+      let reply = try work()
+      remember(reply, to: call)
+      return reply
+    } catch {
+      memory.forget(call)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,60 @@
+internal import Glibc
+internal import Reactor
+
+/// Small files of one folder and those in it.
+enum Folder {
+  private static let depthMax = 4
+
+  /// Their paths from the folder on, with `/`. Links and hidden files are left out.
+  static func files(_ folder: String) -> [(path: String, bytes: [UInt8])] {
+    var found: [(String, [UInt8])] = []
+    collect(folder, "", 0, &found)
+    return found
+  }
+
+  private static func collect(_ folder: String, _ prefix: String, _ depth: Int, _ found: inout [(String, [UInt8])]) {
+    guard depth < depthMax, let listing = opendir(folder) else { return }
+    defer { closedir(listing) }
+    while let entry = readdir(listing) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasPrefix(".") { continue }
+      let (path, inside) = ("\(folder)/\(name)", prefix.isEmpty ? name : "\(prefix)/\(name)")
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }
+      switch status.st_mode & S_IFMT {
+      case S_IFDIR: collect(path, inside, depth + 1, &found)
+      case S_IFREG where status.st_size <= Site.fileBytesMax:
+        if let bytes = read(path, Int(status.st_size)) { found.append((inside, bytes)) }
+      default: break
+      }
+    }
+  }
+
+  /// With those above it; nobody else may look into them.
+  static func make(_ path: String) throws(Problem) {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      try make(String(path[..<slash]))
+      if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    }
+    throw Problem(
+      .unavailable,
+      "the folder \(path) cannot be made: \(String(cString: strerror(errno))); choose another with --folder")
+  }
+
+  static func read(_ path: String, _ size: Int) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: size)
+    var taken = 0
+    while taken < size {
+      let count = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + taken, size - taken) }
+      guard count > 0 else { return nil }
+      taken += count
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,66 @@
+internal import Media
+public import Nearby
+internal import Reactor
+internal import Web
+
+/// A gateway: a nearby host whose peers, sessions and what they exchange are REST resources and WebSocket channels, on
+/// the port of the host's links.
+///
+/// ```swift
+/// let gateway = try await Gateway.start(GatewayOptions(folder: "/var/lib/vicinity"))
+/// print(try await gateway.makePairingCode(), await gateway.host.addresses)
+/// ```
+public actor Gateway {
+  public nonisolated let host: Host
+  private nonisolated let reactor: Reactor
+  private var core: Core?
+
+  private init(_ host: Host) {
+    self.host = host
+    reactor = host.reactor
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+  public static func start(_ options: GatewayOptions) async throws -> Gateway {
+    let host = try await Host.start(options.host)
+    for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
+    let gateway = Gateway(host)
+    try await gateway.open(options)
+    return gateway
+  }
+
+  private func open(_ options: GatewayOptions) async throws {
+    let core = Core(host, options, self)
+    self.core = core
+    try await core.open()
+    guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
+    let front = Front(on: reactor, handler: core.service) { socket in network.takeLink(socket) }
+    network.doorway = front
+  }
+
+  /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.
+  public func makePairingCode(role: String = "operator") throws -> String {
+    guard let core, let role = Role(rawValue: role) else {
+      throw Problem(.invalidParameter, "there is no role \(PlainName.of(role))")
+    }
+    let code = try core.clients.makeCode(role, lasting: nil)
+    core.show(code)
+    return Secrets.shown(code: code.text)
+  }
+
+  /// Says goodbye to everybody and ends.
+  public func stop() async {
+    core?.sockets.closeAll(4000, "the gateway stops")
+    await host.stop()
+    core = nil
+  }
+
+  nonisolated func start(_ body: @escaping @Sendable (Core) async -> Void) {
+    reactor.spawn { await self.run(body) }
+  }
+
+  func run(_ body: @Sendable (Core) async -> Void) async {
+    if let core { await body(core) }
+  }
+}

@@ -1,0 +1,23 @@
+public import Nearby
+
+/// How a gateway starts; the defaults are what a box on a LAN wants.
+public struct GatewayOptions: Sendable {
+  public var host = HostOptions()
+  /// The name of the gateway's own peer.
+  public var name = "Gateway"
+  /// Names under which clients may ask for it, beside its addresses; in lower case.
+  public var hostNames: Set<String> = []
+  /// Pages of others that may ask it, such as `https://stage.example`.
+  public var origins: Set<String> = []
+  /// Where files that are received and sent lie.
+  public var folder: String
+  /// Where the dashboard lies; nil for none.
+  public var site: String?
+  /// The contract, as it is served.
+  public var contract: String?
+
+  public init(folder: String) {
+    self.folder = folder
+    host.port = 7777
+  }
+}

@@ -1,0 +1,146 @@
+internal import Reactor
+internal import Web
+
+/// Who may ask, from which pages, and under which names of this gateway.
+final class Access {
+  static let cookie = "vicinity"
+  static let csrfHeader = "X-Vicinity-CSRF"
+  /// How long the answer to a preflight stands, in seconds.
+  private static let preflightTime = 600
+
+  private let clients: Clients
+  private let settings: GatewayOptions
+
+  init(_ clients: Clients, _ settings: GatewayOptions) {
+    self.clients = clients
+    self.settings = settings
+  }
+
+  // MARK: Names
+
+  /// A page of somebody else's that makes its own name point here would be asked for by that name.
+  func checkHost(_ head: Head) throws(Problem) {
+    guard let host = head.headers["Host"].flatMap(Self.name) else {
+      throw Problem(.badRequest, "the Host header is missing or malformed")
+    }
+    guard isMeant(host) else {
+      throw Problem(
+        .misdirected,
+        "this gateway does not answer for \(PlainName.of(host)): ask by its address, or start it with --host-name \(host)"
+      )
+    }
+  }
+
+  private func isMeant(_ host: String) -> Bool {
+    let host = host.lowercased()
+    // An address cannot be made to point elsewhere by those who own a name.
+    if host.hasPrefix("[") || SocketAddress(host, port: 0) != nil { return true }
+    return host == "localhost" || host.hasSuffix(".localhost") || settings.hostNames.contains(host)
+  }
+
+  /// The Host header without its port.
+  private static func name(_ header: String) -> String? {
+    if header.hasPrefix("[") { return header.firstIndex(of: "]").map { String(header[...$0]) } }
+    let name = header.prefix { $0 != ":" }
+    return name.isEmpty ? nil : String(name)
+  }
+
+  // MARK: Pages
+
+  /// A browser says whose page asks. Pages of others may only where they are on the list.
+  func checkOrigin(_ head: Head) throws(Problem) {
+    guard let origin = head.headers["Origin"], !isOwn(origin, head), !settings.origins.contains(origin) else { return }
+    throw Problem(
+      .forbidden,
+      "pages of \(PlainName.of(origin)) may not ask this gateway: start it with --origin \(origin) if they should",
+      field: "Origin", rule: "origin")
+  }
+
+  private func isOwn(_ origin: String, _ head: Head) -> Bool {
+    guard let host = head.headers["Host"] else { return false }
+    return origin == "\(head.isSecure ? "https" : "http")://\(host)"
+  }
+
+  /// What a page of another origin on the list is told that it may.
+  func allow(_ methods: String, _ response: inout Response, _ head: Head) {
+    guard let origin = head.headers["Origin"], settings.origins.contains(origin) else { return }
+    response.headers.append("Access-Control-Allow-Methods", methods)
+    response.headers.append(
+      "Access-Control-Allow-Headers",
+      "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Range, Upload-Offset, Upload-Complete"
+    )
+    response.headers.append("Access-Control-Max-Age", String(Self.preflightTime))
+  }
+
+  /// What every answer says.
+  func dress(_ response: inout Response, _ head: Head) {
+    response.headers.append("X-Content-Type-Options", "nosniff")
+    if response.headers["Cache-Control"] == nil { response.headers.append("Cache-Control", "no-store") }
+    response.headers.append("Vary", "Origin, Accept, Authorization, Cookie")
+    if let origin = head.headers["Origin"], settings.origins.contains(origin) {
+      response.headers.append("Access-Control-Allow-Origin", origin)
+      response.headers.append(
+        "Access-Control-Expose-Headers", "ETag, Location, Link, Retry-After, Upload-Offset, Repr-Digest")
+    }
+  }
+
+  // MARK: Clients
+
+  func client(of head: Head) throws(Problem) -> ClientView? {
+    if let header = head.headers["Authorization"] {
+      let parts = header.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+        throw .unauthorized("the Authorization header must be 'Bearer' and a token")
+      }
+      guard let client = clients.holder(of: String(parts[1])) else {
+        throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+      }
+      return seen(client)
+    }
+    guard let token = Self.cookie(of: head), let client = clients.holder(of: token) else { return nil }
+    var view = seen(client)
+    view.isByCookie = true
+    let isChange = head.method != .get && head.method != .head && head.method != .options
+    if isChange, head.headers[Self.csrfHeader] != clients.csrf(for: token) {
+      throw Problem(
+        .forbidden, "a change by cookie needs the header \(Self.csrfHeader), with what the pairing gave as 'csrf'",
+        field: Self.csrfHeader, rule: "csrf")
+    }
+    return view
+  }
+
+  private func seen(_ client: Clients.Client) -> ClientView {
+    clients.saw(client.id)
+    return client.view
+  }
+
+  /// For the WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
+  func client(token: String) -> ClientView? { clients.holder(of: token).map(seen) }
+
+  static func cookie(of head: Head) -> String? {
+    for header in head.headers.all("Cookie") {
+      for pair in header.split(separator: ";") {
+        let pair = pair.drop { $0 == " " }
+        if pair.hasPrefix("\(cookie)=") { return String(pair.dropFirst(cookie.utf8.count + 1)) }
+      }
+    }
+    return nil
+  }
+
+  func check(_ call: Call, _ route: Route) throws(Problem) {
+    if case .role(let role) = route.access {
+      guard let client = call.client else { throw .unauthorized() }
+      guard client.role >= role else {
+        throw Problem(
+          .forbidden, "this needs the role '\(role.rawValue)', and this token has '\(client.role.rawValue)'",
+          rule: "role")
+      }
+    }
+    for item in call.query where !route.parameters.contains(item.name) {
+      let known = route.parameters.isEmpty ? "none" : route.parameters.map { "'\($0)'" }.joined(separator: ", ")
+      throw Problem(
+        .invalidParameter, "nobody knows a query parameter \(PlainName.of(item.name)) here; there are \(known)",
+        field: item.name, rule: "known")
+    }
+  }
+}

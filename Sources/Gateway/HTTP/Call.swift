@@ -1,0 +1,155 @@
+internal import Nearby
+internal import Notation
+internal import Web
+
+/// One request, from whatever way it came: HTTP, or a frame of a WebSocket.
+struct Call: Sendable {
+  var method: Method
+  var path: [String]
+  var query: [QueryItem] = []
+  var headers = Headers()
+  var body: [UInt8] = []
+  /// Who asks; nil for nobody who is known.
+  var client: ClientView?
+  /// From where: an address, for limits.
+  var from: String
+  /// Whether nobody on the way can read it: TLS, or this machine.
+  var isPrivate: Bool
+  /// What stands in the pattern's places, in order.
+  var captures: [String] = []
+
+  /// The place of the path's pattern.
+  subscript(place: Int) -> String { captures[place] }
+
+  var target: String { "/" + path.joined(separator: "/") }
+
+  func json() throws(Problem) -> JSON {
+    if let type = headers["Content-Type"], !MediaRange.isJSON(type) {
+      throw Problem(.unsupportedMediaType, "this path takes application/json, and not \(PlainName.of(type))")
+    }
+    if body.isEmpty { return .object([]) }
+    do {
+      return try JSON(parsing: body)
+    } catch {
+      throw Problem(.badRequest, "the body is no JSON: \(error)")
+    }
+  }
+
+  func fields() throws(Problem) -> Fields { try Fields(json()) }
+
+  /// The only value of a query parameter.
+  func parameter(_ name: String) throws(Problem) -> String? {
+    let values = query.filter { $0.name == name }
+    if values.count > 1 {
+      throw Problem(.invalidParameter, "the query has '\(name)' more than once", field: name, rule: "once")
+    }
+    return values.first?.value
+  }
+
+  func count(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+    guard let text = try parameter(name) else { return nil }
+    guard let count = Int(text), range.contains(count) else {
+      throw Problem(
+        .invalidParameter,
+        "'\(name)' is \(PlainName.of(text)) and must be a number from \(range.lowerBound) to \(range.upperBound)",
+        field: name, rule: "range", limit: range.upperBound)
+    }
+    return count
+  }
+
+  func flag(_ name: String) throws(Problem) -> Bool {
+    switch try parameter(name) {
+    case nil, "false": return false
+    case "", "true": return true
+    case let text?:
+      throw Problem(.invalidParameter, "'\(name)' is \(PlainName.of(text)) and must be true or false", field: name)
+    }
+  }
+
+  /// Who asks; the route has seen to it that somebody does.
+  func need() throws(Problem) -> ClientView {
+    guard let client else { throw Problem.unauthorized() }
+    return client
+  }
+}
+
+extension Problem {
+  static func unauthorized(
+    _ detail: String = "this needs a token: pair by a code (POST /v1/pairings) and send 'Authorization: Bearer …'"
+  ) -> Problem {
+    var problem = Problem(.unauthorized, detail)
+    problem.headers = [Field(name: "WWW-Authenticate", value: "Bearer realm=\"vicinity\"")]
+    return problem
+  }
+}
+
+/// What a request is answered with.
+struct Reply: Sendable {
+  enum Body: Sendable {
+    case none
+    /// `application/json`, written.
+    case json([UInt8])
+    case bytes([UInt8], type: String)
+  }
+
+  var status: Int
+  var body: Body
+  var headers: [Problem.Field] = []
+
+  init(_ status: Int, _ body: Body = .none) {
+    self.status = status
+    self.body = body
+  }
+
+  static let nothing = Reply(204)
+
+  static func json(_ json: JSON, _ status: Int = 200) -> Reply { Reply(status, .json(json.bytes)) }
+
+  /// What was made, and where.
+  static func created(_ item: Item, at path: String) -> Reply {
+    var reply = Reply(201, .json(item.bytes))
+    reply.headers = [.init(name: "Location", value: path), .init(name: "ETag", value: item.tag)]
+    return reply
+  }
+
+  static func item(_ item: Item) -> Reply {
+    var reply = Reply(200, .json(item.bytes))
+    reply.headers = [.init(name: "ETag", value: item.tag)]
+    return reply
+  }
+
+  init(_ problem: Problem) {
+    self.init(problem.status, .bytes(problem.json.bytes, type: "application/problem+json"))
+    headers = problem.headers
+    if let seconds = problem.retryAfter { headers.append(.init(name: "Retry-After", value: String(seconds))) }
+  }
+}
+
+enum MediaRange {
+  /// The type without its parameters, in lower case.
+  static func essence(_ type: String) -> String {
+    String(type.prefix { $0 != ";" }).filter { $0 != " " }.lowercased()
+  }
+
+  static func isJSON(_ type: String) -> Bool {
+    let essence = essence(type)
+    return essence == "application/json" || essence.hasSuffix("+json")
+  }
+
+  /// Whether an Accept header names a type, by itself or by a wildcard, and does not weigh it with nothing.
+  static func accepts(_ header: String?, _ type: String) -> Bool {
+    guard let header else { return true }
+    let kind = type.prefix { $0 != "/" }
+    return header.split(separator: ",").contains { range in
+      let essence = essence(String(range))
+      let weight = range.split(separator: ";").dropFirst().first { $0.filter { $0 != " " }.hasPrefix("q=") }
+      if let weight, Double(weight.filter { $0 != " " }.dropFirst(2)) == 0 { return false }
+      return essence == type || essence == "*/*" || essence == "\(kind)/*"
+    }
+  }
+
+  /// Whether the header names the type itself.
+  static func names(_ header: String?, _ type: String) -> Bool {
+    header?.split(separator: ",").contains { essence(String($0)) == type } ?? false
+  }
+}

@@ -1,0 +1,77 @@
+internal import Notation
+internal import Web
+
+/// Answers that are kept for those who ask again because they did not hear them.
+struct Idempotency {
+  private static let answersMax = 10_000
+  private static let keptFor: Duration = .seconds(24 * 3_600)
+  private static let keyBytesMax = 255
+
+  private struct Key: Hashable {
+    let client: ClientID?
+    let text: String
+  }
+
+  private struct Entry {
+    let request: String
+    /// Nil while the first one is under way.
+    var reply: Reply?
+    let since: Timestamp
+  }
+
+  private var entries: [Key: Entry] = [:]
+  private var order: ArraySlice<Key> = []
+
+  private func key(_ call: Call) -> Key? {
+    guard call.method == .post, let text = call.headers["Idempotency-Key"] else { return nil }
+    return Key(client: call.client?.id, text: text)
+  }
+
+  private func request(_ call: Call) -> String {
+    let query = call.query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    return "\(call.target)?\(query) \(call.body.count) \(Fingerprint.of(call.body))"
+  }
+
+  mutating func recall(_ call: Call, at now: Timestamp) throws(Problem) -> Reply? {
+    guard let key = key(call) else { return nil }
+    guard !key.text.isEmpty, key.text.utf8.count <= Self.keyBytesMax else {
+      throw Problem(
+        .invalidParameter, "an Idempotency-Key has 1 to \(Self.keyBytesMax) bytes", field: "Idempotency-Key",
+        rule: "length", limit: Self.keyBytesMax)
+    }
+    guard let entry = entries[key] else {
+      entries[key] = Entry(request: request(call), reply: nil, since: now)
+      order.append(key)
+      trim(now)
+      return nil
+    }
+    guard entry.request == request(call) else {
+      throw Problem(
+        .unsupported, "this Idempotency-Key was used for another request: each request has its own",
+        field: "Idempotency-Key", rule: "sameRequest")
+    }
+    guard let reply = entry.reply else {
+      throw Problem(.conflict, "the first request with this Idempotency-Key is still under way: ask again in a moment")
+    }
+    return reply
+  }
+
+  mutating func remember(_ reply: Reply, to call: Call, at now: Timestamp) {
+    guard let key = key(call), entries[key] != nil else { return }
+    // What may turn out otherwise is tried anew.
+    if reply.status >= 500 || reply.status == 429 { return forget(call) }
+    entries[key]?.reply = reply
+  }
+
+  mutating func forget(_ call: Call) {
+    if let key = key(call) { entries[key] = nil }
+  }
+
+  private mutating func trim(_ now: Timestamp) {
+    while let oldest = order.first {
+      if let entry = entries[oldest], order.count <= Self.answersMax, entry.since + Self.keptFor > now { return }
+      entries[oldest] = nil
+      order.removeFirst()
+    }
+  }
+}

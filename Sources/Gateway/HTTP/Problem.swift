@@ -1,0 +1,187 @@
+internal import Nearby
+internal import Notation
+
+/// What went wrong, as RFC 9457 tells it: what, why, and what to do.
+struct Problem: Error, Hashable, Sendable {
+  enum Kind: String, CaseIterable, Sendable {
+    // The names of the framework's errors.
+    case notConnected, invalidParameter, unsupported, timedOut, cancelled, unavailable, unknown
+    // The gateway's own.
+    case unauthorized, forbidden, notFound, methodNotAllowed, notAcceptable, conflict, gone, preconditionFailed
+    case preconditionRequired, tooLarge, unsupportedMediaType, rangeNotSatisfiable, misdirected, tooMany, noSpace
+    case badRequest
+  }
+
+  var kind: Kind
+  var detail: String
+  /// The part of the request that is wrong.
+  var field: String?
+  /// The rule that it breaks, as the documentation names it.
+  var rule: String?
+  var limit: Int?
+  /// When it is worth trying again.
+  var retryAfter: Int?
+  /// What else the answer's head must say.
+  var headers: [Field] = []
+
+  struct Field: Hashable, Sendable {
+    var name: String
+    var value: String
+  }
+
+  init(_ kind: Kind, _ detail: String, field: String? = nil, rule: String? = nil, limit: Int? = nil) {
+    self.kind = kind
+    self.detail = detail
+    self.field = field
+    self.rule = rule
+    self.limit = limit
+  }
+
+  var status: Int { kind.status }
+
+  var json: JSON {
+    var members: [JSON.Member] = [
+      .init("type", .text("/problems/\(kind.rawValue)")), .init("title", .text(kind.title)),
+      .init("status", .number(status)), .init("detail", .text(detail)),
+    ]
+    if let field { members.append(.init("field", .text(field))) }
+    if let rule { members.append(.init("rule", .text(rule))) }
+    if let limit { members.append(.init("limit", .number(limit))) }
+    if let retryAfter { members.append(.init("retryAfter", .number(retryAfter))) }
+    return .object(members)
+  }
+}
+
+extension Problem.Kind {
+  var status: Int {
+    switch self {
+    case .badRequest, .invalidParameter: 400
+    case .unauthorized: 401
+    case .forbidden: 403
+    case .notFound: 404
+    case .methodNotAllowed: 405
+    case .notAcceptable: 406
+    case .notConnected, .cancelled, .conflict: 409
+    case .gone: 410
+    case .preconditionFailed: 412
+    case .tooLarge: 413
+    case .unsupportedMediaType: 415
+    case .rangeNotSatisfiable: 416
+    case .misdirected: 421
+    case .unsupported: 422
+    case .preconditionRequired: 428
+    case .tooMany: 429
+    case .unknown: 500
+    case .unavailable: 503
+    case .timedOut: 504
+    case .noSpace: 507
+    }
+  }
+
+  var title: String {
+    switch self {
+    case .notConnected: "Not connected"
+    case .invalidParameter: "A parameter is not valid"
+    case .unsupported: "Not supported"
+    case .timedOut: "No answer in time"
+    case .cancelled: "Cancelled"
+    case .unavailable: "Not available now"
+    case .unknown: "Something went wrong here"
+    case .unauthorized: "Who are you?"
+    case .forbidden: "Not allowed"
+    case .notFound: "Nothing is there"
+    case .methodNotAllowed: "The method does not fit"
+    case .notAcceptable: "It cannot be had in that form"
+    case .conflict: "It contradicts what is there"
+    case .gone: "It is gone"
+    case .preconditionFailed: "It has changed meanwhile"
+    case .preconditionRequired: "Say which state you mean"
+    case .tooLarge: "Too large"
+    case .unsupportedMediaType: "The type of the body does not fit"
+    case .rangeNotSatisfiable: "There are no such bytes"
+    case .misdirected: "This is not the host that you mean"
+    case .tooMany: "Too much at once"
+    case .noSpace: "The disk is full"
+    case .badRequest: "The request is not understood"
+    }
+  }
+
+  /// What the page about it says.
+  var explanation: String {
+    switch self {
+    case .notConnected:
+      "Somebody to whom something was to be sent is not connected. Members with their states are listed under the session."
+    case .invalidParameter:
+      "A field of the body, a query parameter or a part of the path breaks a rule. The problem names the field, the rule and the limit."
+    case .unsupported: "The request is well-formed, and this gateway does not do what it asks."
+    case .timedOut: "Somebody did not answer within the time that was given."
+    case .cancelled: "What was under way was cancelled, by this side or the other."
+    case .unavailable: "It cannot be done now: a queue is full, or a part of the gateway is not there. Try again later."
+    case .unknown: "A fault of the gateway, or something that nobody foresaw. The gateway's log says more."
+    case .unauthorized:
+      "The request needs a token: 'Authorization: Bearer …'. A token comes from a pairing code: POST /v1/pairings."
+    case .forbidden: "The token is good, and its role or the connection does not allow this."
+    case .notFound: "There is nothing at this path, or it belongs to another client."
+    case .methodNotAllowed:
+      "The path is there, and does not have this method. The Allow header lists those that it has."
+    case .notAcceptable: "The answer cannot be given in any form that the Accept header allows."
+    case .conflict: "What is asked contradicts the state in which things are. The detail says how."
+    case .gone: "It was there and has ended."
+    case .preconditionFailed: "If-Match names another state than the present one: read it again, and decide anew."
+    case .preconditionRequired: "The change needs an If-Match header with the ETag of what is to be changed."
+    case .tooLarge: "The body, or a part of it, is larger than the limit that is named."
+    case .unsupportedMediaType: "The Content-Type of the body is none that this path takes."
+    case .rangeNotSatisfiable: "The Range header asks for bytes past the end."
+    case .misdirected:
+      "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
+    case .tooMany: "A limit on rate or number was reached. Retry-After says when to try again."
+    case .noSpace: "Nothing more can be stored. What is live goes on."
+    case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."
+    }
+  }
+}
+
+extension Problem {
+  init(_ error: NearbyError) {
+    let kind: Kind =
+      switch error.code {
+      case .unknown: .unknown
+      case .notConnected: .notConnected
+      case .invalidParameter: .invalidParameter
+      case .unsupported: .unsupported
+      case .timedOut: .timedOut
+      case .cancelled: .cancelled
+      case .unavailable: .unavailable
+      }
+    self.init(kind, error.description)
+  }
+
+  /// Names the field where it is one that is wrong.
+  init(_ error: NearbyError, field: String, rule: String) {
+    self.init(error)
+    guard kind == .invalidParameter else { return }
+    self.field = field
+    self.rule = rule
+  }
+
+  init(wrapping error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as NearbyError: self.init(error)
+    default: self.init(.unknown, "\(error)")
+    }
+  }
+
+  static func nothing(_ what: String, _ id: String) -> Problem {
+    Problem(.notFound, "there is no \(what) \(PlainName.of(id)) here, or it belongs to another client")
+  }
+}
+
+/// What a client said, as it may stand in a sentence.
+enum PlainName {
+  private static let lengthMax = 80
+
+  static func of(_ text: String) -> String {
+    "'\(text.unicodeScalars.prefix(lengthMax).map { $0.properties.generalCategory == .control ? "\u{fffd}" : String($0) }.joined())'"
+  }
+}

@@ -1,0 +1,140 @@
+internal import Web
+
+/// What the gateway does at a path with a method.
+struct Route: Sendable {
+  enum Access: Sendable {
+    case anyone
+    case role(Role)
+  }
+
+  enum BodyRule: Sendable {
+    case none
+    case json
+    /// Any type, kept whole.
+    case bytes(max: Int)
+    /// Read as it comes, by the work itself.
+    case live
+  }
+
+  enum Work: Sendable {
+    case now(@Sendable (Core, Call) throws -> Reply)
+    case later(@Sendable (Core, Call) async throws -> Reply)
+    /// A page of it, its changes, or a stream of them; facets are what it can be filtered by.
+    case collection(facets: [String], @Sendable (Core, Call) throws -> Collection)
+    /// Answers by itself.
+    case live(@Sendable (Core, Call, Exchange) throws -> Void)
+  }
+
+  let method: Method
+  /// Such as `/v1/sessions/{session}/members`.
+  let pattern: String
+  let access: Access
+  /// Of the query.
+  let parameters: [String]
+  let body: BodyRule
+  let work: Work
+
+  init(
+    _ method: Method, _ pattern: String, _ access: Access, parameters: [String] = [], body: BodyRule = .none,
+    _ work: Work
+  ) {
+    self.method = method
+    self.pattern = pattern
+    self.access = access
+    self.body = body
+    self.work = work
+    if case .collection(let facets, _) = work {
+      self.parameters = Listing.parameters + facets
+    } else {
+      self.parameters = parameters
+    }
+  }
+}
+
+extension Method {
+  var name: String {
+    switch self {
+    case .get: "GET"
+    case .head: "HEAD"
+    case .post: "POST"
+    case .put: "PUT"
+    case .patch: "PATCH"
+    case .delete: "DELETE"
+    case .options: "OPTIONS"
+    case .other(let name): name
+    }
+  }
+
+  init(name: String) {
+    let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
+    self = known.first { $0.name == name } ?? .other(name)
+  }
+}
+
+/// Finds the route of a path, segment by segment.
+struct Router: Sendable {
+  private final class Node: Sendable {
+    let literals: [String: Node]
+    let capture: Node?
+    let routes: [Method: Route]
+
+    init(_ routes: [(pattern: ArraySlice<String>, route: Route)]) {
+      var here: [Method: Route] = [:]
+      var below: [String: [(ArraySlice<String>, Route)]] = [:]
+      var captured: [(ArraySlice<String>, Route)] = []
+      for (pattern, route) in routes {
+        guard let segment = pattern.first else {
+          precondition(here.updateValue(route, forKey: route.method) == nil, "\(route.pattern) stands twice")
+          continue
+        }
+        if segment.hasPrefix("{") {
+          captured.append((pattern.dropFirst(), route))
+        } else {
+          below[segment, default: []].append((pattern.dropFirst(), route))
+        }
+      }
+      self.routes = here
+      literals = below.mapValues { Node($0.map { (pattern: $0.0, route: $0.1) }) }
+      capture = captured.isEmpty ? nil : Node(captured.map { (pattern: $0.0, route: $0.1) })
+    }
+  }
+
+  private let root: Node
+  let routes: [Route]
+
+  init(_ routes: [Route]) {
+    self.routes = routes
+    root = Node(routes.map { (pattern: $0.pattern.split(separator: "/").map(String.init)[...], route: $0) })
+  }
+
+  struct Match {
+    let routes: [Method: Route]
+    let captures: [String]
+
+    /// For the Allow header.
+    var methods: String {
+      var names = routes.keys.map(\.name)
+      if routes[.get] != nil { names.append("HEAD") }
+      names.append("OPTIONS")
+      return names.sorted().joined(separator: ", ")
+    }
+
+    subscript(method: Method) -> Route? { routes[method] ?? (method == .head ? routes[.get] : nil) }
+  }
+
+  func match(_ path: [String]) -> Match? {
+    var node = root
+    var captures: [String] = []
+    for segment in path {
+      if let next = node.literals[segment] {
+        node = next
+      } else if let next = node.capture, !segment.isEmpty {
+        captures.append(segment)
+        node = next
+      } else {
+        return nil
+      }
+    }
+    return node.routes.isEmpty ? nil : Match(routes: node.routes, captures: captures)
+  }
+}

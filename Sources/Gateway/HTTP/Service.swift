@@ -1,0 +1,233 @@
+internal import Notation
+internal import Reactor
+internal import Web
+
+/// HTTP for the core: who asks, whether they may, what they ask, and how it is answered.
+final class Service: WebHandler {
+  /// Bodies that are JSON.
+  static let jsonBytesMax = 1 << 20
+
+  private unowned let core: Core
+  private var exchanges: [UInt64: Exchange] = [:]
+  private var lastExchange: UInt64 = 0
+
+  init(_ core: Core) {
+    self.core = core
+  }
+
+  // MARK: Requests
+
+  func begin(_ exchange: Exchange) {
+    let head = exchange.head
+    do throws(Problem) {
+      try admit(head)
+      if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
+        return exchange.respond(core.site.response(file, to: head))
+      }
+      guard let match = core.router.match(head.path) else {
+        throw Problem(.notFound, "there is nothing at \(PlainName.of(head.target)); /docs lists what there is")
+      }
+      if head.method == .options { return exchange.respond(options(match, head)) }
+      guard let route = match[head.method] else {
+        var problem = Problem(
+          .methodNotAllowed, "\(head.method.name) does not work here; what works: \(match.methods)")
+        problem.headers = [.init(name: "Allow", value: match.methods)]
+        throw problem
+      }
+      var call = try call(head, route)
+      call.captures = match.captures
+      gather(route, call, exchange)
+    } catch {
+      answer(Reply(error), exchange)
+    }
+  }
+
+  private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
+    var call = Call(
+      method: head.method, path: head.path, query: head.query, headers: head.headers,
+      from: head.client.with(port: 0).description,
+      isPrivate: head.isSecure || head.client.isLoopback)
+    call.client = try core.access.client(of: head)
+    try core.access.check(call, route)
+    return call
+  }
+
+  /// The names under which this gateway is meant, and the pages that may ask it.
+  private func admit(_ head: Head) throws(Problem) {
+    try core.access.checkHost(head)
+    try core.access.checkOrigin(head)
+  }
+
+  private func gather(_ route: Route, _ call: Call, _ exchange: Exchange) {
+    switch route.body {
+    case .none, .live:
+      run(route, call, exchange)
+    case .json, .bytes:
+      var bytesMax = Self.jsonBytesMax
+      if case .bytes(let max) = route.body { bytesMax = max }
+      exchange.collectBody(bytesMax: bytesMax) { [unowned self] body in
+        var call = call
+        call.body = body
+        run(route, call, exchange)
+      }
+    }
+  }
+
+  private func run(_ route: Route, _ call: Call, _ exchange: Exchange) {
+    do {
+      switch route.work {
+      case .now(let work):
+        answer(try core.once(call) { try work(core, call) }, exchange)
+      case .collection(let facets, let work):
+        try show(try work(core, call), try Listing(call, facets: facets), call, exchange)
+      case .live(let work):
+        try work(core, call, exchange)
+      case .later(let work):
+        if let reply = try core.recall(call) { return answer(reply, exchange) }
+        later(call, exchange, work)
+      }
+    } catch {
+      answer(Reply(Problem(wrapping: error)), exchange)
+    }
+  }
+
+  /// The exchange waits here, by a number, until its work is done.
+  private func later(
+    _ call: Call, _ exchange: Exchange, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
+  ) {
+    lastExchange += 1
+    let number = lastExchange
+    exchanges[number] = exchange
+    exchange.onGone = { [unowned self] in exchanges[number] = nil }
+    core.start { core in
+      let reply: Reply
+      do {
+        reply = try await work(core, call)
+      } catch {
+        reply = Reply(Problem(wrapping: error))
+      }
+      core.remember(reply, to: call)
+      core.service.answer(reply, number)
+    }
+  }
+
+  private func answer(_ reply: Reply, _ number: UInt64) {
+    guard let exchange = exchanges.removeValue(forKey: number) else { return }
+    exchange.onGone = nil
+    answer(reply, exchange)
+  }
+
+  // MARK: Collections
+
+  private func show(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
+    let client = try call.need()
+    if MediaRange.names(call.headers["Accept"], "text/event-stream") {
+      return EventStream(collection, listing, client).begin(exchange)
+    }
+    guard MediaRange.accepts(call.headers["Accept"], "application/json") else {
+      throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
+    }
+    guard let since = listing.since else { return answer(listing.page(of: collection, for: client), exchange) }
+    if listing.wait > 0, collection.changes(after: since)?.contains(where: { $0.owner.isSeen(by: client) }) == false {
+      return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [unowned self] in
+        answer($0, exchange)
+      }
+    }
+    answer(listing.news(of: collection, for: client), exchange)
+  }
+
+  // MARK: Answers
+
+  private func answer(_ reply: Reply, _ exchange: Exchange) {
+    let head = exchange.head
+    var response = Response(reply.status)
+    if reply.status == 200, head.method == .get || head.method == .head,
+      let tag = reply.headers.first(where: { $0.name == "ETag" }),
+      EntityTags.match(head.headers["If-None-Match"], tag.value)
+    {
+      response.status = 304
+    } else {
+      switch reply.body {
+      case .none: break
+      case .json(let bytes):
+        response.headers.append("Content-Type", "application/json")
+        response.body = .bytes(bytes)
+      case .bytes(let bytes, let type):
+        response.headers.append("Content-Type", type)
+        response.body = .bytes(bytes)
+      }
+    }
+    for field in reply.headers { response.headers.append(field.name, field.value) }
+    core.access.dress(&response, head)
+    exchange.respond(response)
+  }
+
+  private func options(_ match: Router.Match, _ head: Head) -> Response {
+    var response = Response(204)
+    response.headers.append("Allow", match.methods)
+    core.access.allow(match.methods, &response, head)
+    core.access.dress(&response, head)
+    return response
+  }
+
+  func refuse(_ fault: WebFault, _ head: Head?) -> Response {
+    let kinds: [Int: Problem.Kind] = [
+      404: .notFound, 405: .methodNotAllowed, 413: .tooLarge, 415: .unsupportedMediaType, 429: .tooMany,
+      503: .unavailable,
+    ]
+    var problem = Problem(kinds[fault.status] ?? .badRequest, fault.description)
+    var json = problem.json
+    // The server's own statuses (408, 431 …) stand as they are.
+    if problem.status != fault.status, case .object(var members) = json {
+      members[2] = .init("status", .number(fault.status))
+      json = .object(members)
+    }
+    problem.headers = []
+    var response = Response(fault.status, .bytes(json.bytes))
+    response.headers.append("Content-Type", "application/problem+json")
+    if let head { core.access.dress(&response, head) }
+    return response
+  }
+
+  // MARK: WebSockets
+
+  func upgrade(_ head: Head) -> SocketDecision {
+    do throws(Problem) {
+      try admit(head)
+      return try core.sockets.decide(head)
+    } catch {
+      var response = Response(error.status, .bytes(error.json.bytes))
+      response.headers.append("Content-Type", "application/problem+json")
+      return .refuse(response)
+    }
+  }
+}
+
+/// Entity tags of RFC 9110.
+enum EntityTags {
+  static func match(_ header: String?, _ tag: String) -> Bool {
+    guard let header else { return false }
+    return header.split(separator: ",").contains { part in
+      let part = part.drop { $0 == " " || $0 == "\t" }
+      if part.first == "*" { return true }
+      let strong = part.hasPrefix("W/") ? part.dropFirst(2) : part
+      return strong.prefix(tag.count) == tag
+    }
+  }
+}
+
+extension Call {
+  /// A change names the state that it means, where it names one, or where it has to.
+  func checkMatch(_ item: Item, isNeeded: Bool = false) throws(Problem) {
+    guard let header = headers["If-Match"] else {
+      if isNeeded {
+        throw Problem(
+          .preconditionRequired, "this change needs 'If-Match' with the ETag of what is to be changed: \(item.tag)")
+      }
+      return
+    }
+    guard EntityTags.match(header, item.tag) else {
+      throw Problem(.preconditionFailed, "it has changed since: it is \(item.tag) now; read it again and decide anew")
+    }
+  }
+}

@@ -1,0 +1,95 @@
+internal import Web
+
+/// A request's body that goes somewhere as fast as it is taken there.
+///
+/// It keeps one piece while the one before is written, so that the client waits when the writing does.
+final class Upload: BodySink {
+  /// What it does with each piece, and what it tells.
+  struct Target {
+    let write: @Sendable ([UInt8]) async throws -> Void
+    var wrote: (Int) -> Void = { _ in }
+    /// All of it is written.
+    let finished: () -> Void
+    let failed: (Problem) -> Void
+    /// The client left in the middle.
+    let gone: () -> Void
+  }
+
+  private let core: Core
+  private let target: Target
+  private let number: UInt64
+  private let pieceMax: Int
+  private var waiting: [UInt8] = []
+  private var isWriting = false
+  private var isAtEnd = false
+  private var isOver = false
+  private weak var exchange: Exchange?
+
+  init(_ core: Core, pieceMax: Int = 256 << 10, _ target: Target) {
+    self.core = core
+    self.target = target
+    self.pieceMax = pieceMax
+    number = core.number()
+  }
+
+  func begin(_ exchange: Exchange, bytesMax: Int = .max) {
+    self.exchange = exchange
+    core.uploads[number] = self
+    exchange.onGone = { [unowned self] in
+      guard end() else { return }
+      target.gone()
+    }
+    exchange.readBody(bytesMax: bytesMax, into: self)
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
+    if isOver { return bytes.count }
+    let taken = min(pieceMax - waiting.count, bytes.count)
+    waiting.append(contentsOf: bytes.prefix(taken))
+    write()
+    return taken
+  }
+
+  func finished(_ exchange: Exchange) {
+    isAtEnd = true
+    write()
+  }
+
+  private func write() {
+    guard !isWriting, !isOver else { return }
+    if waiting.isEmpty {
+      if isAtEnd, end() { target.finished() }
+      return
+    }
+    let piece = waiting
+    waiting = []
+    isWriting = true
+    let (write, number) = (target.write, number)
+    core.start { core in
+      do {
+        try await write(piece)
+        core.uploads[number]?.wrote(piece.count)
+      } catch {
+        core.uploads[number]?.fail(Problem(wrapping: error))
+      }
+    }
+  }
+
+  private func wrote(_ count: Int) {
+    isWriting = false
+    target.wrote(count)
+    exchange?.resume()
+    write()
+  }
+
+  private func fail(_ problem: Problem) {
+    if end() { target.failed(problem) }
+  }
+
+  private func end() -> Bool {
+    guard !isOver else { return false }
+    isOver = true
+    core.uploads[number] = nil
+    return true
+  }
+}

@@ -1,0 +1,75 @@
+internal import Nearby
+internal import Notation
+
+/// A search for peers, and those that it has found.
+final class BrowserModel {
+  let id = Secrets.id()
+  let peer: PeerModel
+  let serviceType: String
+  let browser: Browser
+  let found: Collection
+
+  init(_ peer: PeerModel, _ browser: Browser, found: (String) -> Collection) {
+    self.peer = peer
+    self.browser = browser
+    serviceType = browser.type
+    self.found = found("/v1/browsers/\(id)/found")
+  }
+
+  var path: String { "/v1/browsers/\(id)" }
+
+  var json: JSON {
+    [
+      "id": .text(id), "peer": .text(peer.id), "serviceType": .text(serviceType), "state": "browsing",
+      "found": .text(found.path),
+    ]
+  }
+}
+
+extension Core {
+  func begin(_ model: BrowserModel) -> Item {
+    browsers[model.id] = model
+    let (id, browser) = (model.id, model.browser)
+    start { core in
+      for await event in browser.events { core.told(event, by: id) }
+    }
+    return browserList.put(
+      model.id, model.json, owner: model.peer.owner, facets: ["peer": model.peer.id, "serviceType": model.serviceType])
+  }
+
+  private func told(_ event: BrowserEvent, by id: String) {
+    guard let model = browsers[id] else { return }
+    let owner = model.peer.owner
+    switch event {
+    case .found(let peer):
+      model.found.put(peer.id.text, json(peer), owner: owner)
+      tell("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
+    case .updated(let peer):
+      model.found.put(peer.id.text, json(peer), owner: owner)
+    case .lost(let peer):
+      model.found.remove(peer.id.text)
+      tell("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
+    }
+  }
+
+  private func json(_ peer: FoundPeer) -> JSON {
+    [
+      "id": .text(peer.id.text), "peer": .text(peer.id.text), "displayName": .text(peer.name),
+      "discoveryInfo": .object(peer.info.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) }),
+      "verified": .bool(host.knownPeer(peer.id) != nil),
+    ]
+  }
+
+  func remove(_ model: BrowserModel) {
+    guard browsers.removeValue(forKey: model.id) != nil else { return }
+    browserList.remove(model.id)
+    end(model.found)
+    let browser = model.browser
+    start { _ in await browser.stop() }
+  }
+
+  func browser(_ id: String, for client: ClientView) throws(Problem) -> BrowserModel {
+    guard let browser = browsers[id], browser.peer.owner.isSeen(by: client) else { throw .nothing("browser", id) }
+    return browser
+  }
+}

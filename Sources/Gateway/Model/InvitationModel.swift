@@ -1,0 +1,174 @@
+internal import Nearby
+internal import Notation
+internal import Reactor
+
+/// An invitation, made here or come from elsewhere.
+final class InvitationModel {
+  enum State: String { case pending, accepted, declined, timedOut, cancelled, failed }
+
+  let id = Secrets.id()
+  /// The local one.
+  let peer: PeerModel
+  let isIncoming: Bool
+  let remote: String
+  let remoteName: String?
+  let serviceType: String
+  let context: [UInt8]
+  let createdAt: Timestamp
+  let expiresAt: Timestamp?
+  var session: String?
+  var state = State.pending
+  var problem: Problem?
+  /// Where it can still be answered.
+  var invitation: Invitation?
+  /// Where it can still be taken back.
+  var task: Task<Void, Never>?
+
+  init(
+    _ peer: PeerModel, isIncoming: Bool, remote: String, name: String?, _ serviceType: String, context: [UInt8],
+    session: String?, at time: Timestamp, expiresAt: Timestamp?
+  ) {
+    self.peer = peer
+    self.isIncoming = isIncoming
+    self.remote = remote
+    remoteName = name
+    self.serviceType = serviceType
+    self.context = context
+    self.session = session
+    createdAt = time
+    self.expiresAt = expiresAt
+  }
+
+  var path: String { "/v1/invitations/\(id)" }
+
+  var json: JSON {
+    var members: [JSON.Member] = [
+      .init("id", .text(id)), .init("direction", .text(isIncoming ? "incoming" : "outgoing")),
+      .init("peer", .text(peer.id)), .init(isIncoming ? "from" : "to", .text(remote)),
+    ]
+    if let remoteName { members.append(.init("displayName", .text(remoteName))) }
+    members.append(.init("serviceType", .text(serviceType)))
+    members += Payload.members(context, as: "context")
+    if let session { members.append(.init("session", .text(session))) }
+    members.append(.init("state", .text(state.rawValue)))
+    if let problem { members.append(.init("problem", problem.json)) }
+    members.append(.init("createdAt", .text(createdAt.description)))
+    if let expiresAt { members.append(.init("expiresAt", .text(expiresAt.description))) }
+    return .object(members)
+  }
+
+  var facets: [String: String] {
+    ["peer": peer.id, "state": state.rawValue, "direction": isIncoming ? "incoming" : "outgoing"]
+  }
+}
+
+/// Bytes of a peer in JSON: text as it is, else base64 and the word that says so.
+enum Payload {
+  static func members(_ bytes: [UInt8], as name: String) -> [JSON.Member] {
+    if let text = String(validating: bytes, as: UTF8.self) { return [.init(name, .text(text))] }
+    return [.init(name, .text(Base64.text(bytes))), .init("encoding", "base64")]
+  }
+}
+
+extension Core {
+  @discardableResult
+  func publish(_ invitation: InvitationModel) -> Item {
+    invitationList.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
+  }
+
+  func remove(_ invitation: InvitationModel) {
+    guard invitations.removeValue(forKey: invitation.id) != nil else { return }
+    invitation.task?.cancel()
+    invitationList.remove(invitation.id)
+  }
+
+  // MARK: From elsewhere
+
+  func invited(_ invitation: Invitation, by id: String) {
+    guard let advertiser = advertisers[id] else { return }
+    let model = InvitationModel(
+      advertiser.peer, isIncoming: true, remote: invitation.from.text, name: invitation.name, invitation.type,
+      context: invitation.context, session: advertiser.session, at: Self.now(),
+      expiresAt: Self.now() + invitation.timeLeft)
+    model.invitation = invitation
+    invitations[model.id] = model
+    publish(model)
+    tell("invited", about: model.path, model.peer.owner, [.init("displayName", .text(invitation.name))])
+    let id = model.id
+    if advertiser.invitations == .accept { return start { core in await core.accept(id) } }
+    start { core in core.ended(id, await invitation.ended) }
+  }
+
+  /// Into the session that it names, or a new one.
+  func accept(_ id: String) async {
+    guard let model = invitations[id], let invitation = model.invitation else { return }
+    do {
+      let session: SessionModel
+      if let id = model.session, let there = sessions[id] {
+        session = there
+      } else {
+        session = try await openSession(of: model.peer, SessionWishes())
+        model.session = session.id
+      }
+      try await invitation.accept(with: session.session)
+      settle(id, .accepted)
+    } catch {
+      settle(id, .failed, Problem(wrapping: error))
+    }
+  }
+
+  private func ended(_ id: String, _ reason: Reason) {
+    switch reason {
+    case .none: settle(id, .accepted)
+    case .declined: settle(id, .declined)
+    case .timedOut: settle(id, .timedOut)
+    case .cancelled: settle(id, .cancelled)
+    default: settle(id, .failed, Problem(.notConnected, "the invitation ended: \(reason.sentence)"))
+    }
+  }
+
+  // MARK: To elsewhere
+
+  func send(_ model: InvitationModel, from session: SessionModel, timeout: Duration) -> Item {
+    invitations[model.id] = model
+    let item = publish(model)
+    let (id, invitee, type, context) = (model.id, model.remote, model.serviceType, model.context)
+    model.task = reactor.spawn { [session = session.session, gateway = self.gateway] in
+      do {
+        try await session.invite(try PeerID(text: invitee), as: type, context: context, timeout: timeout)
+        await gateway.run { $0.settle(id, .accepted) }
+      } catch {
+        let error = error as? NearbyError
+        await gateway.run { $0.failed(id, error) }
+      }
+    }
+    return item
+  }
+
+  private func failed(_ id: String, _ error: NearbyError?) {
+    let problem = error.map { Problem($0) }
+    switch error?.reason {
+    case .declined?: settle(id, .declined, problem)
+    case .timedOut?: settle(id, .timedOut, problem)
+    case .cancelled?: settle(id, .cancelled, problem)
+    default: settle(id, .failed, problem ?? Problem(.unknown, "the invitation failed"))
+    }
+  }
+
+  func settle(_ id: String, _ state: InvitationModel.State, _ problem: Problem? = nil) {
+    guard let model = invitations[id], model.state == .pending else { return }
+    model.state = state
+    model.problem = problem
+    model.invitation = nil
+    publish(model)
+    tell("invitationEnded", about: model.path, model.peer.owner, [.init("state", .text(state.rawValue))])
+  }
+
+  func invitation(_ id: String, for client: ClientView) throws(Problem) -> InvitationModel {
+    guard let invitation = invitations[id], invitation.peer.owner.isSeen(by: client) else {
+      throw .nothing("invitation", id)
+    }
+    guard invitation.peer.owner.isRuled(by: client) else { throw .notYours() }
+    return invitation
+  }
+}

@@ -1,0 +1,78 @@
+internal import Nearby
+internal import Notation
+
+/// A peer that this gateway carries, for a client or for itself.
+final class PeerModel {
+  enum Lifetime: String, CaseIterable {
+    /// As long as the client's WebSocket, and its grace.
+    case connection
+    case stored
+  }
+
+  let peer: Peer
+  let owner: Owner
+  let lifetime: Lifetime
+  let createdAt: Timestamp
+
+  init(_ peer: Peer, _ owner: Owner, _ lifetime: Lifetime, at time: Timestamp) {
+    self.peer = peer
+    self.owner = owner
+    self.lifetime = lifetime
+    createdAt = time
+  }
+
+  var id: String { peer.id.text }
+  var path: String { "/v1/peers/\(id)" }
+
+  var json: JSON {
+    [
+      "id": .text(id), "displayName": .text(peer.name), "lifetime": .text(lifetime.rawValue),
+      "isGateway": .bool(owner == .gateway), "createdAt": .text(createdAt.description),
+    ]
+  }
+}
+
+extension Core {
+  static let peersPerClientMax = 64
+
+  @discardableResult
+  func add(_ peer: PeerModel) -> Item {
+    peers[peer.id] = peer
+    tell("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    return peerList.put(peer.id, peer.json, owner: peer.owner)
+  }
+
+  /// One that the client may act as.
+  func peer(_ id: String, for client: ClientView) throws(Problem) -> PeerModel {
+    guard let peer = peers[id], peer.owner.isSeen(by: client) else { throw .nothing("peer", id) }
+    guard peer.owner.isRuled(by: client) else {
+      throw Problem(.forbidden, "this peer is the gateway's own: acting as it needs the role 'operator'", rule: "role")
+    }
+    return peer
+  }
+
+  /// The one that a body names, which may be left out where the client has only one.
+  func peer(in fields: inout Fields, for client: ClientView) throws(Problem) -> PeerModel {
+    if let id = try fields.text("peer") { return try peer(id, for: client) }
+    let own = peers.values.filter { $0.owner == .client(client.id) }
+    if own.count == 1, let peer = own.first { return peer }
+    throw Problem(
+      .invalidParameter,
+      own.isEmpty
+        ? "'peer' is missing, and you have no peer yet: make one (POST /v1/peers)"
+        : "'peer' is missing, and you have \(own.count) peers: say which", field: "peer", rule: "required")
+  }
+
+  /// The peer leaves everything that it was in.
+  func remove(_ peer: PeerModel) {
+    guard peers.removeValue(forKey: peer.id) != nil else { return }
+    for advertiser in advertisers.values where advertiser.peer === peer { remove(advertiser) }
+    for browser in browsers.values where browser.peer === peer { remove(browser) }
+    for session in sessions.values where session.peer === peer { remove(session) }
+    for invitation in invitations.values where invitation.peer === peer { remove(invitation) }
+    peerList.remove(peer.id)
+    tell("peerRemoved", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    let peer = peer.peer
+    start { _ in await peer.remove() }
+  }
+}

@@ -1,0 +1,219 @@
+internal import Glibc
+internal import Nearby
+internal import Notation
+
+/// Something whole with a name, to a member or from one.
+final class ResourceModel {
+  enum State: String {
+    /// Its content is still being uploaded here.
+    case uploading
+    /// Somebody has to say whether it is taken.
+    case offered
+    case transferring, complete, declined, cancelled, failed
+  }
+
+  let id = Secrets.id()
+  let name: String
+  let member: Member
+  let isIncoming: Bool
+  let type: String
+  let createdAt: Timestamp
+  var size: UInt64?
+  var state: State
+  /// How much has been uploaded here.
+  var uploaded: UInt64 = 0
+  var bytes: UInt64 = 0
+  var rate: UInt64 = 0
+  var problem: Problem?
+  /// Where its content lies here; nil where it does not.
+  var path: String?
+  var isInUse = false
+  var incoming: IncomingResource?
+  var outgoing: OutgoingResource?
+
+  init(
+    _ name: String, _ member: Member, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp
+  ) {
+    self.name = name
+    self.member = member
+    self.isIncoming = isIncoming
+    self.type = type
+    self.size = size
+    self.state = state
+    createdAt = time
+  }
+
+  var isOver: Bool {
+    switch state {
+    case .complete, .declined, .cancelled, .failed: true
+    case .uploading, .offered, .transferring: false
+    }
+  }
+
+  func json(at path: String) -> JSON {
+    var members: [JSON.Member] = [
+      .init("id", .text(id)), .init("name", .text(name)),
+      .init("direction", .text(isIncoming ? "incoming" : "outgoing")),
+      .init(isIncoming ? "from" : "to", .text(member.peer.text)), .init("displayName", .text(member.name)),
+      .init("contentType", .text(type)), .init("state", .text(state.rawValue)),
+    ]
+    if let size { members.append(.init("size", .number(size))) }
+    if state == .uploading { members.append(.init("uploaded", .number(uploaded))) }
+    members.append(.init("bytes", .number(bytes)))
+    if rate > 0, !isOver { members.append(.init("bytesPerSecond", .number(rate))) }
+    if let problem { members.append(.init("problem", problem.json)) }
+    members.append(.init("content", .text("\(path)/content")))
+    members.append(.init("createdAt", .text(createdAt.description)))
+    return .object(members)
+  }
+
+  /// Lets go of what lies on the disk.
+  func discard() {
+    if let path { unlink(path) }
+    path = nil
+  }
+}
+
+extension Core {
+  static let resourcesPerSessionMax = 1_024
+
+  @discardableResult
+  func publish(_ resource: ResourceModel, in session: SessionModel) -> Item {
+    session.resources.put(
+      resource.id, resource.json(at: "\(session.resources.path)/\(resource.id)"), owner: session.owner,
+      facets: ["state": resource.state.rawValue, "direction": resource.isIncoming ? "incoming" : "outgoing"])
+  }
+
+  func add(_ resource: ResourceModel, to session: SessionModel) throws(Problem) -> Item {
+    guard session.resourceModels.count < Self.resourcesPerSessionMax else {
+      throw Problem(
+        .tooMany, "the session has \(session.resourceModels.count) resources: delete those that are done",
+        rule: "resources", limit: Self.resourcesPerSessionMax)
+    }
+    session.resourceModels[resource.id] = resource
+    return publish(resource, in: session)
+  }
+
+  func resource(_ id: String, in session: SessionModel) throws(Problem) -> ResourceModel {
+    guard let resource = session.resourceModels[id] else { throw .nothing("resource", id) }
+    return resource
+  }
+
+  private func change(_ id: String, in session: String, _ change: (ResourceModel) -> Void) {
+    guard let session = sessions[session], let resource = session.resourceModels[id] else { return }
+    change(resource)
+    publish(resource, in: session)
+  }
+
+  private func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
+    change(id, in: session) { resource in
+      guard !resource.isOver else { return }
+      resource.rate = 0
+      if let error {
+        let error = error as? NearbyError
+        resource.problem = error.map { Problem($0) } ?? Problem(.unknown, "the transfer failed")
+        resource.state = error?.code == .cancelled ? .cancelled : error?.reason == .declined ? .declined : .failed
+        if resource.isIncoming || resource.state == .cancelled { resource.discard() }
+      } else {
+        resource.state = .complete
+        if let size = resource.size { resource.bytes = size }
+        if let path { resource.path = path }
+        if !resource.isIncoming { resource.discard() }
+      }
+      guard let session = sessions[session] else { return }
+      tell(
+        "resourceEnded", about: "\(session.resources.path)/\(id)", session.owner,
+        [.init("name", .text(resource.name)), .init("state", .text(resource.state.rawValue))])
+    }
+  }
+
+  private func progressed(_ id: String, in session: String, _ progress: ResourceProgress) {
+    change(id, in: session) { resource in
+      resource.bytes = progress.bytes
+      resource.rate = progress.bytesPerSecond
+      if let size = progress.size { resource.size = size }
+    }
+  }
+
+  // MARK: From a member
+
+  func offered(_ resource: IncomingResource, in session: SessionModel) async {
+    let model = ResourceModel(
+      resource.name, resource.member, isIncoming: true, type: resource.type, size: resource.size, .offered,
+      at: Self.now())
+    model.incoming = resource
+    guard (try? add(model, to: session)) != nil else { return await resource.decline() }
+    tell(
+      "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
+      [.init("name", .text(model.name)), .init("displayName", .text(model.member.name))])
+    if session.wishes.acceptsResources { accept(model, in: session) }
+    let (id, place) = (model.id, session.id)
+    start { core in
+      do {
+        let path = try await resource.finished()
+        core.ended(id, in: place, nil, path: path)
+      } catch {
+        core.ended(id, in: place, error)
+      }
+    }
+    start { core in
+      for await progress in resource.progress { core.progressed(id, in: place, progress) }
+    }
+  }
+
+  func accept(_ model: ResourceModel, in session: SessionModel) {
+    guard let incoming = model.incoming, model.state == .offered else { return }
+    model.state = .transferring
+    publish(model, in: session)
+    let (folder, id, place) = ("\(options.folder)/received/\(session.id)", model.id, session.id)
+    start { core in
+      do {
+        try Folder.make(folder)
+        try await incoming.accept(into: folder)
+      } catch {
+        core.ended(id, in: place, error)
+      }
+    }
+  }
+
+  // MARK: To a member
+
+  /// Its content is here, or at an address of the web: it goes out.
+  func offer(_ model: ResourceModel, _ source: ResourceSource, in session: SessionModel) {
+    model.state = .transferring
+    publish(model, in: session)
+    let (place, id, end) = (session.id, model.id, session.session)
+    let (name, type, member) = (model.name, model.type, model.member)
+    start { core in
+      do {
+        let outgoing = try await end.send(source, name: name, type: type, to: member)
+        core.begun(outgoing, id, in: place)
+        core.start { core in
+          for await progress in outgoing.progress { core.progressed(id, in: place, progress) }
+        }
+        try await outgoing.finished()
+        core.ended(id, in: place, nil)
+      } catch {
+        core.ended(id, in: place, error)
+      }
+    }
+  }
+
+  private func begun(_ outgoing: OutgoingResource, _ id: String, in session: String) {
+    guard let resource = sessions[session]?.resourceModels[id], !resource.isOver else {
+      return start { _ in await outgoing.cancel() }
+    }
+    resource.outgoing = outgoing
+  }
+
+  func cancel(_ model: ResourceModel, in session: SessionModel) {
+    let (incoming, outgoing, isOffered) = (model.incoming, model.outgoing, model.state == .offered)
+    start { _ in
+      if isOffered { await incoming?.decline() } else { await incoming?.cancel() }
+      await outgoing?.cancel()
+    }
+    session.resourceModels[model.id] = nil
+    session.resources.remove(model.id)
+    model.discard()
+  }
+}

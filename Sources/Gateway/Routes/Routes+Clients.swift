@@ -1,0 +1,131 @@
+internal import Notation
+internal import Web
+
+extension Routes {
+  static let clients: [Route] = [
+    Route(.post, "/v1/pairing-codes", .role(.operator), body: .json, .now(makeCode)),
+    Route(.get, "/v1/pairing-codes", .role(.operator), .collection(facets: []) { core, _ in core.codeList }),
+    Route(
+      .delete, "/v1/pairing-codes/{code}", .role(.operator),
+      .now { core, call in
+        if core.clients.revokeCode(call[0]) { core.codeList.remove(call[0]) }
+        return .nothing
+      }),
+    Route(.post, "/v1/pairings", .anyone, body: .json, .now(pair)),
+    Route(.get, "/v1/clients", .role(.operator), .collection(facets: ["role"]) { core, _ in core.clientList }),
+    Route(
+      .get, "/v1/clients/{client}", .role(.operator),
+      .now { core, call in
+        guard let item = core.clientList[call[0]] else { throw Problem.nothing("client", call[0]) }
+        return .item(item)
+      }),
+    Route(.delete, "/v1/clients/{client}", .role(.viewer), .now(revoke)),
+  ]
+
+  private static func makeCode(_ core: Core, _ call: Call) throws -> Reply {
+    let client = try call.need()
+    var fields = try call.fields()
+    let role = try fields.word("role", of: Role.self) ?? .member
+    let time = try fields.integer("seconds", in: 10...86_400)
+    try fields.end()
+    guard call.isPrivate else {
+      throw Problem(
+        .forbidden,
+        "pairing codes are made over HTTPS or on the machine itself only: this connection can be read by others",
+        rule: "privateConnection")
+    }
+    guard role < client.role || client.role == .admin else {
+      throw Problem(
+        .forbidden, "a client lets in others below its own role, '\(client.role.rawValue)'", field: "role", rule: "role"
+      )
+    }
+    let code = try core.clients.makeCode(role, lasting: time.map { .seconds($0) })
+    core.show(code)
+    var json = core.json(code)
+    if case .object(let members) = json {
+      json = .object(members + [.init("code", .text(Secrets.shown(code: code.text)))])
+    }
+    var reply = Reply.json(json, 201)
+    reply.headers = [.init(name: "Location", value: "/v1/pairing-codes/\(code.id)")]
+    return reply
+  }
+
+  private static func pair(_ core: Core, _ call: Call) throws -> Reply {
+    var fields = try call.fields()
+    let code = try fields.needText("code", max: 64)
+    let name = try fields.text("name", max: 63) ?? "client"
+    let wantsCookie = try fields.bool("cookie") ?? false
+    try fields.end()
+    let (client, token) = try core.clients.pair(code, name: name, isPrivate: call.isPrivate)
+    core.refreshCodes()
+    core.show(client)
+    core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
+    var members: [JSON.Member] = [
+      .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
+    ]
+    if let end = client.expiresAt { members.append(.init("expiresAt", .text(end.description))) }
+    var headers = [Problem.Field(name: "Location", value: "/v1/clients/\(client.id)")]
+    if wantsCookie {
+      members.append(.init("csrf", .text(core.clients.csrf(for: token))))
+      let secure = call.isPrivate && !call.from.hasPrefix("127.") && !call.from.hasPrefix("[::1]") ? "; Secure" : ""
+      headers.append(
+        .init(
+          name: "Set-Cookie",
+          value: "\(Access.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000\(secure)"))
+    } else {
+      members.append(.init("token", .text(token)))
+    }
+    var reply = Reply.json(.object(members), 201)
+    reply.headers = headers
+    return reply
+  }
+
+  /// Operators may end anybody's token, and everybody their own.
+  private static func revoke(_ core: Core, _ call: Call) throws -> Reply {
+    let client = try call.need()
+    guard client.role >= .operator || client.id.text == call[0] else {
+      throw Problem(.forbidden, "ending another client's token needs the role 'operator'", rule: "role")
+    }
+    core.revoke(ClientID(text: call[0]))
+    return .nothing
+  }
+}
+
+extension Core {
+  /// The list of codes never shows the codes themselves.
+  func json(_ code: Clients.Code) -> JSON {
+    ["id": .text(code.id), "role": .text(code.role.rawValue), "expiresAt": .text(code.expiresAt.description)]
+  }
+
+  func show(_ code: Clients.Code) { codeList.put(code.id, json(code), owner: .operators) }
+
+  func refreshCodes() {
+    let open = Set(clients.openCodes.map(\.id))
+    for code in codeList.page(after: 0, atMost: .max, for: .console, where: [:]).items where !open.contains(code.id) {
+      codeList.remove(code.id)
+    }
+  }
+
+  func show(_ client: Clients.Client) {
+    var members: [JSON.Member] = [
+      .init("id", .text(client.id.text)), .init("name", .text(client.name)), .init("role", .text(client.role.rawValue)),
+      .init("createdAt", .text(client.createdAt.description)),
+    ]
+    if let end = client.expiresAt { members.append(.init("expiresAt", .text(end.description))) }
+    clientList.put(client.id.text, .object(members), owner: .operators, facets: ["role": client.role.rawValue])
+  }
+
+  /// The token is worth nothing from now on, and what was the client's goes.
+  func revoke(_ id: ClientID) {
+    guard clients.revoke(id) != nil else { return }
+    clientList.remove(id.text)
+    sockets.close(of: id, 4403, "the token was revoked")
+    for peer in peers.values where peer.owner == .client(id) { remove(peer) }
+    tell("revoked", about: "/v1/clients/\(id)", .operators)
+  }
+}
+
+extension ClientView {
+  /// The gateway's own eyes.
+  static let console = ClientView(id: ClientID(text: "console"), name: "console", role: .admin)
+}

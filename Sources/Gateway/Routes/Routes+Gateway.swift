@@ -1,0 +1,59 @@
+internal import Nearby
+internal import Notation
+internal import Web
+internal import Wire
+
+extension Routes {
+  static let gateway: [Route] = [
+    Route(.get, "/v1/gateway", .anyone, .now { core, call in .json(core.about(to: call.client)) }),
+    Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
+    Route(.get, "/healthz", .anyone, .now { _, _ in Reply(200, .bytes(Array("ok\n".utf8), type: "text/plain")) }),
+    Route(.get, "/openapi.json", .anyone, .now { core, _ in try core.contract() }),
+    Route(.get, "/problems/{kind}", .anyone, .now { _, call in try problem(call[0]) }),
+  ]
+
+  private static func problem(_ name: String) throws(Problem) -> Reply {
+    guard let kind = Problem.Kind(rawValue: name) else { throw .nothing("problem", name) }
+    let text = "\(kind.title) (\(kind.status), \(kind.rawValue))\n\n\(kind.explanation)\n"
+    return Reply(200, .bytes(Array(text.utf8), type: "text/plain; charset=utf-8"))
+  }
+}
+
+extension Core {
+  /// Whoever asks may know what this is; the rest is for those who are paired.
+  func about(to client: ClientView?) -> JSON {
+    var members: [JSON.Member] = [
+      .init("name", .text(options.name)), .init("version", .text(Self.version)),
+      .init("time", .text(Self.now().description)),
+    ]
+    guard let client else { return .object(members) }
+    members += [
+      .init("host", .text(host.id.text)), .init("startedAt", .text(started.description)),
+      .init("client", ["id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue)]),
+      .init("addresses", .list(addresses.map(JSON.text))),
+      .init(
+        "discovery",
+        discoveryTrouble.map { ["state": "unavailable", "cause": .text($0.cause), "cure": .text($0.cure)] }
+          ?? ["state": "available"]),
+      .init(
+        "limits",
+        [
+          "messageBytes": .number(Self.messageBytesMax), "jsonBytes": .number(Service.jsonBytesMax),
+          "pageItems": .number(Listing.pageMax), "peersPerClient": .number(Self.peersPerClientMax),
+          "sessionsPerPeer": .number(Self.sessionsPerPeerMax), "streamsPerSession": .number(Self.streamsPerSessionMax),
+          "resourcesPerSession": .number(Self.resourcesPerSessionMax),
+        ]),
+      .init("sockets", .number(sockets.count)),
+    ]
+    return .object(members)
+  }
+
+  static let version = "0.1"
+
+  func contract() throws(Problem) -> Reply {
+    guard let contract = options.contract else {
+      throw Problem(.notFound, "this gateway was started without its contract, openapi/vicinity.yaml")
+    }
+    return Reply(200, .json(Array(contract.utf8)))
+  }
+}

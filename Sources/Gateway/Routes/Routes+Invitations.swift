@@ -1,0 +1,96 @@
+internal import Nearby
+internal import Notation
+internal import Web
+
+extension Routes {
+  static let contextBytesMax = 64 << 10
+
+  static let invitations: [Route] = [
+    Route(.post, "/v1/invitations", .role(.member), body: .json, .now(invite)),
+    Route(
+      .get, "/v1/invitations", .role(.viewer),
+      .collection(facets: ["peer", "state", "direction"]) { core, _ in
+        core.invitationList
+      }),
+    Route(
+      .get, "/v1/invitations/{invitation}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[0], in: core.invitationList, "invitation", call)
+      }),
+    Route(.patch, "/v1/invitations/{invitation}", .role(.member), body: .json, .later(answer)),
+    Route(
+      .delete, "/v1/invitations/{invitation}", .role(.member),
+      .later { core, call in
+        let client = try call.need()
+        guard core.invitations[call[0]] != nil else { return .nothing }
+        let model = try core.invitation(call[0], for: client)
+        await model.invitation?.decline()
+        core.remove(model)
+        return .nothing
+      }),
+  ]
+
+  private static func invite(_ core: Core, _ call: Call) throws -> Reply {
+    let client = try call.need()
+    var fields = try call.fields()
+    let session = try core.ownSession(fields.needText("session"), for: client)
+    let peer = try fields.text("peer")
+    let to = try fields.needText("to")
+    let type = try fields.needText("serviceType")
+    let context = try fields.bytes("context", encodedBy: "encoding", max: contextBytesMax) ?? []
+    let timeout = try fields.seconds("timeout", max: 3_600) ?? .seconds(30)
+    try fields.end()
+    if let peer, peer != session.peer.id {
+      throw Problem(.invalidParameter, "the session belongs to another peer, \(session.peer.id)", field: "peer")
+    }
+    guard (try? PeerID(text: to)) != nil else {
+      throw Problem(
+        .invalidParameter, "\(PlainName.of(to)) is no peer ID: take it from a browser's found peers", field: "to",
+        rule: "peerID")
+    }
+    let now = Core.now()
+    let model = InvitationModel(
+      session.peer, isIncoming: false, remote: to, name: nil, type, context: context, session: session.id, at: now,
+      expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))
+    return .created(core.send(model, from: session, timeout: timeout), at: model.path)
+  }
+
+  private enum Answer: String, CaseIterable { case accepted, declined, cancelled }
+
+  private static func answer(_ core: Core, _ call: Call) async throws -> Reply {
+    let client = try call.need()
+    let model = try core.invitation(call[0], for: client)
+    if let item = core.invitationList[model.id] { try call.checkMatch(item) }
+    var fields = try call.fields()
+    let answer = try fields.word("state", of: Answer.self)
+    let session = try fields.text("session")
+    try fields.end()
+    guard let answer else { throw fields.missing("state") }
+    guard model.state == .pending else {
+      throw Problem(.conflict, "the invitation has ended: it is '\(model.state.rawValue)'", field: "state")
+    }
+    switch (answer, model.isIncoming) {
+    case (.accepted, true):
+      if let session {
+        guard try core.ownSession(session, for: client).peer === model.peer else {
+          throw Problem(.invalidParameter, "the session belongs to another of your peers", field: "session")
+        }
+        model.session = session
+      }
+      await core.accept(model.id)
+      if let problem = model.problem { throw problem }
+    case (.declined, true):
+      await model.invitation?.decline()
+      core.settle(model.id, .declined)
+    case (.cancelled, false):
+      model.task?.cancel()
+      core.settle(model.id, .cancelled)
+    case (.cancelled, true):
+      throw Problem(
+        .conflict, "an invitation that came is 'accepted' or 'declined'; its inviter cancels it", field: "state")
+    default:
+      throw Problem(.conflict, "an invitation that was made here can only be 'cancelled'", field: "state")
+    }
+    return .item(core.publish(model))
+  }
+}

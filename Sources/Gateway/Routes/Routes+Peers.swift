@@ -1,0 +1,181 @@
+internal import Media
+internal import Nearby
+internal import Notation
+internal import Web
+
+extension Routes {
+  static let peers: [Route] = [
+    Route(.post, "/v1/peers", .role(.member), body: .json, .later(makePeer)),
+    Route(.get, "/v1/peers", .role(.viewer), .collection(facets: []) { core, _ in core.peerList }),
+    Route(
+      .get, "/v1/peers/{peer}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[0], in: core.peerList, "peer", call)
+      }),
+    Route(
+      .delete, "/v1/peers/{peer}", .role(.member),
+      .now { core, call in
+        let client = try call.need()
+        guard core.peers[call[0]] != nil else { return .nothing }
+        let peer = try core.peer(call[0], for: client)
+        if peer.owner == .gateway { throw Problem(.forbidden, "the gateway's own peer lives as long as the gateway") }
+        if let item = core.peerList[peer.id] { try call.checkMatch(item) }
+        core.remove(peer)
+        return .nothing
+      }),
+
+    Route(.post, "/v1/advertisers", .role(.member), body: .json, .later(advertise)),
+    Route(
+      .get, "/v1/advertisers", .role(.viewer),
+      .collection(facets: ["peer", "serviceType", "state"]) { core, _ in
+        core.advertiserList
+      }),
+    Route(
+      .get, "/v1/advertisers/{advertiser}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[0], in: core.advertiserList, "advertiser", call)
+      }),
+    Route(.patch, "/v1/advertisers/{advertiser}", .role(.member), body: .json, .later(updateAdvertiser)),
+    Route(
+      .delete, "/v1/advertisers/{advertiser}", .role(.member),
+      .now { core, call in
+        let client = try call.need()
+        guard core.advertisers[call[0]] != nil else { return .nothing }
+        core.remove(try core.advertiser(call[0], for: client))
+        return .nothing
+      }),
+
+    Route(.post, "/v1/browsers", .role(.member), body: .json, .later(browse)),
+    Route(
+      .get, "/v1/browsers", .role(.viewer),
+      .collection(facets: ["peer", "serviceType"]) { core, _ in core.browserList }),
+    Route(
+      .get, "/v1/browsers/{browser}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[0], in: core.browserList, "browser", call)
+      }),
+    Route(
+      .delete, "/v1/browsers/{browser}", .role(.member),
+      .now { core, call in
+        let client = try call.need()
+        guard core.browsers[call[0]] != nil else { return .nothing }
+        let browser = try core.browser(call[0], for: client)
+        guard browser.peer.owner.isRuled(by: client) else { throw Problem.notYours() }
+        core.remove(browser)
+        return .nothing
+      }),
+    Route(
+      .get, "/v1/browsers/{browser}/found", .role(.viewer),
+      .collection(facets: []) { core, call in
+        try core.browser(call[0], for: call.need()).found
+      }),
+    Route(
+      .get, "/v1/browsers/{browser}/found/{peer}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[1], in: core.browser(call[0], for: call.need()).found, "peer", call)
+      }),
+  ]
+
+  private static func makePeer(_ core: Core, _ call: Call) async throws -> Reply {
+    let client = try call.need()
+    var fields = try call.fields()
+    let name = try fields.needText("displayName")
+    let lifetime = try fields.word("lifetime", of: PeerModel.Lifetime.self) ?? .stored
+    try fields.end()
+    guard core.peers.values.count(where: { $0.owner == .client(client.id) }) < Core.peersPerClientMax else {
+      throw Problem(
+        .tooMany, "a client has at most \(Core.peersPerClientMax) peers: delete one", rule: "peers",
+        limit: Core.peersPerClientMax)
+    }
+    let peer: Peer
+    do {
+      peer = try await core.host.carry(SigningKey(), named: name)
+    } catch {
+      throw Problem(error, field: "displayName", rule: "P-ID-1")
+    }
+    let model = PeerModel(peer, .client(client.id), lifetime, at: Core.now())
+    return .created(core.add(model), at: model.path)
+  }
+
+  private static func advertise(_ core: Core, _ call: Call) async throws -> Reply {
+    let client = try call.need()
+    var fields = try call.fields()
+    let peer = try core.peer(in: &fields, for: client)
+    let type = try fields.needText("serviceType")
+    let info = try fields.dictionary("discoveryInfo", max: 64) ?? [:]
+    let invitations = try fields.word("invitations", of: AdvertiserModel.Invitations.self) ?? .ask
+    var session = try fields.text("session")
+    try fields.end()
+    if let id = session, try core.ownSession(id, for: client).peer !== peer {
+      throw Problem(.invalidParameter, "the session belongs to another of your peers", field: "session")
+    }
+    if invitations == .adhoc, session == nil {
+      let opened = try await core.openSession(of: peer, SessionWishes())
+      opened.adhoc = type
+      core.publish(opened)
+      session = opened.id
+    }
+    let model = AdvertiserModel(peer, type, info, invitations, session: session)
+    try await begin(model, core)
+    guard let item = core.advertiserList[model.id] else { throw Problem(.gone, "the peer was removed meanwhile") }
+    return .created(item, at: model.path)
+  }
+
+  private static func begin(_ model: AdvertiserModel, _ core: Core) async throws {
+    do {
+      try await core.begin(model)
+    } catch let error as NearbyError {
+      throw Problem(error, field: fault(model), rule: "P-ADV")
+    }
+  }
+
+  /// Which of the two the library has refused.
+  private static func fault(_ model: AdvertiserModel) -> String {
+    (try? ServiceType(model.serviceType)) == nil ? "serviceType" : "discoveryInfo"
+  }
+
+  private static func updateAdvertiser(_ core: Core, _ call: Call) async throws -> Reply {
+    let model = try core.advertiser(call[0], for: call.need())
+    guard let item = core.advertiserList[model.id] else { throw Problem.nothing("advertiser", call[0]) }
+    try call.checkMatch(item)
+    var fields = try call.fields()
+    let info = try fields.dictionary("discoveryInfo", max: 64)
+    try fields.end()
+    if let info {
+      guard let advertiser = model.advertiser else {
+        throw Problem(.conflict, "an ad hoc advertiser's info is set when it is made", field: "discoveryInfo")
+      }
+      do {
+        try await advertiser.update(info: info)
+      } catch {
+        throw Problem(error, field: "discoveryInfo", rule: "P-ADV-2")
+      }
+      model.info = info
+    }
+    return .item(core.publish(model))
+  }
+
+  private static func browse(_ core: Core, _ call: Call) async throws -> Reply {
+    let client = try call.need()
+    var fields = try call.fields()
+    let peer = try core.peer(in: &fields, for: client)
+    let type = try fields.needText("serviceType")
+    try fields.end()
+    let browser: Browser
+    do {
+      browser = try await peer.peer.browse(type)
+    } catch {
+      throw Problem(error, field: "serviceType", rule: "P-ADV-1")
+    }
+    let model = BrowserModel(peer, browser) { core.collection($0) }
+    return .created(core.begin(model), at: model.path)
+  }
+}
+
+extension Core {
+  /// One thing of a collection, if the client may see it.
+  func item(_ id: String, in collection: Collection, _ what: String, _ call: Call) throws(Problem) -> Reply {
+    guard let item = collection[id], item.owner.isSeen(by: try call.need()) else { throw .nothing(what, id) }
+    return .item(item)
+  }
+}

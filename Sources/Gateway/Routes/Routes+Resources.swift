@@ -1,0 +1,161 @@
+internal import Nearby
+internal import Notation
+internal import Reactor
+internal import Web
+
+extension Routes {
+  static let resources: [Route] = [
+    Route(
+      .get, "/v1/sessions/{session}/resources", .role(.viewer),
+      .collection(facets: ["state", "direction"]) { core, call in
+        try core.session(call[0], for: call.need()).resources
+      }),
+    Route(.post, "/v1/sessions/{session}/resources", .role(.member), body: .json, .now(offer)),
+    Route(
+      .get, "/v1/sessions/{session}/resources/{resource}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[1], in: core.session(call[0], for: call.need()).resources, "resource", call)
+      }),
+    Route(.patch, "/v1/sessions/{session}/resources/{resource}", .role(.member), body: .json, .later(decide)),
+    Route(
+      .delete, "/v1/sessions/{session}/resources/{resource}", .role(.member),
+      .now { core, call in
+        let session = try core.ownSession(call[0], for: call.need())
+        if let resource = session.resourceModels[call[1]] { core.cancel(resource, in: session) }
+        return .nothing
+      }),
+    Route(.put, "/v1/sessions/{session}/resources/{resource}/content", .role(.member), body: .live, .live(upload)),
+    Route(.patch, "/v1/sessions/{session}/resources/{resource}/content", .role(.member), body: .live, .live(upload)),
+    Route(.get, "/v1/sessions/{session}/resources/{resource}/content", .role(.viewer), .live(download)),
+  ]
+
+  private static func offer(_ core: Core, _ call: Call) throws -> Reply {
+    let session = try core.ownSession(call[0], for: call.need())
+    var fields = try call.fields()
+    let name = try fields.needText("name", max: 255)
+    let member = try core.member(fields.needText("to"), in: session)
+    let type = try fields.text("contentType", max: 255) ?? "application/octet-stream"
+    let size = try fields.integer("size", in: 0...1 << 41)
+    let url = try fields.text("url")
+    try fields.end()
+    let model = ResourceModel(
+      name, member, isIncoming: false, type: type, size: size.map(UInt64.init), .uploading, at: Core.now())
+    let item = try core.add(model, to: session)
+    if let url { core.offer(model, .web(url), in: session) }
+    return .created(session.resources[model.id] ?? item, at: "\(session.resources.path)/\(model.id)")
+  }
+
+  private enum Answer: String, CaseIterable { case accepted, declined }
+
+  private static func decide(_ core: Core, _ call: Call) async throws -> Reply {
+    let session = try core.ownSession(call[0], for: call.need())
+    let model = try core.resource(call[1], in: session)
+    if let item = session.resources[model.id] { try call.checkMatch(item) }
+    var fields = try call.fields()
+    let answer = try fields.word("state", of: Answer.self)
+    try fields.end()
+    guard let answer else { throw fields.missing("state") }
+    guard model.isIncoming, model.state == .offered else {
+      throw Problem(
+        .conflict, "the resource is '\(model.state.rawValue)': only one that is 'offered' can be answered",
+        field: "state")
+    }
+    switch answer {
+    case .accepted: core.accept(model, in: session)
+    case .declined:
+      await model.incoming?.decline()
+      model.state = .declined
+    }
+    return .item(core.publish(model, in: session))
+  }
+
+  // MARK: Content
+
+  /// The whole content (PUT), or what follows what is here already (PATCH), as resumable uploads have it.
+  private static func upload(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
+    let session = try core.ownSession(call[0], for: call.need())
+    let model = try core.resource(call[1], in: session)
+    guard !model.isIncoming, model.state == .uploading else {
+      throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
+    }
+    guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
+    var isLast = true
+    if call.method == .patch {
+      guard let text = call.headers["Upload-Offset"], let offset = UInt64(text) else {
+        throw Problem(
+          .badRequest, "a PATCH of content needs 'Upload-Offset', the number of bytes that are here",
+          field: "Upload-Offset")
+      }
+      guard offset == model.uploaded else {
+        var problem = Problem(
+          .conflict, "there are \(model.uploaded) bytes here: go on from there, and not from \(offset)",
+          field: "Upload-Offset")
+        problem.headers = [.init(name: "Upload-Offset", value: String(model.uploaded))]
+        throw problem
+      }
+      isLast = call.headers["Upload-Complete"] == "?1"
+    } else {
+      model.uploaded = 0
+    }
+    let spool = try Spool(in: "\(core.options.folder)/sending", named: model.id, from: model.uploaded)
+    model.path = spool.path
+    model.isInUse = true
+    let (id, place) = (model.id, session.id)
+    Upload(
+      core, pieceMax: 1 << 20,
+      .init(
+        write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
+        wrote: { model.uploaded += UInt64($0) },
+        finished: {
+          core.uploaded(id, in: place, isWhole: isLast)
+          exchange.respond(Self.uploaded(model, isLast))
+        },
+        failed: { problem in
+          model.isInUse = false
+          exchange.respond(problem)
+        },
+        gone: { core.uploaded(id, in: place, isWhole: false) })
+    ).begin(exchange, bytesMax: model.size.map { Int(clamping: $0 - min($0, model.uploaded)) } ?? .max)
+  }
+
+  private static func uploaded(_ model: ResourceModel, _ isLast: Bool) -> Response {
+    var response = Response(isLast ? 200 : 204)
+    response.headers.append("Upload-Offset", String(model.uploaded))
+    response.headers.append("Upload-Complete", isLast ? "?1" : "?0")
+    return response
+  }
+
+  private static func download(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
+    let session = try core.session(call[0], for: call.need())
+    let model = try core.resource(call[1], in: session)
+    if call.method == .head, !model.isIncoming, model.state == .uploading {
+      return exchange.respond(uploaded(model, false))
+    }
+    guard model.isIncoming, model.state == .complete, let path = model.path else {
+      throw Problem(
+        model.isOver ? .gone : .conflict,
+        "the resource is '\(model.state.rawValue)': its content is here once it is 'complete'")
+    }
+    try FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"").send(call, exchange)
+  }
+}
+
+extension Core {
+  func uploaded(_ id: String, in session: String, isWhole: Bool) {
+    guard let session = sessions[session], let model = session.resourceModels[id] else { return }
+    model.isInUse = false
+    guard isWhole, let path = model.path else {
+      publish(model, in: session)
+      return
+    }
+    if let size = model.size, size != model.uploaded {
+      model.problem = Problem(
+        .invalidParameter, "\(model.uploaded) bytes came, and \(size) were announced", field: "size")
+      model.state = .failed
+      publish(model, in: session)
+      return
+    }
+    model.size = model.uploaded
+    offer(model, .file(path), in: session)
+  }
+}

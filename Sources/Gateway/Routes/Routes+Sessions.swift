@@ -1,0 +1,151 @@
+internal import Nearby
+internal import Notation
+internal import Web
+
+extension Routes {
+  static let sessions: [Route] = [
+    Route(.post, "/v1/sessions", .role(.member), body: .json, .later(open)),
+    Route(
+      .get, "/v1/sessions", .role(.viewer), .collection(facets: ["peer", "adhoc"]) { core, _ in core.sessionList }),
+    Route(
+      .get, "/v1/sessions/{session}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[0], in: core.sessionList, "session", call)
+      }),
+    Route(.patch, "/v1/sessions/{session}", .role(.member), body: .json, .later(change)),
+    Route(
+      .delete, "/v1/sessions/{session}", .role(.member),
+      .now { core, call in
+        let client = try call.need()
+        guard core.sessions[call[0]] != nil else { return .nothing }
+        core.remove(try core.ownSession(call[0], for: client))
+        return .nothing
+      }),
+
+    Route(
+      .get, "/v1/sessions/{session}/members", .role(.viewer),
+      .collection(facets: ["peer", "state"]) { core, call in
+        try core.session(call[0], for: call.need()).members
+      }),
+    Route(
+      .get, "/v1/sessions/{session}/members/{member}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[1], in: core.session(call[0], for: call.need()).members, "member", call)
+      }),
+    Route(
+      .delete, "/v1/sessions/{session}/members/{member}", .role(.member), parameters: ["ban"],
+      .later { core, call in
+        let session = try core.ownSession(call[0], for: call.need())
+        let ban = try call.flag("ban")
+        guard let known = session.present[call[1]] else { return .nothing }
+        try await session.session.remove(known.member, ban: ban)
+        return .nothing
+      }),
+
+    Route(
+      .get, "/v1/sessions/{session}/certificates", .role(.viewer),
+      .collection(facets: []) { core, call in
+        try core.session(call[0], for: call.need()).certificates
+      }),
+    Route(.patch, "/v1/sessions/{session}/certificates/{decision}", .role(.member), body: .json, .later(decide)),
+  ]
+
+  private static func open(_ core: Core, _ call: Call) async throws -> Reply {
+    let client = try call.need()
+    var fields = try call.fields()
+    let peer = try core.peer(in: &fields, for: client)
+    var wishes = SessionWishes()
+    if let word = try fields.word("encryption", of: Word.self) { wishes.encryption = word.encryption }
+    wishes.trust = try fields.word("trust", of: SessionWishes.Trust.self) ?? .any
+    wishes.maxPeers = try fields.integer("maxPeers", in: 2...1_000_000).map(Int.init) ?? wishes.maxPeers
+    wishes.acceptsResources = try fields.word("resources", of: Taking.self) == .accept
+    let adhoc = try fields.text("adhoc")
+    if var history = try fields.object("history") {
+      wishes.history.count = try history.integer("count", in: 1...1_000_000).map(Int.init) ?? wishes.history.count
+      wishes.history.bytes = try history.integer("bytes", in: 1_024...1 << 30).map(Int.init) ?? wishes.history.bytes
+      let keep = try history.word("keep", of: Keep.self) ?? .memory
+      try history.end()
+      if keep == .none { wishes.history = .init(count: 1, bytes: 1_024) }
+    }
+    try fields.end()
+    let model = try await core.openSession(of: peer, wishes)
+    if let adhoc { try await startAdhoc(adhoc, model, core) }
+    return .created(core.publish(model), at: model.path)
+  }
+
+  private enum Taking: String, CaseIterable { case ask, accept }
+  private enum Keep: String, CaseIterable { case memory, none }
+  private enum Word: String, CaseIterable {
+    case optional, required, none
+    var encryption: Encryption {
+      switch self {
+      case .optional: .optional
+      case .required: .required
+      case .none: .none
+      }
+    }
+  }
+
+  private static func startAdhoc(_ type: String, _ model: SessionModel, _ core: Core) async throws {
+    do {
+      try await model.session.startAdhoc(type)
+      model.adhoc = type
+    } catch {
+      core.remove(model)
+      var problem = Problem(error)
+      if error.code == .invalidParameter { problem.field = "adhoc" }
+      throw problem
+    }
+  }
+
+  private static func change(_ core: Core, _ call: Call) async throws -> Reply {
+    let model = try core.ownSession(call[0], for: call.need())
+    if let item = core.sessionList[model.id] { try call.checkMatch(item) }
+    var fields = try call.fields()
+    let locked = try fields.bool("locked")
+    let blocked = try fields.texts("blocked", max: 1_024)
+    let stops = fields.has("adhoc") && fields.value("adhoc") == nil
+    try fields.end()
+    if let locked {
+      await model.session.lock(locked)
+      model.isLocked = locked
+    }
+    if let blocked {
+      let wanted = Set(blocked)
+      for text in wanted.symmetricDifference(model.blocked) {
+        guard let peer = try? PeerID(text: text) else {
+          throw Problem(.invalidParameter, "\(PlainName.of(text)) is no peer ID", field: "blocked", rule: "peerID")
+        }
+        await model.session.block(peer, wanted.contains(text))
+      }
+      model.blocked = wanted
+    }
+    if stops {
+      await model.session.stopAdhoc()
+      model.adhoc = nil
+    }
+    return .item(core.publish(model))
+  }
+
+  private enum Verdict: String, CaseIterable { case trust, reject }
+
+  private static func decide(_ core: Core, _ call: Call) async throws -> Reply {
+    let session = try core.ownSession(call[0], for: call.need())
+    var fields = try call.fields()
+    let verdict = try fields.word("decision", of: Verdict.self)
+    let remember = try fields.bool("remember") ?? false
+    try fields.end()
+    guard let verdict else { throw fields.missing("decision") }
+    guard let decision = session.decisions.removeValue(forKey: call[1]) else {
+      throw Problem.nothing("decision", call[1])
+    }
+    session.certificates.remove(call[1])
+    switch verdict {
+    case .trust:
+      try await decision.admit()
+      if remember { try await core.host.trust(decision.member.peer, as: decision.member.name) }
+    case .reject: try await decision.refuse()
+    }
+    return .nothing
+  }
+}

@@ -1,0 +1,126 @@
+internal import Nearby
+internal import Notation
+internal import Web
+
+extension Routes {
+  static let streams: [Route] = [
+    Route(
+      .get, "/v1/sessions/{session}/streams", .role(.viewer),
+      .collection(facets: ["state", "direction"]) { core, call in
+        try core.session(call[0], for: call.need()).streams
+      }),
+    Route(.post, "/v1/sessions/{session}/streams", .role(.member), body: .json, .later(openStream)),
+    Route(
+      .get, "/v1/sessions/{session}/streams/{stream}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[1], in: core.session(call[0], for: call.need()).streams, "stream", call)
+      }),
+    Route(
+      .delete, "/v1/sessions/{session}/streams/{stream}", .role(.member),
+      .now { core, call in
+        let session = try core.ownSession(call[0], for: call.need())
+        guard let stream = session.streamModels.removeValue(forKey: call[1]) else { return .nothing }
+        session.streams.remove(stream.id)
+        let ends = stream.ends
+        core.start { _ in
+          switch ends {
+          case .outgoing(let writer): await writer.close()
+          case .incoming(let reader): await reader.cancel()
+          }
+        }
+        return .nothing
+      }),
+    Route(.put, "/v1/sessions/{session}/streams/{stream}/bytes", .role(.member), body: .live, .live(write)),
+    Route(.get, "/v1/sessions/{session}/streams/{stream}/bytes", .role(.member), .live(read)),
+  ]
+
+  private static func openStream(_ core: Core, _ call: Call) async throws -> Reply {
+    let session = try core.ownSession(call[0], for: call.need())
+    var fields = try call.fields()
+    let name = try fields.needText("name", max: 255)
+    let member = try core.member(fields.needText("to"), in: session)
+    try fields.end()
+    guard session.streamModels.count < Core.streamsPerSessionMax else {
+      throw Problem(
+        .tooMany, "the session has \(session.streamModels.count) streams: delete those that have ended",
+        rule: "streams",
+        limit: Core.streamsPerSessionMax)
+    }
+    let writer = try await session.session.openStream(name, to: member)
+    let model = StreamModel(.outgoing(writer), name, member, at: Core.now())
+    return .created(core.add(model, to: session), at: "\(session.streams.path)/\(model.id)")
+  }
+
+  private static func write(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
+    let session = try core.ownSession(call[0], for: call.need())
+    let model = try core.stream(call[1], in: session)
+    guard case .outgoing(let writer) = model.ends else {
+      throw Problem(.conflict, "this stream comes from a member: read it with GET")
+    }
+    try model.take()
+    let (id, place) = (model.id, session.id)
+    Upload(
+      core,
+      .init(
+        write: { try await writer.write($0) }, wrote: { model.bytes += UInt64($0) },
+        finished: {
+          core.start { core in
+            await writer.close()
+            core.ended(id, await writer.ended, in: place)
+          }
+          exchange.respond(Response(204))
+        },
+        failed: { problem in
+          core.ended(id, .lost, in: place)
+          exchange.respond(problem)
+        },
+        gone: {
+          // The other side must not take it for the end.
+          core.start { core in
+            await writer.cancel()
+            core.ended(id, .cancelled, in: place)
+          }
+        })
+    ).begin(exchange)
+  }
+
+  private static func read(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
+    let session = try core.ownSession(call[0], for: call.need())
+    let model = try core.stream(call[1], in: session)
+    guard case .incoming(let reader) = model.ends else {
+      throw Problem(.conflict, "this stream goes to a member: write it with PUT")
+    }
+    try model.take()
+    let download = StreamDownload(core, session.id, model, reader)
+    download.begin(exchange)
+  }
+}
+
+extension StreamModel {
+  fileprivate func take() throws(Problem) {
+    guard state == .open else { throw Problem(.gone, "the stream has ended") }
+    guard !isInUse else { throw Problem(.conflict, "somebody else is at this stream already") }
+    isInUse = true
+  }
+}
+
+extension Exchange {
+  func respond(_ problem: Problem) {
+    var response = Response(problem.status, .bytes(problem.json.bytes))
+    response.headers.append("Content-Type", "application/problem+json")
+    for field in problem.headers { response.headers.append(field.name, field.value) }
+    respond(response)
+  }
+}
+
+extension Core {
+  /// A connected member, by its peer or its endpoint.
+  func member(_ text: String, in session: SessionModel) throws(Problem) -> Member {
+    let known = session.present.values.first { $0.member.peer.text == text || $0.member.id.text == text }
+    guard let known, known.isConnected else {
+      throw Problem(
+        .notConnected, "\(PlainName.of(text)) is not connected in this session", field: "to", rule: "connected")
+    }
+    return known.member
+  }
+}

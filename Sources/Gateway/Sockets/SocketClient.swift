@@ -1,0 +1,298 @@
+internal import Notation
+internal import Reactor
+internal import Web
+
+/// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
+final class SocketClient: SocketOwner {
+  private static let subscriptionsMax = 256
+
+  private let core: Core
+  private let head: Head
+  private(set) var view: ClientView?
+  private weak var socket: WebSocket?
+  private var subscriptions: [String: Collection] = [:]
+  private var patience: Timer?
+  private var requestsUnderWay = 0
+  private static let requestsMax = 64
+
+  init(_ core: Core, _ head: Head) {
+    self.core = core
+    self.head = head
+  }
+
+  func opened(_ socket: WebSocket) {
+    self.socket = socket
+    core.sockets.add(self, socket)
+    patience = core.reactor.schedule(after: Sockets.connectTime) { [unowned self] in
+      patience = nil
+      close(4408, "nothing was said in time: send 'connect' first")
+    }
+  }
+
+  func closed(_ socket: WebSocket, _ code: UInt16) {
+    if let patience { core.reactor.cancel(patience) }
+    patience = nil
+    for collection in subscriptions.values { collection.unsubscribe(socket) }
+    subscriptions = [:]
+    core.sockets.remove(socket)
+  }
+
+  func close(_ code: UInt16, _ reason: String) { socket?.close(code, reason) }
+
+  func lagging(_ socket: WebSocket, in fanout: Fanout) {
+    close(4001, "too far behind: reconnect, and subscribe with the last position")
+  }
+
+  // MARK: What it says
+
+  func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
+    guard kind == .text else { return close(4400, "binary frames are not agreed on: send text") }
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
+      hear(Array(UnsafeRawBufferPointer(rebasing: line)))
+    }
+  }
+
+  private func hear(_ line: [UInt8]) {
+    var id = JSON.null
+    do {
+      let json: JSON
+      do {
+        json = try JSON(parsing: line)
+      } catch {
+        throw Problem(.badRequest, "the frame is no JSON: \(error)")
+      }
+      var fields = try Fields(json)
+      id = try self.id(&fields)
+      if let connect = try fields.object("connect") {
+        try fields.end()
+        return try say(.ok, id, self.connect(connect))
+      }
+      guard let view else {
+        throw Problem.unauthorized("say who you are first: {\"id\": 1, \"connect\": {\"token\": \"…\"}}")
+      }
+      if let subscribe = try fields.object("subscribe") {
+        try fields.end()
+        try self.subscribe(subscribe, id, view)
+      } else if let unsubscribe = try fields.object("unsubscribe") {
+        try fields.end()
+        try say(.ok, id, self.unsubscribe(unsubscribe))
+      } else if let request = try fields.object("request") {
+        try fields.end()
+        try self.request(request, id, view)
+      } else {
+        try fields.end()
+        throw Problem(
+          .invalidParameter,
+          "a frame holds 'connect', 'subscribe', 'unsubscribe' or 'request', and this one none of them")
+      }
+    } catch {
+      let problem = Problem(wrapping: error)
+      say(.problem, id, problem.json)
+      if view == nil { close(problem.kind == .unauthorized ? 4401 : 4400, problem.detail) }
+    }
+  }
+
+  private func id(_ fields: inout Fields) throws(Problem) -> JSON {
+    guard let id = fields.value("id") else { throw fields.missing("id") }
+    switch id {
+    case .integer, .text: return id
+    default: throw fields.wrong("id", "is \(id.kind) and must be a number or a string")
+    }
+  }
+
+  private enum Word: String { case ok, problem }
+
+  private func say(_ word: Word, _ id: JSON, _ json: JSON) {
+    socket?.send(JSON.object([.init("id", id), .init(word.rawValue, json)]).line)
+  }
+
+  // MARK: Connect
+
+  private func connect(_ connect: Fields) throws(Problem) -> JSON {
+    var connect = connect
+    let token = try connect.text("token") ?? Access.cookie(of: head)
+    try connect.end()
+    guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
+    guard let token, let view = core.access.client(token: token) else {
+      throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+    }
+    self.view = view
+    if let patience { core.reactor.cancel(patience) }
+    patience = nil
+    return [
+      "client": .text(view.id.text), "name": .text(view.name), "role": .text(view.role.rawValue),
+      "limits": [
+        "messageBytes": .number(Sockets.messageBytesMax), "subscriptions": .number(Self.subscriptionsMax),
+        "requests": .number(Self.requestsMax),
+      ],
+    ]
+  }
+
+  // MARK: Channels
+
+  private func subscribe(_ subscribe: Fields, _ id: JSON, _ view: ClientView) throws {
+    var subscribe = subscribe
+    let path = try subscribe.needText("channel")
+    let since = try subscribe.text("since").map { (text) throws(Problem) in
+      try Position.parsing(text, field: "subscribe.since")
+    }
+    try subscribe.end()
+    guard subscriptions[path] == nil else { throw Problem(.conflict, "this channel is subscribed already") }
+    guard subscriptions.count < Self.subscriptionsMax else {
+      throw Problem(
+        .tooMany, "a WebSocket follows \(Self.subscriptionsMax) channels at most", limit: Self.subscriptionsMax)
+    }
+    let collection = try collection(path, view)
+    subscriptions[path] = collection
+    let changes = since.flatMap { collection.changes(after: $0) }
+    var answer: [JSON.Member] = [
+      .init("channel", .text(path)), .init("number", .number(collection.number)),
+      .init(
+        "position", .text((changes == nil ? nil : since ?? nil).map(\.description) ?? collection.position.description)),
+      .init("recovered", .bool(changes != nil)),
+    ]
+    if changes == nil {
+      // Written once already: they go into the answer as they are.
+      var frame = JSON.object([.init("id", id), .init("ok", .object(answer))]).bytes
+      frame.removeLast(2)
+      frame += ",\"items\":[".utf8
+      var isFirst = true
+      for item in collection.seen(by: view) {
+        if !isFirst { frame.append(UInt8(ascii: ",")) }
+        isFirst = false
+        frame += item.bytes
+      }
+      frame += "]}}".utf8
+      send(frame)
+    } else {
+      answer.append(.init("missed", .number(changes?.count ?? 0)))
+      say(.ok, id, .object(answer))
+    }
+    for change in changes ?? [] {
+      let isMine = change.owner.isSeen(by: view)
+      if isMine {
+        send(SocketFrame.change(change, in: collection.number))
+      } else {
+        socket?.send(SocketFrame.skip(1, to: change.offset, in: collection.number))
+      }
+    }
+    if let socket { collection.subscribe(socket) }
+  }
+
+  private func send(_ frame: [UInt8]) { frame.withUnsafeBytes { _ = socket?.send($0, .text) } }
+
+  private func collection(_ path: String, _ view: ClientView) throws -> Collection {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+    guard path.hasPrefix("/"), let match = core.router.match(segments), let route = match[.get],
+      case .collection(_, let work) = route.work
+    else {
+      throw Problem(
+        .notFound, "\(PlainName.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
+    }
+    var call = call(.get, segments, view)
+    call.captures = match.captures
+    try core.access.check(call, route)
+    return try work(core, call)
+  }
+
+  private func unsubscribe(_ unsubscribe: Fields) throws(Problem) -> JSON {
+    var unsubscribe = unsubscribe
+    let path = try unsubscribe.needText("channel")
+    try unsubscribe.end()
+    guard let collection = subscriptions.removeValue(forKey: path) else {
+      throw Problem(.notFound, "\(PlainName.of(path)) is not subscribed", field: "unsubscribe.channel")
+    }
+    if let socket { collection.unsubscribe(socket) }
+    return ["channel": .text(path)]
+  }
+
+  func ended(_ collection: Collection) {
+    guard subscriptions.removeValue(forKey: collection.path) != nil else { return }
+    send(Array("{\"n\":\(collection.number),\"end\":true}".utf8))
+  }
+
+  // MARK: Requests
+
+  private func call(_ method: Method, _ path: [String], _ view: ClientView) -> Call {
+    var call = Call(
+      method: method, path: path, from: head.client.with(port: 0).description,
+      isPrivate: head.isSecure || head.client.isLoopback)
+    call.client = view
+    return call
+  }
+
+  private func request(_ request: Fields, _ id: JSON, _ view: ClientView) throws {
+    var request = request
+    let method = Method(name: try request.needText("method"))
+    let target = try request.needText("path")
+    let body = request.value("body")
+    let headers = try request.dictionary("headers", max: 16) ?? [:]
+    try request.end()
+    guard requestsUnderWay < Self.requestsMax else {
+      throw Problem(.tooMany, "\(Self.requestsMax) requests are under way on this WebSocket", limit: Self.requestsMax)
+    }
+    guard let parsed = Target.parse(target) else {
+      throw Problem(.invalidParameter, "\(PlainName.of(target)) is no path", field: "request.path")
+    }
+    guard let match = core.router.match(parsed.path), let route = match[method] else {
+      throw Problem(.notFound, "there is no \(method.name) at \(PlainName.of(target))", field: "request.path")
+    }
+    var call = call(method, parsed.path, view)
+    call.query = parsed.query
+    call.captures = match.captures
+    for (name, value) in headers { call.headers.append(name, value) }
+    switch body {
+    case .text(let text)?: if case .bytes = route.body { call.body = Array(text.utf8) } else { call.body = body!.bytes }
+    case let body?: call.body = body.bytes
+    case nil: break
+    }
+    try core.access.check(call, route)
+    switch route.work {
+    case .now(let work): say(id, try core.once(call) { try work(core, call) })
+    case .collection(let facets, let work):
+      let listing = try Listing(call, facets: facets)
+      let collection = try work(core, call)
+      say(id, listing.since == nil ? listing.page(of: collection, for: view) : listing.news(of: collection, for: view))
+    case .later(let work): later(call, id, work)
+    case .live:
+      throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
+    }
+  }
+
+  private func later(_ call: Call, _ id: JSON, _ work: @escaping @Sendable (Core, Call) async throws -> Reply) {
+    guard let socket else { return }
+    let key = ObjectIdentifier(socket)
+    requestsUnderWay += 1
+    core.start { core in
+      let reply: Reply
+      do {
+        reply = try await work(core, call)
+      } catch {
+        reply = Reply(Problem(wrapping: error))
+      }
+      core.sockets[key]?.done(id, reply)
+    }
+  }
+
+  private func done(_ id: JSON, _ reply: Reply) {
+    requestsUnderWay -= 1
+    say(id, reply)
+  }
+
+  private func say(_ id: JSON, _ reply: Reply) {
+    var frame = JSON.object([.init("id", id)]).bytes
+    frame.removeLast()
+    frame += (reply.status < 400 ? ",\"ok\":" : ",\"problem\":").utf8
+    switch reply.body {
+    case .none: frame += "{\"status\":\(reply.status)}".utf8
+    case .json(let bytes): frame += bytes
+    case .bytes(let bytes, let type): frame += MediaRange.isJSON(type) ? bytes : JSON.text(Base64.text(bytes)).bytes
+    }
+    if let location = reply.headers.first(where: { $0.name == "Location" })?.value {
+      frame += ",\"location\":".utf8
+      JSON.text(location).write(to: &frame)
+    }
+    frame.append(UInt8(ascii: "}"))
+    send(frame)
+  }
+}

@@ -1,0 +1,59 @@
+internal import Notation
+internal import Web
+
+/// All WebSockets of `vicinity.v1`.
+final class Sockets {
+  static let subprotocol = "vicinity.v1"
+  static let messageBytesMax = 2 << 20
+  static let connectTime: Duration = .seconds(5)
+  /// How long a peer that lives with its socket waits for that to come back.
+  static let graceTime: Duration = .seconds(30)
+
+  private unowned let core: Core
+  private var clients: [ObjectIdentifier: SocketClient] = [:]
+
+  init(_ core: Core) {
+    self.core = core
+  }
+
+  func decide(_ head: Head) throws(Problem) -> SocketDecision {
+    guard head.path == ["v1", "socket"] else {
+      throw Problem(.notFound, "there is no WebSocket at \(PlainName.of(head.target)); it is at /v1/socket")
+    }
+    let offered = head.headers.all("Sec-WebSocket-Protocol").flatMap { header in
+      header.split(separator: ",").map { $0.filter { $0 != " " } }
+    }
+    guard offered.isEmpty || offered.contains(Self.subprotocol) else {
+      throw Problem(
+        .badRequest,
+        "this WebSocket speaks '\(Self.subprotocol)', and none of \(PlainName.of(offered.joined(separator: ", ")))",
+        field: "Sec-WebSocket-Protocol")
+    }
+    return .accept(
+      subprotocol: offered.isEmpty ? nil : Self.subprotocol, owner: SocketClient(core, head),
+      reading: .messages(bytesMax: Self.messageBytesMax))
+  }
+
+  func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
+  func remove(_ socket: WebSocket) { clients[ObjectIdentifier(socket)] = nil }
+
+  func viewer(of socket: WebSocket) -> ClientView? { clients[ObjectIdentifier(socket)]?.view }
+
+  subscript(key: ObjectIdentifier) -> SocketClient? { clients[key] }
+
+  var count: Int { clients.count }
+  var all: some Swift.Collection<SocketClient> { clients.values }
+
+  /// Those of one client, as when its token is revoked.
+  func close(of client: ClientID, _ code: UInt16, _ reason: String) {
+    for socket in clients.values where socket.view?.id == client { socket.close(code, reason) }
+  }
+
+  func closeAll(_ code: UInt16, _ reason: String) {
+    for socket in clients.values { socket.close(code, reason) }
+  }
+
+  func ended(_ collection: Collection) {
+    for client in clients.values { client.ended(collection) }
+  }
+}

@@ -1,0 +1,42 @@
+package import Media
+package import Reactor
+internal import Wire
+
+/// For a program of this package that carries peers of others.
+extension Host {
+  /// The loop on which the host lives.
+  package var reactor: Reactor { loop.reactor }
+
+  /// The host's network, for who lives on its loop too.
+  package var network: LAN? {
+    nonisolated(unsafe) var network: LAN?
+    loop.assumeIsolated { network = $0.network }
+    return network
+  }
+
+  /// A peer with a key that is kept elsewhere, or nowhere.
+  package func carry(_ key: SigningKey, named text: String) async throws(NearbyError) -> Peer {
+    let name: DisplayName
+    do {
+      name = try DisplayName(text)
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+    let id = try await loop.run { $0.addPeer(key, named: name) }
+    return Peer(id: id, name: text, loop)
+  }
+}
+
+extension Host {
+  /// On the thread that may wait for the disk.
+  package func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await loop.run { $0.disk }.perform(body)
+  }
+}
+
+extension Peer {
+  /// Leaves everything that it is in, and is carried no more.
+  package func remove() async {
+    try? await loop.run { [id] in $0.removePeer(id) }
+  }
+}

@@ -1,0 +1,77 @@
+extension JSON {
+  /// On one line. All that a terminal might obey is an escape, so that the line can be looked at as it is.
+  public var line: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The same as bytes.
+  public var bytes: [UInt8] {
+    var output: [UInt8] = []
+    write(to: &output)
+    return output
+  }
+
+  public func write(to output: inout [UInt8]) {
+    switch self {
+    case .null: output.append(contentsOf: "null".utf8)
+    case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)
+    case .integer(let value): output.append(contentsOf: String(value).utf8)
+    case .real(let value): output.append(contentsOf: (value.isFinite ? "\(value)" : "null").utf8)
+    case .text(let value): Self.write(value, to: &output)
+    case .list(let values):
+      output.append(UInt8(ascii: "["))
+      for (place, value) in values.enumerated() {
+        if place > 0 { output.append(UInt8(ascii: ",")) }
+        value.write(to: &output)
+      }
+      output.append(UInt8(ascii: "]"))
+    case .object(let members):
+      output.append(UInt8(ascii: "{"))
+      for (place, member) in members.enumerated() {
+        if place > 0 { output.append(UInt8(ascii: ",")) }
+        Self.write(member.name, to: &output)
+        output.append(UInt8(ascii: ":"))
+        member.value.write(to: &output)
+      }
+      output.append(UInt8(ascii: "}"))
+    }
+  }
+
+  private static func write(_ text: String, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\""))
+    if text.utf8.allSatisfy(isPlain) {
+      output.append(contentsOf: text.utf8)
+    } else {
+      for scalar in text.unicodeScalars { write(scalar, to: &output) }
+    }
+    output.append(UInt8(ascii: "\""))
+  }
+
+  /// ASCII that stands for itself.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  private static func write(_ scalar: Unicode.Scalar, to output: inout [UInt8]) {
+    switch scalar {
+    case "\"": output.append(contentsOf: "\\\"".utf8)
+    case "\\": output.append(contentsOf: "\\\\".utf8)
+    case "\n": output.append(contentsOf: "\\n".utf8)
+    case "\r": output.append(contentsOf: "\\r".utf8)
+    case "\t": output.append(contentsOf: "\\t".utf8)
+    default:
+      if isQuiet(scalar) { return output.append(contentsOf: String(scalar).utf8) }
+      for unit in String(scalar).utf16 {
+        output.append(contentsOf: "\\u".utf8)
+        for shift in stride(from: 12, through: 0, by: -4) { output.append(hexDigits[Int(unit >> UInt16(shift)) & 15]) }
+      }
+    }
+  }
+
+  private static let hexDigits = Array("0123456789abcdef".utf8)
+
+  private static func isQuiet(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import Gateway
+internal import Nearby
+
+/// The gateway: browsers, scripts and services join nearby sessions through it.
+enum ServeCommand {
+  private static let portByDefault: UInt16 = 7777
+
+  static func run(_ context: Context) async throws -> ExitCode {
+    let gateway = try await Gateway.start(options(context))
+    let addresses = await gateway.host.addresses
+    await context.announcer.tell(.serving(gateway.host.id, at: addresses))
+    if mayShowCode(context) {
+      let code = try await gateway.makePairingCode()
+      await context.announcer.tell(.pairingCode(code))
+    }
+    for await signal in context.watch.signals where signal != .redraw {
+      await gateway.stop()
+      return signal == .interrupt ? .interrupted : .terminated
+    }
+    return .done
+  }
+
+  private static func options(_ context: Context) throws -> GatewayOptions {
+    let invocation = context.invocation
+    let stored = try context.keys.path().map { $0 + "/gateway" }
+    guard let folder = invocation.text("folder").map(FileSystem.expanded) ?? stored else {
+      throw Misuse("--keys ephemeral leaves no place for what is received: name one with --folder.", in: "serve")
+    }
+    var options = GatewayOptions(folder: folder)
+    options.host = try context.hostOptions()
+    if invocation.number("port") == nil { options.host.port = portByDefault }
+    options.host.web.allowsLoopback = false
+    options.name = context.name
+    options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
+    options.origins = Set(invocation.texts("origin"))
+    options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
+    if let contract = FileSystem.installed("openapi/openapi.json") { options.contract = FileSystem.text(of: contract) }
+    return options
+  }
+
+  /// What lets an operator in stands on a terminal, and in no log.
+  private static func mayShowCode(_ context: Context) -> Bool {
+    context.terminal.isOutputTerminal || context.invocation.has("show-code")
+  }
+}
