@@ -33,6 +33,7 @@ actor Loop {
       core.stop()
       core.wait(for: continuation)
     }
+    await core.disk.discardAll()
     self.core = nil
   }
 
