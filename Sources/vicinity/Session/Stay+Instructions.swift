@@ -67,7 +67,8 @@ extension Stay {
   }
 
   private static func source(_ path: String) -> ResourceSource {
-    let isAddress = ["http://", "https://"].contains { path.lowercased().hasPrefix($0) }
+    // One of any scheme is no path: which of them can be fetched is said where that is known.
+    let isAddress = path.prefixMatch(of: #/[A-Za-z][A-Za-z0-9+.-]*:\/\//#) != nil
     return isAddress ? .web(path) : .file(FileSystem.expanded(path))
   }
 

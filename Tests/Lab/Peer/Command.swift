@@ -93,6 +93,10 @@ struct Command {
       await (try desk.writer(words.word(0))).close()
       return nil
     },
+    Command("cancel STREAM") { desk, words in
+      await (try desk.writer(words.word(0))).cancel()
+      return nil
+    },
     Command("read STREAM") { try $0.read($1.word(0)) },
     Command("drop STREAM") { desk, words in
       await (try desk.reader(words.word(0))).cancel()

@@ -202,10 +202,18 @@ actor Desk {
     }
   }
 
-  /// What stands at these places of every stream: no two neighbourhoods are alike.
+  /// What stands at these places of every stream: it comes again after a prime number of bytes, which no piece has.
   private static func pattern(_ places: Range<Int>) -> [UInt8] {
-    places.map { UInt8(truncatingIfNeeded: ($0 &* 0x9e37_79b1) >> 13) }
+    var (bytes, place) = ([UInt8](), places.lowerBound)
+    while place < places.upperBound {
+      let start = place % period.count
+      bytes += period[start..<min(period.count, start + places.upperBound - place)]
+      place = places.lowerBound + bytes.count
+    }
+    return bytes
   }
+
+  private static let period = (0..<65_521).map { UInt8(truncatingIfNeeded: ($0 &* 0x9e37_79b1) >> 13) }
 
   // MARK: Resources
 
