@@ -20,8 +20,10 @@ actor Loop {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
-  func begin(_ keys: KeyStore, _ conditions: Mailbox<Condition>, _ options: HostOptions) throws -> HostID {
-    let core = try Core(keys, conditions, options, on: self)
+  func begin(
+    _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>, _ options: HostOptions
+  ) throws -> HostID {
+    let core = try Core(keys, conditions, advice, options, on: self)
     self.core = core
     return core.hostID
   }

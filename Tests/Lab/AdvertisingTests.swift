@@ -31,6 +31,29 @@ extension LabTests {
       }
     }
 
+    @Test func `P-HAB-3 P-ADV-2 A long name, large info and a large unreliable message work, with a warning each`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let name = String(repeating: "long ", count: 9)
+        let values = ["a", "b"].map { "\($0)=\(String(repeating: $0, count: 240))" }
+        let info = values.flatMap { ["--info", $0] }
+        let a = try await rig.hosts[0].visit("advertise", "hab-warn", info + ["--accept"], name: name)
+        let plain = try rig.hosts[0].startBuilt(
+          "vicinity", ["advertise", "hab-plain", "--keys", "ephemeral", "--name", name] + info)
+        for beginning in ["The name has 45 bytes; over 40", "The discovery info has 486 bytes; over 400"] {
+          try await a.program.event("warning") { $0["text"]?.hasPrefix(beginning) == true }
+          _ = try await plain.line("the warning") { $0.contains("warning: \(beginning)") }
+        }
+        let message = String(repeating: "m", count: 1_500)
+        let b = try rig.hosts[1].vicinity("send", "hab-warn", a.peer, "--unreliable", "--message", message)
+        try await b.event("warning") { $0["text"]?.hasPrefix("An unreliable message has 1500 bytes") == true }
+        #expect(try await a.hears(message)["mode"] == "unreliable")
+        #expect(try await b.ended() == .exited(0))
+        #expect(a.told("warning").count == 2)
+      }
+    }
+
     @Test func `P-BRO-2 Discovery info that changes is told as a change within seconds, with no lost and found`()
       async throws
     {

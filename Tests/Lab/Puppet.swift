@@ -52,11 +52,24 @@ struct Puppet {
     try await program.event("message", within: time) { $0["text"] == text }
   }
 
+  /// The most memory that it ever had.
+  func memory() async throws -> Int {
+    try program.say("memory")
+    return try await Self.number(program.event("memory")["bytesMax"])
+  }
+
+  static func number(_ text: String?) throws -> Int {
+    guard let number = text.flatMap({ Int($0) }) else { throw LabError("'\(text ?? "")' is no number") }
+    return number
+  }
+
   private static func command(of line: String) -> String { String(line.prefix { $0 != " " }) }
 }
 
 extension LabHost {
-  func puppet(_ options: String...) async throws -> Puppet {
+  func puppet(_ options: String...) async throws -> Puppet { try await puppet(options) }
+
+  func puppet(_ options: [String]) async throws -> Puppet {
     let program = try startBuilt("lab-peer", options)
     try await program.event("started", within: .seconds(10))
     try program.say("peer a \(name)")
@@ -71,10 +84,10 @@ extension Rig {
   /// One on each host, all in one session, to which the first has invited the others.
   func puppets(_ type: String) async throws -> [Puppet] { try await puppets(type, of: hosts[...]) }
 
-  func puppets(_ type: String, of hosts: ArraySlice<LabHost>) async throws -> [Puppet] {
+  func puppets(_ type: String, of hosts: ArraySlice<LabHost>, at port: UInt16? = nil) async throws -> [Puppet] {
     var puppets: [Puppet] = []
     for host in hosts {
-      let puppet = try await host.puppet()
+      let puppet = try await host.puppet(port.map { ["port=\($0)"] } ?? [])
       if let first = puppets.first {
         try puppet.program.say("advertise x a \(type) s")
         try await first.invites(puppet, type)

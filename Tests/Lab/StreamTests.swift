@@ -92,15 +92,4 @@ extension Puppet {
     try program.say("written \(stream)")
     return try await Self.number(program.event("written")["bytes"])
   }
-
-  /// The most that it ever had.
-  fileprivate func memory() async throws -> Int {
-    try program.say("memory")
-    return try await Self.number(program.event("memory")["bytesMax"])
-  }
-
-  private static func number(_ text: String?) throws -> Int {
-    guard let number = text.flatMap({ Int($0) }) else { throw LabError("'\(text ?? "")' is no number") }
-    return number
-  }
 }

@@ -9,6 +9,7 @@ internal import Wire
 /// what is told only goes into mailboxes.
 final class Core: EngineDriver {
   static let conditionsMax = 256
+  static let adviceMax = 32
   /// A program that does not read what it asked for is told no more.
   static let eventsMax = 65_536
 
@@ -20,6 +21,7 @@ final class Core: EngineDriver {
   /// How addresses of the web are fetched.
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
+  private let advice: Mailbox<String>
   private let engine: Engine
   private var lan: LAN?
   private var alarm: (deadline: Instant, timer: Timer)?
@@ -44,10 +46,13 @@ final class Core: EngineDriver {
   var errands: [() -> Void] = []
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
-  init(_ keys: KeyStore, _ conditions: Mailbox<Condition>, _ options: HostOptions, on loop: Loop) throws {
+  init(
+    _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>, _ options: HostOptions, on loop: Loop
+  ) throws {
     self.loop = loop
     self.keys = keys
     self.conditions = conditions
+    self.advice = advice
     reactor = loop.reactor
     disk = try Disk()
     web = options.fetching
@@ -110,9 +115,15 @@ final class Core: EngineDriver {
     conditions.put(condition)
   }
 
+  /// Nil is nothing to say.
+  func advise(_ sentence: String?) {
+    if let sentence { advice.put(sentence) }
+  }
+
   // MARK: Peers
 
   func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
+    advise(name.warning)
     crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
   }
@@ -139,6 +150,7 @@ final class Core: EngineDriver {
     alarm = nil
     letGo()
     conditions.finish()
+    advice.finish()
     for waiter in stopWaiters { waiter.resume() }
     stopWaiters = []
   }
