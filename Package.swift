@@ -57,7 +57,7 @@ let package = Package(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
     .executableTarget(name: "lab-peer", dependencies: ["Nearby"], path: "Tests/Lab/Peer", swiftSettings: house),
     .testTarget(
-      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-peer", "lab-rig", "vicinity"],
+      name: "Lab", dependencies: ["CLinux", "Nearby", "Reactor", "first-contact", "lab-peer", "lab-rig", "vicinity"],
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
