@@ -37,7 +37,7 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
-    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
+    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Store", "Wire"], swiftSettings: library),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
