@@ -129,16 +129,16 @@ extension LabTests {
 
 extension LabHost {
   /// Makes a file that nobody can guess; gives its hash.
-  fileprivate func file(_ name: String, bytes: Int) async throws -> String {
+  func file(_ name: String, bytes: Int) async throws -> String {
     try await run("sh", "-c", "head -c \(bytes) /dev/urandom >\(Self.home)/\(name)")
     return try await sum(name)
   }
 
-  fileprivate func sum(_ name: String) async throws -> String {
+  func sum(_ name: String) async throws -> String {
     String(try await run("sha256sum", "\(Self.home)/\(name)").prefix(64))
   }
 
-  fileprivate func bytesSent() async throws -> Int {
+  func bytesSent() async throws -> Int {
     let text = try await run("cat", "/sys/class/net/eth0/statistics/tx_bytes")
     guard let count = Int(text) else { throw LabError("'\(text)' is no number of bytes") }
     return count
