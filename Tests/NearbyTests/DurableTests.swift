@@ -39,6 +39,27 @@ struct DurableTests {
     await leave()
   }
 
+  @Test("a file arrives whole, however often whoever of the two is started again")
+  func often() async throws {
+    var (sent, offer) = try await beginFile(60_000_000)
+    for tenth in 2..<7 {
+      try await reach(UInt64(tenth) * 6_000_000, of: offer)
+      let home = tenth.isMultiple(of: 2) ? bob : ada
+      await home.suspend()
+      try await home.goOn()
+      if tenth.isMultiple(of: 2) {
+        offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+      } else {
+        sent = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
+      }
+    }
+    #expect(try await offer.finished() == "\(bob.folder.path)/long.bin")
+    try await sent.finished()
+    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    await leave()
+    #expect(bob.files == ["keys", "long.bin"])
+  }
+
   @Test("a file that has changed since is not sent on")
   func change() async throws {
     let (_, offer) = try await beginFile(20_000_000)
@@ -122,7 +143,12 @@ struct DurableTests {
     let offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(!offer.isUnderWay)
     try await offer.accept(into: bob.folder.path)
-    for await progress in offer.progress where progress.bytes > size / 10 { return (sent, offer) }
+    try await reach(UInt64(size / 10), of: offer)
+    return (sent, offer)
+  }
+
+  private func reach(_ bytes: UInt64, of resource: IncomingResource) async throws {
+    for await progress in resource.progress where progress.bytes > bytes { return }
     throw Table.Closed()
   }
 
