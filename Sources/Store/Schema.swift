@@ -26,6 +26,7 @@ public struct Schema: Sendable {
   public static let house = Schema([
     .facts,
     .transfers,
+    .clients,
   ])
 }
 
