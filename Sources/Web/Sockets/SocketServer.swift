@@ -142,11 +142,6 @@ private func socketTold(
     socket.received(payload, kind, isLast: lws_is_final_fragment(library) == 1)
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
     socket.clientCloses(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
-  case LWS_CALLBACK_SERVER_WRITEABLE:
-    guard let (code, text) = socket.goodbye else { return 0 }
-    var words = Array(text.utf8.prefix(123))
-    lws_close_reason(library, lws_close_status(UInt32(code)), &words, words.count)
-    return -1
   case LWS_CALLBACK_WSI_DESTROY:
     lws_set_opaque_user_data(library, nil)
     socket.libraryHasLeft()
