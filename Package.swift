@@ -49,7 +49,7 @@ let package = Package(
     .testTarget(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(
-      name: "WebTests", dependencies: ["Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
+      name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
     .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
