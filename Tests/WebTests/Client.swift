@@ -12,7 +12,7 @@ final class Client {
   private(set) var left: [UInt8] = []
 
   init(_ port: UInt16, receiveBuffer: CInt? = nil) throws {
-    socket = Descriptor(owning: Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0))
+    socket = Descriptor(owning: Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
     if var size = receiveBuffer {
       setsockopt(socket.number, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
     }

@@ -34,7 +34,8 @@ import Web
   static let framing: [Case] = [0, 1, 125, 126, 127, 128, 65_535, 65_536, 300_000].flatMap { count in
     [
       Case("binary of \(count)", [said(2, zeros(count))], [Frame(opcode: 2, payload: zeros(count))]),
-      Case("text of \(count)", [text(String(repeating: "*", count: count))], [.text(String(repeating: "*", count: count))]),
+      Case(
+        "text of \(count)", [text(String(repeating: "*", count: count))], [.text(String(repeating: "*", count: count))]),
     ]
   }
 
@@ -46,67 +47,93 @@ import Web
     Case("a pong nobody asked for", [said(10, [1]), text("on")], [.text("on")]),
     Case("a ping in parts", [said(9, [1], isLast: false)], [], code: 1002),
     // A pong may wait for the message that is under way.
-    Case("a ping within a message", [text("a", isLast: false), said(9, [7]), text("b", opcode: 0)], [.text("ab"), .pong([7])]),
+    Case(
+      "a ping within a message", [text("a", isLast: false), said(9, [7]), text("b", opcode: 0)],
+      [.text("ab"), .pong([7])]),
   ]
 
   static let fragments: [Case] = [
     Case("two parts", [text("ab", isLast: false), text("cd", opcode: 0)], [.text("abcd")]),
-    Case("empty parts", [text("", isLast: false), text("", opcode: 0, isLast: false), text("", opcode: 0)], [.text("")]),
+    Case(
+      "empty parts", [text("", isLast: false), text("", opcode: 0, isLast: false), text("", opcode: 0)], [.text("")]),
     Case("an empty last part", [text("a", isLast: false), text("", opcode: 0)], [.text("a")]),
-    Case("many parts", [text("a", isLast: false)] + [[UInt8]](repeating: text("b", opcode: 0, isLast: false), count: 500) + [text("c", opcode: 0)], [.text("a" + String(repeating: "b", count: 500) + "c")]),
+    Case(
+      "many parts",
+      [text("a", isLast: false)] + [[UInt8]](repeating: text("b", opcode: 0, isLast: false), count: 500) + [
+        text("c", opcode: 0)
+      ], [.text("a" + String(repeating: "b", count: 500) + "c")]),
     Case("nothing to continue", [text("a", opcode: 0)], [], code: 1002),
     Case("nothing to continue, parted", [text("a", opcode: 0, isLast: false)], [], code: 1002),
     Case("a message within another", [text("a", isLast: false), text("b")], [], code: 1002),
-    Case("continued twice", [text("a", isLast: false), text("b", opcode: 0), text("c", opcode: 0)], [.text("ab")], code: 1002),
+    Case(
+      "continued twice", [text("a", isLast: false), text("b", opcode: 0), text("c", opcode: 0)], [.text("ab")],
+      code: 1002),
   ]
 
-  static let violations: [Case] = [1, 2, 4, 7].map { bits in
-    Case("reserved bits \(bits)", [SocketClient.bytes(1, [1], reserved: bits)], [], code: 1002)
-  } + [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map { opcode in
-    Case("opcode \(opcode)", [text("before"), said(opcode, [1])], [.text("before")], code: 1002)
-  } + [
-    Case("no mask", [SocketClient.bytes(1, [65], isMasked: false)], [], code: 1002),
-    Case("no mask on an empty frame", [SocketClient.bytes(1, isMasked: false)], [], code: 1002),
-    Case("no mask on a ping", [text("before"), SocketClient.bytes(9, isMasked: false)], [.text("before")], code: 1002),
-    Case("no mask on a close", [SocketClient.bytes(8, isMasked: false)], [], code: 1002),
-    Case("a zero mask", [SocketClient.bytes(1, [65], mask: [0, 0, 0, 0])], [.text("A")]),
-    Case("a length of 16 bits too many", [SocketClient.bytes(2, [1], length: [126, 0, 1])], [], code: 1002),
-    Case("a length of 64 bits too many", [SocketClient.bytes(2, [1], length: [127, 0, 0, 0, 0, 0, 0, 0, 1])], [], code: 1002),
-    Case("a negative length", [SocketClient.bytes(2, [], length: [127, 128, 0, 0, 0, 0, 1, 0, 1])], [], code: 1002),
-    Case("a message too large", [SocketClient.bytes(2, [], length: [127, 0, 0, 0, 0, 0, 16, 0, 1])], [], code: 1009),
-    Case("a gigantic message", [SocketClient.bytes(2, [], length: [127, 127, 255, 255, 255, 255, 255, 255, 255])], [], code: 1009),
-    Case("parts too large together", [said(2, zeros(1 << 20), isLast: false), said(0, [1])], [], code: 1009),
-  ]
+  static let violations: [Case] =
+    [1, 2, 4, 7].map { bits in
+      Case("reserved bits \(bits)", [SocketClient.bytes(1, [1], reserved: bits)], [], code: 1002)
+    }
+    + [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map { opcode in
+      Case("opcode \(opcode)", [text("before"), said(opcode, [1])], [.text("before")], code: 1002)
+    } + [
+      Case("no mask", [SocketClient.bytes(1, [65], isMasked: false)], [], code: 1002),
+      Case("no mask on an empty frame", [SocketClient.bytes(1, isMasked: false)], [], code: 1002),
+      Case(
+        "no mask on a ping", [text("before"), SocketClient.bytes(9, isMasked: false)], [.text("before")], code: 1002),
+      Case("no mask on a close", [SocketClient.bytes(8, isMasked: false)], [], code: 1002),
+      Case("a zero mask", [SocketClient.bytes(1, [65], mask: [0, 0, 0, 0])], [.text("A")]),
+      Case("a length of 16 bits too many", [SocketClient.bytes(2, [1], length: [126, 0, 1])], [], code: 1002),
+      Case(
+        "a length of 64 bits too many", [SocketClient.bytes(2, [1], length: [127, 0, 0, 0, 0, 0, 0, 0, 1])], [],
+        code: 1002),
+      Case("a negative length", [SocketClient.bytes(2, [], length: [127, 128, 0, 0, 0, 0, 1, 0, 1])], [], code: 1002),
+      Case("a message too large", [SocketClient.bytes(2, [], length: [127, 0, 0, 0, 0, 0, 16, 0, 1])], [], code: 1009),
+      Case(
+        "a gigantic message", [SocketClient.bytes(2, [], length: [127, 127, 255, 255, 255, 255, 255, 255, 255])], [],
+        code: 1009),
+      Case("parts too large together", [said(2, zeros(1 << 20), isLast: false), said(0, [1])], [], code: 1009),
+    ]
 
-  static let texts: [Case] = [
-    Case("UTF-8", [text("κόσμε 😀")], [.text("κόσμε 😀")]),
-    Case("a character in two parts", [said(1, [0xce], isLast: false), said(0, [0xba])], [.text("κ")]),
-    Case("the last character", [said(1, [0xf4, 0x8f, 0xbf, 0xbf])], [Frame(opcode: 1, payload: [0xf4, 0x8f, 0xbf, 0xbf])]),
-    Case("a ping within a character", [said(1, [0xce], isLast: false), said(9), said(0, [0xba])], [.text("κ"), .pong([])]),
-  ] + [
-    [0xff], [0x80], [0xc0, 0xaf], [0xe0, 0x80, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xce], [0x61, 0xf8, 0x88],
-    [0xce, 0xba, 0xe1, 0xbd], [0xfe],
-  ].map { bytes in Case("no UTF-8: \(bytes)", [said(1, bytes)], [], code: 1007) } + [
-    Case("no UTF-8 over two parts", [said(1, [0xce], isLast: false), said(0, [0x41])], [], code: 1007),
-    Case("bytes are no text", [said(2, [0xff, 0xc0])], [Frame(opcode: 2, payload: [0xff, 0xc0])]),
-  ]
+  static let texts: [Case] =
+    [
+      Case("UTF-8", [text("κόσμε 😀")], [.text("κόσμε 😀")]),
+      Case("a character in two parts", [said(1, [0xce], isLast: false), said(0, [0xba])], [.text("κ")]),
+      Case(
+        "the last character", [said(1, [0xf4, 0x8f, 0xbf, 0xbf])],
+        [Frame(opcode: 1, payload: [0xf4, 0x8f, 0xbf, 0xbf])]),
+      Case(
+        "a ping within a character", [said(1, [0xce], isLast: false), said(9), said(0, [0xba])],
+        [.text("κ"), .pong([])]),
+    ]
+    + [
+      [0xff], [0x80], [0xc0, 0xaf], [0xe0, 0x80, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xce],
+      [0x61, 0xf8, 0x88],
+      [0xce, 0xba, 0xe1, 0xbd], [0xfe],
+    ].map { bytes in Case("no UTF-8: \(bytes)", [said(1, bytes)], [], code: 1007) } + [
+      Case("no UTF-8 over two parts", [said(1, [0xce], isLast: false), said(0, [0x41])], [], code: 1007),
+      Case("bytes are no text", [said(2, [0xff, 0xc0])], [Frame(opcode: 2, payload: [0xff, 0xc0])]),
+    ]
 
-  static let closes: [Case] = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].map { code in
-    let payload = [UInt8(code >> 8), UInt8(code & 0xff)]
-    return Case("a close with \(code)", [said(8, payload)], [], code: UInt16(code))
-  } + [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65_535].map { code in
-    let payload = [UInt8(code >> 8), UInt8(code & 0xff)]
-    return Case("a close with \(code)", [said(8, payload)], [], code: 1002)
-  } + [
-    Case("a close with a reason", [said(8, [3, 232] + Array("bye".utf8))], [], code: 1000),
-    Case("a close with the longest reason", [said(8, [3, 232] + [UInt8](repeating: 97, count: 123))], [], code: 1000),
-    Case("a close too long", [said(8, [3, 232] + [UInt8](repeating: 97, count: 124))], [], code: 1002),
-    Case("a close of one byte", [said(8, [3])], [], code: 1002),
-    Case("a parted close", [said(8, [3, 232], isLast: false)], [], code: 1002),
-    Case("a close and more", [text("a"), said(8, [3, 232]), text("b"), said(9)], [.text("a")], code: 1000),
-    Case("a close within a message", [text("a", isLast: false), said(8, [3, 232])], [], code: 1000),
-    Case("a reason that is no UTF-8", [said(8, [3, 232, 0xff])], [], code: 1007),
-  ]
+  static let closes: [Case] =
+    [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].map { code in
+      let payload = [UInt8(code >> 8), UInt8(code & 0xff)]
+      return Case("a close with \(code)", [said(8, payload)], [], code: UInt16(code))
+    }
+    + [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65_535].map { code in
+      let payload = [UInt8(code >> 8), UInt8(code & 0xff)]
+      return Case("a close with \(code)", [said(8, payload)], [], code: 1002)
+    } + [
+      Case("a close with a reason", [said(8, [3, 232] + Array("bye".utf8))], [], code: 1000),
+      Case(
+        "a close with the longest reason", [said(8, [3, 232] + [UInt8](repeating: 97, count: 123))], [], code: 1000),
+      Case("a close too long", [said(8, [3, 232] + [UInt8](repeating: 97, count: 124))], [], code: 1002),
+      Case("a close of one byte", [said(8, [3])], [], code: 1002),
+      Case("a parted close", [said(8, [3, 232], isLast: false)], [], code: 1002),
+      Case("a close and more", [text("a"), said(8, [3, 232]), text("b"), said(9)], [.text("a")], code: 1000),
+      Case("a close within a message", [text("a", isLast: false), said(8, [3, 232])], [], code: 1000),
+      Case("a reason that is no UTF-8", [said(8, [3, 232, 0xff])], [], code: 1007),
+    ]
 
   private func check(_ one: Case, inPieces size: Int) throws {
     let socket = try SocketClient(rig)
@@ -149,11 +176,15 @@ import Web
   }
 
   @Test func `the handshake proves that it was read`() throws {
-    let socket = try SocketClient(rig, headers: "Sec-WebSocket-Protocol: one, two\r\nOrigin: http://here\r\nX-\(String(repeating: "a", count: 5_000)): b\r\n")
+    let socket = try SocketClient(
+      rig,
+      headers:
+        "Sec-WebSocket-Protocol: one, two\r\nOrigin: http://here\r\nX-\(String(repeating: "a", count: 5_000)): b\r\n")
     #expect(socket.answer["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     #expect(socket.answer["sec-websocket-protocol"] == "one")
     #expect(socket.answer["sec-websocket-extensions"] == nil)
-    let plain = try SocketClient(rig, headers: "Sec-WebSocket-Extensions: permessage-deflate\r\nGe: 1\r\nSec-WebSocke: 2\r\n")
+    let plain = try SocketClient(
+      rig, headers: "Sec-WebSocket-Extensions: permessage-deflate\r\nGe: 1\r\nSec-WebSocke: 2\r\n")
     #expect(plain.answer["sec-websocket-protocol"] == nil)
     #expect(plain.answer["sec-websocket-extensions"] == nil)
   }

@@ -27,7 +27,8 @@ import Web
   }
 
   @Test func `a target is parted and decoded once`() throws {
-    let answer = try rig.ask("GET /head/a%2Fb//c%20d/%25?x=1&x=a+b&%C3%A9=%3D&y HTTP/1.1\r\nHost: here\r\nx: 1\r\nX: 2\r\n\r\n")
+    let answer = try rig.ask(
+      "GET /head/a%2Fb//c%20d/%25?x=1&x=a+b&%C3%A9=%3D&y HTTP/1.1\r\nHost: here\r\nx: 1\r\nX: 2\r\n\r\n")
     let expected = #"get ["head", "a/b", "", "c d", "%"] ["x=1", "x=a b", "é==", "y="] ["1", "2"] false true"#
     #expect(answer.text == expected)
   }
@@ -46,7 +47,8 @@ import Web
     try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nab")
     try client.send("cde")
     #expect(try client.answer().text == "abcde")
-    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+    try client.send(
+      "POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
     #expect(try client.answer().text == "abcde")
     try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n")
     #expect(try client.answer().text == "")

@@ -9,7 +9,7 @@ import Web
     return text + (0..<max(0, count - text.count)).map { UInt8(truncatingIfNeeded: $0 &+ number) }
   }
 
-  @Test(arguments: [10, 100, 5_000, 70_000])
+  @Test(arguments: [10, 5_000, 70_000])
   func `a hundred clients hear everything in order, with sockets that take it in parts`(_ size: Int) throws {
     let rig = try WebRig(sendBuffer: 4_096)
     let clients = try (0..<100).map { _ in try SocketClient(rig, "/ws/ring") }
@@ -40,9 +40,13 @@ import Web
     for round in 0..<200 {
       if try rig.desk({ $0.sockets[0].lagged }) > 0 { break }
       try rig.desk { desk in
-        for number in 0..<10 { Self.message(round * 10 + number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) } }
+        for number in 0..<10 {
+          Self.message(round * 10 + number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) }
+        }
       }
-      for number in 0..<10 { try #require(try quick.receive()?.payload == Self.message(round * 10 + number, bytes: 10_000)) }
+      for number in 0..<10 {
+        try #require(try quick.receive()?.payload == Self.message(round * 10 + number, bytes: 10_000))
+      }
     }
     #expect(try rig.desk { $0.sockets.map(\.lagged) } == [1, 0])
     #expect(try rig.desk(\.ring.subscriberCount) == 1)

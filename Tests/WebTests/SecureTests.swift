@@ -76,7 +76,9 @@ import Wire
     _ = try listener.answer()
     #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
     try rig.desk { desk in
-      for number in 0..<200 { [UInt8](repeating: UInt8(number), count: 10_000).withUnsafeBytes { desk.ring.publish($0) } }
+      for number in 0..<200 {
+        [UInt8](repeating: UInt8(number), count: 10_000).withUnsafeBytes { desk.ring.publish($0) }
+      }
     }
     for number in 0..<200 {
       let frame = try listener.receiveExactly(4 + 10_000)

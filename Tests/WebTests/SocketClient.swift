@@ -43,7 +43,9 @@ final class SocketClient {
   ) -> [UInt8] {
     var bytes: [UInt8] = [(isLast ? 0x80 : 0) | reserved << 4 | opcode]
     var lengthBytes: [UInt8] = [UInt8(min(payload.count, 126))]
-    if payload.count >= 126 { lengthBytes += [UInt8(truncatingIfNeeded: payload.count >> 8), UInt8(payload.count & 0xff)] }
+    if payload.count >= 126 {
+      lengthBytes += [UInt8(truncatingIfNeeded: payload.count >> 8), UInt8(payload.count & 0xff)]
+    }
     if payload.count >= 1 << 16 {
       lengthBytes = [127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (8 * (7 - $0))) }
     }

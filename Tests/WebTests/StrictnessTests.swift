@@ -21,14 +21,23 @@ import Web
   }
 
   static let cases: [Case] = [
-    Case("both lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400, later: 400),
-    Case("two lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", 400, later: 400),
-    Case("other lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400, later: 400),
+    Case(
+      "both lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400,
+      later: 400),
+    Case(
+      "two lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", 400, later: 400
+    ),
+    Case(
+      "other lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400,
+      later: 400),
     Case("a signed length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\n", 400, later: nil),
     Case("a list as length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\n", 400, later: nil),
-    Case("a huge length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 400, later: nil),
+    Case(
+      "a huge length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 400, later: nil
+    ),
     Case("another encoding", "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, later: 501),
-    Case("two encodings", "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, later: 501),
+    Case(
+      "two encodings", "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, later: 501),
     Case("chunks in HTTP 1.0", "POST /echo HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 501, later: nil),
     Case("no host", "GET / HTTP/1.1\r\n\r\n", 400, later: nil),
     Case("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, later: 400),
@@ -61,11 +70,26 @@ import Web
     Case("another's place", "GET ftp://a/b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
     Case("a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
     Case("a raw byte", "GET /é HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
-    Case("an old WebSocket", "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", 426, later: 426),
-    Case("a WebSocket without key", "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n", 400, later: 426),
-    Case("a WebSocket with a bad key", "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n", 400, later: 426),
-    Case("a WebSocket with a body", "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 1\r\n\r\n", 400, later: 426),
-    Case("a refused WebSocket", "GET /other HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", 404, later: 426),
+    Case(
+      "an old WebSocket",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      426, later: 426),
+    Case(
+      "a WebSocket without key",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n",
+      400, later: 426),
+    Case(
+      "a WebSocket with a bad key",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n",
+      400, later: 426),
+    Case(
+      "a WebSocket with a body",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 1\r\n\r\n",
+      400, later: 426),
+    Case(
+      "a refused WebSocket",
+      "GET /other HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      404, later: 426),
   ]
 
   @Test(arguments: cases) func `it is refused, with a reason, and the connection ends`(_ one: Case) throws {
@@ -80,7 +104,9 @@ import Web
     #expect(try rig.desk(\.begun) == 0)
   }
 
-  @Test(arguments: cases) func `on a connection in use it is refused too, where the library shows it`(_ one: Case) throws {
+  @Test(arguments: cases) func `on a connection in use it is refused too, where the library shows it`(_ one: Case)
+    throws
+  {
     let client = try rig.connect()
     try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
     _ = try client.answer()

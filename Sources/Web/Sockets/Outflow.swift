@@ -30,7 +30,9 @@ final class Outflow {
 
   var ownBytes: Int { own.byteCount + partial.count - partialSent }
 
-  var isEmpty: Bool { own.isEmpty && partialSent == partial.count && cursors.allSatisfy { $0.isDone || $0.next >= $0.last } }
+  var isEmpty: Bool {
+    own.isEmpty && partialSent == partial.count && cursors.allSatisfy { $0.isDone || $0.next >= $0.last }
+  }
 
   func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
     own.append(frame, payload, order: SayingOrder.next())
