@@ -1,3 +1,6 @@
+package import Media
+package import Reactor
+
 /// How a host starts; the defaults are what a program on a LAN wants.
 public struct HostOptions: Sendable {
   /// Where it keeps who it is.
@@ -9,6 +12,8 @@ public struct HostOptions: Sendable {
   public var port: UInt16 = 0
   /// What is fetched for others as a resource: from where, and how much.
   public var web = WebRules()
+  /// Makes what shares the host's port with its links, on the host's loop; what it finds to be links it gives back.
+  package var doorway: (@Sendable (Reactor, _ link: @escaping (consuming Descriptor) -> Void) -> any Doorway)?
 
   public init() {}
 }
