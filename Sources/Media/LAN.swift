@@ -22,8 +22,6 @@ public final class LAN {
     public var port: UInt16 = 0
     /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
     public var fixed: [SocketAddress]?
-    /// Makes what stands at the host's port, on the loop; what it finds to be links it gives back. Nil where only links come.
-    public var doorway: (@Sendable (Reactor, _ link: @escaping (consuming Descriptor) -> Void) -> any Doorway)?
     public init() {}
   }
 
@@ -39,7 +37,6 @@ public final class LAN {
   private let host: HostID
   private let context: LinkContext
   private let anteroom: Anteroom
-  private var doorway: (any Doorway)?
   /// For IPv4 and, where the machine has it, IPv6, at one port.
   private var listeners: [Listener] = []
   /// At the same port, for probes and datagrams.
@@ -69,7 +66,6 @@ public final class LAN {
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
-    doorway = options.doorway.map { make in make(reactor) { [unowned self] in take($0) } }
     try listen(at: options.port)
     directory =
       if let places = options.fixed {
@@ -87,9 +83,7 @@ public final class LAN {
   /// Others knock with datagrams where they found the port for links, so that both have to be free.
   private func listen(at port: UInt16) throws(SystemError) {
     for _ in 0..<Self.portsTried {
-      listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in
-        if let doorway { doorway.take($0) } else { take($0) }
-      }
+      listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in take($0) }
       let place = listeners.count == 2 ? SocketAddress.anyV6(port: self.port) : .anyV4(port: self.port)
       let datagrams = try DatagramPort(at: place, host: host, on: reactor, owner: self)
       if datagrams.address.port == self.port {

@@ -7,7 +7,6 @@ extension HostOptions {
     get throws(NearbyError) {
       var lan = LAN.Options()
       lan.port = port
-      lan.doorway = doorway
       guard case .fixed(let places) = discovery else { return lan }
       var fixed: [SocketAddress] = []
       for place in places {

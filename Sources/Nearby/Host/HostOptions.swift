@@ -12,8 +12,6 @@ public struct HostOptions: Sendable {
   public var port: UInt16 = 0
   /// What is fetched for others as a resource: from where, and how much.
   public var web = WebRules()
-  /// Makes what shares the host's port with its links, on the host's loop; what it finds to be links it gives back.
-  package var doorway: (@Sendable (Reactor, _ link: @escaping (consuming Descriptor) -> Void) -> any Doorway)?
 
   public init() {}
 }
