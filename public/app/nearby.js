@@ -10,8 +10,9 @@ export function nearby(home) {
   const draw = list(people, (peer) => person(home, peer))
   const count = h('span', { class: 'hint' })
   const empty = h('div', { class: 'empty' })
+  const discovery = h('p', { class: 'discovery', role: 'status' })
   const element = h('section', { class: 'nearby', 'aria-label': 'Nearby' },
-    h('div', { class: 'row between' }, h('h2', {}, 'Nearby'), count), people, empty)
+    h('div', { class: 'row between' }, h('h2', {}, 'Nearby'), count), people, empty, discovery)
 
   function update() {
     const found = [...home.nearby].sort((a, b) => a.displayName.localeCompare(b.displayName))
@@ -19,6 +20,9 @@ export function nearby(home) {
     say(count, found.length ? String(found.length) : '')
     show(empty, found.length === 0)
     const command = home.type === typeByDefault ? 'vicinity adhoc' : `vicinity adhoc ${home.type}`
+    const { state, cause, cure } = home.about.discovery ?? {}
+    show(discovery, state === 'unavailable')
+    if (state === 'unavailable') say(discovery, `Others cannot be found now. ${cause} ${cure}`)
     say(empty, home.canAct
       ? `Nobody is here yet. Open this page on another device, or run “${command}” on a computer of this network.`
       : 'The gateway’s own peer sees nobody, or does not look.')

@@ -14,7 +14,6 @@ export function unprotected() {
 
 export function notes(home) {
   const away = h('p', { class: 'note warning', role: 'status' })
-  const discovery = h('p', { class: 'note warning', role: 'status' })
   const trouble = h('p', { class: 'grow' })
   const problem = h('div', { class: 'note warning row', role: 'alert' }, trouble,
     h('button', {
@@ -23,7 +22,7 @@ export function notes(home) {
         home.changed()
       },
     }, 'Close'))
-  const looking = h('p', { class: 'note' },
+  const looking = h('p', { class: 'note', role: 'note' },
     'You look on: this browser sees what the gateway itself does, and changes nothing.')
   let awaySince = null
 
@@ -33,13 +32,12 @@ export function notes(home) {
     // A blink is no news.
     show(away, isAway && Date.now() - awaySince > 1500)
     say(away, 'The gateway does not answer. This page goes on trying, and what you see may be old.')
-    const { state, cause, cure } = home.about.discovery ?? {}
-    show(discovery, state === 'unavailable')
-    if (state === 'unavailable') say(discovery, `Nobody can be found now: ${cause}. ${cure}.`.replace(/\.\.$/, '.'))
     show(problem, home.trouble !== null)
     if (home.trouble) say(trouble, sentence(home.trouble))
     show(looking, !home.canAct)
   }
   update()
-  return { element: h('div', { class: 'notes' }, unprotected(), away, discovery, problem, looking), update }
+  // What comes and goes lies above the page, so that nothing moves.
+  const passing = h('div', { class: 'passing' }, away, problem)
+  return { element: h('div', { class: 'notes' }, unprotected(), looking, passing), update }
 }
