@@ -60,7 +60,7 @@ final class Core {
     self.gateway = gateway
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: Self.now)
-    access = Access(clients, options)
+    access = Access(clients, options, of: host.id)
     router = Router(Routes.all)
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }

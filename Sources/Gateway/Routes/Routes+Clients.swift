@@ -72,7 +72,7 @@ extension Routes {
       headers.append(
         .init(
           name: "Set-Cookie",
-          value: "\(Access.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000\(secure)"))
+          value: "\(core.access.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000\(secure)"))
     } else {
       members.append(.init("token", .text(token)))
     }
