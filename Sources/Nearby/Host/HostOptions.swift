@@ -1,5 +1,3 @@
-package import Media
-package import Reactor
 
 /// How a host starts; the defaults are what a program on a LAN wants.
 public struct HostOptions: Sendable {
