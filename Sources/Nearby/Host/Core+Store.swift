@@ -133,7 +133,7 @@ extension Core {
     case (true, .target(let target, isWhole: false)) where target.goOn(from: view.bytes):
       transfers[id] = Transfer(state, .receives(target, []))
     case (true, nil) where !view.isAccepted:
-      return offered(id, view)
+      transfers[id] = Transfer(state, .waits)
     case (false, .source(let file)):
       state = TransferState(id, view.info.name, sending: file)
       transfers[id] = Transfer(state, .sends(.file(file)))
@@ -148,7 +148,7 @@ extension Core {
     if let file = state.file { port.filesGoingOn.append(file) }
     tell(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
       view.isIncoming
-        ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: true, loop))
+        ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: view.isAccepted, loop))
         : .sending(OutgoingResource(state, to: member, loop))
     }
   }
