@@ -10,6 +10,8 @@ final class TargetFile: @unchecked Sendable {
   private let hidden: String
   private let descriptor: Descriptor
   private(set) var end: UInt64 = 0
+  /// Where it is, once it is whole.
+  private var place: String?
 
   init(_ name: String, in folder: String) throws {
     self.name = Self.safe(name)
@@ -20,19 +22,17 @@ final class TargetFile: @unchecked Sendable {
     descriptor = Descriptor(owning: number)
   }
 
-  func append(_ bytes: [UInt8]) throws {
+  func append(_ bytes: RawSpan) throws {
     var written = 0
-    while written < bytes.count {
-      let moved = bytes.withUnsafeBytes { buffer in
-        pwrite(
-          descriptor.number, buffer.baseAddress.map { $0 + written }, bytes.count - written,
-          off_t(end) + off_t(written))
+    while written < bytes.byteCount {
+      let moved = bytes.extracting(droppingFirst: written).withUnsafeBytes {
+        pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(end) + off_t(written))
       }
       if moved < 0, errno == EINTR { continue }
       guard moved >= 0 else { throw SystemError("write to \(folder)", code: errno) }
       written += moved
     }
-    end += UInt64(bytes.count)
+    end += UInt64(written)
   }
 
   /// Takes its place under the first name that is free.
@@ -44,6 +44,8 @@ final class TargetFile: @unchecked Sendable {
       let path = "\(folder)/\(numbered(number))"
       if link(hidden, path) == 0 {
         unlink(hidden)
+        place = path
+        syncNames()
         return path
       }
       guard errno == EEXIST else { throw SystemError("name \(path)", code: errno) }
@@ -51,7 +53,15 @@ final class TargetFile: @unchecked Sendable {
     throw NearbyError(.unavailable, "\(folder) has \(Self.namesMax) files of the name \(name) already")
   }
 
-  func remove() { unlink(hidden) }
+  /// Its name is there after a power cut too, where the file system can promise that.
+  private func syncNames() {
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { return }
+    _ = fsync(number)
+    close(number)
+  }
+
+  func remove() { unlink(place ?? hidden) }
 
   private static let namesMax = 10_000
 
