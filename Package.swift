@@ -61,9 +61,10 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
+    .executableTarget(name: "lab-peer", dependencies: ["Nearby"], path: "Tests/Lab/Peer", swiftSettings: house),
     .testTarget(
-      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig", "vicinity"], exclude: ["Rig"],
-      swiftSettings: house),
+      name: "Lab", dependencies: ["CLinux", "Nearby", "Reactor", "first-contact", "lab-peer", "lab-rig", "vicinity"],
+      exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

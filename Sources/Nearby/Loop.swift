@@ -21,9 +21,10 @@ actor Loop {
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   func begin(
-    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ options: HostOptions
+    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>,
+    _ options: HostOptions
   ) throws -> HostID {
-    let core = try Core(keys, store, conditions, options, on: self)
+    let core = try Core(keys, store, conditions, advice, options, on: self)
     self.core = core
     return core.hostID
   }
@@ -35,6 +36,7 @@ actor Loop {
       if leaving { core.stop() } else { core.suspend() }
       core.wait(for: continuation)
     }
+    await core.disk.discardAll()
     self.core = nil
   }
 

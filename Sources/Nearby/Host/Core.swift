@@ -10,6 +10,7 @@ internal import Wire
 /// what is told only goes into mailboxes.
 final class Core: EngineDriver {
   static let conditionsMax = 256
+  static let adviceMax = 32
   /// A program that does not read what it asked for is told no more.
   static let eventsMax = 65_536
 
@@ -21,6 +22,7 @@ final class Core: EngineDriver {
   /// How addresses of the web are fetched.
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
+  private let advice: Mailbox<String>
   private let engine: Engine
   /// Nil for a host that begins anew each time.
   let store: HostStore?
@@ -55,13 +57,15 @@ final class Core: EngineDriver {
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
   init(
-    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ options: HostOptions, on loop: Loop
+    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>,
+    _ options: HostOptions, on loop: Loop
   ) throws {
     self.loop = loop
     self.keys = keys
     self.store = store
     restoredFiles = store?.files
     self.conditions = conditions
+    self.advice = advice
     reactor = loop.reactor
     disk = try Disk()
     web = options.fetching
@@ -134,9 +138,15 @@ final class Core: EngineDriver {
     conditions.put(condition)
   }
 
+  /// Nil is nothing to say.
+  func advise(_ sentence: String?) {
+    if let sentence { advice.put(sentence) }
+  }
+
   // MARK: Peers
 
   func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
+    advise(name.warning)
     crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
   }
@@ -185,6 +195,7 @@ final class Core: EngineDriver {
     letGo()
     for action in storing.giveUp() { action() }
     conditions.finish()
+    advice.finish()
     let waiters = stopWaiters
     stopWaiters = []
     reactor.spawn { [store] in

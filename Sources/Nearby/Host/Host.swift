@@ -12,13 +12,19 @@ public final class Host: Sendable {
   public let id: HostID
   /// What becomes of discovery, addresses and keys. It has one reader.
   public let conditions: Events<Condition>
+  /// Sentences about what works, and not as well as was meant: long names, large info, large unreliable messages. It has
+  /// one reader; without one, the first few are kept.
+  public let advice: Events<String>
   let keys: KeyStore
   let loop: Loop
 
-  private init(_ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ loop: Loop) {
+  private init(
+    _ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>, _ loop: Loop
+  ) {
     self.id = id
     self.keys = keys
     self.conditions = Events(mailbox: conditions)
+    self.advice = Events(mailbox: advice)
     self.loop = loop
   }
 
@@ -32,8 +38,9 @@ public final class Host: Sendable {
       let store = try await HostStore.open(options.store, with: keys)
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
-      let id = try await loop.begin(keys, store, conditions, options)
-      return Host(id, keys, conditions, loop)
+      let advice = Mailbox<String>(weightMax: Core.adviceMax)
+      let id = try await loop.begin(keys, store, conditions, advice, options)
+      return Host(id, keys, conditions, advice, loop)
     } catch {
       throw NearbyError(wrapping: error)
     }

@@ -29,6 +29,7 @@ actor Disk {
 
   private let reactor: Reactor
   private let crypto = OpenSSLCrypto(keys: [])
+  private var holding: HoldingPlace?
 
   init() throws(SystemError) {
     reactor = try Reactor()
@@ -98,6 +99,28 @@ actor Disk {
   func finish(_ target: TargetFile) throws -> String { try target.finish() }
 
   func remove(_ target: TargetFile) { target.remove() }
+
+  // MARK: Holding
+
+  /// For one file that has no place of its own yet.
+  func makeHoldingFolder() throws -> String {
+    let place = try holding ?? HoldingPlace()
+    holding = place
+    return try place.makeFolder()
+  }
+
+  /// Such a folder goes, with what is in it.
+  nonisolated func discard(_ folder: String) {
+    reactor.spawn { await self.remove(folder) }
+  }
+
+  private func remove(_ folder: String) { holding?.remove(folder) }
+
+  /// All of them go.
+  func discardAll() {
+    holding?.remove()
+    holding = nil
+  }
 }
 
 func lastComponent(of path: String) -> String {

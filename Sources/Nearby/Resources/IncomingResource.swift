@@ -1,4 +1,5 @@
 internal import Engine
+internal import Synchronization
 
 /// A resource that a member offers, or sends. Name and type are its sender's words.
 ///
@@ -21,6 +22,8 @@ public final class IncomingResource: Sendable {
   public let progress: Events<ResourceProgress>
   private let state: TransferState
   private let loop: Loop
+  /// The folder that the file lies in, where it was accepted without one.
+  private let holding = Mutex<(folder: String, disk: Disk)?>(nil)
 
   init(_ state: TransferState, _ info: ResourceInfo, from member: Member, isUnderWay: Bool = false, _ loop: Loop) {
     self.member = member
@@ -31,6 +34,31 @@ public final class IncomingResource: Sendable {
     progress = Events(mailbox: state.progress)
     self.state = state
     self.loop = loop
+  }
+
+  deinit {
+    guard let (folder, disk) = holding.withLock({ $0 }) else { return }
+    loop.post { [id = state.id] in $0.cancel(id) }
+    disk.discard(folder)
+  }
+
+  /// Takes it without a place for it yet: the file is there until this is let go of or the host stops, and goes then
+  /// unless it was moved away.
+  public func accept() async throws(NearbyError) {
+    do {
+      let disk = try await loop.run { $0.disk }
+      let folder = try await disk.makeHoldingFolder()
+      do {
+        let target = try await disk.create(name, in: folder)
+        try await loop.run { [id = state.id] in try $0.accept(id, target) }
+      } catch {
+        disk.discard(folder)
+        throw error
+      }
+      holding.withLock { $0 = (folder, disk) }
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
   }
 
   /// Takes it into a folder, under its own name made safe, or with a number behind it where that is taken.

@@ -20,6 +20,8 @@ final class SessionPort {
   var isStuck = false
   var isFlushing = false
   var hasOverflowed = false
+  /// An unreliable message was too large to go as one packet.
+  var hasLargeUnreliable = false
   /// The program has much unread: when it falls out.
   var patience: Timer?
 

@@ -76,6 +76,9 @@ extension Syntax {
     options: [
       .init(name: "message", value: .text("TEXT"), summary: "a message", isRepeatable: true),
       .init(
+        name: "unreliable", value: .none,
+        summary: "messages go at once or are lost, and nobody hears whether they have arrived"),
+      .init(
         name: "file", value: .file("PATH"), summary: "a file; all words behind it are files too", isRepeatable: true,
         isGreedy: true),
       .init(
@@ -254,6 +257,6 @@ extension Syntax {
 private enum Shared {
   static let adhocType = AdhocCommand.typeByDefault
   static let console =
-    "While it runs, lines on standard input say what to do: text is sent to all; /send PATH [to NAME], /stream NAME, "
+    "While it runs, lines on standard input say what to do: text is sent to all; /to NAME TEXT, /send PATH [to NAME], /stream NAME, "
     + "/accept, /decline, /peers, /leave, /quit; /help says more. With --json the slash may be missing."
 }

@@ -48,8 +48,11 @@ final class Visit: Sendable {
     return await ending.code
   }
 
-  /// From now on what becomes of discovery is told.
-  func begin() { crew.add { await self.tellConditions() } }
+  /// From now on what becomes of discovery is told, and what may not work as it is meant.
+  func begin() {
+    crew.add { await self.tellConditions() }
+    crew.add { for await sentence in self.host.advice { await self.tell(.warning(sentence)) } }
+  }
 
   func end(_ code: ExitCode) { ending.settle(code) }
 
