@@ -44,7 +44,8 @@ let package = Package(
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
-    .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
     .executableTarget(
