@@ -1,4 +1,3 @@
-
 /// How a host starts; the defaults are what a program on a LAN wants.
 public struct HostOptions: Sendable {
   /// Where it keeps who it is.
