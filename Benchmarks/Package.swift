@@ -1,24 +1,37 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let house: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
 let package = Package(
   name: "benchmarks",
   dependencies: [.package(name: "vicinity", path: "..")],
   targets: [
+    .target(name: "Report", swiftSettings: house),
+    // What is decided: in one process, without a network.
     .target(name: "CAllocations"),
     .executableTarget(
       name: "bench",
       dependencies: [
         "CAllocations",
+        "Report",
         .product(name: "Wire", package: "vicinity"),
         .product(name: "Engine", package: "vicinity"),
       ],
-      swiftSettings: [
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("ExistentialAny"),
-        .treatAllWarnings(as: .error),
-      ]),
+      swiftSettings: house),
+    // What a LAN gets: processes that reach each other by the real path, beside others that do the same without us.
+    .executableTarget(name: "bench-lan", dependencies: ["Report"], swiftSettings: house),
+    .executableTarget(
+      name: "lan-partner",
+      dependencies: [.product(name: "Nearby", package: "vicinity")],
+      swiftSettings: house),
+    .executableTarget(
+      name: "tls-floor", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -18,6 +18,7 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
   private let sha256: OpaquePointer
 
   public init(keys: [SigningKey] = [], identities: [HeldIdentity] = []) {
+    openSSLStaysUntilTheEnd
     sha256 = expect(EVP_MD_fetch(nil, "SHA256", nil), "find SHA-256")
     for key in keys { hold(key) }
     for identity in identities { hold(identity) }

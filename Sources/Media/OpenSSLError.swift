@@ -14,6 +14,11 @@ struct OpenSSLError: Error, CustomStringConvertible {
   }
 }
 
+/// Evaluated before anything else of OpenSSL: when a process ends, it would clean up under the hands of threads that are
+/// still closing their links.
+let openSSLStaysUntilTheEnd: Void = expect(
+  OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1, "begin")
+
 /// For calls that fail only where memory is out or the library is broken.
 func expect(_ succeeded: Bool, _ what: StaticString) {
   if !succeeded { fatalError("OpenSSL could not \(what): \(OpenSSLError.take())") }

@@ -12,12 +12,14 @@ public final class SigningKey: @unchecked Sendable {
 
   /// A new key from the system's random source.
   public convenience init() {
+    openSSLStaysUntilTheEnd
     self.init(key: expect(COpenSSL_EVP_PKEY_generate_ed25519(), "make an Ed25519 key"))
   }
 
   /// The key that a stored seed stands for; nil unless it has 32 bytes.
   public convenience init?(seed: [UInt8]) {
     guard seed.count == Self.seedByteCount else { return nil }
+    openSSLStaysUntilTheEnd
     self.init(
       key: expect(
         EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count), "take an Ed25519 key from its seed"))

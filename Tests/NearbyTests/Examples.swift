@@ -10,6 +10,14 @@ enum Examples {
     for await condition in host.conditions { print(ada.name, condition) }
   }
 
+  static func executor(host: Host, session: Session) async {
+    await withTaskExecutorPreference(host.executor) {
+      for await event in session.events {
+        if case .message(let message) = event { try? await session.send(message.bytes) }
+      }
+    }
+  }
+
   static func peer(host: Host) async throws {
     let ada = try await host.peer(named: "Ada")
     let session = try await ada.openSession()

@@ -1,3 +1,4 @@
+import Report
 import Wire
 
 /// What one frame costs, alone.

@@ -1,5 +1,6 @@
 import CAllocations
 import Engine
+import Report
 import Wire
 
 /// What whole engines cost: messages, sessions that form, crowds behind one host, and what waits in memory.

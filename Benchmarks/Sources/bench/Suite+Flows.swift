@@ -1,4 +1,5 @@
 import Engine
+import Report
 import Wire
 
 /// What streams and resources cost through both engines, and what a message waits beside them.

@@ -1,5 +1,6 @@
 import CAllocations
 import Engine
+import Report
 import Wire
 
 /// Very many peers on several hosts in one session: what one more costs, and what they take.

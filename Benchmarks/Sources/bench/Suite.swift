@@ -1,3 +1,5 @@
+import Report
+
 /// Everything that is measured, and whether it is as it must be.
 struct Suite {
   private let thresholds: Thresholds

@@ -1,4 +1,5 @@
 import Foundation
+import Report
 
 let usage = """
   Usage: bench [--allocations] [part ...]

@@ -46,6 +46,18 @@ public final class Host: Sendable {
     }
   }
 
+  /// Where this host does its own work. A task that prefers it hears and says without a change of threads, which is most
+  /// of the time that a message and its answer take; while it computes, this host serves nobody. The host outlives it.
+  ///
+  /// ```swift
+  /// await withTaskExecutorPreference(host.executor) {
+  ///   for await event in session.events {
+  ///     if case .message(let message) = event { try? await session.send(message.bytes) }
+  ///   }
+  /// }
+  /// ```
+  public var executor: any TaskExecutor { loop.reactor }
+
   /// Where other hosts reach this one.
   public var addresses: [String] {
     get async { (try? await loop.run { $0.addresses }) ?? [] }

@@ -1,6 +1,6 @@
 /// One line of the table: what was measured, and what it should be.
-struct Figure {
-  enum Goal {
+public struct Figure {
+  public enum Goal {
     case atMost(Double)
     case atLeast(Double)
     case none
@@ -14,7 +14,7 @@ struct Figure {
     }
   }
 
-  enum Verdict: String {
+  public enum Verdict: String {
     case met
     /// A time that misses its goal says so and fails nothing: machines differ, and are busy.
     case missed
@@ -23,14 +23,14 @@ struct Figure {
     case plain = ""
   }
 
-  let name: String
-  let value: Double
-  let unit: String
-  let goal: Goal
+  public let name: String
+  public let value: Double
+  public let unit: String
+  public let goal: Goal
   /// Whether missing the goal fails the run.
-  let gates: Bool
+  public let gates: Bool
 
-  var verdict: Verdict {
+  public var verdict: Verdict {
     if case .none = goal { return .plain }
     return goal.isMet(by: value) ? .met : gates ? .over : .missed
   }

@@ -1,19 +1,23 @@
-import Foundation
+internal import Foundation
 
 /// The figures, aligned, in the order in which they were measured.
-struct Table {
-  private(set) var figures: [Figure] = []
+public struct Table {
+  public private(set) var figures: [Figure] = []
 
-  mutating func add(_ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none, gates: Bool = false) {
+  public init() {}
+
+  public mutating func add(
+    _ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none, gates: Bool = false
+  ) {
     figures.append(Figure(name: name, value: value, unit: unit, goal: goal, gates: gates))
   }
 
   /// The newest figure of this name and unit.
-  func value(_ name: String, _ unit: String) -> Double? {
+  public func value(_ name: String, _ unit: String) -> Double? {
     figures.last { $0.name == name && $0.unit == unit }?.value
   }
 
-  var text: String {
+  public var text: String {
     let rows =
       [["figure", "value", "goal", ""]]
       + figures.map { figure in

@@ -1,0 +1,153 @@
+internal import Glibc
+
+struct Failure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// A process that takes lines and gives lines; it ends with this one.
+final class Child {
+  let process: pid_t
+  private let name: String
+  private let input: CInt
+  private let output: CInt
+  private var pending: [UInt8] = []
+
+  init(_ command: [String]) throws {
+    name = command.joined(separator: " ")
+    var (into, outOf): ([CInt], [CInt]) = ([0, 0], [0, 0])
+    guard pipe(&into) == 0, pipe(&outOf) == 0 else { throw Failure("there is no pipe to be had") }
+    for end in into + outOf { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer {
+      close(into[0])
+      close(outOf[1])
+    }
+    (input, output) = (into[1], outOf[0])
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, into[0], 0)
+    posix_spawn_file_actions_adddup2(&actions, outOf[1], 1)
+    var words = (["setpriv", "--pdeathsig", "KILL", "--"] + command).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var process: pid_t = 0
+    guard posix_spawnp(&process, "setpriv", &actions, nil, &words, environ) == 0 else {
+      throw Failure("'\(name)' cannot be started")
+    }
+    self.process = process
+  }
+
+  deinit { end() }
+
+  // MARK: Talking
+
+  func say(_ line: String) throws {
+    let bytes = Array((line + "\n").utf8)
+    guard write(input, bytes, bytes.count) == bytes.count else { throw Failure("'\(name)' does not listen any more") }
+  }
+
+  func line(within seconds: Int = 60) throws -> String {
+    let end = now() + Double(seconds)
+    while true {
+      if let stop = pending.firstIndex(of: 10) {
+        defer { pending.removeFirst(stop + 1) }
+        return String(decoding: pending[..<stop], as: UTF8.self)
+      }
+      var wait = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, CInt(max(0, end - now()) * 1_000)) > 0 else {
+        throw Failure("'\(name)' has said nothing for \(seconds) s")
+      }
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      let count = read(output, &bytes, bytes.count)
+      guard count > 0 else { throw Failure("'\(name)' has ended before it said what it was asked for") }
+      pending += bytes[..<count]
+    }
+  }
+
+  /// Of a partner: what came of the command that it was told.
+  func answer() throws -> [Substring] {
+    let line = try line()
+    let words = line.split(separator: " ")
+    guard words.first == "done" else { throw Failure("'\(name)' says: \(line)") }
+    return Array(words.dropFirst())
+  }
+
+  @discardableResult
+  func ask(_ command: String) throws -> [Substring] {
+    try say(command)
+    return try answer()
+  }
+
+  // MARK: What it costs
+
+  /// Seconds of processor time, of all its threads.
+  var processorTime: Double {
+    threads.reduce(0) { $0 + (Double(text("task/\($1)/schedstat").split(separator: " ").first ?? "0") ?? 0) } / 1e9
+  }
+
+  /// How often its threads have gone to sleep by themselves, each of which ends with a wake.
+  var sleeps: Int { threads.reduce(0) { $0 + (field("voluntary_ctxt_switches", in: "task/\($1)/status") ?? 0) } }
+
+  /// In MiB.
+  var memory: Double { Double(field("VmRSS", in: "status") ?? 0) / 1_024 }
+  var memoryPeak: Double { Double(field("VmHWM", in: "status") ?? 0) / 1_024 }
+
+  private var threads: [String] {
+    guard let folder = opendir("/proc/\(process)/task") else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+  }
+
+  private func field(_ name: String, in file: String) -> Int? {
+    for line in text(file).split(separator: "\n") where line.hasPrefix(name + ":") {
+      return line.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap { Int($0) }
+    }
+    return nil
+  }
+
+  private func text(_ file: String) -> String {
+    let file = open("/proc/\(process)/\(file)", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return "" }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 8_192)
+    let count = max(0, read(file, &bytes, bytes.count))
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+
+  // MARK: The end
+
+  private var hasEnded = false
+
+  /// Waits until it has ended by itself; says how much processor time it took.
+  func ended() -> Double {
+    hasEnded = true
+    var (status, usage): (CInt, rusage) = (0, rusage())
+    wait4(process, &status, 0, &usage)
+    close(input)
+    close(output)
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
+  func end() {
+    if hasEnded { return }
+    kill(process, SIGKILL)
+    _ = ended()
+  }
+
+  private func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+}
+
+/// Seconds on the monotonic clock, which all processes of the machine share.
+func now() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+/// Lets real time pass: what is measured happens in it.
+func pass(_ seconds: Double) { poll(nil, 0, CInt(seconds * 1_000)) }

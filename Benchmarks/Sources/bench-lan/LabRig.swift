@@ -1,0 +1,48 @@
+internal import Glibc
+
+/// Two hosts of the laboratory, each with a network of its own and an Avahi daemon, as `lab-rig` puts them up.
+final class LabRig {
+  private let rig: Child
+  private var doors: [String] = []
+  private(set) var addresses: [String] = []
+
+  init() throws {
+    rig = try Child([program("lab-rig"), "2"])
+    while true {
+      let line = try rig.line()
+      if line.hasPrefix("Say here:") { break }
+      guard !line.hasPrefix("failed") else { throw Failure("the laboratory: \(line)") }
+      if line.hasPrefix("    ") { doors.append(line) } else { addresses.append(address(in: line)) }
+    }
+    guard doors.count == 2, addresses.count == 2 else {
+      throw Failure("the laboratory does not say where its hosts are")
+    }
+  }
+
+  private func address(in line: String) -> String {
+    String(line.split(separator: " ").first { $0.hasSuffix("/24") }?.dropLast(3) ?? "")
+  }
+
+  /// Starts a command on a host, 0 or 1.
+  func start(_ command: String, on host: Int) throws -> Child {
+    try Child(["sh", "-c", "exec \(doors[host]) -c 'exec \(command)'"])
+  }
+
+  func partner(on host: Int) throws -> Child { try start(program("lan-partner"), on: host) }
+
+  func kill(_ host: Int) throws { try rig.say("kill h\(host + 1)") }
+
+  /// Ends all that runs there.
+  func close() throws {
+    try rig.say("quit")
+    _ = rig.ended()
+  }
+}
+
+/// Beside this one.
+func program(_ name: String) -> String {
+  var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+  let count = max(0, readlink("/proc/self/exe", &path, path.count))
+  let here = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return here.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/\(name)"
+}

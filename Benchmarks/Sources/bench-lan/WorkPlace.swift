@@ -1,0 +1,67 @@
+internal import Glibc
+
+/// A folder for large files: in memory, where there is some for it, so that no disk is in the figures of either side.
+final class WorkPlace {
+  let folder: String
+
+  init() throws {
+    let root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(root)/vicinity-bench-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure("no folder can be made in \(root)") }
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // it ends with a zero
+    mkdir(folder + "/in", 0o700)
+  }
+
+  deinit { _ = try? run("rm", "-rf", folder) }
+
+  func fill(_ name: String, _ bytes: Int) throws {
+    try run("sh", "-c", "head -c \(bytes) /dev/urandom > '\(folder)/\(name)'")
+  }
+
+  /// Memory that a guest has not had for a while its machine has to give it anew, at several times the cost of all else
+  /// here: who comes next finds it given.
+  func warm(_ bytes: Int) throws {
+    try run("sh", "-c", "head -c \(bytes) /dev/zero > '\(folder)/warm' && rm '\(folder)/warm'")
+  }
+
+  /// It must be what was sent, and is then removed.
+  func compare(_ name: String, _ bytes: Int) throws {
+    try run("cmp", "\(folder)/source", "\(folder)/\(name)")
+    unlink("\(folder)/\(name)")
+  }
+
+  /// `openssl s_server` over the folder.
+  func startServer() throws -> (process: Child, port: Int) {
+    let key = ["-newkey", "ed25519", "-nodes", "-keyout", "\(folder)/key.pem"]
+    try run(["openssl", "req", "-x509", "-subj", "/CN=bench", "-days", "1", "-out", "\(folder)/cert.pem"] + key)
+    let port = 20_000 + Int(getpid()) % 20_000
+    let command = "exec openssl s_server -WWW -quiet -accept 127.0.0.1:\(port) -cert cert.pem -key key.pem 2>/dev/null"
+    let server = try Child(["sh", "-c", "cd '\(folder)' && \(command)"])
+    for _ in 0..<100 {
+      if (try? run("sh", "-c", "curl -sko /dev/null https://127.0.0.1:\(port)/cert.pem")) != nil {
+        return (server, port)
+      }
+      pass(0.05)
+    }
+    throw Failure("openssl s_server does not answer")
+  }
+
+  private func run(_ command: String...) throws { try run(command) }
+
+  private func run(_ command: [String]) throws {
+    var process: pid_t = 0
+    var words = command.map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // What they say of their progress is nobody's business; that they failed, their ends say.
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    guard posix_spawnp(&process, command[0], &actions, nil, &words, environ) == 0 else {
+      throw Failure("there is no '\(command[0])'")
+    }
+    var status: CInt = 0
+    waitpid(process, &status, 0)
+    guard status == 0 else { throw Failure("'\(command.joined(separator: " "))' has failed") }
+  }
+}
