@@ -34,8 +34,10 @@ let package = Package(
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
-    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
+    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Store", "Wire"], swiftSettings: library),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
@@ -46,6 +48,10 @@ let package = Package(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
+    .executableTarget(
+      name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
+    .testTarget(
+      name: "StoreTests", dependencies: ["Store", "store-writer"], exclude: ["Program"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
     .executableTarget(

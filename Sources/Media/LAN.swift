@@ -212,7 +212,7 @@ public final class LAN {
   // MARK: Links
 
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
-    // Who asks for it now is about to go as well.
+    // The engine misses the links that are closed now.
     if isStopping { return }
     let end = Connection(of: self, number())
     dials[dial] = Dialer.dial(

@@ -193,7 +193,7 @@ extension LabHost {
     String(try await run("sha256sum", "\(Self.home)/\(name)").prefix(64))
   }
 
-  fileprivate func bytesSent() async throws -> Int {
+  func bytesSent() async throws -> Int {
     let text = try await run("cat", "/sys/class/net/eth0/statistics/tx_bytes")
     guard let count = Int(text) else { throw LabError("'\(text)' is no number of bytes") }
     return count

@@ -11,6 +11,10 @@ extension Core {
     let settings = try options.settings
     if let identity = options.identity { crypto.hold(identity.held) }
     let id = try call { engine, now throws(EngineError) in try engine.openSession(peer, settings, at: now) }
+    return openPort(id, of: peer)
+  }
+
+  func openPort(_ id: EndpointID, of peer: PeerID) -> SessionState {
     let state = SessionState(id, of: peer) { [loop] in loop.post { $0.keepsUp(id) } }
     sessions[id] = SessionPort(state)
     return state

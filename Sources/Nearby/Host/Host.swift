@@ -35,10 +35,11 @@ public final class Host: Sendable {
   public static func start(_ options: HostOptions = HostOptions()) async throws(NearbyError) -> Host {
     do {
       let keys = try KeyStore(options.keys)
+      let store = try await HostStore.open(options.store, with: keys)
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
       let advice = Mailbox<String>(weightMax: Core.adviceMax)
-      let id = try await loop.begin(keys, conditions, advice, options)
+      let id = try await loop.begin(keys, store, conditions, advice, options)
       return Host(id, keys, conditions, advice, loop)
     } catch {
       throw NearbyError(wrapping: error)
@@ -67,6 +68,12 @@ public final class Host: Sendable {
 
   /// Says goodbye to everybody and ends: sessions are left, nothing is advertised any more.
   public func stop() async {
-    await loop.stop()
+    await loop.stop(leaving: true)
+  }
+
+  /// Ends without a word, as if it had been killed: a host with a store goes on from here when it is started again. To
+  /// the others its peers are suspended, and lost after a while.
+  public func suspend() async {
+    await loop.stop(leaving: false)
   }
 }

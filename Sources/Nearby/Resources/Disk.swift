@@ -71,7 +71,13 @@ actor Disk {
 
   func create(_ name: String, in folder: String) throws -> TargetFile { try TargetFile(name, in: folder) }
 
-  func write(_ chunks: [Chunk], to target: TargetFile) -> Written {
+  /// With `syncs`, what is told to be stored would be there after a power cut.
+  func write(_ chunks: [Chunk], to target: TargetFile, syncs: Bool) -> Written {
+    let written = write(chunks, to: target)
+    return syncs && !target.sync() ? .failed : written
+  }
+
+  private func write(_ chunks: [Chunk], to target: TargetFile) -> Written {
     for chunk in chunks {
       guard chunk.offset == target.end else {
         if chunk.offset < target.end { continue }
@@ -119,4 +125,12 @@ actor Disk {
 
 func lastComponent(of path: String) -> String {
   path.split(separator: "/").last.map(String.init) ?? path
+}
+
+/// Which means the same in another folder.
+func absolute(_ path: String) -> String {
+  if path.hasPrefix("/") { return path }
+  guard let here = getcwd(nil, 0) else { return path }
+  defer { free(here) }
+  return "\(String(cString: here))/\(path)"
 }

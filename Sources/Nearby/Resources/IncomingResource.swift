@@ -16,6 +16,8 @@ public final class IncomingResource: Sendable {
   public let type: String
   /// Nil while its sender does not know.
   public let size: UInt64?
+  /// Whether it was accepted before this host was started again: it goes on, to the same file, and needs no answer.
+  public let isUnderWay: Bool
   /// How far it is: the latest, whenever it is asked for. It ends with the transfer.
   public let progress: Events<ResourceProgress>
   private let state: TransferState
@@ -23,8 +25,9 @@ public final class IncomingResource: Sendable {
   /// The folder that the file lies in, where it was accepted without one.
   private let holding = Mutex<(folder: String, disk: Disk)?>(nil)
 
-  init(_ state: TransferState, _ info: ResourceInfo, from member: Member, _ loop: Loop) {
+  init(_ state: TransferState, _ info: ResourceInfo, from member: Member, isUnderWay: Bool = false, _ loop: Loop) {
     self.member = member
+    self.isUnderWay = isUnderWay
     name = info.name
     type = info.type
     size = info.size
@@ -63,7 +66,12 @@ public final class IncomingResource: Sendable {
     do {
       let disk = try await loop.run { $0.disk }
       let target = try await disk.create(name, in: folder)
-      try await loop.run { [id = state.id] in try $0.accept(id, target) }
+      do {
+        try await loop.run { [id = state.id] in try $0.accept(id, target) }
+      } catch {
+        await disk.remove(target)
+        throw error
+      }
     } catch {
       throw NearbyError(wrapping: error)
     }

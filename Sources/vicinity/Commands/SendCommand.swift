@@ -11,6 +11,7 @@ enum SendCommand {
     try await check(context)
     var policy = Stay.Policy(invocation)
     policy.heedsInput = false
+    policy.files = Set(invocation.texts("file").map(FileSystem.absolute))
     return try await Stay.run(context, type, policy) { stay in
       let member = try await stay.connect(with: who, within: timeout)
       for text in invocation.texts("message") {
@@ -21,7 +22,7 @@ enum SendCommand {
         }
       }
       for path in invocation.texts("file") {
-        if let failure = await stay.send(.file(path), to: member) { throw failure }
+        if let failure = await stay.send(file: path, to: member) { throw failure }
       }
       for address in invocation.texts("url") {
         if let failure = await stay.send(.web(address), to: member) { throw failure }

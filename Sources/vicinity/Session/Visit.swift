@@ -25,6 +25,7 @@ final class Visit: Sendable {
     } catch {
       guard options.keys == .standard, error.code == .unavailable else { throw error }
       options.keys = .ephemeral
+      options.store = .none
       guard let host = try? await Host.start(options) else { throw error }
       await context.announcer.tell(
         .warning("\(error.description) Until it ends this program is a guest that nobody knows."))
@@ -119,6 +120,10 @@ final class Visit: Sendable {
         await tell(.warning("This peer is not advertised for \(type). \(cause)", cure: cure))
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
+      case .notStored(let cause):
+        await tell(.warning(cause))
+      case .storedAgain:
+        await tell(Event("storedAgain") { _ in ["what happens is stored again"] })
       case .conflict(let id):
         await tell(
           .warning(
