@@ -6,15 +6,13 @@ internal import Wire
 /// A durable host: what it stores, and how it goes on after a restart.
 ///
 /// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
-/// is whole keeps its row until it has its name, and its hidden name until the row is gone.
+/// came whole has its name before the engine hears of that, and loses the hidden one after that is stored.
 extension Core {
   // MARK: Storing
 
   /// Goes with the engine's batch of this moment, where there is one.
-  func note(_ change: HostStore.Change, afterwards: (() -> Void)? = nil) {
-    if store == nil { return }
-    storing.next.changes.append(change)
-    if let afterwards { storing.next.afterwards.append(afterwards) }
+  func note(_ change: HostStore.Change) {
+    if store != nil { storing.next.changes.append(change) }
   }
 
   func persist(_ batch: UInt64, _ facts: [Fact]) {
@@ -84,54 +82,35 @@ extension Core {
     guard store != nil else { return }
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
-      switch file {
-      case .target(let target, isWhole: true): finish(target, of: id) { _ in }
-      case .target(let target, isWhole: false): note(.forget(id)) { [unowned self] in remove(target) }
-      case .source, .lost: note(.forget(id))
-      }
+      // It has ended. What came whole has a name of its own beside this one.
+      if case .target(let target) = file { reactor.spawn { [disk] in await disk.release(target) } }
+      note(.forget(id))
     }
     restoredFiles = nil
     advanceStore()
   }
 
-  /// Gives a file that is whole its name; its row is kept until that is done.
-  func finish(
-    _ target: TargetFile, of id: ResourceID, _ told: @escaping @Sendable (Result<String, NearbyError>) -> Void
-  ) {
-    reactor.spawn { [loop, disk, isDurable = store != nil] in
-      let result: Result<String, NearbyError>
-      do {
-        result = .success(try await disk.finish(target))
-      } catch {
-        result = .failure(NearbyError(wrapping: error))
-      }
-      if isDurable {
-        // A host that ends meanwhile does the rest when it is started again.
-        let isNoted: Void? = try? await loop.run { core in
-          core.note(.forget(id)) { [unowned core] in core.remove(target) { told(result) } }
+  /// A file that is whole has its name: the hidden one goes once the engine's word of that is stored.
+  func release(_ target: TargetFile, of id: ResourceID, _ told: @escaping @Sendable () -> Void) {
+    let release = { [reactor, loop, disk] in
+      _ = reactor.spawn {
+        await disk.release(target)
+        told()
+        await loop.go { core in
+          core.note(.forget(id))
           core.advanceStore()
         }
-        if isNoted == nil { told(result) }
-      } else {
-        await disk.remove(target)
-        told(result)
       }
     }
-  }
-
-  func remove(_ target: TargetFile, _ told: @escaping @Sendable () -> Void = {}) {
-    reactor.spawn { [disk] in
-      await disk.remove(target)
-      told()
-    }
+    if store == nil { release() } else { storing.next.afterwards.append(release) }
   }
 
   /// The engine tells of a transfer that went on before this start, or waits for an answer since then.
   func goesOn(_ id: ResourceID, _ view: ResourceView) {
     var state = TransferState(id, view.info.name)
     switch (view.isIncoming, restoredFiles?[id]) {
-    case (true, .target(let target, isWhole: false)) where target.goOn(from: view.bytes):
-      transfers[id] = Transfer(state, .receives(target, []))
+    case (true, .target(let target)) where target.goOn(from: view.bytes):
+      transfers[id] = Transfer(state, .receives(Reception(target)))
     case (true, nil) where !view.isAccepted:
       transfers[id] = Transfer(state, .waits)
     case (false, .source(let file)):
