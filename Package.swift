@@ -46,7 +46,8 @@ let package = Package(
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
-    .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
     .executableTarget(
       name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
     .testTarget(

@@ -157,6 +157,7 @@ extension Model {
       }
     }
     resource.receiver.run = host.run
+    if isUnsettled[host.index] { resource.receiver.ended = nil }
     check(.resourcesEndOnce, !view.isAccepted || resource.isAnswered || rules.acceptsUnasked || isUnsettled[host.index])
     {
       "\(words(resource)) is accepted, and nobody said so"

@@ -170,17 +170,37 @@ extension Core {
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
-    let state = transfer.state
     guard let reception = transfer.reception else {
       note(.forget(id))
-      return state.end(reason)
+      return transfer.state.end(reason)
     }
-    let (target, fault) = (reception.target, reception.fault)
-    if reason == .none, let path = reception.path { return release(target, of: id) { state.end(.success(path)) } }
+    let (state, target, fault) = (transfer.state, reception.target, reception.fault)
+    if reason == .none, let path = reception.path {
+      return release(target, of: id) { state.end(.success(path)) }
+    }
     note(.forget(id))
+    drop(target, keepsPlace: false) { if let fault { state.end(.failure(fault)) } else { state.end(reason) } }
+  }
+
+  /// What came whole has its place: the hidden name goes once the engine's word of that is stored, and the row after it.
+  private func release(_ target: TargetFile, of id: ResourceID, _ released: @escaping @Sendable () -> Void) {
+    let release = { [unowned self, loop] in
+      drop(target, keepsPlace: true) {
+        released()
+        loop.post { core in
+          core.note(.forget(id))
+          core.advanceStore()
+        }
+      }
+    }
+    if store == nil { release() } else { storing.next.afterwards.append(release) }
+  }
+
+  /// What is hidden goes, with its place or without.
+  func drop(_ target: TargetFile, keepsPlace: Bool, _ dropped: @escaping @Sendable () -> Void = {}) {
     reactor.spawn { [disk] in
-      await disk.remove(target)
-      if let fault { state.end(.failure(fault)) } else { state.end(reason) }
+      await disk.drop(target, keepsPlace: keepsPlace)
+      dropped()
     }
   }
 }

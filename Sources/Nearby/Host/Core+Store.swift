@@ -6,7 +6,8 @@ internal import Wire
 /// A durable host: what it stores, and how it goes on after a restart.
 ///
 /// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
-/// came whole has its name before the engine hears of that, and loses the hidden one after that is stored.
+/// came whole has its place before the engine hears of that, and its hidden name until that is stored; so it gets no
+/// second place after a restart. Its row goes last.
 extension Core {
   // MARK: Storing
 
@@ -82,27 +83,12 @@ extension Core {
     guard store != nil else { return }
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
-      // It has ended. What came whole has a name of its own beside this one.
-      if case .target(let target) = file { reactor.spawn { [disk] in await disk.release(target) } }
+      // It has ended: what came whole has its place.
+      if case .target(let target) = file { drop(target, keepsPlace: true) }
       note(.forget(id))
     }
     restoredFiles = nil
     advanceStore()
-  }
-
-  /// A file that is whole has its name: the hidden one goes once the engine's word of that is stored.
-  func release(_ target: TargetFile, of id: ResourceID, _ told: @escaping @Sendable () -> Void) {
-    let release = { [reactor, loop, disk] in
-      _ = reactor.spawn {
-        await disk.release(target)
-        told()
-        await loop.go { core in
-          core.note(.forget(id))
-          core.advanceStore()
-        }
-      }
-    }
-    if store == nil { release() } else { storing.next.afterwards.append(release) }
   }
 
   /// The engine tells of a transfer that went on before this start, or waits for an answer since then.

@@ -76,7 +76,7 @@ extension HostStore.KeptFile {
   init(_ transfer: StoredTransfer) {
     if transfer.isIncoming {
       let file = try? TargetFile(restoring: transfer.path, named: transfer.name)
-      self = file.map { .target($0) } ?? .lost
+      self = file.map(Self.target) ?? .lost
     } else if let file = try? SourceFile(transfer.path), file.isSame(as: transfer) {
       self = .source(file)
     } else {

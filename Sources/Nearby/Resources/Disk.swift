@@ -124,10 +124,7 @@ actor Disk {
     Result { try target.finish() }.mapError { NearbyError(wrapping: $0) }
   }
 
-  /// It has its own name alone from now on.
-  func release(_ target: TargetFile) { target.release() }
-
-  func remove(_ target: TargetFile) { target.remove() }
+  func drop(_ target: TargetFile, keepsPlace: Bool) { target.drop(keepsPlace: keepsPlace) }
 
   // MARK: Holding
 

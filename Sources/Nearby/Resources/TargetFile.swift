@@ -46,7 +46,8 @@ final class TargetFile: @unchecked Sendable {
     StoredTransfer(id: id.rawValue, isIncoming: true, path: hidden, name: name)
   }
 
-  func sync() throws {
+  /// What is in it would be there after a power cut.
+  func sync() throws(SystemError) {
     guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
   }
 
@@ -96,12 +97,10 @@ final class TargetFile: @unchecked Sendable {
     close(number)
   }
 
-  /// Its hidden name goes.
-  func release() { unlink(hidden) }
-
-  func remove() {
-    if let place { unlink(place) }
+  /// Its hidden name goes, and, unless it is to stay, the one that it has for good.
+  func drop(keepsPlace: Bool) {
     unlink(hidden)
+    if !keepsPlace, let place { unlink(place) }
   }
 
   private static let namesMax = 10_000
