@@ -39,7 +39,8 @@ actor Loop {
       if leaving { core.stop() } else { core.suspend() }
       core.wait(for: continuation)
     }
-    await core.disk.discardAll()
+    // What a suspended host holds it finds again.
+    if leaving || core.store == nil { await core.disk.discardAll() }
     self.core = nil
   }
 

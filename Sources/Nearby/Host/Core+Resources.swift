@@ -176,16 +176,24 @@ extension Core {
     }
     let (state, target, fault) = (transfer.state, reception.target, reception.fault)
     if reason == .none, let path = reception.path {
-      return forget(id) { [unowned self] in drop(target, keepsPlace: true) { state.end(.success(path)) } }
+      return release(target, of: id) { state.end(.success(path)) }
     }
     note(.forget(id))
     drop(target, keepsPlace: false) { if let fault { state.end(.failure(fault)) } else { state.end(reason) } }
   }
 
-  /// Calls back once a restart would know nothing of the transfer any more.
-  private func forget(_ id: ResourceID, _ forgotten: @escaping () -> Void) {
-    if store == nil { return forgotten() }
-    note(.forget(id), afterwards: forgotten)
+  /// What came whole has its place: the hidden name goes once the engine's word of that is stored, and the row after it.
+  private func release(_ target: TargetFile, of id: ResourceID, _ released: @escaping @Sendable () -> Void) {
+    let release = { [unowned self, loop] in
+      drop(target, keepsPlace: true) {
+        released()
+        loop.post { core in
+          core.note(.forget(id))
+          core.advanceStore()
+        }
+      }
+    }
+    if store == nil { release() } else { storing.next.afterwards.append(release) }
   }
 
   /// What is hidden goes, with its place or without.

@@ -6,15 +6,14 @@ internal import Wire
 /// A durable host: what it stores, and how it goes on after a restart.
 ///
 /// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
-/// has its place keeps its hidden name until its row is gone, so that it gets no second place after a restart.
+/// came whole has its place before the engine hears of that, and its hidden name until that is stored; so it gets no
+/// second place after a restart. Its row goes last.
 extension Core {
   // MARK: Storing
 
   /// Goes with the engine's batch of this moment, where there is one.
-  func note(_ change: HostStore.Change, afterwards: (() -> Void)? = nil) {
-    if store == nil { return }
-    storing.next.changes.append(change)
-    if let afterwards { storing.next.afterwards.append(afterwards) }
+  func note(_ change: HostStore.Change) {
+    if store != nil { storing.next.changes.append(change) }
   }
 
   func persist(_ batch: UInt64, _ facts: [Fact]) {
@@ -84,10 +83,9 @@ extension Core {
     guard store != nil else { return }
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
-      switch file {
-      case .target(let target): note(.forget(id)) { [unowned self] in drop(target, keepsPlace: true) }
-      case .source, .lost: note(.forget(id))
-      }
+      // It has ended: what came whole has its place.
+      if case .target(let target) = file { drop(target, keepsPlace: true) }
+      note(.forget(id))
     }
     restoredFiles = nil
     advanceStore()

@@ -43,10 +43,10 @@ extension Database {
     var transfers: [StoredTransfer] = []
     let sql = "SELECT id, is_incoming, path, name, size, modified FROM transfer WHERE host = ?"
     try each(sql, host) { row in
-      let transfer = StoredTransfer(
-        id: UInt64(row.integer(0)), isIncoming: row.flag(1), path: row.text(2), name: row.text(3),
-        size: row.integer(4), modified: row.integer(5))
-      transfers.append(transfer)
+      transfers.append(
+        StoredTransfer(
+          id: UInt64(row.integer(0)), isIncoming: row.flag(1), path: row.text(2), name: row.text(3),
+          size: row.integer(4), modified: row.integer(5)))
     }
     return transfers
   }
@@ -56,8 +56,7 @@ extension Database {
       """
       INSERT OR REPLACE INTO transfer (host, id, is_incoming, path, name, size, modified)
       VALUES (?, ?, ?, ?, ?, ?, ?)
-      """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size,
-      transfer.modified)
+      """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size, transfer.modified)
   }
 
   public func forgetTransfer(_ id: UInt64, of host: [UInt8]) throws(StoreError) {
