@@ -73,8 +73,8 @@ final class WebRig: @unchecked Sendable {
     return try #require(work.result).get()
   }
 
+  // `@unchecked`: the loop writes before it signals, the test reads after it has waited.
   private final class Work<Value>: @unchecked Sendable {
-    // `@unchecked`: the loop writes before it signals, the test reads after it has waited.
     let done = DispatchSemaphore(value: 0)
     private(set) var result: Result<Value, any Error>?
     private let action: () throws -> Value
