@@ -67,6 +67,8 @@ let package = Package(
       name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig", "vicinity"], exclude: ["Rig"],
       swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
+    .testTarget(
+      name: "GatewayTests", dependencies: ["Gateway", "Nearby", "Notation", "Web"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
