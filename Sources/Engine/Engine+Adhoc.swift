@@ -15,7 +15,7 @@ extension Engine {
     stopAdhoc(local)
     local.adhoc = Adhoc(type: type)
     advertise(local.peer, type, info)
-    browse(local.peer, type)
+    look(for: type)
     discovery.visible.forEach { spot, _ in
       if spot.type == type { adhocFound(spot.peer, by: local) }
     }
@@ -31,7 +31,7 @@ extension Engine {
     guard let adhoc = local.adhoc else { return }
     local.adhoc = nil
     withdraw(local.peer, adhoc.type)
-    stopBrowsing(local.peer, adhoc.type)
+    lookNoMore(for: adhoc.type)
   }
 
   func adhocFound(_ spot: Discovery.Spot) {

@@ -88,24 +88,33 @@ extension Engine {
   func browse(_ peer: LocalPeer, _ type: ServiceType) {
     guard !peer.browsed.contains(type) else { return }
     peer.browsed[type] = true
-    let others = discovery.browsers[type, default: 0]
-    discovery.browsers[type] = others + 1
-    if others == 0 { emit(.look(for: type)) }
+    look(for: type)
     discovery.visible.forEach { spot, seen in
       if spot.type == type, spot.peer != peer.id {
         emit(.found(by: peer.id, type: type, peer: spot.peer, name: seen.name, info: seen.info))
       }
-    }
-    guard others == 0 else { return }
-    for host in hosts.values {
-      scheduleProbe(host)
-      askForRosters(of: host)
     }
   }
 
   func stopBrowsing(_ peer: LocalPeer, _ type: ServiceType) {
     guard peer.browsed.contains(type) else { return }
     peer.browsed[type] = nil
+    lookNoMore(for: type)
+  }
+
+  /// For one more: a peer that browses, or a session in ad hoc mode, and neither ends what the other has begun.
+  func look(for type: ServiceType) {
+    let others = discovery.browsers[type, default: 0]
+    discovery.browsers[type] = others + 1
+    guard others == 0 else { return }
+    emit(.look(for: type))
+    for host in hosts.values {
+      scheduleProbe(host)
+      askForRosters(of: host)
+    }
+  }
+
+  func lookNoMore(for type: ServiceType) {
     let others = discovery.browsers[type, default: 1] - 1
     discovery.browsers[type] = others == 0 ? nil : others
     guard others == 0 else { return }

@@ -9,9 +9,9 @@ extension Engine {
   private static let recordsAgain = 12
 
   func publish(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
-    if discovery.ownRosters.contains(type) {
-      tellBrowsers(of: type, peer)
-    } else if discovery.advertisers[type, default: 0] <= Self.recordsMax {
+    tellBrowsers(of: type, peer)
+    if discovery.ownRosters.contains(type) { return }
+    if discovery.advertisers[type, default: 0] <= Self.recordsMax {
       emit(.publish(peer: peer.id, type: type, name: peer.name, info: info))
     } else {
       discovery.ownRosters.insert(type)
@@ -23,8 +23,8 @@ extension Engine {
   }
 
   func unpublish(_ peer: LocalPeer, _ type: ServiceType) {
-    guard discovery.ownRosters.contains(type) else { return emit(.withdraw(peer: peer.id, type: type)) }
     tellBrowsers(of: type, peer)
+    guard discovery.ownRosters.contains(type) else { return emit(.withdraw(peer: peer.id, type: type)) }
     guard discovery.advertisers[type, default: 0] <= Self.recordsAgain else { return }
     discovery.ownRosters.remove(type)
     for other in peers.values {
@@ -33,6 +33,8 @@ extension Engine {
     emit(.withdrawRoster(type))
   }
 
+  /// Whoever has asked over a link is told there, whatever is published beside: hosts that know this one by its address
+  /// alone see no record.
   private func tellBrowsers(of type: ServiceType, _ peer: LocalPeer) {
     for link in links.values where link.browses.contains(type) { tell(peer, type, over: link) }
   }

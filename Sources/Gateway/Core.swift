@@ -4,6 +4,7 @@ internal import Media
 internal import Nearby
 internal import Notation
 internal import Reactor
+internal import Store
 internal import Web
 
 /// A gateway on its host's loop: what there is, who may see it, and what becomes of it.
@@ -18,6 +19,7 @@ final class Core {
   let access: Access
   let router: Router
   let site: Site
+  let store: Writer
   let contract: Contract?
   let started: Timestamp
   var addresses: [String] = []
@@ -51,13 +53,14 @@ final class Core {
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
 
-  init(_ host: Host, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
+  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
     self.host = host
     self.options = options
+    self.store = store
     self.gateway = gateway
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: Self.now)
-    access = Access(clients, options)
+    access = Access(clients, options, of: host.id)
     router = Router(Routes.all)
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }

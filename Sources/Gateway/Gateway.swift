@@ -1,6 +1,7 @@
 internal import Media
 public import Nearby
 internal import Reactor
+internal import Store
 internal import Web
 
 /// A gateway: a nearby host whose peers, sessions and what they exchange are REST resources and WebSocket channels, on
@@ -13,10 +14,12 @@ internal import Web
 public actor Gateway {
   public nonisolated let host: Host
   private nonisolated let reactor: Reactor
+  private nonisolated let store: Writer
   private var core: Core?
 
-  private init(_ host: Host) {
+  private init(_ host: Host, _ store: Writer) {
     self.host = host
+    self.store = store
     reactor = host.reactor
   }
 
@@ -25,13 +28,13 @@ public actor Gateway {
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     let host = try await Host.start(options.host)
     for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
-    let gateway = Gateway(host)
+    let gateway = Gateway(host, try Writer("\(options.folder)/gateway.db"))
     try await gateway.open(options)
     return gateway
   }
 
   private func open(_ options: GatewayOptions) async throws {
-    let core = try Core(host, options, self)
+    let core = try Core(host, store, options, self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
@@ -53,6 +56,7 @@ public actor Gateway {
   public func stop() async {
     core?.sockets.closeAll(4000, "the gateway stops")
     await host.stop()
+    await store.close()
     core = nil
   }
 

@@ -46,6 +46,29 @@ import Wire
     #expect(phone.take() == ["P < S: so far so good"])
   }
 
+  @Test("P-SES-7 Ad hoc mode takes nothing from a browser of the same peer, nor that from it")
+  func besideBrowser() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    try b.advertise()
+    try a.startAdhoc()
+    stage.run()
+    _ = a.take()
+    // Whoever browses later is told of those who are there.
+    try a.browse()
+    stage.run()
+    #expect(a.take() == ["a found b as chat"])
+    a.engine.stopAdhoc(a.endpoint, at: stage.now)
+    b.stopAdvertising()
+    stage.run()
+    #expect(a.take() == ["a lost b"])
+    try a.startAdhoc()
+    a.stopBrowsing()
+    try b.startAdhoc()
+    stage.run(.seconds(10))
+    #expect(a.take().contains("A: B connected"))
+  }
+
   @Test("P-SES-7 Two peers in ad hoc mode connect once, by one invitation of the lower")
   func two() throws {
     let a = try stage.silentSeat("a")

@@ -258,6 +258,28 @@ import Wire
     #expect(a.take() == [])
   }
 
+  @Test("P-BRO-1 A host known by its address alone tells over the link who advertises later, who changes and who stops")
+  func fixedHost() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    stage.hears = { _, _ in false }
+    a.engine.sightedRoster(
+      SightingID(rawValue: 1_000), of: b.engine.hostID, type: stage.type, addresses: b.engine.settings.addresses,
+      at: stage.now)
+    try a.browse()
+    stage.run(.seconds(2))
+    #expect(a.take() == [])
+    try b.advertise()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a found b as chat"])
+    try b.advertise(["room": "2"])
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a sees b changed room=2"])
+    b.stopAdvertising()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a lost b"])
+  }
+
   @Test("A host tells of more peers than a stranger may say frames, in pieces, over one link")
   func longRoster() throws {
     let a = try stage.silentSeat("a")

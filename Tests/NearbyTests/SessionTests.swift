@@ -14,6 +14,19 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("two hosts that stop at the same time dial nobody any more")
+  func bothStop() async throws {
+    for _ in 0..<3 {
+      let (ada, bob) = try await Table.seat()
+      async let goodbye: Void = ada.host.stop()
+      await bob.host.stop()
+      await goodbye
+    }
+    // Whatever was under way when they went has ended by the time that others have met.
+    let (ada, bob) = try await Table.seat()
+    await Table.leave(ada, bob)
+  }
+
   @Test("many messages come in order, each once, however slowly they are read")
   func order() async throws {
     let (ada, bob) = try await Table.seat()

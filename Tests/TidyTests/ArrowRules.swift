@@ -3,11 +3,11 @@ enum ArrowRules {
   /// The house from the ground up. A target knows those of lower layers only, not its neighbours in its own; the
   /// system modules, whose names are a C and a capital, are below all of them.
   static let layers: [Set<String>] = [
-    ["Wire", "Reactor"],
+    ["Notation", "Reactor", "Wire"],
     ["Engine"],
-    ["Media", "Simulator"],
+    ["Media", "Simulator", "Store"],
     ["Nearby", "Web", "simulate"],
-    ["MultipeerConnectivity", "Store"],
+    ["MultipeerConnectivity"],
     ["Gateway"],
     ["vicinity"],
   ]

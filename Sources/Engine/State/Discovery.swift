@@ -31,8 +31,9 @@ final class Discovery {
 
   /// What browsers have been shown.
   var visible = Table<Spot, Appearance>()
-  /// How many local peers browse and advertise a type.
+  /// How many local peers and sessions in ad hoc mode look for a type.
   var browsers: [ServiceType: Int] = [:]
+  /// How many local peers advertise a type.
   var advertisers: [ServiceType: Int] = [:]
   /// The types of which this host tells over links.
   var ownRosters: Set<ServiceType> = []

@@ -1,5 +1,6 @@
 internal import Engine
 internal import Notation
+internal import Store
 internal import Wire
 
 /// Who holds a token, and how one gets one.
@@ -26,6 +27,12 @@ final class Clients {
     let expiresAt: Timestamp?
     fileprivate let digest: Digest
 
+    var stored: StoredClient {
+      StoredClient(
+        id: id.text, name: name, role: role.rawValue, digest: digest.bytes, created: createdAt.milliseconds,
+        expires: expiresAt?.milliseconds)
+    }
+
     var view: ClientView { ClientView(id: id, name: name, role: role) }
   }
 
@@ -51,6 +58,19 @@ final class Clients {
   }
 
   // MARK: Tokens
+
+  /// Those of earlier runs.
+  func restore(_ stored: [StoredClient]) {
+    for client in stored {
+      guard let role = Role(rawValue: client.role), let digest = try? Digest(bytes: client.digest) else { continue }
+      let created = Timestamp(milliseconds: client.created)
+      let id = ClientID(text: client.id)
+      clients[id] = Client(
+        id: id, name: client.name, role: role, createdAt: created, lastSeen: created,
+        expiresAt: client.expires.map(Timestamp.init(milliseconds:)), digest: digest)
+      byDigest[digest] = id
+    }
+  }
 
   func holder(of token: String) -> Client? {
     guard let id = byDigest[digest(token)], let client = clients[id] else { return nil }
@@ -116,7 +136,7 @@ final class Clients {
     return true
   }
 
-  /// Spends a code for a token.
+  /// Spends a code for a token, which is good once its client is stored.
   func pair(_ typed: String, name: String, isPrivate: Bool) throws(Problem) -> (client: Client, token: String) {
     dropOldCodes()
     let now = clock()

@@ -1,17 +1,20 @@
 internal import Reactor
 internal import Web
+internal import Wire
 
 /// Who may ask, from which pages, and under which names of this gateway.
 final class Access {
-  static let cookie = "vicinity"
   static let csrfHeader = "X-Vicinity-CSRF"
   /// How long the answer to a preflight stands, in seconds.
   private static let preflightTime = 600
 
   private let clients: Clients
   private let settings: GatewayOptions
+  /// Of this gateway: a browser sends its cookies to every port of a machine, where several may be.
+  let cookie: String
 
-  init(_ clients: Clients, _ settings: GatewayOptions) {
+  init(_ clients: Clients, _ settings: GatewayOptions, of host: HostID) {
+    cookie = "vicinity-\(host.text.prefix(8))"
     self.clients = clients
     self.settings = settings
   }
@@ -99,7 +102,7 @@ final class Access {
       }
       return seen(client)
     }
-    guard let token = Self.cookie(of: head), let client = clients.holder(of: token) else { return nil }
+    guard let token = cookie(of: head), let client = clients.holder(of: token) else { return nil }
     var view = seen(client)
     view.isByCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
@@ -121,7 +124,7 @@ final class Access {
   /// For the WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
   func client(token: String) -> ClientView? { clients.holder(of: token).map(seen) }
 
-  static func cookie(of head: Head) -> String? {
+  func cookie(of head: Head) -> String? {
     for header in head.headers.all("Cookie") {
       for pair in header.split(separator: ";") {
         let pair = pair.drop { $0 == " " }

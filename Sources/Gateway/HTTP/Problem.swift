@@ -1,5 +1,6 @@
 internal import Nearby
 internal import Notation
+internal import Store
 
 /// What went wrong, as RFC 9457 tells it: what, why, and what to do.
 struct Problem: Error, Hashable, Sendable {
@@ -152,6 +153,14 @@ extension Problem {
     self.init(kind, error.description)
   }
 
+  init(_ error: StoreError) {
+    switch error {
+    case .full: self.init(.noSpace, "\(error)")
+    case .overloaded, .closed: self.init(.unavailable, "\(error)")
+    default: self.init(.unknown, "\(error)")
+    }
+  }
+
   /// Names the field where it is one that is wrong.
   init(_ error: NearbyError, field: String, rule: String) {
     self.init(error)
@@ -164,6 +173,7 @@ extension Problem {
     switch error {
     case let problem as Problem: self = problem
     case let error as NearbyError: self.init(error)
+    case let error as StoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }
   }

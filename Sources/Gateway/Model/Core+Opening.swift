@@ -1,6 +1,7 @@
 internal import Media
 internal import Nearby
 internal import Notation
+internal import Store
 
 extension Core {
   /// The gateway's own peer, and what its host has to say.
@@ -8,10 +9,24 @@ extension Core {
     let peer = try await host.peer(named: options.name)
     add(PeerModel(peer, .gateway, .stored, at: Self.now()))
     let host = host
+    try await restore()
     start { core in
       for await condition in host.conditions { core.told(condition) }
     }
     addresses = await host.addresses
+  }
+
+  /// Clients of earlier runs, and the peers that were theirs.
+  private func restore() async throws {
+    let (stored, carried) = try await store.perform { (try $0.clients(), try $0.peers()) }
+    clients.restore(stored)
+    for client in clients.clients.values.sorted(by: { $0.createdAt < $1.createdAt }) { show(client) }
+    for peer in carried {
+      guard let key = SigningKey(seed: peer.seed) else { continue }
+      let owner = Owner.client(ClientID(text: peer.client))
+      let time = Timestamp(milliseconds: peer.created)
+      add(PeerModel(try await host.carry(key, named: peer.name), owner, .stored, at: time))
+    }
   }
 
   private func told(_ condition: Condition) {
@@ -31,6 +46,8 @@ extension Core {
       }
     case .addresses(let addresses):
       self.addresses = addresses
+    // The gateway's host has no store yet.
+    case .notStored, .storedAgain: break
     case .conflict(let host):
       tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
     }

@@ -190,7 +190,8 @@ extension Core {
     case .stream(let reader): opened(reader, in: model)
     case .resource(let resource): await offered(resource, in: model)
     case .decision(let decision): await asked(decision, in: model)
-    case .comparison: break
+    // The gateway's host has no store: nothing goes on from before.
+    case .comparison, .sending: break
     case .undelivered(let members, let fate):
       for member in members {
         tell(

@@ -1,4 +1,5 @@
 internal import Notation
+internal import Store
 internal import Web
 
 extension Routes {
@@ -14,12 +15,12 @@ extension Routes {
         if core.clients.revokeCode(call[0]) { core.codeList.remove(call[0]) }
         return .nothing
       }),
-    Route(.post, "/v1/pairings", .anyone, body: .json, .now(pair)),
+    Route(.post, "/v1/pairings", .anyone, body: .json, .later(pair)),
     Route(.get, "/v1/clients", .role(.operator), .collection(facets: ["role"]) { core, _ in core.clientList }),
     Route(
       .get, "/v1/clients/{client}", .role(.operator),
       .now { core, call in try core.item(call[0], in: core.clientList, "client", call) }),
-    Route(.delete, "/v1/clients/{client}", .role(.viewer), .now(revoke)),
+    Route(.delete, "/v1/clients/{client}", .role(.viewer), .later(revoke)),
   ]
 
   private static func makeCode(_ core: Core, _ call: Call) throws -> Reply {
@@ -50,7 +51,7 @@ extension Routes {
     return reply
   }
 
-  private static func pair(_ core: Core, _ call: Call) throws -> Reply {
+  private static func pair(_ core: Core, _ call: Call) async throws -> Reply {
     var fields = try call.fields()
     let code = try fields.needText("code", max: 64)
     let name = try fields.text("name", max: 63) ?? "client"
@@ -58,7 +59,7 @@ extension Routes {
     try fields.end()
     let (client, token) = try core.clients.pair(code, name: name, isPrivate: call.isPrivate)
     core.refreshCodes()
-    core.show(client)
+    try await core.keep(client)
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
@@ -71,7 +72,7 @@ extension Routes {
       headers.append(
         .init(
           name: "Set-Cookie",
-          value: "\(Access.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000\(secure)"))
+          value: "\(core.access.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000\(secure)"))
     } else {
       members.append(.init("token", .text(token)))
     }
@@ -81,12 +82,12 @@ extension Routes {
   }
 
   /// Operators may end anybody's token, and everybody their own.
-  private static func revoke(_ core: Core, _ call: Call) throws -> Reply {
+  private static func revoke(_ core: Core, _ call: Call) async throws -> Reply {
     let client = try call.need()
     guard client.role >= .operator || client.id.text == call[0] else {
       throw Problem(.forbidden, "ending another client's token needs the role 'operator'", rule: "role")
     }
-    core.revoke(ClientID(text: call[0]))
+    try await core.revoke(ClientID(text: call[0]))
     return .nothing
   }
 }
@@ -115,9 +116,23 @@ extension Core {
     clientList.put(client.id.text, .object(members), owner: .operators, facets: ["role": client.role.rawValue])
   }
 
+  /// Stored, or not there at all.
+  func keep(_ client: Clients.Client) async throws {
+    do {
+      let stored = client.stored
+      try await store.perform { try $0.add(stored) }
+    } catch {
+      clients.revoke(client.id)
+      throw error
+    }
+    show(client)
+  }
+
   /// The token is worth nothing from now on, and what was the client's goes.
-  func revoke(_ id: ClientID) {
-    guard clients.revoke(id) != nil else { return }
+  func revoke(_ id: ClientID) async throws {
+    guard clients.clients[id] != nil else { return }
+    try await store.perform { try $0.removeClient(id.text) }
+    clients.revoke(id)
     clientList.remove(id.text)
     sockets.close(of: id, 4403, "the token was revoked")
     dismiss(id)

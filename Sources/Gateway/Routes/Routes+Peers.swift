@@ -1,6 +1,7 @@
 internal import Media
 internal import Nearby
 internal import Notation
+internal import Store
 internal import Web
 
 extension Routes {
@@ -14,12 +15,14 @@ extension Routes {
       }),
     Route(
       .delete, "/v1/peers/{peer}", .role(.member),
-      .now { core, call in
+      .later { core, call in
         let client = try call.need()
         guard core.peers[call[0]] != nil else { return .nothing }
         let peer = try core.peer(call[0], for: client)
         if peer.owner == .gateway { throw Problem(.forbidden, "the gateway's own peer lives as long as the gateway") }
         try call.checkMatch(core.peerList[peer.id])
+        let id = peer.id
+        try await core.store.perform { try $0.removePeer(id) }
         core.remove(peer)
         return .nothing
       }),
@@ -90,13 +93,24 @@ extension Routes {
         .tooMany, "a client has at most \(Core.peersPerClientMax) peers: delete one", rule: "peers",
         limit: Core.peersPerClientMax)
     }
+    let (key, time) = (SigningKey(), Core.now())
     let peer: Peer
     do {
-      peer = try await core.host.carry(SigningKey(), named: name)
+      peer = try await core.host.carry(key, named: name)
     } catch {
       throw Problem(error, field: "displayName", rule: "P-ID-1")
     }
-    let model = PeerModel(peer, .client(client.id), lifetime, at: Core.now())
+    if lifetime == .stored {
+      let stored = StoredPeer(
+        id: peer.id.text, name: name, seed: key.seed, client: client.id.text, created: time.milliseconds)
+      do {
+        try await core.store.perform { try $0.add(stored) }
+      } catch {
+        await peer.remove()
+        throw error
+      }
+    }
+    let model = PeerModel(peer, .client(client.id), lifetime, at: time)
     if lifetime == .connection { core.sockets.wait(for: client.id) }
     return .created(core.add(model), at: model.path)
   }

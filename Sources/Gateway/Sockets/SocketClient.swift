@@ -110,7 +110,7 @@ final class SocketClient: SocketOwner {
 
   private func connect(_ connect: Fields) throws(Problem) -> JSON {
     var connect = connect
-    let token = try connect.text("token") ?? Access.cookie(of: head)
+    let token = try connect.text("token") ?? core.access.cookie(of: head)
     try connect.end()
     guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
     guard let token, let view = core.access.client(token: token) else {

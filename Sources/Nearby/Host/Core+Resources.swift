@@ -13,9 +13,11 @@ extension Core {
     let name = name ?? source.name
     let info = ResourceInfo(name: name, type: type ?? source.type ?? MediaType.guess(from: name), size: source.size)
     let resource = try call { engine, now throws(EngineError) in
-      try engine.offer(info, from: id, to: member, at: now)
+      let resource = try engine.offer(info, from: id, to: member, at: now)
+      if let file = source.content.file { note(.keep(file.row(resource, named: name))) }
+      return resource
     }
-    let state = TransferState(resource, name)
+    let state = TransferState(resource, name, sending: source.content.file)
     transfers[resource] = Transfer(state, .sends(source.content))
     return state
   }
@@ -86,7 +88,10 @@ extension Core {
     guard case .waits = transfer.part else { throw NearbyError(.invalidParameter, "this was accepted already") }
     transfer.part = .receives(target, [])
     do {
-      try call { engine, now throws(EngineError) in try engine.accept(id, at: now) }
+      try call { engine, now throws(EngineError) in
+        try engine.accept(id, at: now)
+        note(.keep(target.row(id)))
+      }
     } catch {
       transfer.part = .waits
       throw error
@@ -113,8 +118,8 @@ extension Core {
   private func write(_ id: ResourceID) {
     guard let transfer = transfers[id], case .receives(let target, let batch) = transfer.part else { return }
     transfer.part = .receives(target, [])
-    reactor.spawn { [loop, disk] in
-      let outcome = await disk.write(batch, to: target)
+    reactor.spawn { [loop, disk, isDurable = store != nil] in
+      let outcome = await disk.write(batch, to: target, syncs: isDurable)
       await loop.go { $0.wrote(outcome, id) }
     }
   }
@@ -135,18 +140,19 @@ extension Core {
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
-    guard case .receives(let target, _) = transfer.part else { return transfer.state.end(reason) }
     let state = transfer.state
+    guard case .receives(let target, _) = transfer.part else {
+      note(.forget(id))
+      return state.end(reason)
+    }
+    if reason == .none {
+      note(.whole(id))
+      return finish(target, of: id) { state.end($0) }
+    }
+    note(.forget(id))
     reactor.spawn { [disk] in
-      guard reason == .none else {
-        await disk.remove(target)
-        return state.end(reason)
-      }
-      do {
-        state.end(.success(try await disk.finish(target)))
-      } catch {
-        state.end(.failure(NearbyError(wrapping: error)))
-      }
+      await disk.remove(target)
+      state.end(reason)
     }
   }
 }

@@ -29,6 +29,7 @@ actor Disk {
 
   private let reactor: Reactor
   private let crypto = OpenSSLCrypto(keys: [])
+  private var holding: HoldingPlace?
 
   init() throws(SystemError) {
     reactor = try Reactor()
@@ -70,7 +71,13 @@ actor Disk {
 
   func create(_ name: String, in folder: String) throws -> TargetFile { try TargetFile(name, in: folder) }
 
-  func write(_ chunks: [Chunk], to target: TargetFile) -> Written {
+  /// With `syncs`, what is told to be stored would be there after a power cut.
+  func write(_ chunks: [Chunk], to target: TargetFile, syncs: Bool) -> Written {
+    let written = write(chunks, to: target)
+    return syncs && !target.sync() ? .failed : written
+  }
+
+  private func write(_ chunks: [Chunk], to target: TargetFile) -> Written {
     for chunk in chunks {
       guard chunk.offset == target.end else {
         if chunk.offset < target.end { continue }
@@ -92,8 +99,38 @@ actor Disk {
   func finish(_ target: TargetFile) throws -> String { try target.finish() }
 
   func remove(_ target: TargetFile) { target.remove() }
+
+  // MARK: Holding
+
+  /// For one file that has no place of its own yet.
+  func makeHoldingFolder() throws -> String {
+    let place = try holding ?? HoldingPlace()
+    holding = place
+    return try place.makeFolder()
+  }
+
+  /// Such a folder goes, with what is in it.
+  nonisolated func discard(_ folder: String) {
+    reactor.spawn { await self.remove(folder) }
+  }
+
+  private func remove(_ folder: String) { holding?.remove(folder) }
+
+  /// All of them go.
+  func discardAll() {
+    holding?.remove()
+    holding = nil
+  }
 }
 
 func lastComponent(of path: String) -> String {
   path.split(separator: "/").last.map(String.init) ?? path
+}
+
+/// Which means the same in another folder.
+func absolute(_ path: String) -> String {
+  if path.hasPrefix("/") { return path }
+  guard let here = getcwd(nil, 0) else { return path }
+  defer { free(here) }
+  return "\(String(cString: here))/\(path)"
 }

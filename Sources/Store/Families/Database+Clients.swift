@@ -1,0 +1,99 @@
+extension Migration {
+  static let clients = Migration(
+    "clients",
+    """
+    CREATE TABLE client (
+      id TEXT NOT NULL PRIMARY KEY,
+      name TEXT NOT NULL,
+      role TEXT NOT NULL,
+      digest BLOB NOT NULL UNIQUE,
+      created INTEGER NOT NULL,
+      expires INTEGER
+    ) STRICT;
+    CREATE TABLE peer (
+      id TEXT NOT NULL PRIMARY KEY,
+      name TEXT NOT NULL,
+      seed BLOB NOT NULL,
+      client TEXT NOT NULL REFERENCES client (id) ON DELETE CASCADE,
+      created INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX peer_client ON peer (client);
+    """)
+}
+
+/// Who holds a token of a gateway. Of the token itself there is a digest only.
+public struct StoredClient: Hashable, Sendable {
+  public var id: String
+  public var name: String
+  public var role: String
+  public var digest: [UInt8]
+  /// In milliseconds since 1970, as all times here.
+  public var created: Int64
+  public var expires: Int64?
+
+  public init(id: String, name: String, role: String, digest: [UInt8], created: Int64, expires: Int64?) {
+    self.id = id
+    self.name = name
+    self.role = role
+    self.digest = digest
+    self.created = created
+    self.expires = expires
+  }
+}
+
+/// A peer that a gateway carries for a client, with its key.
+public struct StoredPeer: Hashable, Sendable {
+  public var id: String
+  public var name: String
+  public var seed: [UInt8]
+  public var client: String
+  public var created: Int64
+
+  public init(id: String, name: String, seed: [UInt8], client: String, created: Int64) {
+    self.id = id
+    self.name = name
+    self.seed = seed
+    self.client = client
+    self.created = created
+  }
+}
+
+extension Database {
+  public func clients() throws -> [StoredClient] {
+    var clients: [StoredClient] = []
+    try each("SELECT id, name, role, digest, created, expires FROM client ORDER BY created, id") { row in
+      clients.append(
+        StoredClient(
+          id: row.text(0), name: row.text(1), role: row.text(2), digest: row.bytes(3), created: Int64(row.integer(4)),
+          expires: row.isNull(5) ? nil : Int64(row.integer(5))))
+    }
+    return clients
+  }
+
+  public func add(_ client: StoredClient) throws(StoreError) {
+    try run(
+      "INSERT INTO client (id, name, role, digest, created, expires) VALUES (?, ?, ?, ?, ?, ?)", client.id, client.name,
+      client.role, client.digest, client.created, client.expires)
+  }
+
+  /// Its peers go with it.
+  public func removeClient(_ id: String) throws(StoreError) { try run("DELETE FROM client WHERE id = ?", id) }
+
+  public func peers() throws -> [StoredPeer] {
+    var peers: [StoredPeer] = []
+    try each("SELECT id, name, seed, client, created FROM peer ORDER BY created, id") { row in
+      peers.append(
+        StoredPeer(
+          id: row.text(0), name: row.text(1), seed: row.bytes(2), client: row.text(3), created: Int64(row.integer(4))))
+    }
+    return peers
+  }
+
+  public func add(_ peer: StoredPeer) throws(StoreError) {
+    try run(
+      "INSERT INTO peer (id, name, seed, client, created) VALUES (?, ?, ?, ?, ?)", peer.id, peer.name, peer.seed,
+      peer.client, peer.created)
+  }
+
+  public func removePeer(_ id: String) throws(StoreError) { try run("DELETE FROM peer WHERE id = ?", id) }
+}

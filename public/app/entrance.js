@@ -1,0 +1,81 @@
+// Pairing: a code from the gateway, and a name.
+
+import { h, say, set, show } from './dom.js'
+import { keep, settings } from './settings.js'
+import { sentence } from './words.js'
+import { unprotected } from './notes.js'
+
+const codeLength = 8
+
+/** As codes are shown: in capitals, with a dash in the middle. */
+function asCode(text) {
+  const letters = text.toUpperCase().replace(/[^A-Z0-9]/g, '').slice(0, codeLength)
+  return letters.length > codeLength / 2 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : letters
+}
+
+export function entrance({ gateway, about, problem, done }) {
+  if (!about) return waiting()
+  const wasKnown = Boolean(settings().csrf)
+  const code = h('input', {
+    id: 'code', class: 'code', autocomplete: 'off', autocapitalize: 'characters', spellcheck: 'false', required: true,
+    placeholder: 'ABCD-EFGH', maxlength: 9, 'aria-describedby': 'code-hint entrance-error', inputmode: 'text',
+    oninput: () => { if (code.selectionStart === code.value.length) code.value = asCode(code.value) },
+  })
+  const name = h('input', {
+    id: 'name', autocomplete: 'nickname', required: true, maxlength: 63, placeholder: 'Ada',
+    'aria-describedby': 'name-hint',
+  })
+  name.value = settings().name
+  const error = h('p', { id: 'entrance-error', class: 'error', role: 'alert' })
+  const button = h('button', { class: 'primary wide' }, 'Come in')
+
+  const pair = async (event) => {
+    event.preventDefault()
+    button.disabled = true
+    say(error, '')
+    try {
+      const client = await gateway.pair(code.value, { name: name.value.trim(), cookie: true })
+      keep({ csrf: client.csrf, name: name.value.trim() })
+      await done()
+    } catch (problem) {
+      const field = problem.field === 'name' ? name : code
+      set(field, 'aria-invalid', 'true')
+      say(error, sentence(problem))
+      button.disabled = false
+      field.focus()
+      field.select()
+    }
+  }
+
+  const why = h('p', { class: 'hint' }, problem && wasKnown
+    ? 'This gateway does not know this browser any more: it was started anew, or somebody has signed it out.'
+    : 'This browser is new here. A code lets it in, once.')
+  const element = h('main', { class: 'entrance' },
+    h('form', { class: 'card', onsubmit: pair, novalidate: false },
+      h('img', { src: 'icon.svg', alt: '', width: 44, height: 44 }),
+      h('h1', {}, about.name),
+      why,
+      h('label', { for: 'code' }, 'Pairing code'),
+      code,
+      h('p', { id: 'code-hint', class: 'hint' },
+        'The gateway shows one where it was started; whoever is an operator makes more on the page “Access”.'),
+      h('label', { for: 'name' }, 'Your name'),
+      name,
+      h('p', { id: 'name-hint', class: 'hint' }, 'So that people nearby know who you are.'),
+      error,
+      button),
+    unprotected())
+  queueMicrotask(() => code.focus())
+  return { element, update: () => show(error, error.textContent !== '') }
+}
+
+function waiting() {
+  return {
+    element: h('main', { class: 'entrance' },
+      h('div', { class: 'card', role: 'status' },
+        h('img', { src: 'icon.svg', alt: '', width: 44, height: 44 }),
+        h('h1', {}, 'Vicinity'),
+        h('p', {}, 'The gateway does not answer.'),
+        h('p', { class: 'hint' }, 'It may have stopped, or the network between is down. This page goes on trying.'))),
+  }
+}

@@ -1,0 +1,93 @@
+// A file that is offered, on its way, or there.
+
+import { h, say, set, show } from './dom.js'
+import { dateAndTime, sentence, size, time } from './words.js'
+
+/** What a browser shows without running anything in it. */
+const images = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']
+const imageBytesMax = 20e6
+
+export function fileCard(home, room, { key, at, isMine }) {
+  const { transfers } = home
+  const act = (name, work, kind = '') => h('button', { class: kind, onclick: () => home.attempt(work) }, name)
+  const current = () => room.resources.get(key)
+  const who = h('span', { class: 'who' })
+  const name = h('strong', { class: 'cut filename' })
+  const state = h('span', { class: 'hint' })
+  const progress = h('progress', { max: 1, 'aria-label': 'Progress' })
+  const picture = h('a', { class: 'picture', target: '_blank', rel: 'noopener', hidden: true })
+  const accept = act('Accept', () => transfers.accept(room, current()), 'primary')
+  const decline = act('Decline', () => transfers.decline(room, current()))
+  const save = h('a', { class: 'button primary' }, 'Save')
+  const cancel = act('Cancel', () => transfers.remove(room, current()))
+  const remove = act('Remove', () => transfers.remove(room, current()), 'quiet')
+  const element = h('li', { class: `message withfile ${isMine ? 'mine' : ''}`, 'data-first': 'yes' },
+    h('p', { class: 'byline' }, who, h('time', { datetime: at, title: dateAndTime(at) }, time(at))),
+    h('div', { class: 'file' }, picture,
+      h('div', { class: 'stack' }, name, state, progress),
+      h('div', { class: 'row' }, accept, save, decline, cancel, remove)))
+
+  function showPicture(resource, isHere) {
+    const isImage = images.includes(resource.contentType.split(';')[0]) && (resource.size ?? 0) < imageBytesMax
+    const source = isImage ? transfers.preview(key) ?? (isHere ? resource.content : null) : null
+    show(picture, source !== null)
+    if (!source || picture.dataset.source === source) return
+    picture.dataset.source = source
+    set(picture, 'href', source)
+    picture.replaceChildren(h('img', { src: source, alt: resource.name }))
+  }
+
+  return {
+    element,
+    update({ resource }) {
+      const upload = transfers.upload(key)
+      const standing = resource.state
+      const isUnderWay = standing === 'transferring' || standing === 'uploading'
+      const isHere = !isMine && standing === 'complete'
+      say(who, isMine ? `You to ${resource.displayName}` : resource.displayName)
+      say(name, resource.name)
+      set(name, 'title', resource.name)
+      say(state, words(resource, upload))
+      set(element, 'data-file', standing)
+      show(progress, isUnderWay)
+      const done = share(resource, upload)
+      if (done === null) progress.removeAttribute('value')
+      else progress.value = done
+      showPicture(resource, isHere)
+      show(accept, home.canAct && !isMine && standing === 'offered')
+      show(decline, home.canAct && !isMine && standing === 'offered')
+      show(save, isHere)
+      set(save, 'href', resource.content)
+      set(save, 'download', resource.name)
+      show(cancel, home.canAct && isUnderWay)
+      show(remove, home.canAct && !isUnderWay && standing !== 'offered')
+    },
+  }
+}
+
+/** Of an outgoing file the way to the gateway is the first half, and the way from there the second. */
+function share(resource, upload) {
+  if (resource.state === 'uploading') return resource.size ? (upload?.sent ?? resource.uploaded) / resource.size / 2 : null
+  if (!resource.size) return null
+  const done = resource.bytes / resource.size
+  return resource.direction === 'outgoing' ? 0.5 + done / 2 : done
+}
+
+function words(resource, upload) {
+  const whole = resource.size === undefined ? '' : size(resource.size)
+  const isMine = resource.direction === 'outgoing'
+  const speed = resource.bytesPerSecond ? `, ${size(resource.bytesPerSecond)} a second` : ''
+  switch (resource.state) {
+    case 'uploading':
+      if (!upload) return 'The page was left before all of it was at the gateway: cancel it, and send it anew.'
+      return `${size(upload.sent)} of ${whole} at the gateway`
+    case 'offered': return whole
+    case 'transferring':
+      if (isMine && resource.bytes === 0) return `${whole}, waiting for ${resource.displayName}`
+      return `${size(resource.bytes)} of ${whole}${speed}`
+    case 'complete': return isMine ? `${whole}, received` : whole
+    case 'declined': return isMine ? `${whole}, declined` : `${whole}, you declined`
+    case 'cancelled': return `${whole}, cancelled`
+    default: return resource.problem ? sentence(resource.problem) : 'It failed.'
+  }
+}

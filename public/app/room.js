@@ -1,0 +1,131 @@
+// One session of this browser's peer, with all that is said in it, in the order in which it was said.
+
+import { newID } from '../vicinity.js'
+
+export class Room {
+  /** Messages that the gateway does not have yet. */
+  #unsent = new Map()
+  #lastSeen = 0
+
+  constructor(home, id) {
+    this.home = home
+    this.id = id
+    this.path = `/v1/sessions/${id}`
+    this.session = null
+    this.draft = ''
+    /** The peer for whom what is said is meant; null for all. */
+    this.recipient = null
+    const follow = (name) => {
+      const collection = home.gateway.follow(`${this.path}/${name}`)
+      collection.onchange = () => home.changed()
+      return collection
+    }
+    this.members = follow('members')
+    this.messages = follow('messages')
+    this.resources = follow('resources')
+  }
+
+  close() {
+    for (const collection of [this.members, this.messages, this.resources]) collection.close()
+  }
+
+  /** One for each peer: whoever came back is a new member of the same peer. */
+  get people() {
+    const byPeer = new Map()
+    for (const member of this.members.items) {
+      const other = byPeer.get(member.peer)
+      if (!other || other.state === 'notConnected' || member.state === 'connected') byPeer.set(member.peer, member)
+    }
+    return [...byPeer.values()]
+  }
+
+  get connected() { return this.people.filter((member) => member.state === 'connected') }
+
+  standing(peer) { return this.people.find((member) => member.peer === peer) }
+
+  get title() {
+    const there = this.people.filter((member) => member.state !== 'notConnected')
+    return there.map((member) => member.displayName)
+  }
+
+  // Messages
+
+  async send(text, id = newID()) {
+    const to = this.recipient ? [this.recipient] : []
+    this.#unsent.set(id, { id, body: text, to, at: new Date().toISOString(), problem: null })
+    await this.#post(id)
+  }
+
+  again(id) { return this.#post(id) }
+
+  discard(id) {
+    this.#unsent.delete(id)
+    this.home.changed()
+  }
+
+  async #post(id) {
+    const message = this.#unsent.get(id)
+    message.problem = null
+    this.home.changed()
+    try {
+      await this.home.gateway.send(this.id, message.body, { id, to: message.to })
+      message.isSent = true
+    } catch (problem) {
+      message.problem = problem
+    }
+    this.home.changed()
+  }
+
+  // What happened
+
+  /** Messages, files, and who came and went. */
+  get timeline() {
+    const entries = [...this.#happenings(), ...this.#files(), ...this.#said()]
+    entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+    for (const message of this.#unsent.values()) {
+      if (!this.messages.get(message.id)) entries.push({ kind: 'message', key: message.id, isMine: true, ...message })
+      else if (message.isSent) this.#unsent.delete(message.id)
+    }
+    return entries
+  }
+
+  #said() {
+    return this.messages.items.map((message) => ({
+      kind: 'message', key: message.id, isMine: message.from === this.session?.peer, isSent: true, ...message,
+    }))
+  }
+
+  #files() {
+    return this.resources.items.map((resource) => ({
+      kind: 'file', key: resource.id, at: resource.createdAt, isMine: resource.direction === 'outgoing', resource,
+    }))
+  }
+
+  #happenings() {
+    const place = `${this.path}/members/`
+    const words = { connected: 'joined', notConnected: 'left', undelivered: 'did not get the last message' }
+    return this.home.events.items.filter((one) => words[one.event] && one.about.startsWith(place)).map((one) => {
+      const member = this.members.get(one.about.slice(place.length))
+      const isLost = one.event === 'notConnected' && one.reason !== 'left' && one.reason !== 'none'
+      const detail = isLost && (member?.detail ?? one.reason)
+      const what = isLost ? `is not connected any more${detail ? `: ${detail}` : ''}` : words[one.event]
+      return { kind: 'note', key: `event ${one.id}`, at: one.at, text: `${one.displayName} ${what}` }
+    })
+  }
+
+  // What is new
+
+  /** What others have said since it was looked at. */
+  get unread() {
+    return [...this.#said(), ...this.#files()].filter((one) => !one.isMine && Date.parse(one.at) > this.lastSeen).length
+  }
+
+  get lastSeen() { return Math.max(this.#lastSeen, Number(sessionStorage.getItem(this.id) ?? 0)) }
+
+  see() {
+    const last = Math.max(0, ...[...this.#said(), ...this.#files()].map((one) => Date.parse(one.at)))
+    if (last <= this.lastSeen) return
+    this.#lastSeen = last
+    sessionStorage.setItem(this.id, last)
+  }
+}

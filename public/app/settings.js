@@ -1,0 +1,23 @@
+// What this browser remembers of one gateway. Nothing here is a secret that opens anything by itself.
+
+const place = 'vicinity'
+
+/** The type with which `vicinity adhoc` meets others, so that this page meets those who use it. */
+export const typeByDefault = 'adhoc'
+
+export function settings() {
+  const kept = { name: '', type: typeByDefault, meeting: 'ask', peer: null, session: null, csrf: null }
+  try {
+    return Object.assign(kept, JSON.parse(localStorage.getItem(place)))
+  } catch {
+    return kept
+  }
+}
+
+export function keep(changes) {
+  try {
+    localStorage.setItem(place, JSON.stringify({ ...settings(), ...changes }))
+  } catch {
+    // A browser that stores nothing asks again the next time.
+  }
+}
