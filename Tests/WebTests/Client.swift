@@ -26,11 +26,18 @@ final class Client {
       }
     }
     guard result == 0 else { throw Failure(description: "cannot connect: errno \(errno)") }
-    var limit = timeval(tv_sec: 10, tv_usec: 0)
-    setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    setsockopt(socket.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    limit(SO_RCVTIMEO, to: 10_000)
+    limitSending(toMilliseconds: 10_000)
     var on: CInt = 1
     setsockopt(socket.number, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+  }
+
+  func limitSending(toMilliseconds time: Int) { limit(SO_SNDTIMEO, to: time) }
+
+  private func limit(_ option: CInt, to milliseconds: Int) {
+    // A `timeval`: seconds and microseconds.
+    var time = (milliseconds / 1_000, milliseconds % 1_000 * 1_000)
+    setsockopt(socket.number, SOL_SOCKET, option, &time, socklen_t(MemoryLayout.size(ofValue: time)))
   }
 
   var number: CInt { socket.number }

@@ -9,9 +9,16 @@ import Web
     return text + (0..<max(0, count - text.count)).map { UInt8(truncatingIfNeeded: $0 &+ number) }
   }
 
+  /// Pings would come between what is counted.
+  private var limits: WebLimits {
+    var limits = WebLimits()
+    limits.pingInterval = .seconds(600)
+    return limits
+  }
+
   @Test(arguments: [10, 5_000, 70_000])
   func `a hundred clients hear everything in order, with sockets that take it in parts`(_ size: Int) throws {
-    let rig = try WebRig(sendBuffer: 4_096)
+    let rig = try WebRig(limits, sendBuffer: 4_096)
     let clients = try (0..<100).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 100 })
     let count = min(300, 300_000 / size)
@@ -33,7 +40,7 @@ import Web
   }
 
   @Test func `one that reads nothing is told that it lags, and the others hear on`() throws {
-    let rig = try WebRig()
+    let rig = try WebRig(limits)
     let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
     let quick = try SocketClient(rig, "/ws/ring")
     #expect(try rig.eventually { $0.ring.subscriberCount == 2 })
@@ -62,7 +69,7 @@ import Web
   }
 
   @Test func `who is left out of a message is sent another in its place`() throws {
-    let rig = try WebRig()
+    let rig = try WebRig(limits)
     let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
     try rig.desk { desk in
@@ -86,7 +93,7 @@ import Web
   }
 
   @Test func `what was published before it left a ring still comes, and what came before it joined does not`() throws {
-    let rig = try WebRig()
+    let rig = try WebRig(limits)
     let client = try SocketClient(rig, "/ws/quiet")
     #expect(try rig.eventually { $0.sockets.last?.socket != nil })
     let other = try SocketClient(rig, "/ws/ring")

@@ -51,8 +51,7 @@ import Web
     try client.send("POST /slow HTTP/1.1\r\nHost: here\r\nContent-Length: 100000000\r\n\r\n")
     let block = [UInt8](repeating: 1, count: 1 << 20)
     var sent = 0
-    var limit = timeval(tv_sec: 0, tv_usec: 300_000)
-    setsockopt(client.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    client.limitSending(toMilliseconds: 300)
     while case let count = send(client.number, block, block.count, CInt(MSG_NOSIGNAL)), count > 0 { sent += count }
     #expect(sent < 20_000_000)
     for appetite in [10, 100_000, 1_000_000] {
