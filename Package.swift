@@ -77,6 +77,8 @@ let package = Package(
       name: "Lab", dependencies: ["CLinux", "Nearby", "Reactor", "first-contact", "lab-peer", "lab-rig", "vicinity"],
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
+    .testTarget(
+      name: "GatewayTests", dependencies: ["Gateway", "Nearby", "Notation", "Web"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,104 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("A list is a channel of its changes", .timeLimit(.minutes(2)))
+struct ChannelTests {
+  private func seat(_ place: Place) async throws -> Asker {
+    let client = try await place.client()
+    _ = try await client.make("/v1/peers", ["displayName": "Anna"])
+    return client
+  }
+
+  @Test("Changes after a position are given in order, and all things anew where it is not known")
+  func since() async throws {
+    try await atPlace { place in
+      let anna = try await seat(place)
+      let start = try #require(try await anna.get("/v1/browsers").json["position"]?.text)
+      let one = try await anna.make("/v1/browsers", ["serviceType": "chat"])
+      _ = try await anna.delete(one["Location"] ?? "")
+      let two = try await anna.make("/v1/browsers", ["serviceType": "game"])
+      let news = try await anna.get("/v1/browsers?since=\(start)").json
+      let changes = news["changes"]?.list ?? []
+      #expect(news["recovered"] == true && changes.count == 3)
+      #expect(changes[0]["put"] == one.json && changes[1]["del"] == .text(one.id) && changes[2]["put"] == two.json)
+      #expect(changes.compactMap { $0["o"]?.integer } == [1, 2, 3])
+      let lost = try await anna.get("/v1/browsers?since=other.1").json
+      #expect(lost["recovered"] == false && lost["items"] == [two.json])
+      let none = try await anna.get("/v1/browsers?since=\(news["position"]?.text ?? "")").json
+      #expect(none["changes"] == [])
+    }
+  }
+
+  @Test("Who asks for a part is told of that part only, and what leaves it is gone from there")
+  func parts() async throws {
+    try await atPlace { place in
+      let anna = try await seat(place)
+      let session = try await anna.make("/v1/sessions")
+      let path = session["Location"] ?? ""
+      let list = "/v1/sessions?adhoc=chat"
+      let start = try #require(try await anna.get(list).json["position"]?.text)
+      let events = try await anna.follow(list)
+      #expect(try await events.next()?.data["items"] == [])
+      _ = try await anna.patch(path, ["locked": true])
+      async let waiting = anna.get("\(list)&since=\(start)&wait=20")
+      let adhoc = try await anna.patch(path, ["adhoc": "chat"])
+      #expect(try await waiting.json["changes"]?.list?.map { $0["put"] } == [adhoc.json])
+      _ = try await anna.patch(path, ["adhoc": nil])
+      let changes = try await anna.get("\(list)&since=\(start)").json["changes"]?.list ?? []
+      #expect(changes.map { $0["put"] } == [adhoc.json, nil] && changes.last?["del"] == .text(session.id))
+      #expect(try await events.next()?.data == adhoc.json)
+      #expect(try await events.next()?.name == "del")
+    }
+  }
+
+  @Test("A request that waits is answered by the first change, or with none when its time is over")
+  func waiting() async throws {
+    try await atPlace { place in
+      let (anna, bert) = (try await seat(place), try await seat(place))
+      let start = try #require(try await anna.get("/v1/browsers").json["position"]?.text)
+      let nothing = try await anna.get("/v1/browsers?since=\(start)&wait=1").json
+      #expect(nothing["changes"] == [] && nothing["recovered"] == true)
+      async let waiting = anna.get("/v1/browsers?since=\(start)&wait=60")
+      _ = try await bert.make("/v1/browsers", ["serviceType": "chat"])
+      let made = try await anna.make("/v1/browsers", ["serviceType": "chat"])
+      #expect(try await waiting.json["changes"]?.list?.compactMap { $0["put"]?["id"] } == [.text(made.id)])
+    }
+  }
+
+  @Test("A stream of events goes on where it was cut off, or begins anew where that is not known")
+  func events() async throws {
+    try await atPlace { place in
+      let anna = try await seat(place)
+      let first = try await anna.follow("/v1/browsers")
+      #expect(try await first.next()?.name == "snapshot")
+      let one = try await anna.make("/v1/browsers", ["serviceType": "chat"])
+      let put = try #require(try await first.next())
+      #expect(put.name == "put" && put.data == one.json)
+      first.line.hangUp()
+      _ = try await anna.delete(one["Location"] ?? "")
+      let second = try await anna.follow("/v1/browsers", ["Last-Event-ID": put.id ?? ""])
+      #expect(try await second.next()?.name == "recovered")
+      #expect(try await second.next()?.data == ["id": .text(one.id)])
+      let third = try await anna.follow("/v1/browsers", ["Last-Event-ID": "other.7"])
+      #expect(try await third.next()?.data["recovered"] == false)
+    }
+  }
+
+  @Test("A channel ends with what it is of")
+  func endings() async throws {
+    try await atPlace { place in
+      let anna = try await seat(place)
+      let session = try await anna.make("/v1/sessions")
+      let events = try await anna.follow("\(session["Location"] ?? "")/messages")
+      #expect(try await events.next()?.name == "snapshot")
+      let talk = try await Talk.connected(anna)
+      let channel = "\(session["Location"] ?? "")/members"
+      let number = try await talk.ask(["id": 1, "subscribe": ["channel": .text(channel)]])["ok"]?["number"]
+      _ = try await anna.delete(session["Location"] ?? "")
+      #expect(try await events.next() == nil)
+      #expect(try await talk.change(of: number)["end"] == true)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+internal import Notation
+internal import Testing
+internal import Web
+
+@testable internal import Gateway
+
+@Suite("The contract and the gateway say the same", .timeLimit(.minutes(2)))
+struct ContractTests {
+  private let document = Document.shared
+
+  private func operation(_ route: Route) -> Document.Operation? {
+    document.operations.first { $0.method == route.method.name && $0.path == route.pattern }
+  }
+
+  @Test("Every route stands in the document, with its query parameters and its role")
+  func routes() {
+    for route in Routes.all {
+      let name = "\(route.method.name) \(route.pattern)"
+      guard let operation = operation(route) else {
+        Issue.record("\(name) is not in the document")
+        continue
+      }
+      let query = operation.parameters.filter { $0["in"] == "query" }.compactMap { $0["name"]?.text }
+      #expect(Set(query) == Set(route.parameters), "\(name)")
+      let path = operation.parameters.filter { $0["in"] == "path" }.compactMap { $0["name"]?.text }
+      #expect(
+        path
+          == route.pattern.split(separator: "/").filter { $0.first == "{" }.map { String($0.dropFirst().dropLast()) },
+        "\(name)")
+      let ways = operation.security.map { $0.members ?? [] }
+      switch route.access {
+      case .anyone: #expect(operation.json["security"] == [], "\(name)")
+      case .role(let role):
+        #expect(ways.count == 2 && ways.allSatisfy { $0.allSatisfy { $0.value == [.text(role.rawValue)] } }, "\(name)")
+        #expect(ways.last?.contains { $0.name == "csrf" } == (route.method != .get), "\(name)")
+      }
+      var takesBody = true
+      if case .none = route.body { takesBody = false }
+      #expect((operation.json["requestBody"] != nil) == takesBody, "\(name)")
+    }
+  }
+
+  @Test("Everything in the document is a route")
+  func operations() {
+    let names = Set(Routes.all.map { "\($0.method.name) \($0.pattern)" })
+    for operation in document.operations {
+      #expect(names.contains("\(operation.method) \(operation.path)"))
+    }
+    let ids = document.operations.compactMap { $0.json["operationId"]?.text }
+    #expect(Set(ids).count == names.count && ids.count == names.count)
+  }
+
+  @Test("Its problems and roles are those that there are")
+  func words() {
+    let schemas = document.json["components"]?["schemas"]
+    let kinds = (schemas?["ProblemKind"]?["enum"]?.list ?? []).compactMap(\.text)
+    #expect(kinds.sorted() == Problem.Kind.allCases.map(\.rawValue).sorted())
+    #expect(schemas?["Role"]?["enum"] == .list(Role.allCases.map { .text($0.rawValue) }))
+  }
+
+  @Test("All that refers to something refers to something that is there, and all that is there is referred to")
+  func references() {
+    var used: Set<String> = []
+    func walk(_ json: JSON) {
+      if let reference = json["$ref"]?.text {
+        used.insert(reference)
+        #expect(document.resolve(json) != .null, "\(reference)")
+      }
+      for member in json.members ?? [] {
+        walk(member.value)
+        if member.name == "links" {
+          for link in member.value.members ?? [] {
+            let id = link.value["operationId"]
+            #expect(document.operations.contains { $0.json["operationId"] == id }, "\(link.name)")
+          }
+        }
+      }
+      for value in json.list ?? [] { walk(value) }
+    }
+    walk(document.json)
+    for kind in ["schemas", "parameters", "headers", "responses"] {
+      for member in document.json["components"]?[kind]?.members ?? [] {
+        // The types of a path's problem page are its parameter's.
+        #expect(used.contains("#/components/\(kind)/\(member.name)"), "\(kind)/\(member.name) is used by nobody")
+      }
+    }
+  }
+
+  @Test("Each example fits its schema")
+  func examples() {
+    for (name, schema, value) in bodies() {
+      #expect(document.faults(of: value, schema).isEmpty, "\(name)")
+    }
+  }
+
+  @Test(
+    "Every field of every request is known to the gateway, is told by its right name if it is wrong, and no other is")
+  func fields() async throws {
+    try await atPlace { place in
+      let admin = try await place.client("admin")
+      let peer = try await admin.make("/v1/peers", ["displayName": "Anna"]).id
+      let session = try await admin.make("/v1/sessions", ["peer": .text(peer)]).id
+      for operation in document.operations {
+        guard
+          let schema = operation.json["requestBody"]?["content"]?["application/json"]?["schema"].map(document.resolve)
+        else { continue }
+        #expect(schema["additionalProperties"] == false, "\(operation.path)")
+        let path = operation.path.replacing("{session}", with: session)
+        // Where nothing is there, nobody looks at the body.
+        if path.contains("{") { continue }
+        let stranger = try await admin.ask(operation.method, path, Array("{\"nobodyKnows\":1}".utf8))
+        let required = schema["required"]?.list ?? []
+        if required.isEmpty { #expect(stranger.json["field"] == "nobodyKnows", "\(path): \(stranger.text)") }
+        for property in schema["properties"]?.members ?? [] {
+          let body = JSON.object([.init(property.name, [[]])])
+          let answer = try await admin.ask(operation.method, path, body.bytes)
+          let rule = answer.json["rule"]?.text
+          #expect(answer.status >= 400 && rule != "known", "\(path) \(property.name): \(answer.text)")
+        }
+      }
+    }
+  }
+
+  /// Of requests: the schema, and what is to fit it.
+  private func bodies() -> [(String, JSON, JSON)] {
+    document.operations.flatMap { operation in
+      let media = operation.json["requestBody"]?["content"]?["application/json"]
+      var values = (media?["examples"]?.members ?? []).compactMap { $0.value["value"] }
+      if let one = media?["example"] { values.append(one) }
+      return values.map { ("\(operation.method) \(operation.path)", media?["schema"] ?? .null, $0) }
+    }
+  }
+
+  @Test("The document is served as JSON and as a page, and each problem has a page")
+  func pages() async throws {
+    try await atPlace { place in
+      let json = try await place.stranger.get("/openapi.json")
+      #expect(json.json == document.json)
+      let tag = try #require(json["ETag"])
+      #expect(try await place.stranger.get("/openapi.json", ["If-None-Match": tag]).status == 304)
+      let page = try await place.stranger.get("/docs")
+      #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'; style-src 'self'") == true)
+      for operation in document.operations {
+        #expect(page.text.contains("id=\"\(operation.json["operationId"]?.text ?? "?")\""))
+      }
+      #expect(!page.text.contains("<script") && !page.text.contains("style="))
+      #expect(try await place.stranger.get("/docs/style.css")["Content-Type"]?.hasPrefix("text/css") == true)
+      for kind in Problem.Kind.allCases {
+        #expect(try await place.stranger.get("/problems/\(kind.rawValue)").text.contains(kind.explanation))
+        let page = try await place.stranger.get("/problems/\(kind.rawValue)", ["Accept": "text/html"])
+        #expect(page["Content-Type"]?.hasPrefix("text/html") == true && page.text.contains("<h1>"))
+      }
+      #expect(try await place.stranger.get("/problems/none").problem == "notFound")
+    }
+  }
+
+  @Test("What stands in the page is text, whatever it says")
+  func escaping() {
+    let text = "<b onload='x'>&\"`c<d`[e](javascript:f) [g](/h)"
+    let html = Markup(prose: text).text
+    #expect(
+      html
+        == "<p>&lt;b onload=&#39;x&#39;&gt;&amp;&quot;<code>c&lt;d</code>[e](javascript:f) <a href=\"/h\">g</a></p>")
+  }
+}

@@ -1,0 +1,142 @@
+internal import Notation
+internal import Testing
+
+/// What a gateway has answered.
+struct Answer: Sendable {
+  struct Header: Sendable {
+    let name: String
+    let value: String
+  }
+
+  let status: Int
+  let headers: [Header]
+  var body: [UInt8] = []
+
+  subscript(name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+  var json: JSON { (try? JSON(parsing: body)) ?? .null }
+  /// The last part of a problem's type.
+  var problem: String? { json["type"]?.text?.split(separator: "/").last.map(String.init) }
+  var id: String { json["id"]?.text ?? "" }
+  var ids: [String] { (json["items"]?.list ?? []).compactMap { $0["id"]?.text } }
+}
+
+/// Somebody who asks a gateway over HTTP, and holds each answer against the contract.
+struct Asker: Sendable {
+  let port: UInt16
+  var token: String?
+  /// Sent with everything.
+  var headers: [String: String] = [:]
+
+  func get(_ path: String, _ headers: [String: String] = [:]) async throws -> Answer {
+    try await ask("GET", path, headers: headers)
+  }
+
+  func post(_ path: String, _ json: JSON = [:], _ headers: [String: String] = [:]) async throws -> Answer {
+    try await ask("POST", path, json.bytes, type: "application/json", headers: headers)
+  }
+
+  func patch(_ path: String, _ json: JSON, _ headers: [String: String] = [:]) async throws -> Answer {
+    try await ask("PATCH", path, json.bytes, type: "application/json", headers: headers)
+  }
+
+  func delete(_ path: String, _ headers: [String: String] = [:]) async throws -> Answer {
+    try await ask("DELETE", path, headers: headers)
+  }
+
+  /// Made, or the test ends here.
+  func make(_ path: String, _ json: JSON = [:]) async throws -> Answer {
+    let answer = try await post(path, json)
+    try #require(answer.status == 201, "\(answer.text)")
+    #expect(answer["Location"]?.hasPrefix(path) == true)
+    return answer
+  }
+
+  func ask(
+    _ method: String, _ path: String, _ body: [UInt8]? = nil, type: String? = nil, headers: [String: String] = [:]
+  ) async throws -> Answer {
+    let head = head(method, path, body?.count, type, headers)
+    let answer = try await onThread { [port] in
+      let line = try Line(to: port)
+      try line.write(Array(head.utf8) + (body ?? []))
+      return try line.readAnswer(to: method)
+    }
+    for fault in Document.shared.faults(of: answer, to: method, path) {
+      Issue.record("\(method) \(path): \(fault): \(answer.status) \(answer.text)")
+    }
+    return answer
+  }
+
+  func head(_ method: String, _ path: String, _ length: Int?, _ type: String?, _ more: [String: String]) -> String {
+    var all = ["Host": "127.0.0.1:\(port)", "Connection": "close"]
+    if let token { all["Authorization"] = "Bearer \(token)" }
+    if let length { all["Content-Length"] = String(length) }
+    if let type { all["Content-Type"] = type }
+    for (name, value) in headers.merging(more, uniquingKeysWith: { $1 }) { all[name] = value }
+    return "\(method) \(path) HTTP/1.1\r\n" + all.map { "\($0.key): \($0.value)\r\n" }.joined() + "\r\n"
+  }
+
+  /// Asks again, from where it was, until a list has a thing that is meant.
+  func wait(in path: String, _ isMeant: @escaping (JSON) -> Bool) async throws -> JSON {
+    var answer = try await get(path)
+    let mark = path.contains("?") ? "&" : "?"
+    while true {
+      let items = (answer.json["items"]?.list ?? []) + (answer.json["changes"]?.list ?? []).compactMap { $0["put"] }
+      if let item = items.first(where: isMeant) { return item }
+      let position = try #require(answer.json["position"]?.text, "\(path): \(answer.text)")
+      answer = try await get("\(path)\(mark)since=\(position)&wait=15")
+      try #require(
+        answer.json["changes"]?.list?.isEmpty == false || answer.json["recovered"] == false,
+        "nothing came in \(path)")
+    }
+  }
+
+  func wait(in path: String, _ name: String, _ value: JSON) async throws -> JSON {
+    try await wait(in: path) { $0[name] == value }
+  }
+
+  // MARK: Streams of events
+
+  struct Happening: Sendable, Equatable {
+    var name = ""
+    var id: String?
+    var data = JSON.null
+  }
+
+  /// What comes by an open `text/event-stream`.
+  struct Events: Sendable {
+    let line: Line
+
+    /// Nil at its end.
+    func next() async throws -> Happening? {
+      try await onThread { [line] in
+        var happening = Happening()
+        while let chunk = try line.readChunk() {
+          for text in String(decoding: chunk, as: UTF8.self).split(separator: "\n") {
+            let parts = text.split(separator: ":", maxSplits: 1).map { $0.drop { $0 == " " } }
+            switch parts.first {
+            case "event": happening.name = String(parts[1])
+            case "id": happening.id = String(parts[1])
+            case "data": happening.data = try JSON(parsing: String(parts[1]))
+            default: break
+            }
+          }
+          if !happening.name.isEmpty { return happening }
+        }
+        return nil
+      }
+    }
+  }
+
+  func follow(_ path: String, _ headers: [String: String] = [:]) async throws -> Events {
+    let head = head("GET", path, nil, nil, ["Accept": "text/event-stream"].merging(headers) { $1 })
+    return try await onThread { [port] in
+      let line = try Line(to: port)
+      try line.write(head)
+      let answer = try line.readHead()
+      #expect(answer.status == 200 && answer["Content-Type"] == "text/event-stream")
+      return Events(line: line)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+internal import Foundation
+internal import Notation
+
+/// The contract as it lies in the tree, and what answers and bodies break of it.
+struct Document: Sendable {
+  static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../../../openapi/vicinity.yaml").standardizedFileURL.path
+  static let shared = Document()
+
+  let json: JSON
+  let operations: [Operation]
+
+  struct Operation: Sendable {
+    let method: String
+    let path: String
+    let json: JSON
+    /// With those of its path.
+    let parameters: [JSON]
+
+    var security: [JSON] { json["security"]?.list ?? [] }
+
+    func isAt(_ target: [Substring]) -> Bool {
+      let pattern = path.split(separator: "/")
+      return pattern.count == target.count && zip(pattern, target).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+    }
+  }
+
+  private init() {
+    guard let text = try? String(contentsOfFile: Self.path, encoding: .utf8), let json = try? JSON(parsingYAML: text)
+    else { preconditionFailure("\(Self.path) cannot be read") }
+    self.json = json
+    let methods: Set<String> = ["get", "put", "post", "patch", "delete"]
+    operations = (json["paths"]?.members ?? []).flatMap { path in
+      let shared = path.value["parameters"]?.list ?? []
+      return (path.value.members ?? []).filter { methods.contains($0.name) }.map { operation in
+        Operation(
+          method: operation.name.uppercased(), path: path.name, json: operation.value,
+          parameters: (shared + (operation.value["parameters"]?.list ?? [])).map { Self.resolve($0, in: json) })
+      }
+    }
+  }
+
+  func resolve(_ value: JSON) -> JSON { Self.resolve(value, in: json) }
+
+  private static func resolve(_ value: JSON, in document: JSON) -> JSON {
+    guard let reference = value["$ref"]?.text else { return value }
+    // The frames' document refers to this one by its name.
+    return reference.drop { $0 != "/" }.split(separator: "/").reduce(document) { $0[String($1)] ?? .null }
+  }
+
+  // MARK: Answers
+
+  /// What a well-known operation may not answer.
+  func faults(of answer: Answer, to method: String, _ target: String) -> [String] {
+    let path = target.prefix { $0 != "?" }.split(separator: "/")
+    let named = operations.filter { $0.method == (method == "HEAD" ? "GET" : method) && $0.isAt(path) }
+    // What stands there word for word goes before what is a pattern.
+    guard let operation = named.first(where: { !$0.path.contains("{") }) ?? named.first else { return [] }
+    let responses = operation.json["responses"]
+    guard let response = (responses?[String(answer.status)] ?? responses?["default"]).map(resolve) else {
+      return ["the status is not foreseen"]
+    }
+    if answer.status >= 400, answer["Content-Type"] != "application/problem+json", method != "HEAD" {
+      return ["what is refused is not told as a problem"]
+    }
+    guard let type = answer["Content-Type"]?.prefix(while: { $0 != ";" }), !answer.body.isEmpty else { return [] }
+    guard let media = response["content"]?[String(type)] ?? response["content"]?["*/*"] else {
+      return ["the type \(type) is not foreseen"]
+    }
+    guard type.hasSuffix("json"), let schema = media["schema"] else { return [] }
+    return faults(of: answer.json, schema)
+  }
+
+  // MARK: Schemas
+
+  /// What a value breaks. Objects whose properties are listed have no others, whether the schema says so or not.
+  func faults(of value: JSON, _ schema: JSON, at place: String = "") -> [String] {
+    let schema = resolve(schema)
+    func fault(_ what: String) -> [String] { ["\(place.isEmpty ? "it" : place) \(what)"] }
+    if let words = schema["enum"]?.list, !words.contains(value) {
+      return fault("is \(value.line), none of those listed")
+    }
+    if let constant = schema["const"], constant != value { return fault("is not \(constant.line)") }
+    let types = schema["type"]?.text.map { [$0] } ?? (schema["type"]?.list ?? []).compactMap(\.text)
+    if !types.isEmpty, !types.contains(where: { Self.isType($0, value) }) { return fault("is \(value.kind)") }
+    var faults: [String] = []
+    if let several = schema["anyOf"]?.list, !several.contains(where: { self.faults(of: value, $0, at: place).isEmpty })
+    {
+      faults += fault("fits none of several shapes")
+    }
+    if let members = value.members {
+      for name in (schema["required"]?.list ?? []).compactMap(\.text) where value[name] == nil {
+        faults += fault("has no '\(name)'")
+      }
+      for member in members {
+        let inside = place.isEmpty ? member.name : "\(place).\(member.name)"
+        if let known = schema["properties"]?[member.name] ?? schema["additionalProperties"], known != false {
+          faults += self.faults(of: member.value, known, at: inside)
+        } else if schema["properties"] != nil {
+          faults.append("\(inside) is not known")
+        }
+      }
+    }
+    for (number, entry) in (value.list ?? []).enumerated() {
+      if let items = schema["items"] { faults += self.faults(of: entry, items, at: "\(place)[\(number)]") }
+    }
+    return faults
+  }
+
+  private static func isType(_ type: String, _ value: JSON) -> Bool {
+    switch (type, value) {
+    case ("object", .object), ("array", .list), ("string", .text), ("boolean", .bool), ("null", .null),
+      ("integer", .integer), ("number", .integer), ("number", .real):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,69 @@
+internal import Foundation
+internal import Nearby
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+/// A gateway of its own in this process, at a free port of the loopback.
+final class Place: Sendable {
+  let gateway: Gateway
+  let port: UInt16
+  private let folder: String
+
+  private init(_ gateway: Gateway, _ port: UInt16, _ folder: String) {
+    self.gateway = gateway
+    self.port = port
+    self.folder = folder
+  }
+
+  /// `next` to another one, it looks for peers there.
+  static func open(
+    _ name: String = "Box", nextTo other: Place? = nil, _ change: (inout GatewayOptions) -> Void = { _ in }
+  ) async throws -> Place {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)").path
+    var options = GatewayOptions(folder: folder)
+    options.name = name
+    options.host.keys = .ephemeral
+    options.host.port = 0
+    options.host.discovery = .fixed(other.map { ["127.0.0.1:\($0.port)"] } ?? [])
+    options.contract = Document.path
+    change(&options)
+    let gateway = try await Gateway.start(options)
+    let port = try #require(await gateway.host.addresses.first?.split(separator: ":").last.flatMap { UInt16($0) })
+    return Place(gateway, port, folder)
+  }
+
+  func close() async {
+    await gateway.stop()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Nobody.
+  var stranger: Asker { Asker(port: port) }
+
+  /// Who has spent a code for a role.
+  func client(_ role: String = "member") async throws -> Asker {
+    let answer = try await pair(role)
+    return Asker(port: port, token: try #require(answer.json["token"]?.text, "\(answer.text)"))
+  }
+
+  func pair(_ role: String, _ more: [JSON.Member] = []) async throws -> Answer {
+    let code = try await gateway.makePairingCode(role: role)
+    return try await stranger.post("/v1/pairings", .object([.init("code", .text(code))] + more))
+  }
+}
+
+/// Opens a gateway, and closes it whatever the test does with it.
+func atPlace(
+  _ change: (inout GatewayOptions) -> Void = { _ in }, _ test: (Place) async throws -> Void
+) async throws {
+  let place = try await Place.open("Box", change)
+  do {
+    try await test(place)
+  } catch {
+    await place.close()
+    throw error
+  }
+  await place.close()
+}

@@ -1,0 +1,147 @@
+internal import Foundation
+internal import Notation
+internal import Testing
+
+/// A WebSocket of `vicinity.v1` as a client has it.
+final class Talk: Sendable {
+  enum Frame: Equatable, Sendable {
+    case text(JSON)
+    case close(UInt16)
+    case end
+  }
+
+  private let line: Line
+
+  private init(_ line: Line) { self.line = line }
+
+  static func open(_ asker: Asker, _ headers: [String: String] = [:]) async throws -> Talk {
+    let key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+    var silent = asker
+    silent.token = nil
+    let head = silent.head(
+      "GET", "/v1/socket", nil, nil,
+      [
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key,
+        "Sec-WebSocket-Protocol": "vicinity.v1",
+      ].merging(headers) { $1 })
+    return try await onThread {
+      let line = try Line(to: asker.port)
+      try line.write(head)
+      let answer = try line.readHead()
+      #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == "vicinity.v1")
+      return Talk(line)
+    }
+  }
+
+  /// That has said who it is.
+  static func connected(_ asker: Asker) async throws -> Talk {
+    let talk = try await open(asker)
+    let answer = try await talk.ask(["id": 0, "connect": ["token": .text(asker.token ?? "")]])
+    try #require(answer["ok"]?["client"]?.text != nil, "\(answer.line)")
+    return talk
+  }
+
+  func say(_ json: JSON) async throws { try await say(json.line) }
+
+  func say(_ text: String, opcode: UInt8 = 1) async throws {
+    for fault in (try? JSON(parsing: text)).map({ Frames.faults(of: $0, fromServer: false) }) ?? [] {
+      Issue.record("\(fault): \(text)")
+    }
+    try await send(text, opcode)
+  }
+
+  /// What does not fit the protocol.
+  func blurt(_ text: String, opcode: UInt8 = 1) async throws { try await send(text, opcode) }
+
+  private func send(_ text: String, _ opcode: UInt8) async throws {
+    let payload = Array(text.utf8)
+    var frame: [UInt8] = [0x80 | opcode]
+    switch payload.count {
+    case ..<126: frame.append(0x80 | UInt8(payload.count))
+    case ..<65_536: frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 255)]
+    default: frame += [0x80 | 127] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: payload.count >> ($0 * 8)) }
+    }
+    let mask: [UInt8] = [1, 2, 3, 4]
+    frame += mask + payload.enumerated().map { $1 ^ mask[$0 & 3] }
+    try await onThread { [line, frame] in try line.write(frame) }
+  }
+
+  func next() async throws -> Frame {
+    try await onThread { [line] in
+      while true {
+        guard let start = try line.read(2) else { return .end }
+        var count = Int(start[1] & 127)
+        if count >= 126 {
+          guard let length = try line.read(count == 126 ? 2 : 8) else { return .end }
+          count = length.reduce(0) { $0 << 8 | Int($1) }
+        }
+        let payload = count == 0 ? [] : try line.read(count) ?? []
+        switch start[0] & 15 {
+        case 1:
+          let json = try JSON(parsing: payload)
+          for fault in Frames.faults(of: json, fromServer: true) { Issue.record("\(fault): \(json.line)") }
+          return .text(json)
+        case 8: return .close(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
+        default: continue
+        }
+      }
+    }
+  }
+
+  /// The answer to it; what else comes before it is not looked at.
+  func ask(_ json: JSON) async throws -> JSON {
+    try await say(json)
+    return try await answer(to: json["id"])
+  }
+
+  func answer(to id: JSON?) async throws -> JSON {
+    while true {
+      switch try await next() {
+      case .text(let json): if json["id"] == id { return json }
+      case let frame: throw Line.Broken(what: "the WebSocket ended with \(frame)")
+      }
+    }
+  }
+
+  /// The next change of a channel.
+  func change(of number: JSON?) async throws -> JSON {
+    while true {
+      switch try await next() {
+      case .text(let json): if json["n"] == number { return json }
+      case let frame: throw Line.Broken(what: "the WebSocket ended with \(frame)")
+      }
+    }
+  }
+
+  /// How it ends.
+  func closing() async throws -> UInt16 {
+    while true {
+      switch try await next() {
+      case .text: continue
+      case .close(let code): return code
+      case .end: return 1006
+      }
+    }
+  }
+
+  func hangUp() { line.hangUp() }
+}
+
+/// The shapes of the protocol's frames, as `openapi/websocket.yaml` has them.
+enum Frames {
+  private static let shapes: JSON = {
+    let path = Document.path.replacingOccurrences(of: "vicinity.yaml", with: "websocket.yaml")
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let json = try? JSON(parsingYAML: text) else {
+      preconditionFailure("\(path) cannot be read")
+    }
+    return json
+  }()
+
+  static func faults(of frame: JSON, fromServer isServer: Bool) -> [String] {
+    let side = isServer ? "server" : "client"
+    for shape in shapes[side]?.members ?? [] where frame[shape.name] != nil {
+      return Document.shared.faults(of: frame, shape.value)
+    }
+    return ["it is no frame of the \(side)'s"]
+  }
+}

@@ -1,0 +1,292 @@
+internal import Foundation
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+/// Two clients at two gateways, each with a peer, in one session.
+struct Meeting {
+  struct Seat: Sendable {
+    let place: Place
+    let client: Asker
+    let peer: String
+    var session = ""
+
+    var path: String { "/v1/sessions/\(session)" }
+  }
+
+  var anna: Seat
+  var bert: Seat
+
+  private static func seat(_ place: Place, _ name: String) async throws -> Seat {
+    let client = try await place.client()
+    return Seat(place: place, client: client, peer: try await client.make("/v1/peers", ["displayName": .text(name)]).id)
+  }
+
+  /// Anna advertises; Bert, whose gateway knows hers, finds and invites her.
+  static func begin(_ wishes: JSON = [:]) async throws -> Meeting {
+    let (here, there) = try await places()
+    var meeting = Meeting(anna: try await seat(here, "Anna"), bert: try await seat(there, "Bert"))
+    let (anna, bert) = (meeting.anna.client, meeting.bert.client)
+    meeting.anna.session = try await anna.make("/v1/sessions", wishes).id
+    meeting.bert.session = try await bert.make("/v1/sessions").id
+    _ = try await anna.make("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": ["mood": "sunny"]])
+    let browser = try await bert.make("/v1/browsers", ["serviceType": "chat"])
+    let found = try await bert.wait(in: browser.json["found"]?.text ?? "", "displayName", "Anna")
+    #expect(found["discoveryInfo"] == ["mood": "sunny"] && found["id"] == .text(meeting.anna.peer))
+    let invitation = try await bert.make(
+      "/v1/invitations",
+      [
+        "session": .text(meeting.bert.session), "to": found["peer"] ?? .null, "serviceType": "chat", "context": "/w==",
+        "encoding": "base64",
+      ])
+    let came = try await anna.wait(in: "/v1/invitations", "direction", "incoming")
+    #expect(came["from"] == .text(meeting.bert.peer) && came["context"] == "/w==" && came["encoding"] == "base64")
+    let path = "/v1/invitations/\(came["id"]?.text ?? "")"
+    let accepted = try await anna.patch(path, ["state": "accepted", "session": .text(meeting.anna.session)])
+    #expect(accepted.json["state"] == "accepted", "\(accepted.text)")
+    _ = try await bert.wait(in: "/v1/invitations?direction=outgoing") {
+      $0["id"] == .text(invitation.id) && $0["state"] == "accepted"
+    }
+    for seat in [meeting.anna, meeting.bert] {
+      _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected")
+    }
+    return meeting
+  }
+
+  private static func places() async throws -> (Place, Place) {
+    let here = try await Place.open("Here")
+    return (here, try await Place.open("There", nextTo: here))
+  }
+
+  func end() async {
+    await anna.place.close()
+    await bert.place.close()
+  }
+
+  static func hold(_ wishes: JSON = [:], _ test: (Meeting) async throws -> Void) async throws {
+    let meeting = try await begin(wishes)
+    do {
+      try await test(meeting)
+    } catch {
+      await meeting.end()
+      throw error
+    }
+    await meeting.end()
+  }
+}
+
+@Suite("Clients of two gateways meet", .timeLimit(.minutes(3)), .serialized)
+struct MeetingTests {
+  @Test("Messages go both ways, kept as they were sent, and one of one's own id is sent once")
+  func messages() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let sent = try await anna.client.ask(
+        "POST", "\(anna.path)/messages?to=\(bert.peer)&mode=reliable", Array("grüße".utf8), type: "text/markdown")
+      #expect(
+        sent.status == 201 && sent.json["contentType"] == "text/markdown" && sent.json["to"] == [.text(bert.peer)])
+      #expect(try await anna.client.get(sent["Location"] ?? "").body == sent.body)
+      let came = try await bert.client.wait(in: "\(bert.path)/messages", "body", "grüße")
+      #expect(came["from"] == .text(anna.peer) && came["displayName"] == "Anna" && came["size"] == 7)
+      let bytes = try await bert.client.ask("POST", "\(bert.path)/messages?mode=unreliable", [0xff, 0x00])
+      #expect(bytes.status == 202)
+      _ = try await bert.client.ask("POST", "\(bert.path)/messages", [0xff])
+      #expect(
+        try await anna.client.wait(in: "\(anna.path)/messages?from=\(bert.peer)", "body", "/w==")["encoding"]
+          == "base64")
+      for status in [201, 200, 200] {
+        let put = try await anna.client.ask("PUT", "\(anna.path)/messages/my%2Fid", Array("once".utf8))
+        #expect(put.status == status && put.id == "my/id")
+      }
+      #expect(try await anna.client.get("\(anna.path)/messages/my%2Fid").json["body"] == "once")
+      _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array("last".utf8))
+      _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "last")
+      let bodies = try await bert.client.get("\(bert.path)/messages?from=\(anna.peer)").json["items"]?.list ?? []
+      #expect(bodies.compactMap { $0["body"]?.text } == ["grüße", "once", "last"])
+      for (path, field) in [("?to=nobody", "to"), ("?mode=loud", "mode"), ("?mode=reliable&mode=reliable", "mode")] {
+        #expect(try await anna.client.ask("POST", "\(anna.path)/messages\(path)", [1]).json["field"] == .text(field))
+      }
+      let large = [UInt8](repeating: 7, count: Core.messageBytesMax + 1)
+      #expect(try await anna.client.ask("POST", "\(anna.path)/messages", large).status == 413)
+      #expect(
+        try await anna.client.ask("PUT", "\(anna.path)/messages/\(String(repeating: "i", count: 65))", [1]).status
+          == 400)
+    }
+  }
+
+  @Test("A stream that one curl writes is read by another, live")
+  func streams() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
+      let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", "voice")
+      let path = "\(bert.path)/streams/\(came["id"]?.text ?? "")"
+      #expect(came["direction"] == "incoming" && came["state"] == "open")
+      #expect(try await bert.client.ask("HEAD", "\(path)/bytes").status == 200)
+      let reader = try Curl(["-N", bert.client.url("\(path)/bytes")], as: bert.client)
+      let writer = try Curl(["-T", "-", anna.client.url("\(stream["Location"] ?? "")/bytes")], as: anna.client)
+      writer.say("first\n")
+      #expect(try await reader.hear(6) == "first\n")
+      #expect(try await bert.client.get("\(path)/bytes").problem == "conflict")
+      #expect(try await bert.client.ask("PUT", "\(path)/bytes", [1]).problem == "conflict")
+      writer.say("second\n")
+      #expect(try await reader.hear(7) == "second\n")
+      writer.finish()
+      #expect(try await reader.hear(1) == "")
+      let done = try await anna.client.wait(in: "\(anna.path)/streams", "state", "closed")
+      #expect(done["bytes"] == 13)
+      #expect(try await bert.client.wait(in: "\(bert.path)/streams", "state", "closed")["bytes"] == 13)
+      #expect(try await anna.client.ask("PUT", "\(stream["Location"] ?? "")/bytes", [1]).problem == "gone")
+      #expect(try await anna.client.delete(stream["Location"] ?? "").status == 204)
+      #expect(try await anna.client.get(stream["Location"] ?? "").status == 404)
+    }
+  }
+
+  @Test("A resource that is uploaded in parts arrives whole, and is given out in parts")
+  func resources() async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let made = try await anna.client.make(
+        "\(anna.path)/resources",
+        ["name": "data ü.bin", "to": .text(bert.peer), "contentType": "image/png", "size": 100_000])
+      let content = made.json["content"]?.text ?? ""
+      #expect(made.json["state"] == "uploading" && made.json["uploaded"] == 0)
+      func append(_ part: ArraySlice<UInt8>, at offset: Int, _ more: [String: String] = [:]) async throws -> Answer {
+        try await anna.client.ask(
+          "PATCH", content, Array(part), headers: ["Upload-Offset": String(offset)].merging(more) { $1 })
+      }
+      #expect(try await anna.client.ask("PATCH", content, [1]).json["field"] == "Upload-Offset")
+      let first = try await append(bytes[..<40_000], at: 0)
+      #expect(first.status == 204 && first["Upload-Offset"] == "40000" && first["Upload-Complete"] == "?0")
+      let wrong = try await append(bytes[30_000...], at: 30_000)
+      #expect(wrong.status == 409 && wrong["Upload-Offset"] == "40000")
+      #expect(try await anna.client.ask("HEAD", content)["Upload-Offset"] == "40000")
+      #expect(try await append([1], at: 40_000, ["Upload-Complete": "?1"]).json["field"] == "size")
+      #expect(try await append(bytes[40_000...], at: 40_001).status == 413)
+      #expect(try await anna.client.ask("PUT", content, Array(bytes[..<40_000])).json["field"] == "size")
+      let last = try await append(bytes[40_000...], at: 40_000, ["Upload-Complete": "?1"])
+      #expect(last.status == 200 && last["Upload-Complete"] == "?1")
+      let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      #expect(came["name"] == "data ü.bin" && came["size"] == 100_000 && came["contentType"] == "image/png")
+      let place = came["content"]?.text ?? ""
+      let whole = try await bert.client.get(place)
+      #expect(whole.body == bytes && whole["Content-Type"] == "image/png" && whole["Accept-Ranges"] == "bytes")
+      #expect(whole["Content-Disposition"] == "inline; filename*=UTF-8''data%20%C3%BC.bin")
+      for (range, part) in [("0-9", bytes[..<10]), ("99990-", bytes[99_990...]), ("-5", bytes[99_995...])] {
+        let answer = try await bert.client.get(place, ["Range": "bytes=\(range)"])
+        #expect(answer.status == 206 && answer.body == Array(part), "\(range)")
+      }
+      #expect(try await bert.client.get(place, ["Range": "bytes=100000-"])["Content-Range"] == "bytes */100000")
+      #expect(try await bert.client.get(place, ["Range": "bytes=0-1", "If-Range": "\"other\""]).status == 200)
+      #expect(try await bert.client.get(place, ["If-None-Match": whole["ETag"] ?? ""]).status == 304)
+      _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
+      #expect(try await anna.client.get(content).problem == "gone")
+      #expect(try await bert.client.delete("\(bert.path)/resources/\(came["id"]?.text ?? "")").status == 204)
+      #expect(try await bert.client.get(place).status == 404)
+    }
+  }
+
+  @Test("Where a session asks, a resource waits to be taken, and may be refused")
+  func decisions() async throws {
+    try await Meeting.hold(["resources": "ask"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      for (word, state) in [("accepted", "complete"), ("declined", "declined")] as [(String, JSON)] {
+        let made = try await anna.client.make(
+          "\(anna.path)/resources", ["name": .text(word), "to": .text(bert.peer)])
+        #expect(try await anna.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
+        let came = try await bert.client.wait(in: "\(bert.path)/resources?state=offered", "name", .text(word))
+        let path = "\(bert.path)/resources/\(came["id"]?.text ?? "")"
+        #expect(try await bert.client.get("\(path)/content").problem == "conflict")
+        #expect(try await bert.client.patch(path, [:]).json["field"] == "state")
+        #expect(try await bert.client.patch(path, ["state": .text(word)]).status == 200)
+        _ = try await bert.client.wait(in: "\(bert.path)/resources") {
+          $0["name"] == .text(word) && $0["state"] == state
+        }
+        _ = try await anna.client.wait(in: "\(anna.path)/resources") {
+          $0["name"] == .text(word) && $0["state"] == state
+        }
+        #expect(try await bert.client.patch(path, ["state": "accepted"]).status == 409)
+      }
+    }
+  }
+
+  @Test("An invitation can be declined and taken back, and what does not fit is refused")
+  func invitations() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let session = try await bert.client.make("/v1/sessions").id
+      let body: JSON = ["session": .text(session), "to": .text(anna.peer), "serviceType": "chat"]
+      for (word, answerer) in [("declined", anna), ("cancelled", bert)] {
+        let made = try await bert.client.make("/v1/invitations", body)
+        let came = try await anna.client.wait(in: "/v1/invitations?direction=incoming&state=pending") { _ in true }
+        let own = answerer.peer == anna.peer ? "/v1/invitations/\(came["id"]?.text ?? "")" : made["Location"] ?? ""
+        let other = answerer.peer == anna.peer ? made["Location"] ?? "" : "/v1/invitations/\(came["id"]?.text ?? "")"
+        let loser = answerer.peer == anna.peer ? bert : anna
+        #expect(try await loser.client.patch(other, ["state": .text(word)]).status == 409)
+        #expect(try await answerer.client.patch(own, ["state": .text(word)]).json["state"] == .text(word))
+        #expect(try await answerer.client.patch(own, ["state": .text(word)]).status == 409)
+        _ = try await bert.client.wait(in: "/v1/invitations") {
+          $0["id"] == .text(made.id) && $0["state"] == .text(word)
+        }
+        _ = try await anna.client.wait(in: "/v1/invitations") { $0["id"] == came["id"] && $0["state"] == .text(word) }
+        #expect(try await bert.client.get(other == made["Location"] ? own : other).status == 404)
+        #expect(try await bert.client.delete(made["Location"] ?? "").status == 204)
+      }
+      let wrong: JSON = ["session": .text(session), "to": "nobody", "serviceType": "chat"]
+      #expect(try await bert.client.post("/v1/invitations", wrong).json["field"] == "to")
+    }
+  }
+
+  @Test("A member that is removed is told so, and a session that is left is left by its peer alone")
+  func leaving() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let member = try await anna.client.wait(in: "\(anna.path)/members", "peer", .text(bert.peer))
+      let path = "\(anna.path)/members/\(member["id"]?.text ?? "")"
+      #expect(try await anna.client.get(path).json == member)
+      #expect(try await anna.client.delete("\(path)?ban=perhaps").json["field"] == "ban")
+      #expect(try await anna.client.delete("\(path)?ban=true").status == 204)
+      #expect(try await bert.client.wait(in: "\(bert.path)/members", "state", "notConnected")["reason"] == "removed")
+      _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "notConnected")
+      let sent = try await anna.client.ask("POST", "\(anna.path)/messages", [1])
+      #expect(sent.status == 409 && sent.problem == "notConnected")
+      #expect(try await anna.client.delete(anna.path).status == 204)
+      #expect(try await anna.client.get("\(anna.path)/members").status == 404)
+      #expect(try await bert.client.get(bert.path).status == 200)
+      let events = try await bert.client.get("/v1/events?event=connected").json["items"]?.list ?? []
+      #expect(events.count == 1 && events[0]["displayName"] == "Anna")
+    }
+  }
+}
+
+extension Asker {
+  func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+}
+
+/// A `curl` that runs.
+final class Curl: Sendable {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+
+  init(_ arguments: [String], as asker: Asker) throws {
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments =
+      ["curl", "-sS", "--fail", "--max-time", "30", "-H", "Authorization: Bearer \(asker.token ?? "")"] + arguments
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+  }
+
+  func say(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
+  func finish() { try? input.fileHandleForWriting.close() }
+
+  /// So many bytes, or all until the end where that is nearer.
+  func hear(_ count: Int) async throws -> String {
+    try await onThread { [output] in
+      String(decoding: try output.fileHandleForReading.read(upToCount: count) ?? Data(), as: UTF8.self)
+    }
+  }
+}

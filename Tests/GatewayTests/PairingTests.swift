@@ -1,0 +1,116 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Clients are let in by codes, and sent away", .timeLimit(.minutes(2)))
+struct PairingTests {
+  @Test("A code is for one use, and a wrong one spends none")
+  func codes() async throws {
+    try await atPlace { place in
+      let code = try await place.gateway.makePairingCode()
+      let nobody = place.stranger
+      #expect(try await nobody.post("/v1/pairings", ["code": "AAAA-AAAA"]).json["rule"] == "pairingCode")
+      let answer = try await nobody.post("/v1/pairings", ["code": .text(code.lowercased()), "name": "laptop"])
+      #expect(answer.status == 201 && answer.json["role"] == "operator" && answer.json["name"] == "laptop")
+      #expect(try await nobody.post("/v1/pairings", ["code": .text(code)]).status == 403)
+      let laptop = Asker(port: place.port, token: answer.json["token"]?.text)
+      let about = try await laptop.get("/v1/gateway")
+      #expect(about.json["client"]?["name"] == "laptop" && about.json["limits"] != nil)
+      #expect(try await nobody.get("/v1/gateway").json["host"] == nil)
+      #expect(try await laptop.get("/v1/clients?role=operator").ids == [answer.json["client"]?.text])
+      #expect(try await laptop.get("/v1/clients?role=member").ids == [])
+    }
+  }
+
+  @Test("A client lets in others of smaller roles, and the code is told once")
+  func makingCodes() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let made = try await boss.make("/v1/pairing-codes", ["role": "viewer", "seconds": 60])
+      #expect(made.json["code"]?.text?.count == 9)
+      let kept = try await boss.get(made["Location"] ?? "")
+      #expect(kept.status == 200 && kept.json["code"] == nil && kept.json["role"] == "viewer")
+      #expect(try await boss.get("/v1/pairing-codes").ids == [made.id])
+      #expect(try await boss.post("/v1/pairing-codes", ["role": "operator"]).json["field"] == "role")
+      #expect(try await boss.post("/v1/pairing-codes", ["seconds": 1]).json["field"] == "seconds")
+      #expect(try await boss.delete("/v1/pairing-codes/\(made.id)").status == 204)
+      #expect(try await boss.delete("/v1/pairing-codes/\(made.id)").status == 204)
+      let spent = try await place.stranger.post("/v1/pairings", ["code": made.json["code"] ?? .null])
+      #expect(spent.status == 403)
+    }
+  }
+
+  @Test("Guessing is slowed down for everybody, and no code is lost by it")
+  func guessing() async throws {
+    try await atPlace { place in
+      for _ in 0..<20 { _ = try await place.stranger.post("/v1/pairings", ["code": "AAAA-AAAA"]) }
+      let answer = try await place.stranger.post("/v1/pairings", ["code": "AAAA-AAAA"])
+      #expect(answer.status == 429 && answer["Retry-After"] == "60" && answer.json["retryAfter"] == 60)
+      #expect(try await place.pair("member").status == 429)
+    }
+  }
+
+  @Test("A page's cookie needs the word of its pairing with each change")
+  func cookies() async throws {
+    try await atPlace { place in
+      let paired = try await place.pair("member", [.init("cookie", true)])
+      let cookie = try #require(paired["Set-Cookie"])
+      #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && paired.json["token"] == nil)
+      var page = place.stranger
+      page.headers["Cookie"] = "other=1; \(cookie.prefix { $0 != ";" })"
+      #expect(try await page.get("/v1/peers").status == 200)
+      #expect(try await page.post("/v1/peers", ["displayName": "Anna"]).json["rule"] == "csrf")
+      page.headers["X-Vicinity-CSRF"] = "wrong"
+      #expect(try await page.post("/v1/peers", ["displayName": "Anna"]).status == 403)
+      // A page that has lost its word pairs anew.
+      let code = try await place.gateway.makePairingCode()
+      #expect(try await page.post("/v1/pairings", ["code": .text(code)]).status == 201)
+      page.headers["X-Vicinity-CSRF"] = paired.json["csrf"]?.text
+      #expect(try await page.post("/v1/peers", ["displayName": "Anna"]).status == 201)
+      let talk = try await Talk.open(page, ["Cookie": page.headers["Cookie"] ?? ""])
+      #expect(try await talk.ask(["id": 1, "connect": [:]])["ok"]?["role"] == "member")
+    }
+  }
+
+  @Test("Who is revoked is out at once: token, WebSockets, streams of events, waiting requests, peers")
+  func revocation() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let paired = try await place.pair("member")
+      let id = paired.json["client"]?.text ?? ""
+      let anna = Asker(port: place.port, token: paired.json["token"]?.text)
+      let peer = try await anna.make("/v1/peers", ["displayName": "Anna"]).id
+      let talk = try await Talk.connected(anna)
+      let events = try await anna.follow("/v1/peers")
+      #expect(try await events.next()?.name == "snapshot")
+      let position = try #require(try await anna.get("/v1/browsers").json["position"]?.text)
+      // Both that it waits already and that it asks too late are 401.
+      async let waiting = anna.get("/v1/browsers?wait=60&since=\(position)")
+      #expect(try await boss.delete("/v1/clients/\(id)").status == 204)
+      #expect(try await talk.closing() == 4403)
+      #expect(try await waiting.status == 401)
+      var last = try await events.next()
+      while last?.name == "put" || last?.name == "del" { last = try await events.next() }
+      #expect(last == nil)
+      #expect(try await anna.get("/v1/peers").status == 401)
+      #expect(try await boss.get("/v1/clients/\(id)").status == 404)
+      #expect(try await !boss.get("/v1/peers").ids.contains(peer))
+      #expect(try await boss.delete("/v1/clients/\(id)").status == 204)
+    }
+  }
+
+  @Test("A client ends its own token, and nobody else's")
+  func leaving() async throws {
+    try await atPlace { place in
+      let (anna, bert) = (try await place.client(), try await place.client())
+      let (annas, berts) = (
+        try await anna.get("/v1/gateway").json["client"]?["id"]?.text ?? "",
+        try await bert.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
+      )
+      #expect(try await anna.delete("/v1/clients/\(berts)").status == 403)
+      #expect(try await anna.delete("/v1/clients/\(annas)").status == 204)
+      #expect(try await anna.get("/v1/gateway").status == 401)
+    }
+  }
+}
