@@ -54,7 +54,10 @@ let package = Package(
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
-    .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
     .executableTarget(
       name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
     .testTarget(

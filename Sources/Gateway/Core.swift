@@ -20,6 +20,7 @@ final class Core {
   let router: Router
   let site: Site
   let store: Writer
+  let contract: Contract?
   let started: Timestamp
   var addresses: [String] = []
   var discoveryTrouble: (cause: String, cure: String)?
@@ -52,7 +53,7 @@ final class Core {
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
 
-  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ gateway: Gateway) {
+  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
     self.host = host
     self.options = options
     self.store = store
@@ -62,6 +63,7 @@ final class Core {
     access = Access(clients, options, of: host.id)
     router = Router(Routes.all)
     site = Site(options.site, Folder.files)
+    contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
     started = Self.now()
   }
 
@@ -101,6 +103,11 @@ final class Core {
     collections[collection.path] = nil
   }
 
+  /// Whoever followed something as this client is sent away.
+  func dismiss(_ client: ClientID) {
+    for collection in collections.values { collection.dismiss(client) }
+  }
+
   // MARK: Events
 
   /// For the console of whoever may see it.
@@ -120,6 +127,8 @@ final class Core {
   /// The stored answer where the same client has asked the same before; nil where it has not.
   func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Self.now()) }
   func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Self.now()) }
+
+  func forget(_ call: Call) { memory.forget(call) }
 
   func once(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
     if let reply = try recall(call) { return reply }

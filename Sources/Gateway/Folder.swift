@@ -44,6 +44,13 @@ enum Folder {
       "the folder \(path) cannot be made: \(String(cString: strerror(errno))); choose another with --folder")
   }
 
+  /// A file that is no larger than that.
+  static func read(_ path: String, atMost bytesMax: Int) -> [UInt8]? {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_size <= bytesMax else { return nil }
+    return read(path, Int(status.st_size))
+  }
+
   static func read(_ path: String, _ size: Int) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

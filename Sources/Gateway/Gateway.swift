@@ -34,7 +34,7 @@ public actor Gateway {
   }
 
   private func open(_ options: GatewayOptions) async throws {
-    let core = Core(host, store, options, self)
+    let core = try Core(host, store, options, self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }

@@ -13,8 +13,10 @@ public struct GatewayOptions: Sendable {
   public var folder: String
   /// Where the dashboard lies; nil for none.
   public var site: String?
-  /// The contract, as it is served.
+  /// Where the contract lies, openapi/vicinity.yaml; nil for none.
   public var contract: String?
+  /// How long a peer that lives with its client's WebSocket waits for that to come back.
+  public var graceTime: Duration = .seconds(30)
 
   public init(folder: String) {
     self.folder = folder

@@ -114,6 +114,7 @@ public final class LAN {
     isStopping = true
     listeners = []
     doorway?.close()
+    doorway = nil
     datagrams?.close()
     directory?.close()
     directory = nil

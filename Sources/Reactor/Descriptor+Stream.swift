@@ -32,16 +32,32 @@ extension Descriptor {
     _ = shutdown(number, CInt(SHUT_RDWR))
   }
 
-  /// Lets this process have as many descriptors as it may, and says how many that is.
-  @discardableResult
-  public static func raiseLimit() -> Int {
+  /// Lets this process have so many descriptors, where it may; where it has more, that stands.
+  public static func raiseLimit(to count: Int) {
+    let limit = limits
+    if limit.rlim_cur >= count { return }
+    set(rlimit(rlim_cur: min(rlim_t(count), limit.rlim_max), rlim_max: limit.rlim_max))
+  }
+
+  /// For a library that makes tables for all descriptors that this process may have: for so long, they are fewer.
+  public static func limited<Result>(to count: Int, _ body: () -> Result) -> Result {
+    let limit = limits
+    defer { set(limit) }
+    set(rlimit(rlim_cur: min(rlim_t(count), limit.rlim_cur), rlim_max: limit.rlim_max))
+    return body()
+  }
+
+  private static var limits: rlimit {
     var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
-    limit.rlim_cur = limit.rlim_max
-    // Where it may not, the old limit stands.
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    // It fails only for a kind of limit that there is not.
     _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    return Int(clamping: limit.rlim_cur)
+    return limit
+  }
+
+  private static func set(_ limit: rlimit) {
+    var limit = limit
+    // No more than it may have is asked for.
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }
 

@@ -40,7 +40,8 @@ public actor Writer {
     reactor.start()
   }
 
-  isolated deinit {
+  deinit {
+    // Not isolated: with that, Swift 6.3 cannot optimise an asynchronous `main` that makes a writer.
     reactor.stop()
   }
 

@@ -87,6 +87,24 @@ struct DurableTests {
     await leave()
   }
 
+  @Test("what was offered and not answered is offered again")
+  func offer() async throws {
+    try await meet()
+    let file = try ada.file("short.bin", bytes: 100_000)
+    let sent = try await ada.session.send(.file(file), to: try #require(try ada.session.members.first))
+    try await bob.next { if case .resource = $0 { true } else { nil } }
+    // It is stored by the time at which something that came after it is acknowledged.
+    try await ada.session.deliver([1], to: sent.member)
+    await bob.suspend()
+    try await bob.goOn()
+    let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    #expect(!resource.isUnderWay)
+    try await resource.accept(into: bob.folder.path)
+    #expect(try await resource.finished() == "\(bob.folder.path)/short.bin")
+    try await sent.finished()
+    await leave()
+  }
+
   @Test("messages go on, each once and in order, whoever is started again")
   func messages() async throws {
     try await meet()

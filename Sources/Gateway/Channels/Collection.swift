@@ -3,8 +3,11 @@ internal import Web
 
 /// Whoever follows a collection without a ring of its own: it is told that there is news, and asks for it.
 protocol Follower: AnyObject {
+  var client: ClientView { get }
   func changed(_ collection: Collection)
   func ended(_ collection: Collection)
+  /// The client may look no longer.
+  func dismissed()
 }
 
 /// Things of one kind under one path, in the order in which they came, and the channel of their changes.
@@ -65,7 +68,9 @@ final class Collection {
     let item = Item(
       id: id, ordinal: before?.ordinal ?? offset, owner: owner, facets: facets, bytes: bytes, position: position)
     items.put(item)
-    tell(Change(offset: offset, owner: owner, id: id, bytes: bytes))
+    tell(
+      Change(
+        offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: before?.facets))
     while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first, oldest.id != id
     {
       remove(oldest.id)
@@ -77,7 +82,8 @@ final class Collection {
   func remove(_ id: String) {
     guard let item = items.remove(id) else { return }
     offset += 1
-    tell(Change(offset: offset, owner: item.owner, id: id, bytes: nil))
+    tell(
+      Change(offset: offset, owner: item.owner, id: id, bytes: nil, facets: nil, facetsBefore: item.facets))
   }
 
   private func tell(_ change: Change) {
@@ -118,7 +124,7 @@ final class Collection {
 
   func seen(by client: ClientView, where filter: [String: String] = [:]) -> some Sequence<Item> {
     items.all.lazy.filter { item in
-      item.owner.isSeen(by: client) && filter.allSatisfy { item.facets[$0.key] == $0.value }
+      item.owner.isSeen(by: client) && filter.isMet(by: item.facets)
     }
   }
 
@@ -128,7 +134,7 @@ final class Collection {
   ) -> (items: [Item], hasMore: Bool) {
     var page: [Item] = []
     for item in items.after(ordinal) {
-      guard item.owner.isSeen(by: client), filter.allSatisfy({ item.facets[$0.key] == $0.value }) else { continue }
+      guard item.owner.isSeen(by: client), filter.isMet(by: item.facets) else { continue }
       if page.count == count { return (page, true) }
       page.append(item)
     }
@@ -139,7 +145,7 @@ final class Collection {
   func latest(_ count: Int, for client: ClientView, where filter: [String: String]) -> [Item] {
     var page: [Item] = []
     for item in items.all.reversed() {
-      guard item.owner.isSeen(by: client), filter.allSatisfy({ item.facets[$0.key] == $0.value }) else { continue }
+      guard item.owner.isSeen(by: client), filter.isMet(by: item.facets) else { continue }
       page.append(item)
       if page.count == count { break }
     }
@@ -150,6 +156,14 @@ final class Collection {
 
   func follow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = follower }
   func unfollow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = nil }
+
+  /// Those of a client whose token is worth nothing any more.
+  func dismiss(_ id: ClientID) {
+    for (key, follower) in followers where follower.client.id == id {
+      followers[key] = nil
+      follower.dismissed()
+    }
+  }
 
   func subscribe(_ socket: WebSocket) {
     let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)

@@ -8,11 +8,12 @@ internal import Web
 final class EventStream: Follower, BodySource {
   private let collection: Collection
   private let listing: Listing
-  private let client: ClientView
+  let client: ClientView
   private weak var exchange: Exchange?
   private var waiting: [UInt8]
   private var sent = 0
   private var position: Position
+  private var isDismissed = false
 
   init(_ collection: Collection, _ listing: Listing, _ client: ClientView) {
     self.collection = collection
@@ -32,19 +33,23 @@ final class EventStream: Follower, BodySource {
     }
   }
 
-  func begin(_ exchange: Exchange) {
+  func begin(_ exchange: Exchange, in core: Core) {
     self.exchange = exchange
     collection.follow(self)
     exchange.onGone = { self.collection.unfollow(self) }
     var response = Response(200, .source(self, length: nil))
     response.headers.append("Content-Type", "text/event-stream")
-    response.headers.append("Cache-Control", "no-store")
     response.headers.append("X-Accel-Buffering", "no")
-    exchange.respond(response)
+    core.respond(response, to: exchange)
   }
 
   func changed(_ collection: Collection) { exchange?.wake() }
   func ended(_ collection: Collection) { exchange?.wake() }
+
+  func dismissed() {
+    isDismissed = true
+    exchange?.wake()
+  }
 
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
     if sent == waiting.count, !refill() { return .end }
@@ -59,6 +64,7 @@ final class EventStream: Follower, BodySource {
   private func refill() -> Bool {
     waiting = []
     sent = 0
+    if isDismissed { return end() }
     while waiting.isEmpty {
       guard let changes = collection.changes(after: position) else { return end() }
       if changes.isEmpty { return collection.isEnded ? end() : true }
@@ -69,11 +75,11 @@ final class EventStream: Follower, BodySource {
 
   private func take(_ change: Change) {
     position.offset = change.offset
-    guard change.owner.isSeen(by: client) else { return }
-    waiting += "event: \(change.bytes == nil ? "del" : "put")\nid: \(position)\ndata: ".utf8
-    if let bytes = change.bytes {
-      waiting += bytes
-    } else {
+    switch change.telling(to: client, where: listing.filter) {
+    case .nothing: return
+    case .put(let bytes): waiting += "event: put\nid: \(position)\ndata: ".utf8 + bytes
+    case .del:
+      waiting += "event: del\nid: \(position)\ndata: ".utf8
       JSON.object([.init("id", .text(change.id))]).write(to: &waiting)
     }
     waiting += "\n\n".utf8

@@ -48,4 +48,26 @@ struct Change: Sendable {
   let id: String
   /// The thing as it is now; nil where it is gone.
   let bytes: [UInt8]?
+  /// What it can be asked for by now, and could be before; nil where it is gone, or was not there.
+  let facets: [String: String]?
+  let facetsBefore: [String: String]?
+
+  enum Telling {
+    case put([UInt8])
+    case del
+    case nothing
+  }
+
+  /// What it is to somebody who looks at a part of the collection: what leaves that part is gone from there.
+  func telling(to client: ClientView, where filter: [String: String]) -> Telling {
+    guard owner.isSeen(by: client) else { return .nothing }
+    func isIn(_ facets: [String: String]?) -> Bool { facets.map { filter.isMet(by: $0) } ?? false }
+    if let bytes, isIn(facets) { return .put(bytes) }
+    return isIn(facetsBefore) ? .del : .nothing
+  }
+}
+
+extension [String: String] {
+  /// Whether a thing of these facets is one that is asked for.
+  func isMet(by facets: [String: String]) -> Bool { allSatisfy { facets[$0.key] == $0.value } }
 }

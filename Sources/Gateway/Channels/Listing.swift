@@ -73,6 +73,14 @@ struct Listing: Sendable {
     return reply
   }
 
+  /// Whether there is something new to be told; all of it is where it is not known any more.
+  func isNews(_ collection: Collection, for client: ClientView) -> Bool {
+    guard let since, let changes = collection.changes(after: since) else { return true }
+    return changes.contains { change in
+      if case .nothing = change.telling(to: client, where: filter) { false } else { true }
+    }
+  }
+
   /// The changes after `since`, or all things anew where they are not all there any more.
   func news(of collection: Collection, for client: ClientView) -> Reply {
     guard let since, let changes = collection.changes(after: since) else {
@@ -81,10 +89,12 @@ struct Listing: Sendable {
     }
     var body = Array("{\"recovered\":true,\"changes\":[".utf8)
     var isFirst = true
-    for change in changes where change.owner.isSeen(by: client) {
+    for change in changes {
+      let telling = change.telling(to: client, where: filter)
+      if case .nothing = telling { continue }
       if !isFirst { body.append(UInt8(ascii: ",")) }
       isFirst = false
-      body += Self.change(change)
+      body += Self.change(change, telling)
     }
     body += "],\"position\":\"\(collection.position)\"}".utf8
     return Reply(200, .json(body))
@@ -100,9 +110,9 @@ struct Listing: Sendable {
     return body
   }
 
-  private static func change(_ change: Change) -> [UInt8] {
+  private static func change(_ change: Change, _ telling: Change.Telling) -> [UInt8] {
     var body = Array("{\"o\":\(change.offset),".utf8)
-    if let bytes = change.bytes {
+    if case .put(let bytes) = telling {
       body += "\"put\":".utf8
       body += bytes
     } else {

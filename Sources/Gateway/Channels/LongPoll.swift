@@ -5,7 +5,7 @@ internal import Web
 final class LongPoll: Follower {
   private let collection: Collection
   private let listing: Listing
-  private let client: ClientView
+  let client: ClientView
   private let reactor: Reactor
   private var timer: Timer?
   private var answer: ((Reply) -> Void)?
@@ -26,13 +26,16 @@ final class LongPoll: Follower {
   }
 
   func changed(_ collection: Collection) {
-    guard let since = listing.since,
-      collection.changes(after: since)?.contains(where: { $0.owner.isSeen(by: client) }) != false
-    else { return }
-    tell()
+    if listing.isNews(collection, for: client) { tell() }
   }
 
   func ended(_ collection: Collection) { tell() }
+
+  func dismissed() {
+    let answer = answer
+    finish()
+    answer?(Reply(Problem.unauthorized("the token was revoked: pair anew")))
+  }
 
   private func tell() {
     let answer = answer

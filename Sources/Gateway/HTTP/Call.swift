@@ -138,7 +138,7 @@ enum MediaRange {
 
   /// Whether an Accept header names a type, by itself or by a wildcard, and does not weigh it with nothing.
   static func accepts(_ header: String?, _ type: String) -> Bool {
-    guard let header else { return true }
+    guard let header, !header.isEmpty else { return true }
     let kind = type.prefix { $0 != "/" }
     return header.split(separator: ",").contains { range in
       let essence = essence(String(range))

@@ -57,7 +57,7 @@ struct Fields {
 
   mutating func integer(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
     guard let value = value(name) else { return nil }
-    guard let integer = value.integer else { throw wrong(name, "is \(value.kind) and must be a whole number") }
+    guard let integer = value.wholeNumber else { throw wrong(name, "is \(value.kind) and must be a whole number") }
     guard range.contains(integer) else {
       throw wrong(name, "is \(integer) and must be from \(range.lowerBound) to \(range.upperBound)", rule: "range")
     }
@@ -155,4 +155,11 @@ struct Fields {
   }
 
   static let textBytesMax = 4_096
+}
+
+extension JSON {
+  /// `2` and `2.0` are one number.
+  fileprivate var wholeNumber: Int64? {
+    if case .real(let real) = self { Int64(exactly: real) } else { integer }
+  }
 }

@@ -21,7 +21,7 @@ struct FileReply {
     "audio/mp4", "video/mp4", "video/webm", "text/plain", "application/pdf",
   ]
 
-  func send(_ call: Call, _ exchange: Exchange) throws {
+  func send(_ call: Call, _ exchange: Exchange, in core: Core) throws {
     let opened = try Spool.open(path)
     let size = opened.size
     var response = Response(200)
@@ -30,7 +30,6 @@ struct FileReply {
     response.headers.append("Content-Type", isShown ? essence : "application/octet-stream")
     response.headers.append(
       "Content-Disposition", "\(isShown ? "inline" : "attachment"); filename*=UTF-8''\(Percent.encode(name))")
-    response.headers.append("X-Content-Type-Options", "nosniff")
     response.headers.append("Content-Security-Policy", "default-src 'none'; sandbox")
     response.headers.append("Cross-Origin-Resource-Policy", "same-origin")
     response.headers.append("Cache-Control", "private, no-cache")
@@ -38,7 +37,7 @@ struct FileReply {
     response.headers.append("ETag", tag)
     if EntityTags.match(call.headers["If-None-Match"], tag) {
       response.status = 304
-      return exchange.respond(response)
+      return core.respond(response, to: exchange)
     }
     guard let part = range(call, size) else {
       var problem = Problem(.rangeNotSatisfiable, "the content has \(size) bytes", field: "Range", limit: size)
@@ -50,7 +49,7 @@ struct FileReply {
       response.headers.append("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)")
     }
     response.body = .file(opened.part(part))
-    exchange.respond(response)
+    core.respond(response, to: exchange)
   }
 
   /// One range; of several, or one of another state, the whole is the answer. Nil where there are no such bytes.

@@ -4,6 +4,8 @@ internal import Web
 /// Answers that are kept for those who ask again because they did not hear them.
 struct Idempotency {
   private static let answersMax = 10_000
+  /// Of all answers together: they may repeat what was sent.
+  private static let bytesMax = 32 << 20
   private static let keptFor: Duration = .seconds(24 * 3_600)
   private static let keyBytesMax = 255
 
@@ -21,6 +23,7 @@ struct Idempotency {
 
   private var entries: [Key: Entry] = [:]
   private var order: ArraySlice<Key> = []
+  private var bytes = 0
 
   private func key(_ call: Call) -> Key? {
     guard call.method == .post, let text = call.headers["Idempotency-Key"] else { return nil }
@@ -58,20 +61,34 @@ struct Idempotency {
 
   mutating func remember(_ reply: Reply, to call: Call, at now: Timestamp) {
     guard let key = key(call), entries[key] != nil else { return }
-    // What may turn out otherwise is tried anew.
-    if reply.status >= 500 || reply.status == 429 { return forget(call) }
+    // What was refused may turn out otherwise: it is tried anew.
+    if reply.status >= 400 { return forget(call) }
     entries[key]?.reply = reply
+    bytes += reply.bytesCount
+    trim(now)
   }
 
   mutating func forget(_ call: Call) {
-    if let key = key(call) { entries[key] = nil }
+    if let key = key(call) { drop(key) }
   }
+
+  private mutating func drop(_ key: Key) { bytes -= entries.removeValue(forKey: key)?.reply?.bytesCount ?? 0 }
 
   private mutating func trim(_ now: Timestamp) {
     while let oldest = order.first {
-      if let entry = entries[oldest], order.count <= Self.answersMax, entry.since + Self.keptFor > now { return }
-      entries[oldest] = nil
+      let isFull = order.count > Self.answersMax || bytes > Self.bytesMax
+      if let entry = entries[oldest], !isFull, entry.since + Self.keptFor > now { return }
+      drop(oldest)
       order.removeFirst()
+    }
+  }
+}
+
+extension Reply {
+  fileprivate var bytesCount: Int {
+    switch body {
+    case .none: 0
+    case .json(let bytes), .bytes(let bytes, _): bytes.count
     }
   }
 }

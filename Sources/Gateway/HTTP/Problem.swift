@@ -8,9 +8,8 @@ struct Problem: Error, Hashable, Sendable {
     // The names of the framework's errors.
     case notConnected, invalidParameter, unsupported, timedOut, cancelled, unavailable, unknown
     // The gateway's own.
-    case unauthorized, forbidden, notFound, methodNotAllowed, notAcceptable, conflict, gone, preconditionFailed
-    case preconditionRequired, tooLarge, unsupportedMediaType, rangeNotSatisfiable, misdirected, tooMany, noSpace
-    case badRequest
+    case badRequest, unauthorized, forbidden, notFound, methodNotAllowed, notAcceptable, conflict, gone
+    case preconditionFailed, tooLarge, unsupportedMediaType, rangeNotSatisfiable, misdirected, tooMany, noSpace
   }
 
   var kind: Kind
@@ -70,7 +69,6 @@ extension Problem.Kind {
     case .rangeNotSatisfiable: 416
     case .misdirected: 421
     case .unsupported: 422
-    case .preconditionRequired: 428
     case .tooMany: 429
     case .unknown: 500
     case .unavailable: 503
@@ -96,7 +94,6 @@ extension Problem.Kind {
     case .conflict: "It contradicts what is there"
     case .gone: "It is gone"
     case .preconditionFailed: "It has changed meanwhile"
-    case .preconditionRequired: "Say which state you mean"
     case .tooLarge: "Too large"
     case .unsupportedMediaType: "The type of the body does not fit"
     case .rangeNotSatisfiable: "There are no such bytes"
@@ -129,7 +126,6 @@ extension Problem.Kind {
     case .conflict: "What is asked contradicts the state in which things are. The detail says how."
     case .gone: "It was there and has ended."
     case .preconditionFailed: "If-Match names another state than the present one: read it again, and decide anew."
-    case .preconditionRequired: "The change needs an If-Match header with the ETag of what is to be changed."
     case .tooLarge: "The body, or a part of it, is larger than the limit that is named."
     case .unsupportedMediaType: "The Content-Type of the body is none that this path takes."
     case .rangeNotSatisfiable: "The Range header asks for bytes past the end."

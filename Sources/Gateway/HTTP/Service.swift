@@ -47,7 +47,7 @@ final class Service: WebHandler {
       method: head.method, path: head.path, query: head.query, headers: head.headers,
       from: head.client.with(port: 0).description,
       isPrivate: head.isSecure || head.client.isLoopback)
-    call.client = try core.access.client(of: head)
+    call.client = try core.access.client(of: head, at: route)
     try core.access.check(call, route)
     return call
   }
@@ -122,13 +122,13 @@ final class Service: WebHandler {
   private func show(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
-      return EventStream(collection, listing, client).begin(exchange)
+      return EventStream(collection, listing, client).begin(exchange, in: core)
     }
     guard MediaRange.accepts(call.headers["Accept"], "application/json") else {
       throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
     }
-    guard let since = listing.since else { return answer(listing.page(of: collection, for: client), exchange) }
-    if listing.wait > 0, collection.changes(after: since)?.contains(where: { $0.owner.isSeen(by: client) }) == false {
+    guard listing.since != nil else { return answer(listing.page(of: collection, for: client), exchange) }
+    if listing.wait > 0, !listing.isNews(collection, for: client) {
       return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [unowned self] in
         answer($0, exchange)
       }
@@ -140,6 +140,11 @@ final class Service: WebHandler {
 
   private func answer(_ reply: Reply, _ exchange: Exchange) {
     let head = exchange.head
+    if case .json = reply.body, reply.status == 200, head.method == .get || head.method == .head,
+      !MediaRange.accepts(head.headers["Accept"], "application/json")
+    {
+      return answer(Reply(Problem(.notAcceptable, "this comes as application/json")), exchange)
+    }
     var response = Response(reply.status)
     if reply.status == 200, head.method == .get || head.method == .head,
       let tag = reply.headers.first(where: { $0.name == "ETag" }),
@@ -158,8 +163,7 @@ final class Service: WebHandler {
       }
     }
     for field in reply.headers { response.headers.append(field.name, field.value) }
-    core.access.dress(&response, head)
-    exchange.respond(response)
+    core.respond(response, to: exchange)
   }
 
   private func options(_ match: Router.Match, _ head: Head) -> Response {
@@ -196,10 +200,27 @@ final class Service: WebHandler {
       try admit(head)
       return try core.sockets.decide(head)
     } catch {
-      var response = Response(error.status, .bytes(error.json.bytes))
-      response.headers.append("Content-Type", "application/problem+json")
-      return .refuse(response)
+      return .refuse(Response(error))
     }
+  }
+}
+
+extension Core {
+  /// With what every answer says.
+  func respond(_ response: Response, to exchange: Exchange) {
+    var response = response
+    access.dress(&response, exchange.head)
+    exchange.respond(response)
+  }
+
+  func respond(_ problem: Problem, to exchange: Exchange) { respond(Response(problem), to: exchange) }
+}
+
+extension Response {
+  init(_ problem: Problem) {
+    self.init(problem.status, .bytes(problem.json.bytes))
+    headers.append("Content-Type", "application/problem+json")
+    for field in Reply(problem).headers { headers.append(field.name, field.value) }
   }
 }
 
@@ -217,15 +238,9 @@ enum EntityTags {
 }
 
 extension Call {
-  /// A change names the state that it means, where it names one, or where it has to.
-  func checkMatch(_ item: Item, isNeeded: Bool = false) throws(Problem) {
-    guard let header = headers["If-Match"] else {
-      if isNeeded {
-        throw Problem(
-          .preconditionRequired, "this change needs 'If-Match' with the ETag of what is to be changed: \(item.tag)")
-      }
-      return
-    }
+  /// A change may name the state that it means.
+  func checkMatch(_ item: Item?) throws(Problem) {
+    guard let item, let header = headers["If-Match"] else { return }
     guard EntityTags.match(header, item.tag) else {
       throw Problem(.preconditionFailed, "it has changed since: it is \(item.tag) now; read it again and decide anew")
     }

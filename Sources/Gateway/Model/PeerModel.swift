@@ -63,6 +63,10 @@ extension Core {
         : "'peer' is missing, and you have \(own.count) peers: say which", field: "peer", rule: "required")
   }
 
+  func removeConnectionPeers(of client: ClientID) {
+    for peer in peers.values where peer.owner == .client(client) && peer.lifetime == .connection { remove(peer) }
+  }
+
   /// The peer leaves everything that it was in.
   func remove(_ peer: PeerModel) {
     guard peers.removeValue(forKey: peer.id) != nil else { return }

@@ -105,11 +105,15 @@ final class StreamDownload: BodySource {
   func begin(_ exchange: Exchange) {
     self.exchange = exchange
     exchange.onGone = { [self] in gone() }
-    var response = Response(200, .source(self, length: nil))
+    var response = Self.head()
+    response.body = .source(self, length: nil)
+    core.respond(response, to: exchange)
+  }
+
+  static func head() -> Response {
+    var response = Response(200)
     response.headers.append("Content-Type", "application/octet-stream")
-    response.headers.append("Cache-Control", "no-store")
-    response.headers.append("X-Content-Type-Options", "nosniff")
-    exchange.respond(response)
+    return response
   }
 
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {

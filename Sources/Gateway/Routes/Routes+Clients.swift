@@ -7,6 +7,9 @@ extension Routes {
     Route(.post, "/v1/pairing-codes", .role(.operator), body: .json, .now(makeCode)),
     Route(.get, "/v1/pairing-codes", .role(.operator), .collection(facets: []) { core, _ in core.codeList }),
     Route(
+      .get, "/v1/pairing-codes/{code}", .role(.operator),
+      .now { core, call in try core.item(call[0], in: core.codeList, "pairing code", call) }),
+    Route(
       .delete, "/v1/pairing-codes/{code}", .role(.operator),
       .now { core, call in
         if core.clients.revokeCode(call[0]) { core.codeList.remove(call[0]) }
@@ -16,10 +19,7 @@ extension Routes {
     Route(.get, "/v1/clients", .role(.operator), .collection(facets: ["role"]) { core, _ in core.clientList }),
     Route(
       .get, "/v1/clients/{client}", .role(.operator),
-      .now { core, call in
-        guard let item = core.clientList[call[0]] else { throw Problem.nothing("client", call[0]) }
-        return .item(item)
-      }),
+      .now { core, call in try core.item(call[0], in: core.clientList, "client", call) }),
     Route(.delete, "/v1/clients/{client}", .role(.viewer), .later(revoke)),
   ]
 
@@ -135,6 +135,7 @@ extension Core {
     clients.revoke(id)
     clientList.remove(id.text)
     sockets.close(of: id, 4403, "the token was revoked")
+    dismiss(id)
     for peer in peers.values where peer.owner == .client(id) { remove(peer) }
     tell("revoked", about: "/v1/clients/\(id)", .operators)
   }

@@ -8,12 +8,16 @@ extension Routes {
     Route(.get, "/v1/gateway", .anyone, .now { core, call in .json(core.about(to: call.client)) }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
     Route(.get, "/healthz", .anyone, .now { _, _ in Reply(200, .bytes(Array("ok\n".utf8), type: "text/plain")) }),
-    Route(.get, "/openapi.json", .anyone, .now { core, _ in try core.contract() }),
-    Route(.get, "/problems/{kind}", .anyone, .now { _, call in try problem(call[0]) }),
+    Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json, "application/json") }),
+    Route(.get, "/docs", .anyone, .now { core, _ in .page(try core.needContract().page) }),
+    Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.bytes, "text/css; charset=utf-8") }),
+    Route(.get, "/problems/{kind}", .anyone, .now { _, call in try problem(call) }),
   ]
 
-  private static func problem(_ name: String) throws(Problem) -> Reply {
-    guard let kind = Problem.Kind(rawValue: name) else { throw .nothing("problem", name) }
+  /// For people who follow the link of a problem, in a browser or by curl.
+  private static func problem(_ call: Call) throws(Problem) -> Reply {
+    guard let kind = Problem.Kind(rawValue: call[0]) else { throw .nothing("problem", call[0]) }
+    if MediaRange.names(call.headers["Accept"], "text/html") { return .page(kind.page) }
     let text = "\(kind.title) (\(kind.status), \(kind.rawValue))\n\n\(kind.explanation)\n"
     return Reply(200, .bytes(Array(text.utf8), type: "text/plain; charset=utf-8"))
   }
@@ -50,10 +54,10 @@ extension Core {
 
   static let version = "0.1"
 
-  func contract() throws(Problem) -> Reply {
-    guard let contract = options.contract else {
+  func needContract() throws(Problem) -> Contract {
+    guard let contract else {
       throw Problem(.notFound, "this gateway was started without its contract, openapi/vicinity.yaml")
     }
-    return Reply(200, .json(Array(contract.utf8)))
+    return contract
   }
 }

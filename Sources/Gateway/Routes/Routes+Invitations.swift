@@ -24,6 +24,7 @@ extension Routes {
         let client = try call.need()
         guard core.invitations[call[0]] != nil else { return .nothing }
         let model = try core.invitation(call[0], for: client)
+        try call.checkMatch(core.invitationList[model.id])
         await model.invitation?.decline()
         core.remove(model)
         return .nothing
@@ -60,7 +61,7 @@ extension Routes {
   private static func answer(_ core: Core, _ call: Call) async throws -> Reply {
     let client = try call.need()
     let model = try core.invitation(call[0], for: client)
-    if let item = core.invitationList[model.id] { try call.checkMatch(item) }
+    try call.checkMatch(core.invitationList[model.id])
     var fields = try call.fields()
     let answer = try fields.word("state", of: Answer.self)
     let session = try fields.text("session")

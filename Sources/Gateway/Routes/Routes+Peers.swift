@@ -20,7 +20,7 @@ extension Routes {
         guard core.peers[call[0]] != nil else { return .nothing }
         let peer = try core.peer(call[0], for: client)
         if peer.owner == .gateway { throw Problem(.forbidden, "the gateway's own peer lives as long as the gateway") }
-        if let item = core.peerList[peer.id] { try call.checkMatch(item) }
+        try call.checkMatch(core.peerList[peer.id])
         let id = peer.id
         try await core.store.perform { try $0.removePeer(id) }
         core.remove(peer)
@@ -44,7 +44,9 @@ extension Routes {
       .now { core, call in
         let client = try call.need()
         guard core.advertisers[call[0]] != nil else { return .nothing }
-        core.remove(try core.advertiser(call[0], for: client))
+        let advertiser = try core.advertiser(call[0], for: client)
+        try call.checkMatch(core.advertiserList[advertiser.id])
+        core.remove(advertiser)
         return .nothing
       }),
 
@@ -64,6 +66,7 @@ extension Routes {
         guard core.browsers[call[0]] != nil else { return .nothing }
         let browser = try core.browser(call[0], for: client)
         guard browser.peer.owner.isRuled(by: client) else { throw Problem.notYours() }
+        try call.checkMatch(core.browserList[browser.id])
         core.remove(browser)
         return .nothing
       }),
@@ -108,6 +111,7 @@ extension Routes {
       }
     }
     let model = PeerModel(peer, .client(client.id), lifetime, at: time)
+    if lifetime == .connection { core.sockets.wait(for: client.id) }
     return .created(core.add(model), at: model.path)
   }
 

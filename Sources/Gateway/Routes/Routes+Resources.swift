@@ -21,7 +21,9 @@ extension Routes {
       .delete, "/v1/sessions/{session}/resources/{resource}", .role(.member),
       .now { core, call in
         let session = try core.ownSession(call[0], for: call.need())
-        if let resource = session.resourceModels[call[1]] { core.cancel(resource, in: session) }
+        guard let resource = session.resourceModels[call[1]] else { return .nothing }
+        try call.checkMatch(session.resources[resource.id])
+        core.cancel(resource, in: session)
         return .nothing
       }),
     Route(.put, "/v1/sessions/{session}/resources/{resource}/content", .role(.member), body: .live, .live(upload)),
@@ -50,7 +52,7 @@ extension Routes {
   private static func decide(_ core: Core, _ call: Call) async throws -> Reply {
     let session = try core.ownSession(call[0], for: call.need())
     let model = try core.resource(call[1], in: session)
-    if let item = session.resources[model.id] { try call.checkMatch(item) }
+    try call.checkMatch(session.resources[model.id])
     var fields = try call.fields()
     let answer = try fields.word("state", of: Answer.self)
     try fields.end()
@@ -107,14 +109,17 @@ extension Routes {
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { model.uploaded += UInt64($0) },
         finished: {
-          core.uploaded(id, in: place, isWhole: isLast)
-          exchange.respond(Self.uploaded(model, isLast))
+          if let problem = core.uploaded(id, in: place, isWhole: isLast) {
+            core.respond(problem, to: exchange)
+          } else {
+            core.respond(Self.uploaded(model, isLast), to: exchange)
+          }
         },
         failed: { problem in
           model.isInUse = false
-          exchange.respond(problem)
+          core.respond(problem, to: exchange)
         },
-        gone: { core.uploaded(id, in: place, isWhole: false) })
+        gone: { _ = core.uploaded(id, in: place, isWhole: false) })
     ).begin(exchange, bytesMax: model.size.map { Int(clamping: $0 - min($0, model.uploaded)) } ?? .max)
   }
 
@@ -129,33 +134,33 @@ extension Routes {
     let session = try core.session(call[0], for: call.need())
     let model = try core.resource(call[1], in: session)
     if call.method == .head, !model.isIncoming, model.state == .uploading {
-      return exchange.respond(uploaded(model, false))
+      return core.respond(uploaded(model, false), to: exchange)
     }
     guard model.isIncoming, model.state == .complete, let path = model.path else {
       throw Problem(
         model.isOver ? .gone : .conflict,
         "the resource is '\(model.state.rawValue)': its content is here once it is 'complete'")
     }
-    try FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"").send(call, exchange)
+    try FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"").send(call, exchange, in: core)
   }
 }
 
 extension Core {
-  func uploaded(_ id: String, in session: String, isWhole: Bool) {
-    guard let session = sessions[session], let model = session.resourceModels[id] else { return }
-    model.isInUse = false
-    guard isWhole, let path = model.path else {
-      publish(model, in: session)
-      return
+  /// What is wrong with what came, where it was to be the whole.
+  func uploaded(_ id: String, in session: String, isWhole: Bool) -> Problem? {
+    guard let session = sessions[session], let model = session.resourceModels[id] else {
+      return isWhole ? Problem(.gone, "the resource was removed meanwhile") : nil
     }
+    model.isInUse = false
+    defer { publish(model, in: session) }
+    guard isWhole, let path = model.path else { return nil }
     if let size = model.size, size != model.uploaded {
-      model.problem = Problem(
-        .invalidParameter, "\(model.uploaded) bytes came, and \(size) were announced", field: "size")
-      model.state = .failed
-      publish(model, in: session)
-      return
+      return Problem(
+        .conflict, "\(model.uploaded) bytes are here, and \(size) were announced: go on from there, or begin anew",
+        field: "size")
     }
     model.size = model.uploaded
     offer(model, .file(path), in: session)
+    return nil
   }
 }

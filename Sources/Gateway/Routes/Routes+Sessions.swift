@@ -18,7 +18,9 @@ extension Routes {
       .now { core, call in
         let client = try call.need()
         guard core.sessions[call[0]] != nil else { return .nothing }
-        core.remove(try core.ownSession(call[0], for: client))
+        let session = try core.ownSession(call[0], for: client)
+        try call.checkMatch(core.sessionList[session.id])
+        core.remove(session)
         return .nothing
       }),
 
@@ -47,6 +49,11 @@ extension Routes {
       .collection(facets: []) { core, call in
         try core.session(call[0], for: call.need()).certificates
       }),
+    Route(
+      .get, "/v1/sessions/{session}/certificates/{decision}", .role(.viewer),
+      .now { core, call in
+        try core.item(call[1], in: core.session(call[0], for: call.need()).certificates, "decision", call)
+      }),
     Route(.patch, "/v1/sessions/{session}/certificates/{decision}", .role(.member), body: .json, .later(decide)),
   ]
 
@@ -69,7 +76,14 @@ extension Routes {
     }
     try fields.end()
     let model = try await core.openSession(of: peer, wishes)
-    if let adhoc { try await startAdhoc(adhoc, model, core) }
+    if let adhoc {
+      do {
+        try await startAdhoc(adhoc, model)
+      } catch {
+        core.remove(model)
+        throw error
+      }
+    }
     return .created(core.publish(model), at: model.path)
   }
 
@@ -86,12 +100,11 @@ extension Routes {
     }
   }
 
-  private static func startAdhoc(_ type: String, _ model: SessionModel, _ core: Core) async throws {
+  private static func startAdhoc(_ type: String, _ model: SessionModel) async throws {
     do {
       try await model.session.startAdhoc(type)
       model.adhoc = type
     } catch {
-      core.remove(model)
       var problem = Problem(error)
       if error.code == .invalidParameter { problem.field = "adhoc" }
       throw problem
@@ -100,31 +113,39 @@ extension Routes {
 
   private static func change(_ core: Core, _ call: Call) async throws -> Reply {
     let model = try core.ownSession(call[0], for: call.need())
-    if let item = core.sessionList[model.id] { try call.checkMatch(item) }
+    try call.checkMatch(core.sessionList[model.id])
     var fields = try call.fields()
     let locked = try fields.bool("locked")
-    let blocked = try fields.texts("blocked", max: 1_024)
-    let stops = fields.has("adhoc") && fields.value("adhoc") == nil
+    let blocked = try fields.texts("blocked", max: 1_024).map(Set.init)
+    let saysAdhoc = fields.has("adhoc")
+    let adhoc = try fields.text("adhoc")
     try fields.end()
+    let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     if let locked {
       await model.session.lock(locked)
       model.isLocked = locked
     }
     if let blocked {
-      let wanted = Set(blocked)
-      for text in wanted.symmetricDifference(model.blocked) {
-        guard let peer = try? PeerID(text: text) else {
-          throw Problem(.invalidParameter, "\(PlainName.of(text)) is no peer ID", field: "blocked", rule: "peerID")
-        }
-        await model.session.block(peer, wanted.contains(text))
-      }
-      model.blocked = wanted
+      for peer in turned { await model.session.block(peer, blocked.contains(peer.text)) }
+      model.blocked = blocked
     }
-    if stops {
+    if saysAdhoc, adhoc != model.adhoc {
       await model.session.stopAdhoc()
       model.adhoc = nil
+      if let adhoc { try await startAdhoc(adhoc, model) }
     }
     return .item(core.publish(model))
+  }
+
+  private static func peers(_ texts: Set<String>) throws(Problem) -> [PeerID] {
+    var peers: [PeerID] = []
+    for text in texts {
+      guard let peer = try? PeerID(text: text) else {
+        throw Problem(.invalidParameter, "\(PlainName.of(text)) is no peer ID", field: "blocked", rule: "peerID")
+      }
+      peers.append(peer)
+    }
+    return peers
   }
 
   private enum Verdict: String, CaseIterable { case trust, reject }

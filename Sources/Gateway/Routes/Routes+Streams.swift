@@ -19,7 +19,9 @@ extension Routes {
       .delete, "/v1/sessions/{session}/streams/{stream}", .role(.member),
       .now { core, call in
         let session = try core.ownSession(call[0], for: call.need())
-        guard let stream = session.streamModels.removeValue(forKey: call[1]) else { return .nothing }
+        guard let stream = session.streamModels[call[1]] else { return .nothing }
+        try call.checkMatch(session.streams[stream.id])
+        session.streamModels[stream.id] = nil
         session.streams.remove(stream.id)
         let ends = stream.ends
         core.start { _ in
@@ -68,11 +70,11 @@ extension Routes {
             await writer.close()
             core.ended(id, await writer.ended, in: place)
           }
-          exchange.respond(Response(204))
+          core.respond(Response(204), to: exchange)
         },
         failed: { problem in
           core.ended(id, .lost, in: place)
-          exchange.respond(problem)
+          core.respond(problem, to: exchange)
         },
         gone: {
           // The other side must not take it for the end.
@@ -90,6 +92,7 @@ extension Routes {
     guard case .incoming(let reader) = model.ends else {
       throw Problem(.conflict, "this stream goes to a member: write it with PUT")
     }
+    if call.method == .head { return core.respond(StreamDownload.head(), to: exchange) }
     try model.take()
     let download = StreamDownload(core, session.id, model, reader)
     download.begin(exchange)
@@ -101,15 +104,6 @@ extension StreamModel {
     guard state == .open else { throw Problem(.gone, "the stream has ended") }
     guard !isInUse else { throw Problem(.conflict, "somebody else is at this stream already") }
     isInUse = true
-  }
-}
-
-extension Exchange {
-  func respond(_ problem: Problem) {
-    var response = Response(problem.status, .bytes(problem.json.bytes))
-    response.headers.append("Content-Type", "application/problem+json")
-    for field in problem.headers { response.headers.append(field.name, field.value) }
-    respond(response)
   }
 }
 

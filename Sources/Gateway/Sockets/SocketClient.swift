@@ -117,6 +117,7 @@ final class SocketClient: SocketOwner {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     self.view = view
+    core.sockets.came(view.id)
     if let patience { core.reactor.cancel(patience) }
     patience = nil
     return [
@@ -253,7 +254,9 @@ final class SocketClient: SocketOwner {
       let listing = try Listing(call, facets: facets)
       let collection = try work(core, call)
       say(id, listing.since == nil ? listing.page(of: collection, for: view) : listing.news(of: collection, for: view))
-    case .later(let work): later(call, id, work)
+    case .later(let work):
+      if let reply = try core.recall(call) { return say(id, reply) }
+      later(call, id, work)
     case .live:
       throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
     }
@@ -270,6 +273,7 @@ final class SocketClient: SocketOwner {
       } catch {
         reply = Reply(Problem(wrapping: error))
       }
+      core.remember(reply, to: call)
       core.sockets[key]?.done(id, reply)
     }
   }

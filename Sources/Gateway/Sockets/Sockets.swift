@@ -1,4 +1,4 @@
-internal import Notation
+internal import Reactor
 internal import Web
 
 /// All WebSockets of `vicinity.v1`.
@@ -6,11 +6,11 @@ final class Sockets {
   static let subprotocol = "vicinity.v1"
   static let messageBytesMax = 2 << 20
   static let connectTime: Duration = .seconds(5)
-  /// How long a peer that lives with its socket waits for that to come back.
-  static let graceTime: Duration = .seconds(30)
 
   private unowned let core: Core
   private var clients: [ObjectIdentifier: SocketClient] = [:]
+  /// Until when those are waited for who have left.
+  private var absences: [ClientID: Timer] = [:]
 
   init(_ core: Core) {
     self.core = core
@@ -35,7 +35,23 @@ final class Sockets {
   }
 
   func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
-  func remove(_ socket: WebSocket) { clients[ObjectIdentifier(socket)] = nil }
+  func remove(_ socket: WebSocket) {
+    if let client = clients.removeValue(forKey: ObjectIdentifier(socket))?.view?.id { wait(for: client) }
+  }
+
+  /// A client without a WebSocket loses the peers that live with it, unless it comes in time.
+  func wait(for client: ClientID) {
+    guard absences[client] == nil, !clients.values.contains(where: { $0.view?.id == client }) else { return }
+    absences[client] = core.reactor.schedule(after: core.options.graceTime) { [weak self] in
+      guard let self else { return }
+      absences[client] = nil
+      core.removeConnectionPeers(of: client)
+    }
+  }
+
+  func came(_ client: ClientID) {
+    if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }
+  }
 
   func viewer(of socket: WebSocket) -> ClientView? { clients[ObjectIdentifier(socket)]?.view }
 

@@ -18,7 +18,6 @@ public final class ServerIdentity: @unchecked Sendable {
     context = expect(SSL_CTX_new(TLS_server_method()), "make a TLS context")
     guard SSL_CTX_use_certificate(context, leaf) == 1, SSL_CTX_use_PrivateKey(context, key) == 1 else {
       let cause = OpenSSLError.take()
-      SSL_CTX_free(context)
       throw ServerIdentityError(
         cause.reason == X509_R_KEY_VALUES_MISMATCH ? .keyOfAnother : .refused(cause.description))
     }
@@ -38,8 +37,7 @@ public final class ServerIdentity: @unchecked Sendable {
     SSL_CTX_set_options(context, COpenSSL_SSL_OP_NO_RENEGOTIATION)
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
     // Idle connections give their buffers back.
-    _ = COpenSSL_SSL_CTX_set_mode(
-      context, Int(SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
+    _ = COpenSSL_SSL_CTX_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
     _ = COpenSSL_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
     SSL_CTX_set_alpn_select_cb(context, selectHTTP, nil)
   }

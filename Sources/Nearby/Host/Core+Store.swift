@@ -6,7 +6,7 @@ internal import Wire
 /// A durable host: what it stores, and how it goes on after a restart.
 ///
 /// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
-/// is whole keeps its row until it has its name, and its hidden name until the row is gone.
+/// has its place keeps its hidden name until its row is gone, so that it gets no second place after a restart.
 extension Core {
   // MARK: Storing
 
@@ -85,8 +85,7 @@ extension Core {
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
       switch file {
-      case .target(let target, isWhole: true): finish(target, of: id) { _ in }
-      case .target(let target, isWhole: false): note(.forget(id)) { [unowned self] in remove(target) }
+      case .target(let target): note(.forget(id)) { [unowned self] in drop(target, keepsPlace: true) }
       case .source, .lost: note(.forget(id))
       }
     }
@@ -94,46 +93,14 @@ extension Core {
     advanceStore()
   }
 
-  /// Gives a file that is whole its name; its row is kept until that is done.
-  func finish(
-    _ target: TargetFile, of id: ResourceID, _ told: @escaping @Sendable (Result<String, NearbyError>) -> Void
-  ) {
-    reactor.spawn { [loop, disk, isDurable = store != nil] in
-      let result: Result<String, NearbyError>
-      do {
-        result = .success(try await disk.finish(target))
-      } catch {
-        result = .failure(NearbyError(wrapping: error))
-      }
-      if isDurable {
-        // A host that ends meanwhile does the rest when it is started again.
-        let isNoted: Void? = try? await loop.run { core in
-          core.note(.forget(id)) { [unowned core] in core.remove(target) { told(result) } }
-          core.advanceStore()
-        }
-        if isNoted == nil { told(result) }
-      } else {
-        await disk.remove(target)
-        told(result)
-      }
-    }
-  }
-
-  func remove(_ target: TargetFile, _ told: @escaping @Sendable () -> Void = {}) {
-    reactor.spawn { [disk] in
-      await disk.remove(target)
-      told()
-    }
-  }
-
   /// The engine tells of a transfer that went on before this start, or waits for an answer since then.
   func goesOn(_ id: ResourceID, _ view: ResourceView) {
     var state = TransferState(id, view.info.name)
     switch (view.isIncoming, restoredFiles?[id]) {
-    case (true, .target(let target, isWhole: false)) where target.goOn(from: view.bytes):
-      transfers[id] = Transfer(state, .receives(target, []))
+    case (true, .target(let target)) where target.goOn(from: view.bytes):
+      transfers[id] = Transfer(state, .receives(Reception(target)))
     case (true, nil) where !view.isAccepted:
-      return offered(id, view)
+      transfers[id] = Transfer(state, .waits)
     case (false, .source(let file)):
       state = TransferState(id, view.info.name, sending: file)
       transfers[id] = Transfer(state, .sends(.file(file)))
@@ -148,7 +115,7 @@ extension Core {
     if let file = state.file { port.filesGoingOn.append(file) }
     tell(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
       view.isIncoming
-        ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: true, loop))
+        ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: view.isAccepted, loop))
         : .sending(OutgoingResource(state, to: member, loop))
     }
   }

@@ -54,6 +54,8 @@ extension Core {
       read(id, from: offset, count)
     case .store(let id, let offset, let payload, let digest):
       store(id, at: offset, payload, digest)
+    case .keep(let id):
+      keep(id)
     case .progress(let id, let progress):
       transfers[id]?.state.progress.put(latest: progress)
     case .resourceEnded(let id, let reason):

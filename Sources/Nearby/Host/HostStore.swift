@@ -7,15 +7,13 @@ struct HostStore: Sendable {
   /// What a transfer read or wrote before this start, if it still can.
   enum KeptFile: Sendable {
     case source(SourceFile)
-    case target(TargetFile, isWhole: Bool)
+    case target(TargetFile)
     case lost
   }
 
   /// What becomes of a transfer's row, beside the engine's.
   enum Change: Sendable {
     case keep(StoredTransfer)
-    /// All of it has come; its name is given to it next.
-    case whole(ResourceID)
     case forget(ResourceID)
   }
 
@@ -65,7 +63,6 @@ struct HostStore: Sendable {
         for change in changes {
           switch change {
           case .keep(let transfer): try database.keep(transfer, of: host)
-          case .whole(let id): try database.setWhole(id.rawValue, of: host)
           case .forget(let id): try database.forgetTransfer(id.rawValue, of: host)
           }
         }
@@ -79,7 +76,7 @@ extension HostStore.KeptFile {
   init(_ transfer: StoredTransfer) {
     if transfer.isIncoming {
       let file = try? TargetFile(restoring: transfer.path, named: transfer.name)
-      self = file.map { .target($0, isWhole: transfer.isWhole) } ?? .lost
+      self = file.map(Self.target) ?? .lost
     } else if let file = try? SourceFile(transfer.path), file.isSame(as: transfer) {
       self = .source(file)
     } else {

@@ -69,7 +69,7 @@ public final class IncomingResource: Sendable {
       do {
         try await loop.run { [id = state.id] in try $0.accept(id, target) }
       } catch {
-        await disk.remove(target)
+        await disk.drop(target, keepsPlace: false)
         throw error
       }
     } catch {

@@ -12,6 +12,8 @@ final class TargetFile: @unchecked Sendable {
   private let hidden: String
   private let descriptor: Descriptor
   private(set) var end: UInt64 = 0
+  /// Where it is, once it is whole.
+  private var place: String?
 
   init(_ name: String, in folder: String) throws {
     self.name = Self.safe(name)
@@ -44,31 +46,36 @@ final class TargetFile: @unchecked Sendable {
     StoredTransfer(id: id.rawValue, isIncoming: true, path: hidden, name: name)
   }
 
-  func sync() -> Bool { fdatasync(descriptor.number) == 0 }
+  /// What is in it would be there after a power cut.
+  func sync() throws(SystemError) {
+    guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
+  }
 
-  func append(_ bytes: [UInt8]) throws {
+  func append(_ bytes: RawSpan) throws {
     var written = 0
-    while written < bytes.count {
-      let moved = bytes.withUnsafeBytes { buffer in
-        pwrite(
-          descriptor.number, buffer.baseAddress.map { $0 + written }, bytes.count - written,
-          off_t(end) + off_t(written))
+    while written < bytes.byteCount {
+      let moved = bytes.extracting(droppingFirst: written).withUnsafeBytes {
+        pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(end) + off_t(written))
       }
       if moved < 0, errno == EINTR { continue }
       guard moved >= 0 else { throw SystemError("write to \(folder)", code: errno) }
       written += moved
     }
-    end += UInt64(bytes.count)
+    end += UInt64(written)
   }
 
   /// Takes its place under the first name that is free, or the one that it had taken when this program was killed.
   func finish() throws -> String {
     // What was told to be whole is so after a power cut too.
-    guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
+    try sync()
     _ = fchmod(descriptor.number, 0o644)
     for number in 1...Self.namesMax {
       let path = "\(folder)/\(numbered(number))"
-      if link(hidden, path) == 0 || isSame(path) { return path }
+      if link(hidden, path) == 0 || isSame(path) {
+        place = path
+        syncNames()
+        return path
+      }
       guard errno == EEXIST else { throw SystemError("name \(path)", code: errno) }
     }
     throw NearbyError(.unavailable, "\(folder) has \(Self.namesMax) files of the name \(name) already")
@@ -82,8 +89,19 @@ final class TargetFile: @unchecked Sendable {
       && (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
   }
 
-  /// Its hidden name: what has another stays.
-  func remove() { unlink(hidden) }
+  /// Its name is there after a power cut too, where the file system can promise that.
+  private func syncNames() {
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { return }
+    _ = fsync(number)
+    close(number)
+  }
+
+  /// Its hidden name goes, and, unless it is to stay, the one that it has for good.
+  func drop(keepsPlace: Bool) {
+    unlink(hidden)
+    if !keepsPlace, let place { unlink(place) }
+  }
 
   private static let namesMax = 10_000
 

@@ -6,7 +6,6 @@ extension Migration {
       host BLOB NOT NULL,
       id INTEGER NOT NULL,
       is_incoming INTEGER NOT NULL CHECK (is_incoming IN (0, 1)),
-      is_whole INTEGER NOT NULL CHECK (is_whole IN (0, 1)),
       path TEXT NOT NULL,
       name TEXT NOT NULL,
       size INTEGER NOT NULL,
@@ -21,8 +20,6 @@ public struct StoredTransfer: Hashable, Sendable {
   /// As its engine numbers it.
   public var id: UInt64
   public var isIncoming: Bool
-  /// Whether all of it has come, and only its name is missing.
-  public var isWhole = false
   /// Of what is read; or where what is received is hidden until it is whole.
   public var path: String
   /// What is received gets it in the end.
@@ -44,12 +41,11 @@ public struct StoredTransfer: Hashable, Sendable {
 extension Database {
   public func transfers(of host: [UInt8]) throws -> [StoredTransfer] {
     var transfers: [StoredTransfer] = []
-    let sql = "SELECT id, is_incoming, path, name, size, modified, is_whole FROM transfer WHERE host = ?"
+    let sql = "SELECT id, is_incoming, path, name, size, modified FROM transfer WHERE host = ?"
     try each(sql, host) { row in
-      var transfer = StoredTransfer(
+      let transfer = StoredTransfer(
         id: UInt64(row.integer(0)), isIncoming: row.flag(1), path: row.text(2), name: row.text(3),
         size: row.integer(4), modified: row.integer(5))
-      transfer.isWhole = row.flag(6)
       transfers.append(transfer)
     }
     return transfers
@@ -58,14 +54,10 @@ extension Database {
   public func keep(_ transfer: StoredTransfer, of host: [UInt8]) throws(StoreError) {
     try run(
       """
-      INSERT OR REPLACE INTO transfer (host, id, is_incoming, is_whole, path, name, size, modified)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """, host, Int(transfer.id), transfer.isIncoming, transfer.isWhole, transfer.path, transfer.name, transfer.size,
+      INSERT OR REPLACE INTO transfer (host, id, is_incoming, path, name, size, modified)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size,
       transfer.modified)
-  }
-
-  public func setWhole(_ id: UInt64, of host: [UInt8]) throws(StoreError) {
-    try run("UPDATE transfer SET is_whole = 1 WHERE host = ? AND id = ?", host, Int(id))
   }
 
   public func forgetTransfer(_ id: UInt64, of host: [UInt8]) throws(StoreError) {

@@ -31,8 +31,7 @@ package final class Front: Doorway {
     self.link = link
     precondition(
       limits.headBytesMax <= Scratch.byteCount, "heads of \(limits.headBytesMax) bytes are more than is read at once")
-    // libwebsockets asks once, when it starts, how many there may be.
-    Descriptor.raiseLimit()
+    Descriptor.raiseLimit(to: SocketServer.descriptorsMax)
     attendance = Attendance(limits)
     http = HTTPServer(on: reactor, handler, limits)
     sockets = SocketServer(on: reactor, limits, scratch)

@@ -72,7 +72,7 @@ package final class Exchange {
 
   /// After the handler has heard of it, and before any of the body was read.
   func hasBegun() -> MHD_Result {
-    if isGone { return .NO }
+    if isGone, response == nil { return .NO }
     guard response != nil, head.contentLength ?? .max > Self.discardedBytesMax, head.hasBody else { return .YES }
     return queue()
   }

@@ -7,9 +7,6 @@ struct FrameGuard {
     let reason: String
   }
 
-  /// The longest header: two bytes, eight of length, four of mask.
-  static let headerBytesMax = 14
-
   /// Of a whole message.
   private let messageBytesMax: Int
   /// What is left of the frame that is under way.
@@ -72,10 +69,30 @@ struct FrameGuard {
       throw Violation(code: 1009, reason: "a message may have \(messageBytesMax) bytes")
     }
     guard bytes.count >= count else { return nil }
+    if opcode == 8 {
+      // It is looked at whole: no longer than it is, that costs nothing.
+      guard bytes.count >= count + short else { return nil }
+      try checkClose(bytes[(count - 4)..<count], bytes[count..<(count + short)])
+    }
     payloadLeft = Int(length)
     if opcode == 8 { hasSeenClose = true }
     if !isControl { messageBytes = isLast ? nil : (messageBytes ?? 0) + Int(length) }
     return count
+  }
+
+  /// §7.4 and §5.5.1: a code that may be sent, and a reason that is UTF-8.
+  private func checkClose(
+    _ mask: Slice<UnsafeRawBufferPointer>, _ payload: Slice<UnsafeRawBufferPointer>
+  ) throws(Violation) {
+    if payload.isEmpty { return }
+    let plain = payload.enumerated().map { $1 ^ mask[mask.startIndex + $0 % 4] }
+    switch UInt16(plain[0]) << 8 | UInt16(plain[1]) {
+    case 1000...1003, 1007...1014, 3000...4999: break
+    default: throw broken("there is no such code to close with")
+    }
+    guard String(validating: plain[2...], as: UTF8.self) != nil else {
+      throw Violation(code: 1007, reason: "the reason is no UTF-8")
+    }
   }
 
   private func broken(_ reason: String) -> Violation { Violation(code: 1002, reason: reason) }

@@ -22,14 +22,17 @@ final class Outflow {
   private let own = FrameLog()
   private var cursors: [Cursor] = []
   private var partial: [UInt8] = []
+  private var partialSent = 0
   /// Whether the socket takes nothing now.
   var isBlocked = false
   /// Whether a flush was asked for.
   var isDue = false
 
-  var ownBytes: Int { own.byteCount + partial.count }
+  var ownBytes: Int { own.byteCount + partial.count - partialSent }
 
-  var isEmpty: Bool { own.isEmpty && partial.isEmpty && cursors.allSatisfy { $0.isDone || $0.next >= $0.last } }
+  var isEmpty: Bool {
+    own.isEmpty && partialSent == partial.count && cursors.allSatisfy { $0.isDone || $0.next >= $0.last }
+  }
 
   func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
     own.append(frame, payload, order: SayingOrder.next())
@@ -73,12 +76,14 @@ final class Outflow {
   /// Sends what the transport takes; false where it is broken.
   func flush(to transport: Transport, for socket: WebSocket) -> Bool {
     isBlocked = false
-    if !partial.isEmpty {
-      guard let count = write(partial.withUnsafeBytes { transport.write($0) }) else { return false }
-      partial.removeFirst(count)
-      if !partial.isEmpty { return true }
-    }
     while !isBlocked {
+      if partialSent < partial.count {
+        let rest = partial.withUnsafeBytes { transport.write(UnsafeRawBufferPointer(rebasing: $0[partialSent...])) }
+        guard let count = write(rest) else { return false }
+        partialSent += count
+        continue
+      }
+      (partial, partialSent) = ([], 0)
       cursors.removeAll { $0.isDone }
       guard let (index, limit) = nextSource() else { break }
       guard
@@ -86,7 +91,7 @@ final class Outflow {
           ? sendOwn(upTo: limit, transport) : sendRing(index, upTo: limit, transport, socket)
       else { return false }
     }
-    if own.isEmpty, partial.isEmpty { own.release() }
+    if own.isEmpty { own.release() }
     return true
   }
 

@@ -27,6 +27,9 @@ final class SocketServer {
   /// Of what it reads at once from the pair, and tells at once.
   private static let readBytesMax = 16 << 10
   private static let turnsMax = 8
+  /// It has a table with a place for each descriptor that it could be given, and touches all of it: 16 bytes each. A client
+  /// takes three.
+  static let descriptorsMax = 1 << 16
 
   init(on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch) {
     self.reactor = reactor
@@ -35,8 +38,10 @@ final class SocketServer {
     loop = .allocate(capacity: 1)
     precondition(uv_loop_init(loop) == 0, "libuv has no loop to give")
     protocols = .allocate(capacity: 2)
-    context = CWebSockets_start(
-      loop, protocols, socketTold, Unmanaged.passUnretained(self).toOpaque(), Self.readBytesMax)
+    let (loop, protocols, me) = (loop, protocols, Unmanaged.passUnretained(self).toOpaque())
+    context = Descriptor.limited(to: Self.descriptorsMax) {
+      CWebSockets_start(loop, protocols, socketTold, me, Self.readBytesMax)
+    }
     guard context != nil else {
       fatalError("libwebsockets does not start: is the package libwebsockets-evlib-uv installed?")
     }
@@ -74,18 +79,17 @@ final class SocketServer {
   func forget(_ socket: WebSocket) { sockets[ObjectIdentifier(socket)] = nil }
 
   /// Ends all of them at once.
+  ///
+  /// What the library is stays until the process ends: its destruction closes one descriptor twice, and the second time
+  /// that may be somebody else's.
   func close() {
-    guard let context = context.take() else { return }
     for socket in sockets.values { socket.cut() }
+    for _ in 0..<Self.turnsMax { uv_run(loop, UV_RUN_NOWAIT) }
+    context = nil
     if let alarm { reactor.cancel(alarm) }
     if let sweep { reactor.cancel(sweep) }
     if let polling { reactor.deregister(polling) }
-    lws_context_destroy(context)
-    // A loop that is not ours to the library is left with handles that want to be told that they are closed.
-    for _ in 0..<Self.turnsMax where uv_run(loop, UV_RUN_NOWAIT) != 0 {}
-    uv_loop_close(loop)
-    loop.deallocate()
-    protocols.deallocate()
+    (alarm, sweep, polling) = (nil, nil, nil)
   }
 
   func askForTurn() {
@@ -142,11 +146,6 @@ private func socketTold(
     socket.received(payload, kind, isLast: lws_is_final_fragment(library) == 1)
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
     socket.clientCloses(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
-  case LWS_CALLBACK_SERVER_WRITEABLE:
-    guard let (code, text) = socket.goodbye else { return 0 }
-    var words = Array(text.utf8.prefix(123))
-    lws_close_reason(library, lws_close_status(UInt32(code)), &words, words.count)
-    return -1
   case LWS_CALLBACK_WSI_DESTROY:
     lws_set_opaque_user_data(library, nil)
     socket.libraryHasLeft()

@@ -18,7 +18,7 @@ package final class WebSocket {
     /// The library has not answered the client's wish yet.
     case opening
     case open
-    /// We have said goodbye, or are about to: nothing that comes is told any more.
+    /// One side has said goodbye: nothing that comes is told any more.
     case closing
     /// The library is done; what is queued goes out.
     case leaving
@@ -48,7 +48,7 @@ package final class WebSocket {
   private var answer = AnswerReader()
   private var owesWritable = false
 
-  private(set) var goodbye: (code: UInt16, text: String)?
+  private var hasSaidGoodbye = false
   private var closeCode: UInt16?
   private var pingedAt: UInt64
   private var pingsUnanswered = 0
@@ -101,13 +101,15 @@ package final class WebSocket {
   /// Sends what is queued, then says goodbye. Nothing more is received.
   package func close(_ code: UInt16 = 1000, _ reason: String = "") {
     guard state == .open || state == .opening else { return }
-    goodbye = (code, reason)
     begins(toClose: code)
-    if let library {
-      lws_callback_on_writable(library)
-      server.askForTurn()
-    }
+    let payload = [UInt8(code >> 8), UInt8(code & 0xff)] + Array(reason.utf8.prefix(Self.reasonBytesMax))
+    payload.withUnsafeBytes { say(.close, $0) }
+    hasSaidGoodbye = true
+    setCloseDeadline()
   }
+
+  /// RFC 6455 §5.5.
+  private static let reasonBytesMax = 123
 
   /// Holds the client back, or lets it go on. What the library reads at once, up to 16 KiB, is told all the same.
   package var isReading: Bool {
@@ -281,8 +283,12 @@ package final class WebSocket {
         if count == 0 { return leave() }
         let (head, frames) = answer.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
         if let head { outflow.begin(with: head) }
-        for frame in frames {
-          if frame[0] == 0x88 { begins(toClose: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005) }
+        // What the library says behind our goodbye, as its answer to the client's, is too late.
+        for frame in frames where !hasSaidGoodbye {
+          if frame[0] == 0x88 {
+            begins(toClose: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
+            hasSaidGoodbye = true
+          }
           outflow.append(frame)
         }
         flushSoon()
@@ -342,12 +348,17 @@ package final class WebSocket {
     if let inside { server.reactor.deregister(inside) }
     inside = nil
     tellClosed()
+    setCloseDeadline()
+    flushSoon()
+    watch()
+  }
+
+  private func setCloseDeadline() {
+    if closeDeadline != nil { return }
     closeDeadline = server.reactor.schedule(after: server.limits.closingTime) { [unowned self] in
       closeDeadline = nil
       cut()
     }
-    flushSoon()
-    watch()
   }
 
   /// All has been said.

@@ -34,7 +34,7 @@ enum ServeCommand {
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
-    if let contract = FileSystem.installed("openapi/openapi.json") { options.contract = FileSystem.text(of: contract) }
+    options.contract = FileSystem.installed("openapi/vicinity.yaml")
     return options
   }
 

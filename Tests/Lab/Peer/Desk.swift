@@ -150,7 +150,7 @@ actor Desk {
     case .resource(let resource):
       resources[resource.name] = resource
       Teller.tell("resource", resource.member, on: session, ["resource": resource.name])
-    case .decision, .comparison:
+    case .decision, .comparison, .sending:
       // The command line has words for these.
       break
     }

@@ -1,0 +1,69 @@
+internal import Notation
+
+/// What the gateway promises, `openapi/vicinity.yaml`, in the forms in which it is served.
+struct Contract {
+  private static let bytesMax = 4 << 20
+
+  let document: JSON
+  let json: [UInt8]
+  let page: Markup
+
+  init(at path: String) throws(Problem) {
+    guard let bytes = Folder.read(path, atMost: Self.bytesMax) else {
+      throw Problem(.unavailable, "the contract, \(path), cannot be read: install it anew")
+    }
+    do {
+      document = try JSON(parsingYAML: String(decoding: bytes, as: UTF8.self))
+    } catch {
+      throw Problem(.unavailable, "the contract, \(path), cannot be read: \(error); install it anew")
+    }
+    json = document.bytes
+    page = Reference(document).page
+  }
+}
+
+extension Reply {
+  private static let policy =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+  static func page(_ markup: Markup) -> Reply {
+    var reply = kept(markup.bytes, "text/html; charset=utf-8")
+    reply.headers.append(.init(name: "Content-Security-Policy", value: policy))
+    return reply
+  }
+
+  /// What stays as it is while this process lives, for anybody.
+  static func kept(_ bytes: [UInt8], _ type: String) -> Reply {
+    var reply = Reply(200, type == "application/json" ? .json(bytes) : .bytes(bytes, type: type))
+    reply.headers = [
+      .init(name: "ETag", value: "\"\(Fingerprint.of(bytes))\""), .init(name: "Cache-Control", value: "no-cache"),
+    ]
+    return reply
+  }
+}
+
+extension Problem.Kind {
+  var page: Markup {
+    Page.whole(
+      title: title,
+      body: """
+        <header><p class="quiet"><a href="/docs">Vicinity</a></p><h1>\(title)</h1>
+        <p><code>\(rawValue)</code> <span class="status">\(String(status))</span></p></header>
+        <p>\(explanation)</p>
+        """)
+  }
+}
+
+/// What all pages of the gateway's own have around them.
+enum Page {
+  static func whole(title: String, body: Markup) -> Markup {
+    """
+    <!doctype html>
+    <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark"><title>\(title)</title>
+    <link rel="stylesheet" href="/docs/style.css"></head>
+    <body><main>\(body)</main></body></html>
+
+    """
+  }
+}

@@ -1,0 +1,209 @@
+import Glibc
+import Reactor
+import Web
+
+/// The handler of the tests: what it does is in the path that is asked for.
+final class Desk: WebHandler {
+  private let reactor: Reactor
+  private(set) var begun = 0
+  private(set) var gone = 0
+  private(set) var sinks: [Sink] = []
+  private(set) var sockets: [Talker] = []
+  /// Exchanges that wait for `release`.
+  private(set) var waiting: [Exchange] = []
+  private(set) var ticker: Ticker?
+  let ring = Fanout(bytesMax: 4 << 20)
+  var file: String?
+
+  init(on reactor: Reactor) { self.reactor = reactor }
+
+  func begin(_ exchange: Exchange) {
+    begun += 1
+    exchange.onGone = { [unowned self] in gone += 1 }
+    switch exchange.head.path.first ?? "" {
+    case "": exchange.respond(text("hello\n"))
+    case "head": exchange.respond(text(describe(exchange.head)))
+    case "echo":
+      exchange.collectBody(bytesMax: 1 << 20) { exchange.respond(Response(200, .bytes($0))) }
+    case "upload":
+      let sink = Sink()
+      sinks.append(sink)
+      exchange.readBody(bytesMax: 1 << 30, into: sink)
+    case "slow":
+      let sink = Sink()
+      sink.appetite = 0
+      sinks.append(sink)
+      exchange.readBody(bytesMax: 1 << 30, into: sink)
+    case "file": sendFile(exchange)
+    case "chunks": exchange.respond(Response(200, .source(Chunks(100), length: nil)))
+    case "sized": exchange.respond(Response(200, .source(Chunks(100), length: 1_000)))
+    case "broken": exchange.respond(Response(200, .source(Chunks(100, fails: true), length: nil)))
+    case "late":
+      reactor.schedule(after: .milliseconds(20)) { [unowned self] in exchange.respond(text("late\n")) }
+    case "wait": waiting.append(exchange)
+    case "ticker":
+      let ticker = Ticker(exchange)
+      self.ticker = ticker
+      exchange.respond(Response(200, .source(ticker, length: nil)))
+    case "empty": exchange.respond(Response(204))
+    case "closing":
+      var response = text("bye\n")
+      response.closes = true
+      exchange.respond(response)
+    default: exchange.respond(Response(404))
+    }
+  }
+
+  func upgrade(_ head: Head) -> SocketDecision {
+    guard head.path.first == "ws" else { return .refuse(Response(404, .bytes(Array("no\n".utf8)))) }
+    let talker = Talker(head.path.dropFirst().first ?? "echo", ring)
+    sockets.append(talker)
+    let reading: SocketReading = talker.word == "pieces" ? .pieces : .messages(bytesMax: 1 << 20)
+    return .accept(subprotocol: head.subprotocols.first, owner: talker, reading: reading)
+  }
+
+  private func text(_ text: String) -> Response {
+    var response = Response(200, .bytes(Array(text.utf8)))
+    response.headers.append("Content-Type", "text/plain")
+    return response
+  }
+
+  private func describe(_ head: Head) -> String {
+    """
+    \(head.method) \(head.path) \(head.query.map { "\($0.name)=\($0.value)" }) \(head.headers.all("X")) \
+    \(head.isSecure) \(head.client.isLoopback)
+    """
+  }
+
+  private func sendFile(_ exchange: Exchange) {
+    guard let file else { return exchange.respond(Response(404)) }
+    let number = open(file, O_RDONLY | O_CLOEXEC)
+    var status = stat()
+    fstat(number, &status)
+    let size = Int(status.st_size)
+    let range = exchange.head.headers["Range"].flatMap { $0.firstMatch(of: #/^bytes=(\d+)-(\d+)$/#) }
+    guard let range, let first = Int(range.output.1), let last = Int(range.output.2) else {
+      return exchange.respond(Response(200, .file(FilePart(Descriptor(owning: number), offset: 0, length: size))))
+    }
+    let part = FilePart(Descriptor(owning: number), offset: first, length: last - first + 1)
+    var response = Response(206, .file(part))
+    response.headers.append("Content-Range", "bytes \(first)-\(last)/\(size)")
+    exchange.respond(response)
+  }
+}
+
+/// Counts a body and holds it back as it is told.
+final class Sink: BodySink {
+  private(set) var count = 0
+  private(set) var sum: UInt64 = 0
+  private(set) var exchange: Exchange?
+  var appetite = Int.max
+
+  func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
+    self.exchange = exchange
+    let taken = min(appetite, bytes.count)
+    if appetite != .max { appetite -= taken }
+    for byte in bytes[..<min(taken, 16)] { sum &+= UInt64(byte) }
+    count += taken
+    return taken
+  }
+
+  func finished(_ exchange: Exchange) {
+    exchange.respond(Response(200, .bytes(Array("\(count)\n".utf8))))
+  }
+}
+
+/// So many pieces of ten bytes.
+final class Chunks: BodySource {
+  private var left: Int
+  private let fails: Bool
+
+  init(_ count: Int, fails: Bool = false) {
+    left = count
+    self.fails = fails
+  }
+
+  func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
+    if left == 0 { return fails ? .failed : .end }
+    left -= 1
+    room.copyBytes(from: Array("0123456789".utf8))
+    return .wrote(10)
+  }
+}
+
+/// Gives what it is given.
+final class Ticker: BodySource {
+  private let exchange: Exchange
+  private var text: [UInt8] = []
+  private var isOver = false
+
+  init(_ exchange: Exchange) { self.exchange = exchange }
+
+  func say(_ text: String) {
+    self.text += Array(text.utf8)
+    exchange.wake()
+  }
+
+  func end() {
+    isOver = true
+    exchange.wake()
+  }
+
+  func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
+    if text.isEmpty { return isOver ? .end : .nothingYet }
+    let count = min(room.count, text.count)
+    room.copyBytes(from: text.prefix(count))
+    text.removeFirst(count)
+    return .wrote(count)
+  }
+}
+
+/// A WebSocket's owner that does what the path's second word says.
+final class Talker: SocketOwner {
+  let word: String
+  private let ring: Fanout
+  private(set) var socket: WebSocket?
+  private(set) var codes: [UInt16] = []
+  private(set) var received = 0
+  private(set) var pieces = 0
+  private(set) var lagged = 0
+  private(set) var wasWritable = 0
+
+  init(_ word: String, _ ring: Fanout) {
+    self.word = word
+    self.ring = ring
+  }
+
+  func opened(_ socket: WebSocket) {
+    self.socket = socket
+    switch word {
+    case "greet": socket.send("hello")
+    case "ring": ring.subscribe(socket)
+    case "bye":
+      socket.send("first")
+      socket.close(4_001, "bye")
+    case "hold": socket.isReading = false
+    default: break
+    }
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
+    received += bytes.count
+    pieces += 1
+    if word == "echo" { socket.send(bytes, kind) }
+    if word == "leave" { socket.close(4_003, "asked") }
+    if word == "publish" { ring.publish(bytes, kind) }
+  }
+
+  func writable(_ socket: WebSocket) { wasWritable += 1 }
+
+  func lagging(_ socket: WebSocket, in fanout: Fanout) {
+    lagged += 1
+    socket.close(4_002, "too slow")
+  }
+
+  func closed(_ socket: WebSocket, _ code: UInt16) {
+    codes.append(code)
+    self.socket = nil
+  }
+}

@@ -1,0 +1,136 @@
+import Testing
+import Web
+
+/// Requests and responses over real sockets.
+@Suite(.serialized) struct ExchangeTests {
+  private let rig: WebRig
+
+  init() throws { rig = try WebRig() }
+
+  @Test func `a request is answered, and the connection goes on`() throws {
+    let client = try rig.connect()
+    for _ in 0..<3 {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      let answer = try client.answer()
+      #expect(answer.status == 200 && answer.text == "hello\n")
+    }
+  }
+
+  @Test func `two requests that come at once are answered one after the other`() throws {
+    let client = try rig.connect()
+    let request = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+    try client.send(request + request + "GET /late HTTP/1.1\r\nHost: here\r\n\r\n" + request)
+    #expect(try client.answer().text == "hello\n")
+    #expect(try client.answer().text == "hello\n")
+    #expect(try client.answer().text == "late\n")
+    #expect(try client.answer().text == "hello\n")
+  }
+
+  @Test func `a target is parted and decoded once`() throws {
+    let answer = try rig.ask(
+      "GET /head/a%2Fb//c%20d/%25?x=1&x=a+b&%C3%A9=%3D&y HTTP/1.1\r\nHost: here\r\nx: 1\r\nX: 2\r\n\r\n")
+    let expected = #"get ["head", "a/b", "", "c d", "%"] ["x=1", "x=a b", "é==", "y="] ["1", "2"] false true"#
+    #expect(answer.text == expected)
+  }
+
+  @Test func `to a HEAD request only the head is sent`() throws {
+    let client = try rig.connect()
+    try client.send("HEAD / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let head = try client.answer(isHead: true)
+    #expect(head.status == 200 && head["content-length"] == "6")
+    try client.send("GET /empty HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try client.answer().status == 204)
+  }
+
+  @Test func `a body is collected`() throws {
+    let client = try rig.connect()
+    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nab")
+    try client.send("cde")
+    #expect(try client.answer().text == "abcde")
+    try client.send(
+      "POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+    #expect(try client.answer().text == "abcde")
+    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n")
+    #expect(try client.answer().text == "")
+  }
+
+  @Test func `a client that asks first is told to go on`() throws {
+    let client = try rig.connect()
+    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+    #expect(try client.answer(isHead: true).status == 100)
+    try client.send("abc")
+    #expect(try client.answer().text == "abc")
+  }
+
+  @Test func `a body that is announced too large is refused before it comes`() throws {
+    let client = try rig.connect()
+    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 9999999\r\n\r\n")
+    let answer = try client.answer()
+    #expect(answer.status == 413)
+    #expect(try client.isAtEnd())
+    #expect(try rig.eventually { $0.gone == 1 })
+  }
+
+  @Test func `a body that turns out too large is refused`() throws {
+    let client = try rig.connect()
+    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
+    let piece = "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n"
+    for _ in 0..<17 { try client.send(piece) }
+    try client.send("0\r\n\r\n")
+    #expect(try client.answer().status == 413)
+  }
+
+  @Test func `a source without a length comes in chunks, one with a length as it is`() throws {
+    let chunks = try rig.ask("GET /chunks HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(chunks.isChunked && chunks.body.count == 1_000)
+    let sized = try rig.ask("GET /sized HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(!sized.isChunked && sized.body.count == 1_000)
+  }
+
+  @Test func `a source that fails cuts the connection within the body`() throws {
+    let client = try rig.connect()
+    try client.send("GET /broken HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(throws: Client.Failure.self) { try client.answer() }
+  }
+
+  @Test func `a live source gives what there is at once`() throws {
+    let client = try rig.connect()
+    try client.send("GET /ticker HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try rig.eventually { $0.ticker != nil })
+    while !(try client.receiveLine()).isEmpty {}
+    for text in ["one", "two", "three"] {
+      try rig.desk { $0.ticker?.say(text) }
+      #expect(try client.receiveLine() == String(text.utf8.count, radix: 16))
+      #expect(try client.receiveLine() == text)
+    }
+    try rig.desk { $0.ticker?.end() }
+    #expect(try client.receiveLine() == "0")
+  }
+
+  @Test(arguments: ["wait", "ticker"]) func `a client that leaves is missed`(_ place: String) throws {
+    var client: Client? = try rig.connect()
+    try client?.send("GET /\(place) HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try rig.eventually { $0.begun == 1 })
+    client = nil
+    #expect(try rig.eventually { $0.gone == 1 })
+    #expect(try rig.connectionCount == 0)
+  }
+
+  @Test func `a response can end the connection`() throws {
+    let client = try rig.connect()
+    try client.send("GET /closing HTTP/1.1\r\nHost: here\r\n\r\n")
+    let answer = try client.answer()
+    #expect(answer["connection"] == "close")
+    #expect(try client.isAtEnd())
+  }
+
+  @Test func `a late WebSocket on a connection in use is told to connect anew`() throws {
+    let client = try rig.connect()
+    try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    _ = try client.answer()
+    try client.send("GET /ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+    let answer = try client.answer()
+    #expect(answer.status == 426)
+    #expect(try client.isAtEnd())
+  }
+}

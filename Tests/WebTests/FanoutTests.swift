@@ -1,0 +1,107 @@
+import Testing
+import Web
+
+/// Rings, with real clients.
+@Suite(.serialized) struct FanoutTests {
+  /// Every message says its number, so that a gap is seen, a change of order, and a byte that is not where it belongs.
+  private static func message(_ number: Int, bytes count: Int) -> [UInt8] {
+    let text = Array("\(number):".utf8)
+    return text + (0..<max(0, count - text.count)).map { UInt8(truncatingIfNeeded: $0 &+ number) }
+  }
+
+  @Test(arguments: [10, 5_000, 70_000])
+  func `a hundred clients hear everything in order, with sockets that take it in parts`(_ size: Int) throws {
+    let rig = try WebRig(sendBuffer: 4_096)
+    let clients = try (0..<100).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 100 })
+    let count = min(300, 300_000 / size)
+    try rig.desk { desk in
+      for number in 0..<count {
+        Self.message(number, bytes: size).withUnsafeBytes { desk.ring.publish($0) }
+        // Frames of its own come between, never within.
+        if number % 7 == 0 { for talker in desk.sockets { talker.socket?.send("own \(number)") } }
+      }
+    }
+    for client in clients {
+      for number in 0..<count {
+        let frame = try client.receive()
+        try #require(frame == .init(opcode: 2, payload: Self.message(number, bytes: size)))
+        if number % 7 == 0 { try #require(try client.receive() == .text("own \(number)")) }
+      }
+    }
+    #expect(try rig.desk { $0.sockets.allSatisfy { $0.lagged == 0 } })
+  }
+
+  @Test func `one that reads nothing is told that it lags, and the others hear on`() throws {
+    let rig = try WebRig()
+    let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
+    let quick = try SocketClient(rig, "/ws/ring")
+    #expect(try rig.eventually { $0.ring.subscriberCount == 2 })
+    for round in 0..<200 {
+      if try rig.desk({ $0.sockets[0].lagged }) > 0 { break }
+      try rig.desk { desk in
+        for number in 0..<10 {
+          Self.message(round * 10 + number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) }
+        }
+      }
+      for number in 0..<10 {
+        try #require(try quick.receive()?.payload == Self.message(round * 10 + number, bytes: 10_000))
+      }
+    }
+    #expect(try rig.desk { $0.sockets.map(\.lagged) } == [1, 0])
+    #expect(try rig.desk(\.ring.subscriberCount) == 1)
+    // What it was in the middle of is whole; then comes the goodbye.
+    var last = try slow.receive()
+    var heard = 0
+    while let frame = last, frame.opcode == 2 {
+      try #require(frame.payload == Self.message(heard, bytes: 10_000))
+      heard += 1
+      last = try slow.receive()
+    }
+    #expect(heard > 0 && last == .close(4_002, "too slow"))
+  }
+
+  @Test func `who is left out of a message is sent another in its place`() throws {
+    let rig = try WebRig()
+    let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
+    try rig.desk { desk in
+      let chosen = desk.sockets[1].socket
+      let audience = Fanout.Audience(otherwise: "skip") { $0 === chosen }
+      let silent = Fanout.Audience(otherwise: nil) { $0 === chosen }
+      for number in 0..<5 {
+        Self.message(number, bytes: 20).withUnsafeBytes {
+          desk.ring.publish($0, to: number == 1 ? audience : number == 3 ? silent : nil)
+        }
+      }
+    }
+    for (index, client) in clients.enumerated() {
+      for number in 0..<5 {
+        if number == 3, index != 1 { continue }
+        let whole = SocketClient.Frame(opcode: 2, payload: Self.message(number, bytes: 20))
+        let expected = number == 1 && index != 1 ? .text("skip") : whole
+        #expect(try client.receive() == expected)
+      }
+    }
+  }
+
+  @Test func `what was published before it left a ring still comes, and what came before it joined does not`() throws {
+    let rig = try WebRig()
+    let client = try SocketClient(rig, "/ws/quiet")
+    #expect(try rig.eventually { $0.sockets.last?.socket != nil })
+    let other = try SocketClient(rig, "/ws/ring")
+    #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
+    try rig.desk { desk in
+      guard let socket = desk.sockets[0].socket else { return }
+      for number in 0..<6 {
+        if number == 2 { desk.ring.subscribe(socket) }
+        if number == 4 { desk.ring.unsubscribe(socket) }
+        Self.message(number, bytes: 20).withUnsafeBytes { desk.ring.publish($0) }
+      }
+      socket.send("end")
+    }
+    for number in 2..<4 { #expect(try client.receive()?.payload == Self.message(number, bytes: 20)) }
+    #expect(try client.receive() == .text("end"))
+    for number in 0..<6 { #expect(try other.receive()?.payload == Self.message(number, bytes: 20)) }
+  }
+}

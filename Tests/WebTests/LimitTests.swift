@@ -1,0 +1,104 @@
+import Glibc
+import Testing
+import Web
+
+/// What a client may not do for long, or too often.
+@Suite(.serialized) struct LimitTests {
+  @Test(arguments: ["", "G", "GET / HTTP/1.1\r\nHost: he", "\u{16}\u{3}\u{1}"])
+  func `who does not finish a head has to go`(_ beginning: String) throws {
+    var limits = WebLimits()
+    limits.headTime = .milliseconds(200)
+    let rig = try WebRig(limits)
+    let client = try rig.connect()
+    try client.send(beginning)
+    #expect(try client.isAtEnd())
+    #expect(try rig.connectionCount == 0)
+  }
+
+  @Test func `who keeps a connection and asks for nothing has to go`() throws {
+    var limits = WebLimits()
+    limits.idleTime = .seconds(1)
+    let rig = try WebRig(limits)
+    let client = try rig.connect()
+    try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    _ = try client.answer()
+    try client.send("GET / HT")
+    #expect(try client.isAtEnd())
+  }
+
+  @Test func `who sends a body drop by drop has to go, but not one who is held back`() throws {
+    var limits = WebLimits()
+    limits.slowTime = .seconds(1)
+    let rig = try WebRig(limits)
+    let held = try rig.connect()
+    try held.send("POST /slow HTTP/1.1\r\nHost: here\r\nContent-Length: 3\r\n\r\nabc")
+    let client = try rig.connect()
+    try client.send("POST /upload HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\na")
+    #expect(try client.isAtEnd())
+    #expect(try rig.eventually { $0.gone == 1 })
+    try rig.desk { desk in
+      guard let sink = desk.sinks.first(where: { $0.appetite == 0 }) else { return }
+      sink.appetite = .max
+      sink.exchange?.resume()
+    }
+    #expect(try held.answer().text == "3\n")
+  }
+
+  @Test func `a client has so many connections and no more`() throws {
+    var limits = WebLimits()
+    limits.connectionsPerClientMax = 3
+    let rig = try WebRig(limits)
+    var clients = try (0..<3).map { _ in try rig.connect() }
+    for client in clients {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      #expect(try client.answer().status == 200)
+    }
+    #expect(try rig.connect().isAtEnd())
+    clients.removeLast()
+    let deadline = time(nil) + 10
+    while try rig.connectionCount == 3, time(nil) < deadline {}
+    #expect(try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n").status == 200)
+  }
+
+  @Test func `of those that say nothing, the one that waited longest makes room`() throws {
+    var limits = WebLimits()
+    limits.undecidedMax = 4
+    let rig = try WebRig(limits)
+    let clients = try (0..<5).map { _ in try rig.connect() }
+    #expect(try clients[0].isAtEnd())
+    for client in clients.dropFirst() {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      #expect(try client.answer().status == 200)
+    }
+  }
+
+  @Test func `a connection serves so many requests`() throws {
+    var limits = WebLimits()
+    limits.requestsPerConnectionMax = 2
+    let rig = try WebRig(limits)
+    let client = try rig.connect()
+    for _ in 0..<2 {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      #expect(try client.answer().status == 200)
+    }
+    #expect(try client.isAtEnd())
+  }
+
+  @Test func `a WebSocket that gives no sign of life is dead, and one that does is not`() throws {
+    var limits = WebLimits()
+    limits.pingInterval = .milliseconds(300)
+    let rig = try WebRig(limits)
+    let living = try SocketClient(rig)
+    let dead = try SocketClient(rig)
+    for _ in 0..<2 { #expect(try dead.receive() == .init(opcode: 9)) }
+    var pings = 0
+    while try rig.desk({ $0.sockets[1].codes.isEmpty }) {
+      guard try living.receive()?.opcode == 9 else { break }
+      pings += 1
+      try living.send(10)
+    }
+    #expect(try dead.isAtEnd())
+    #expect(pings >= 2)
+    #expect(try rig.desk { $0.sockets.map(\.codes) } == [[], [1006]])
+  }
+}

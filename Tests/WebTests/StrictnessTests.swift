@@ -1,0 +1,143 @@
+import Testing
+import Web
+
+/// What is refused in front of the libraries, each on a connection of its own, and on one that is in use.
+@Suite(.serialized) struct StrictnessTests {
+  private let rig: WebRig
+
+  init() throws { rig = try WebRig() }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let request: String
+    let status: Int
+    /// The same behind another request, where only the library sees the bytes: nil where it refuses it by itself and in its
+    /// own way, 200 where it takes it, and tells us what it has read.
+    let later: Int?
+
+    init(_ name: String, _ request: String, _ status: Int, later: Int?) {
+      (testDescription, self.request, self.status, self.later) = (name, request, status, later)
+    }
+  }
+
+  static let cases: [Case] = [
+    Case(
+      "both lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400,
+      later: 400),
+    Case(
+      "two lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", 400, later: 400
+    ),
+    Case(
+      "other lengths", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400,
+      later: 400),
+    Case("a signed length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\n", 400, later: nil),
+    Case("a list as length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\n", 400, later: nil),
+    Case(
+      "a huge length", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 400, later: nil
+    ),
+    Case("another encoding", "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, later: 501),
+    Case(
+      "two encodings", "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, later: 501),
+    Case("chunks in HTTP 1.0", "POST /echo HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 501, later: nil),
+    Case("no host", "GET / HTTP/1.1\r\n\r\n", 400, later: nil),
+    Case("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, later: 400),
+    Case("no host's name", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400, later: 400),
+    Case("a host with a space", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400, later: 400),
+    Case("a folded header", "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n", 400, later: 200),
+    Case("a fold first", "GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400, later: nil),
+    Case("a space before the colon", "GET / HTTP/1.1\r\nHost: a\r\nX : 1\r\n\r\n", 400, later: nil),
+    Case("no colon", "GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", 400, later: nil),
+    Case("no name", "GET / HTTP/1.1\r\nHost: a\r\n: 1\r\n\r\n", 400, later: 200),
+    Case("a zero in a value", "GET / HTTP/1.1\r\nHost: a\r\nX: 1\u{0}2\r\n\r\n", 400, later: 200),
+    Case("a control in a value", "GET / HTTP/1.1\r\nHost: a\r\nX: 1\u{1}2\r\n\r\n", 400, later: 400),
+    Case("a return in a value", "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r2\r\n\r\n", 400, later: nil),
+    Case("an odd name", "GET / HTTP/1.1\r\nHost: a\r\nX(1): 1\r\n\r\n", 400, later: 400),
+    Case("a bare line feed", "GET / HTTP/1.1\nHost: a\r\n\r\n", 400, later: 200),
+    Case("two spaces", "GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 200),
+    Case("HTTP 2", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, later: nil),
+    Case("HTTP 0.9", "GET /\r\n\r\n", 400, later: nil),
+    Case("no method", " / HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: nil),
+    Case("no HTTP", "\u{2}\u{3}\r\n\r\n", 400, later: nil),
+    Case("a zero in the path", "GET /a%00b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("half a percent", "GET /a%4 HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("no digits", "GET /a%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("no UTF-8", "GET /a%ff HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("overlong UTF-8", "GET /%c0%af HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("dots", "GET /a/../b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("encoded dots", "GET /a/%2e%2E/b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("one dot", "GET /./b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("a fragment", "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("another's place", "GET ftp://a/b HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case("a raw byte", "GET /é HTTP/1.1\r\nHost: a\r\n\r\n", 400, later: 400),
+    Case(
+      "an old WebSocket",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      426, later: 426),
+    Case(
+      "a WebSocket without key",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n",
+      400, later: 426),
+    Case(
+      "a WebSocket with a bad key",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n",
+      400, later: 426),
+    Case(
+      "a WebSocket with a body",
+      "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 1\r\n\r\n",
+      400, later: 426),
+    Case(
+      "a refused WebSocket",
+      "GET /other HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      404, later: 426),
+  ]
+
+  @Test(arguments: cases) func `it is refused, with a reason, and the connection ends`(_ one: Case) throws {
+    let client = try rig.connect()
+    try client.send(one.request)
+    let answer = try client.answer()
+    #expect(answer.status == one.status, "\(answer.text)")
+    #expect(answer["connection"] == "close")
+    #expect(!answer.body.isEmpty)
+    if answer.status == 426 { #expect(answer["sec-websocket-version"] == "13" && answer["upgrade"] == "websocket") }
+    #expect(try client.isAtEnd())
+    #expect(try rig.desk(\.begun) == 0)
+  }
+
+  @Test(arguments: cases) func `on a connection in use it is refused too, where the library shows it`(_ one: Case)
+    throws
+  {
+    let client = try rig.connect()
+    try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    _ = try client.answer()
+    try client.send(one.request)
+    client.endSending()
+    let answer = try? client.answer()
+    if let later = one.later { #expect(answer?.status == later) }
+    #expect(answer?.status == 200 ? one.later == 200 : true)
+    #expect(try rig.desk(\.begun) == (one.later == 200 ? 2 : 1))
+  }
+
+  @Test func `a head that is too large, or has too many headers, is refused`() throws {
+    for head in [
+      "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n",
+      "GET /\(String(repeating: "x", count: 20_000)) HTTP/1.1\r\nHost: a\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: 1\r\n", count: 101) + "\r\n",
+    ] {
+      #expect(try rig.ask(head).status == 431)
+    }
+    #expect(try rig.desk(\.begun) == 0)
+  }
+
+  @Test func `a head that comes byte by byte is read`() throws {
+    let client = try rig.connect()
+    for byte in "\r\nGET /head?a=b HTTP/1.1\r\nHost: here\r\nX: y\r\n\r\n".utf8 { try client.send([byte]) }
+    let answer = try client.answer()
+    #expect(answer.text.contains(#"["head"] ["a=b"] ["y"]"#))
+  }
+
+  @Test func `the whole address of the server may stand for the path`() throws {
+    let answer = try rig.ask("GET http://here:80/head/x?y HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(answer.text.contains(#"get ["head", "x"] ["y="]"#))
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+import Testing
+import Web
+
+/// Much, over real programs and sockets.
+@Suite(.serialized) struct TransferTests {
+  private let rig: WebRig
+
+  init() throws { rig = try WebRig() }
+
+  /// What a program writes, and how it ended.
+  private func run(_ command: String) throws -> (status: CInt, output: String) {
+    let stream = try #require(popen(command, "re"))
+    var output: [UInt8] = []
+    var room = [UInt8](repeating: 0, count: 65_536)
+    while case let count = fread(&room, 1, room.count, stream), count > 0 { output += room[..<count] }
+    return (pclose(stream), String(decoding: output, as: UTF8.self))
+  }
+
+  /// Of this process now, in bytes.
+  private var memory: Int {
+    get throws {
+      try run("awk '/VmRSS/ { print $2 }' /proc/\(getpid())/status").output.split(separator: "\n").first.flatMap {
+        Int($0)
+      }.map { $0 << 10 } ?? 0
+    }
+  }
+
+  private func temporaryFile(_ count: Int) throws -> String {
+    var path = Array("/tmp/web-tests-XXXXXX".utf8CString)
+    let number = mkstemp(&path)
+    try #require(number >= 0)
+    let block = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7) }
+    for start in stride(from: 0, to: count, by: block.count) {
+      _ = write(number, block, min(block.count, count - start))
+    }
+    close(number)
+    return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  @Test func `curl sends 256 MiB, and the server stays small`() throws {
+    _ = try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let before = try memory
+    let curl = "head -c 268435456 /dev/zero | curl -s -m 60 -T - http://127.0.0.1:\(rig.port)/upload"
+    #expect(try run(curl).output == "268435456\n")
+    #expect(try memory - before < 32 << 20)
+  }
+
+  @Test func `a body that nobody takes waits at its client`() throws {
+    let client = try rig.connect()
+    try client.send("POST /slow HTTP/1.1\r\nHost: here\r\nContent-Length: 100000000\r\n\r\n")
+    let block = [UInt8](repeating: 1, count: 1 << 20)
+    var sent = 0
+    var limit = timeval(tv_sec: 0, tv_usec: 300_000)
+    setsockopt(client.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    while case let count = send(client.number, block, block.count, CInt(MSG_NOSIGNAL)), count > 0 { sent += count }
+    #expect(sent < 20_000_000)
+    for appetite in [10, 100_000, 1_000_000] {
+      let before = try rig.desk { desk in
+        let sink = desk.sinks[0]
+        sink.appetite = appetite
+        sink.exchange?.resume()
+        return sink.count
+      }
+      #expect(try rig.eventually { $0.sinks[0].count == before + appetite })
+    }
+  }
+
+  @Test func `a file comes whole and in parts`() throws {
+    let path = try temporaryFile(64 << 20)
+    defer { unlink(path) }
+    try rig.desk { $0.file = path }
+    let place = "http://127.0.0.1:\(rig.port)/file"
+    #expect(try run("curl -s -m 60 \(place) | cmp - \(path)").status == 0)
+    let part = "curl -s -m 60 -r 1000000-29999999 \(place) | cmp - <(tail -c +1000001 \(path) | head -c 29000000)"
+    #expect(try run("bash -c '\(part)'").status == 0)
+    let head = try run("curl -s -I -m 60 \(place)").output.lowercased()
+    #expect(head.contains("content-length: 67108864") && head.contains("200 ok"))
+  }
+
+  @Test func `a slow reader gets all of a file`() throws {
+    let path = try temporaryFile(3_000_000)
+    defer { unlink(path) }
+    try rig.desk { $0.file = path }
+    let client = try Client(rig.port, receiveBuffer: 4_096)
+    try client.send("GET /file HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try client.answer().body.count == 3_000_000)
+  }
+
+  @Test func `many requests of many clients are answered at once`() throws {
+    let clients = try (0..<200).map { _ in try rig.connect() }
+    for _ in 0..<5 {
+      for (index, client) in clients.enumerated() {
+        try client.send("GET /\(index % 2 == 0 ? "late" : "chunks") HTTP/1.1\r\nHost: here\r\n\r\n")
+      }
+      for (index, client) in clients.enumerated() {
+        #expect(try client.answer().body.count == (index % 2 == 0 ? 5 : 1_000))
+      }
+    }
+  }
+}
