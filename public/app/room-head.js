@@ -35,7 +35,7 @@ export function roomHead(home) {
     drawRooms(home.rooms)
     show(fold, Boolean(room))
     if (!room) {
-      say(heading, 'No session')
+      say(heading, home.canAct ? 'Session' : 'No session')
       say(count, '')
       return show(panel, false)
     }

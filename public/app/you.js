@@ -5,9 +5,9 @@ import { h, say, set, show } from './dom.js'
 import { sentence } from './words.js'
 
 const meetings = [
-  { how: 'adhoc', name: 'Everybody', says: 'You and all who do the same meet at once.' },
-  { how: 'ask', name: 'Who asks', says: 'You are seen, and say yes or no to each.' },
-  { how: 'nobody', name: 'Nobody', says: 'You see others, and they do not see you.' },
+  { how: 'adhoc', name: 'Everybody', says: 'All who choose this meet at once.' },
+  { how: 'ask', name: 'Who asks', says: 'You say yes or no to each.' },
+  { how: 'nobody', name: 'Nobody', says: 'You see others; they do not see you.' },
 ]
 
 export function you(home) {

@@ -1,0 +1,97 @@
+"""A gateway as people start it, in a folder of its own, with the dashboard of this tree."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.environ.get("VICINITY", os.path.join(ROOT, ".build", "debug", "vicinity"))
+START_SECONDS_MAX = 30
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Gateway:
+    def __init__(self, name, port=None, at=(), host="127.0.0.1"):
+        self.name = name
+        self.port = port or free_port()
+        self.at = at
+        self.url = f"http://{host}:{self.port}"
+        self.folder = tempfile.mkdtemp(prefix="vicinity-dashboard-")
+        self.token = None
+        self.start()
+
+    def start(self):
+        command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
+        command += ["--site", os.path.join(ROOT, "public"), "--discovery", "static"]
+        for port in self.at:
+            command += ["--at", f"127.0.0.1:{port}"]
+        environment = {**os.environ, "XDG_DATA_HOME": self.folder}
+        self.log = open(os.path.join(self.folder, "log"), "w", encoding="utf-8")
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.log, env=environment, text=True, start_new_session=True)
+        # Ends a program that says nothing, and so the reading below.
+        alarm = signal.signal(signal.SIGALRM, lambda *_: self.process.kill())
+        signal.alarm(START_SECONDS_MAX)
+        for line in self.process.stdout:
+            said = json.loads(line)
+            if "code" in said:
+                self.code = said["code"]
+                break
+        else:
+            raise RuntimeError(f"{self.name} did not start; see {self.log.name}")
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, alarm)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(START_SECONDS_MAX)
+        self.process.stdout.close()
+        self.log.close()
+
+    def close(self):
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def freeze(self, frozen):
+        """A frozen gateway is like a network that swallows everything."""
+        self.process.send_signal(signal.SIGSTOP if frozen else signal.SIGCONT)
+
+    # As a program asks
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        data = json.dumps(body).encode() if kind == "application/json" and body is not None else body
+        request = urllib.request.Request(self.url + path, method=method, data=data)
+        request.add_header("Content-Type", kind)
+        if self.token:
+            request.add_header("Authorization", f"Bearer {self.token}")
+        try:
+            with urllib.request.urlopen(request, timeout=START_SECONDS_MAX) as answer:
+                said = answer.read()
+                return json.loads(said) if "json" in (answer.headers["Content-Type"] or "") else said
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{method} {path} was answered {error.code}: {error.read().decode()}") from None
+
+    def operator(self):
+        """Spends the code of the start; pages come in by codes that the operator makes."""
+        if not self.token:
+            self.token = self.ask("POST", "/v1/pairings", {"code": self.code, "name": "tests"})["token"]
+        return self
+
+    def new_code(self, role="member"):
+        return self.operator().ask("POST", "/v1/pairing-codes", {"role": role})["code"]
+
+    def sign_others_out(self):
+        for client in self.operator().ask("GET", "/v1/clients")["items"]:
+            if client["name"] != "tests":
+                self.ask("DELETE", f"/v1/clients/{client['id']}")

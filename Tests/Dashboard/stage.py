@@ -1,0 +1,128 @@
+"""Gateways that know each other, browsers with people in front of them, and what these do."""
+
+import os
+import unittest
+
+from playwright.sync_api import expect, sync_playwright
+
+from gateway import ROOT, Gateway, free_port
+
+PICTURES = os.environ.get("VICINITY_PICTURES", os.path.join(ROOT, ".build", "dashboard", "pictures"))
+PHONE = {"width": 360, "height": 740}
+DESKTOP = {"width": 1280, "height": 800}
+PATIENCE_MILLISECONDS = 15_000
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+
+class Stage(unittest.TestCase):
+    """Two gateways for all tests of a class, and pages that are closed after each."""
+
+    gateway_count = 2
+
+    @classmethod
+    def setUpClass(cls):
+        os.makedirs(PICTURES, exist_ok=True)
+        cls.playwright = sync_playwright().start()
+        cls.browser = cls.playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"])
+        ports = [free_port() for _ in range(cls.gateway_count)]
+        names = ["Stage", "Foyer", "Office"]
+        cls.gateways = [
+            Gateway(names[place], port, [other for other in ports if other != port]) for place, port in enumerate(ports)]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.playwright.stop()
+        for gateway in cls.gateways:
+            gateway.close()
+
+    def setUp(self):
+        self.contexts = []
+
+    def tearDown(self):
+        for context in self.contexts:
+            for page in context.pages:
+                self.assertEqual([], page.faults, "what the page's console has against it")
+            context.close()
+        # A peer stays when its page is closed; here each test begins among strangers.
+        for gateway in self.gateways:
+            gateway.sign_others_out()
+
+    # Pages
+
+    def page(self, gateway, size=None, dark=False):
+        context = self.browser.new_context(
+            viewport=size or DESKTOP, color_scheme="dark" if dark else "light", accept_downloads=True,
+            reduced_motion="reduce")
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MILLISECONDS)
+        page.faults = []
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("console", lambda line: self.heed(page, line))
+        page.goto(gateway.url)
+        return page
+
+    @staticmethod
+    def heed(page, line):
+        """What is broken, or kept from running; that a gateway is away, or says no, is no fault of the page."""
+        if line.type == "error" and "Failed to load resource" not in line.text and "WebSocket connection" not in line.text:
+            page.faults.append(line.text)
+
+    def enter(self, gateway, name, *, role="member", size=None, dark=False):
+        """Somebody opens the page, types the code and a name, and is in."""
+        page = self.page(gateway, size, dark)
+        self.come_in(page, gateway.new_code(role), name)
+        return page
+
+    @staticmethod
+    def come_in(page, code, name):
+        page.get_by_label("Pairing code").fill(code)
+        page.get_by_label("Your name").fill(name)
+        page.get_by_role("button", name="Come in").click()
+        expect(page.locator(".state")).to_have_text("Online")
+
+    def picture(self, page, name):
+        page.screenshot(path=os.path.join(PICTURES, f"{name}.png"))
+
+    # What people do
+
+    @staticmethod
+    def turn(page, way):
+        """To one of the pages: Nearby, Session, Activity, Access."""
+        link = page.get_by_role("link", name=way)
+        if link.is_visible():
+            link.click()
+
+    @staticmethod
+    def neighbour(page, name):
+        return page.locator(".nearby li").filter(has_text=name)
+
+    def invite(self, page, name, note=""):
+        self.turn(page, "Nearby")
+        self.neighbour(page, name).get_by_role("button", name="Invite").click()
+        self.neighbour(page, name).get_by_label("A word with the invitation").fill(note)
+        self.neighbour(page, name).get_by_role("button", name="Send").click()
+
+    def answer(self, page, word):
+        page.locator(".ring").get_by_role("button", name=word).click()
+
+    def meet(self, a, name_a, b, name_b):
+        """The one asks, the other says yes, and both are connected."""
+        self.invite(a, name_b)
+        self.answer(b, "Accept")
+        for page in (a, b):
+            self.turn(page, "Session")
+            expect(page.locator(".roomhead")).to_contain_text("One is connected")
+
+    def say(self, page, text):
+        self.turn(page, "Session")
+        box = page.get_by_role("textbox", name="Message")
+        box.fill(text)
+        box.press("Enter")
+
+    @staticmethod
+    def message(page, text):
+        return page.locator(".message .text").filter(has_text=text)

@@ -1,0 +1,91 @@
+"""Coming in: the code, the name, and who may what."""
+
+import unittest
+
+from gateway import Gateway
+from stage import PHONE, Stage, expect
+
+
+class Entering(Stage):
+    def test_wrong_code_is_told_in_a_sentence_and_the_right_one_lets_in(self):
+        gateway = self.gateways[0]
+        page = self.page(gateway, PHONE)
+        page.get_by_label("Pairing code").fill("AAAA-BBBB")
+        page.get_by_label("Your name").fill("Ada")
+        page.get_by_role("button", name="Come in").click()
+        expect(page.get_by_role("alert")).to_contain_text("This is no open pairing code")
+        expect(page.get_by_label("Pairing code")).to_be_focused()
+        self.picture(page, "entrance-wrong-phone")
+        # As people type it.
+        self.come_in(page, gateway.new_code().replace("-", "").lower(), "Ada")
+        expect(page.locator(".you strong")).to_have_text("Ada")
+        self.assertEqual(["Ada"], [peer for peer in self.names_of(page) if peer != "Stage"])
+
+    @staticmethod
+    def names_of(page):
+        return page.evaluate("fetch('/v1/peers').then((a) => a.json()).then((a) => a.items.map((p) => p.displayName))")
+
+    def test_reload_comes_back_as_the_same_peer(self):
+        page = self.enter(self.gateways[0], "Ada")
+        expect(page.locator(".nearby h2")).to_be_visible()
+        peers = self.names_of(page)
+        page.reload()
+        expect(page.locator(".state")).to_have_text("Online")
+        expect(page.locator(".you strong")).to_have_text("Ada")
+        self.assertEqual(peers, self.names_of(page))
+
+    def test_one_browser_is_at_home_at_two_gateways_of_one_machine(self):
+        page = self.enter(self.gateways[0], "Ada")
+        other = self.contexts[0].new_page()
+        other.faults = []
+        other.goto(self.gateways[1].url)
+        self.come_in(other, self.gateways[1].new_code(), "Ada too")
+        for page in (page, other):
+            page.reload()
+            expect(page.locator(".state")).to_have_text("Online")
+
+    def test_operator_lets_somebody_in_and_out(self):
+        # Only the code of a start makes an operator.
+        gateway = Gateway("Office")
+        self.addCleanup(gateway.close)
+        page = self.page(gateway)
+        self.come_in(page, gateway.code, "Olga")
+        self.turn(page, "Access")
+        page.get_by_role("button", name="Make a code").click()
+        code = page.locator(".newcode .code")
+        expect(code).to_be_visible()
+        self.picture(page, "access")
+        guest = self.page(gateway, PHONE)
+        self.come_in(guest, code.inner_text(), "Guest of Olga")
+        expect(code).to_be_hidden()
+        row = page.locator(".rows li").filter(has_text="Guest of Olga")
+        row.get_by_role("button", name="Revoke").click()
+        expect(row).to_have_count(0)
+        expect(guest.get_by_label("Pairing code")).to_be_visible()
+        expect(guest.locator(".entrance")).to_contain_text("does not know this browser any more")
+
+    def test_viewer_looks_on_and_has_no_dead_buttons(self):
+        gateway = self.gateways[0].operator()
+        own = next(peer for peer in gateway.ask("GET", "/v1/peers")["items"] if peer["isGateway"])
+        session = gateway.ask("POST", "/v1/sessions", {"peer": own["id"]})
+        browser = gateway.ask("POST", "/v1/browsers", {"peer": own["id"], "serviceType": "adhoc"})
+        ben = self.enter(self.gateways[1], "Ben")
+        viewer = self.enter(gateway, "Vera", role="viewer", dark=True)
+        expect(self.neighbour(viewer, "Ben")).to_be_visible()
+        gateway.ask("POST", "/v1/invitations", {
+            "peer": own["id"], "session": session["id"], "serviceType": "adhoc",
+            "to": ben.evaluate("JSON.parse(localStorage.vicinity).peer")})
+        self.answer(ben, "Accept")
+        self.say(ben, "Hello gateway")
+        expect(self.message(viewer, "Hello gateway")).to_be_visible()
+        expect(viewer.locator(".notes")).to_contain_text("You look on")
+        for name in ("Invite", "Send", "Send files", "Remove", "Leave", "New session", "Change", "Make a code"):
+            expect(viewer.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        expect(viewer.get_by_role("textbox", name="Message")).to_have_count(0)
+        self.picture(viewer, "viewer-dark")
+        gateway.ask("DELETE", f"/v1/browsers/{browser['id']}")
+        gateway.ask("DELETE", f"/v1/sessions/{session['id']}")
+
+
+if __name__ == "__main__":
+    unittest.main()

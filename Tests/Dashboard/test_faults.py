@@ -1,0 +1,67 @@
+"""The gateway goes away and comes back, and the page goes on by itself."""
+
+from stage import PHONE, Stage, expect
+
+
+class Faults(Stage):
+    def test_lost_socket_is_opened_again_and_nothing_is_missed_or_twice(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        self.meet(ada, "Ada", ben, "Ben")
+        self.say(ada, "one")
+        expect(self.message(ben, "one")).to_be_visible()
+        ben.context.set_offline(True)
+        self.gateways[1].freeze(True)
+        self.gateways[1].freeze(False)
+        for text in ("two", "three"):
+            self.say(ada, text)
+            expect(self.message(ada, text)).to_be_visible()
+        ben.context.set_offline(False)
+        expect(self.message(ben, "three")).to_be_visible()
+        expect(ben.locator(".message .text")).to_have_text(["one", "two", "three"])
+
+    def test_gateway_is_started_anew_and_the_page_is_back_by_itself(self):
+        gateway = self.gateways[0]
+        ada = self.enter(gateway, "Ada")
+        ben = self.enter(self.gateways[1], "Ben", size=PHONE)
+        self.meet(ada, "Ada", ben, "Ben")
+        self.say(ada, "before")
+        expect(self.message(ben, "before")).to_be_visible()
+        gateway.stop()
+        expect(ada.locator(".state")).to_have_text("Reconnecting …")
+        expect(ada.get_by_text("This page goes on trying")).to_be_visible()
+        expect(ben.locator(".happening").last).to_contain_text("Ada left")
+        self.picture(ada, "away")
+        gateway.start()
+        expect(ada.locator(".state")).to_have_text("Online", timeout=30_000)
+        expect(ada.get_by_text("This page goes on trying")).to_be_hidden()
+        expect(ada.locator(".you strong")).to_have_text("Ada")
+        expect(self.neighbour(ada, "Ben")).to_be_visible()
+        # And it meets as before.
+        self.meet(ben, "Ben", ada, "Ada")
+        self.say(ben, "after")
+        expect(self.message(ada, "after")).to_be_visible()
+
+    def test_message_that_the_gateway_does_not_take_can_be_sent_again(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        self.meet(ada, "Ada", ben, "Ben")
+        ada.route("**/messages/*", lambda route: route.abort())
+        self.say(ada, "again and again")
+        row = ada.locator(".message").filter(has_text="again and again")
+        expect(row).to_contain_text("Not sent")
+        self.picture(ada, "not-sent")
+        ada.unroute("**/messages/*")
+        row.get_by_role("button", name="Try again").click()
+        expect(self.message(ben, "again and again")).to_have_count(1)
+        expect(row).not_to_contain_text("Not sent")
+        expect(self.message(ada, "again and again")).to_have_count(1)
+
+    def test_page_that_is_opened_while_the_gateway_is_away_comes_in_when_it_is_back(self):
+        gateway = self.gateways[0]
+        ada = self.enter(gateway, "Ada")
+        ada.route("**/v1/gateway", lambda route: route.abort())
+        ada.reload()
+        expect(ada.locator(".entrance")).to_contain_text("does not answer")
+        ada.unroute("**/v1/gateway")
+        expect(ada.locator(".state")).to_have_text("Online")

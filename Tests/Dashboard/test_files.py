@@ -1,0 +1,132 @@
+"""Files: by the button and by dropping, with progress, declined, and never run."""
+
+import hashlib
+import os
+import tempfile
+
+from stage import PHONE, Stage, expect
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c63f8cfc0f01f00050001ff56c72f0d0000000049454e44ae426082")
+DROP = """([name, type, bytes]) => {
+  const data = new DataTransfer()
+  data.items.add(new File([new Uint8Array(bytes)], name, { type }))
+  const chat = document.querySelector('.chat')
+  for (const kind of ['dragover', 'drop']) chat.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }))
+}"""
+
+
+class Files(Stage):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.ada = self.enter(self.gateways[0], "Ada")
+        self.ben = self.enter(self.gateways[1], "Ben", size=PHONE)
+        self.meet(self.ada, "Ada", self.ben, "Ben")
+
+    def file(self, name, content):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    @staticmethod
+    def card(page, name):
+        return page.locator(".withfile").filter(has_text=name)
+
+    def saved(self, page, name):
+        with page.expect_download() as download:
+            self.card(page, name).get_by_role("link", name="Save").click()
+        with open(download.value.path(), "rb") as file:
+            return download.value.suggested_filename, file.read()
+
+    def test_large_file_shows_progress_and_arrives_as_it_was(self):
+        content = os.urandom(24_000_000)
+        name = "plan of the second hall.bin"
+        watch = "(sel) => { window.seen = new Set(); setInterval(() => { const p = document.querySelector(sel); if (p && !p.hidden && p.value) window.seen.add(p.value) }, 5) }"
+        for page in (self.ada, self.ben):
+            page.evaluate(watch, ".withfile progress")
+        self.ada.locator("input[type=file]").set_input_files(self.file(name, content))
+        card = self.card(self.ben, name)
+        expect(card.get_by_role("button", name="Accept")).to_be_visible()
+        expect(card).to_contain_text("24 MB")
+        expect(self.card(self.ada, name)).to_contain_text("waiting for Ben")
+        self.picture(self.ben, "offered-phone")
+        card.get_by_role("button", name="Accept").click()
+        expect(card.get_by_role("link", name="Save")).to_be_visible()
+        expect(self.card(self.ada, name)).to_contain_text("received")
+        for page in (self.ada, self.ben):
+            steps = page.evaluate("[...window.seen]")
+            self.assertGreater(len([step for step in steps if 0 < step < 1]), 2, "the bar moved")
+            self.assertEqual(steps, sorted(steps), "and never back")
+        suggested, bytes_ = self.saved(self.ben, name)
+        self.assertEqual(name, suggested)
+        self.assertEqual(hashlib.sha256(content).digest(), hashlib.sha256(bytes_).digest())
+
+    def test_file_is_declined(self):
+        self.ada.locator("input[type=file]").set_input_files(self.file("no.txt", b"no"))
+        self.card(self.ben, "no.txt").get_by_role("button", name="Decline").click()
+        expect(self.card(self.ada, "no.txt")).to_contain_text("declined")
+        expect(self.card(self.ben, "no.txt").get_by_role("link", name="Save")).to_be_hidden()
+
+    def test_empty_file_arrives(self):
+        self.ada.locator("input[type=file]").set_input_files(self.file("empty.txt", b""))
+        self.card(self.ben, "empty.txt").get_by_role("button", name="Accept").click()
+        self.assertEqual(("empty.txt", b""), self.saved(self.ben, "empty.txt"))
+
+    def test_dropped_picture_is_shown_inline_on_both_sides(self):
+        self.ben.evaluate(DROP, ["dot.png", "image/png", list(PNG)])
+        self.card(self.ada, "dot.png").get_by_role("button", name="Accept").click()
+        for page in (self.ada, self.ben):
+            picture = self.card(page, "dot.png").locator("img")
+            expect(picture).to_be_visible()
+            self.assertTrue(picture.evaluate("(e) => e.decode().then(() => e.naturalWidth === 1)"))
+
+    def test_what_is_no_picture_is_never_shown_or_run(self):
+        script = "<svg xmlns='http://www.w3.org/2000/svg'><script>window.opener.ran = 1; parent.ran = 1</script></svg>"
+        name = "<img src=x onerror=window.ran=1>.html"
+        for kind, file in (("text/html", name), ("image/svg+xml", "evil.svg"), ("image/png", "lie.png")):
+            self.ada.evaluate(DROP, [file, kind, list(script.encode())])
+            card = self.card(self.ben, file)
+            card.get_by_role("button", name="Accept").click()
+            expect(card.get_by_role("link", name="Save")).to_be_visible()
+            self.assertEqual(script.encode(), self.saved(self.ben, file)[1])
+            # Opened as a page it is saved, or shown as what it claims to be, without its scripts.
+            href = card.get_by_role("link", name="Save").get_attribute("href")
+            head = self.ben.evaluate(
+                "(p) => fetch(p).then((a) => [a.headers.get('content-type'), a.headers.get('content-disposition'), "
+                "a.headers.get('content-security-policy'), a.headers.get('x-content-type-options')])", href)
+            if kind != "image/png":
+                self.assertEqual("application/octet-stream", head[0])
+                self.assertTrue(head[1].startswith("attachment"))
+                expect(card.locator("img")).to_have_count(0)
+            self.assertIn("sandbox", head[2])
+            self.assertEqual("nosniff", head[3])
+        for page in (self.ada, self.ben):
+            self.assertIsNone(page.evaluate("window.ran ?? null"))
+
+    def test_upload_that_is_cut_goes_on_where_it_was(self):
+        content = os.urandom(6_000_000)
+        cuts = []
+
+        def cut(route):
+            if len(cuts) < 3 and route.request.method == "PATCH" and int(route.request.headers["upload-offset"]) > 0:
+                cuts.append(route.request.headers["upload-offset"])
+                return route.abort()
+            return route.continue_()
+
+        self.ada.route("**/content", cut)
+        self.ada.locator("input[type=file]").set_input_files(self.file("cut.bin", content))
+        self.card(self.ben, "cut.bin").get_by_role("button", name="Accept").click()
+        expect(self.card(self.ben, "cut.bin").get_by_role("link", name="Save")).to_be_visible()
+        self.assertEqual(3, len(cuts))
+        self.assertEqual(content, self.saved(self.ben, "cut.bin")[1])
+
+    def test_file_under_way_is_cancelled(self):
+        self.ada.locator("input[type=file]").set_input_files(self.file("long.bin", os.urandom(3_000_000)))
+        expect(self.card(self.ben, "long.bin").get_by_role("button", name="Accept")).to_be_visible()
+        self.card(self.ada, "long.bin").get_by_role("button", name="Cancel").click()
+        expect(self.card(self.ada, "long.bin")).to_have_count(0)
+        expect(self.card(self.ben, "long.bin").get_by_role("button", name="Accept")).to_be_hidden()

@@ -1,0 +1,136 @@
+"""Two browsers on two gateways: they find each other, invite, talk, and say no."""
+
+from stage import PHONE, Stage, expect
+
+EVIL = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>'
+
+
+class Meeting(Stage):
+    def test_invitation_with_a_word_is_accepted_and_both_talk(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben", size=PHONE, dark=True)
+        self.invite(ada, "Ben", "Rehearsal at five?")
+        expect(ben.locator(".ring")).to_contain_text("Ada invites you")
+        expect(ben.locator(".ring .quote")).to_have_text("Rehearsal at five?")
+        expect(self.neighbour(ada, "Ben")).to_contain_text("Asked")
+        self.picture(ben, "invited-phone-dark")
+        self.answer(ben, "Accept")
+        expect(self.neighbour(ada, "Ben")).to_contain_text("In this session")
+        expect(self.neighbour(ada, "Ben").get_by_role("button", name="Invite")).to_be_hidden()
+        self.say(ada, "Hello Ben")
+        self.say(ada, "two\nlines")
+        self.turn(ben, "Session")
+        expect(self.message(ben, "Hello Ben")).to_be_visible()
+        self.say(ben, "Hello Ada, and greetings to all who stand around you")
+        expect(self.message(ada, "greetings to all")).to_be_visible()
+        self.assertEqual("two\nlines", self.message(ben, "two").inner_text())
+        self.picture(ada, "talk")
+        self.picture(ben, "talk-phone-dark")
+
+        # What was said is there after a reload, once, and it goes on.
+        ben.reload()
+        expect(self.message(ben, "Hello Ben")).to_have_count(1)
+        self.say(ada, "Still there?")
+        expect(self.message(ben, "Still there?")).to_have_count(1)
+        expect(ben.locator(".message .text")).to_have_text(
+            ["Hello Ben", "two\nlines", "Hello Ada, and greetings to all who stand around you", "Still there?"])
+
+        # Whoever leaves is told to the others.
+        ben.get_by_role("button", name="Members").click()
+        ben.get_by_role("button", name="Leave").click()
+        expect(ada.locator(".happening").last).to_contain_text("Ben left")
+        expect(ada.get_by_role("textbox", name="Message")).to_be_disabled()
+
+    def test_invitation_is_declined_and_taken_back(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        self.invite(ada, "Ben")
+        self.answer(ben, "Decline")
+        expect(self.neighbour(ada, "Ben")).to_contain_text("Said no")
+        expect(ben.locator(".ring")).to_have_count(0)
+        self.invite(ada, "Ben")
+        expect(ben.locator(".ring")).to_be_visible()
+        self.neighbour(ada, "Ben").get_by_role("button", name="Take back").click()
+        expect(ben.locator(".ring")).to_have_count(0)
+        expect(ada.locator(".roomhead")).to_contain_text("Nobody is connected")
+
+    def test_everybody_meets_everybody_until_it_is_switched_off(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        cleo = self.enter(self.gateways[1], "Cleo")
+        people = (ada, ben, cleo)
+        for page in people:
+            page.get_by_role("radio", name="Everybody").check()
+        for page in people:
+            expect(page.locator(".roomhead")).to_contain_text("2 are connected")
+        self.say(ada, "Hello all")
+        for page in (ben, cleo):
+            expect(self.message(page, "Hello all")).to_be_visible()
+        ben.get_by_label("To whom").select_option(label="To Ada")
+        self.say(ben, "For Ada only")
+        expect(self.message(ada, "For Ada only")).to_be_visible()
+        self.say(cleo, "And now?")
+        expect(self.message(ada, "And now?")).to_be_visible()
+        expect(self.message(cleo, "For Ada only")).to_have_count(0)
+        self.picture(ben, "three")
+        # Others are still found when nobody meets by itself any more.
+        ada.get_by_role("radio", name="Nobody").check()
+        expect(self.neighbour(ben, "Ada")).to_have_count(0)
+        dora = self.enter(self.gateways[1], "Dora")
+        expect(self.neighbour(ada, "Dora")).to_be_visible()
+        expect(dora.locator(".roomhead")).to_contain_text("Nobody is connected")
+
+    def test_names_words_and_notes_are_text_and_nothing_runs(self):
+        ada = self.enter(self.gateways[0], EVIL[:60])
+        ben = self.enter(self.gateways[1], "Ben")
+        name = ada.locator(".you strong").inner_text()
+        self.assertEqual(EVIL[:60], name)
+        self.invite(ada, "Ben", EVIL)
+        expect(ben.locator(".ring .quote")).to_have_text(EVIL)
+        self.answer(ben, "Accept")
+        self.say(ada, EVIL)
+        expect(self.message(ben, "onerror")).to_have_text(EVIL)
+        expect(ben.locator(".who").first).to_have_text(name)
+        self.turn(ben, "Activity")
+        expect(ben.locator(".lines")).to_contain_text("<img src=x")
+        for page in (ada, ben):
+            self.assertIsNone(page.evaluate("window.ran ?? null"))
+            self.assertEqual(0, page.locator("img:not([src='icon.svg'])").count())
+
+    def test_keyboard_alone_is_enough(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        invite = self.neighbour(ada, "Ben").get_by_role("button", name="Invite")
+        expect(invite).to_be_visible()
+        for _ in range(30):
+            if invite.evaluate("(e) => e === document.activeElement"):
+                break
+            ada.keyboard.press("Tab")
+        expect(invite).to_be_focused()
+        ada.keyboard.press("Enter")
+        ada.keyboard.type("By keys")
+        ada.keyboard.press("Enter")
+        accept = ben.locator(".ring").get_by_role("button", name="Accept")
+        accept.focus()
+        ben.keyboard.press("Enter")
+        for page in (ada, ben):
+            expect(page.locator(".roomhead")).to_contain_text("One is connected")
+        ben.get_by_role("textbox", name="Message").focus()
+        ben.keyboard.type("typed")
+        ben.keyboard.press("Enter")
+        expect(self.message(ada, "typed")).to_be_visible()
+
+    def test_new_name_and_type_take_effect(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        expect(self.neighbour(ben, "Ada")).to_be_visible()
+        ada.get_by_role("button", name="Change").click()
+        ada.get_by_label("Your name").fill("Augusta")
+        ada.get_by_role("button", name="Save").click()
+        expect(self.neighbour(ben, "Augusta")).to_be_visible()
+        expect(self.neighbour(ben, "Ada")).to_have_count(0)
+        ada.get_by_role("button", name="Change").click()
+        ada.get_by_label("Meet those who use").fill("game")
+        ada.get_by_role("button", name="Save").click()
+        expect(self.neighbour(ben, "Augusta")).to_have_count(0)
+        expect(ada.locator(".nearby")).to_contain_text("vicinity adhoc game")
