@@ -58,6 +58,7 @@ enum Folder {
     var bytes = [UInt8](repeating: 0, count: size)
     var taken = 0
     while taken < size {
+      // There is room for one byte at least, so the buffer has an address.
       let count = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + taken, size - taken) }
       guard count > 0 else { return nil }
       taken += count

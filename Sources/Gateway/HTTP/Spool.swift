@@ -25,6 +25,7 @@ final class Spool: Sendable {
     try offset.withLock { offset throws(Problem) in
       var done = 0
       while done < bytes.count {
+        // There is one byte left at least, so the buffer has an address.
         let count = bytes.withUnsafeBytes {
           pwrite(file, $0.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
         }

@@ -242,10 +242,10 @@ final class SocketClient: SocketOwner {
     call.query = parsed.query
     call.captures = match.captures
     for (name, value) in headers { call.headers.append(name, value) }
-    switch body {
-    case .text(let text)?: if case .bytes = route.body { call.body = Array(text.utf8) } else { call.body = body!.bytes }
-    case let body?: call.body = body.bytes
-    case nil: break
+    if case .text(let text)? = body, case .bytes = route.body {
+      call.body = Array(text.utf8)
+    } else if let body {
+      call.body = body.bytes
     }
     try core.access.check(call, route)
     switch route.work {

@@ -39,6 +39,7 @@ final class Line: @unchecked Sendable {
   func write(_ bytes: [UInt8]) throws {
     var done = 0
     while done < bytes.count {
+      // There is one byte left at least, so the buffer has an address.
       let count = bytes.withUnsafeBytes {
         send(socket, $0.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
       }
