@@ -37,9 +37,11 @@ let package = Package(
     .systemLibrary(
       name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
     .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
-    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Wire"], swiftSettings: library),
     .target(name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "Media", "Reactor"], swiftSettings: house),
+    .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Store", "Wire"], swiftSettings: library),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .executableTarget(name: "vicinity", dependencies: ["Nearby"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
@@ -50,7 +52,12 @@ let package = Package(
       name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
     .testTarget(
       name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
-    .testTarget(name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
+    .executableTarget(
+      name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
+    .testTarget(
+      name: "StoreTests", dependencies: ["Store", "store-writer"], exclude: ["Program"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
     .executableTarget(
@@ -61,9 +68,10 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
+    .executableTarget(name: "lab-peer", dependencies: ["Nearby"], path: "Tests/Lab/Peer", swiftSettings: house),
     .testTarget(
-      name: "Lab", dependencies: ["CLinux", "Reactor", "first-contact", "lab-rig", "vicinity"], exclude: ["Rig"],
-      swiftSettings: house),
+      name: "Lab", dependencies: ["CLinux", "Nearby", "Reactor", "first-contact", "lab-peer", "lab-rig", "vicinity"],
+      exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

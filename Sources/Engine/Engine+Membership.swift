@@ -319,13 +319,18 @@ extension Engine {
     guard mine.count >= theirs.count else { return }
     if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
     guard group.mayTellRoster(at: now, within: Self.rosterPause) else { return }
-    guard
-      let local = group.allLocals.first(where: { local in
-        presence.connectedCount(with: local.slot) > 0
-      })
-    else { return }
+    guard let local = introducer(to: presence) else { return }
     presence.rosterSentFor = (mine.sum, theirs.sum)
     introduce(roster(of: group, but: [local.id]), by: local, to: [presence], spread: false)
+  }
+
+  /// Whose word is believed there: best one that is connected, and else one that is known there, since whoever waits
+  /// for a decision, or is refused, is a member all the same.
+  private func introducer(to presence: Presence) -> LocalEndpoint? {
+    let locals = presence.group.allLocals
+    if let connected = locals.first(where: { presence.connectedCount(with: $0.slot) > 0 }) { return connected }
+    guard presence.hasJoined else { return nil }
+    return locals.first { presence.isAnnounced($0.slot) && !presence.repeats.contains($0.slot) }
   }
 
   func take(_ digest: RosterDigest, from link: Link) throws(Violation) {

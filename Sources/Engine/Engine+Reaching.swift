@@ -105,10 +105,11 @@ extension Engine {
     forgetIfUnknown(host)
   }
 
-  /// Forgets a host of which nothing is known that another contact would not tell.
+  /// Forgets a host of which nothing is known that another contact would not tell. Whoever remembers one that was
+  /// forgotten does not mean the one that has been made known again since.
   func forgetIfUnknown(_ host: RemoteHost) {
-    guard host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dials.isEmpty, !host.isSelf, !isWanted(host),
-      !discovery.knows(host.id)
+    guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dials.isEmpty, !host.isSelf,
+      !isWanted(host), !discovery.knows(host.id)
     else { return }
     hosts[host.id] = nil
     host.empty()

@@ -193,7 +193,14 @@ extension Engine {
   /// A sender that hashes wrongly will not do better.
   private static let damagesMax = 3
 
-  /// The resource cannot be stored here.
+  /// Answers `Output.keep`: the resource has its place, and nothing that happens here takes it away again.
+  public func kept(_ resource: ResourceID, at now: Instant) {
+    enter(now)
+    if let receiver = flows.receivers[resource], receiver.isBeingKept { finish(receiver, .none) }
+    settle()
+  }
+
+  /// The resource cannot be stored or kept here.
   public func cannotStore(_ resource: ResourceID, at now: Instant) {
     enter(now)
     if let receiver = flows.receivers[resource] { finish(receiver, .unwritable) }
@@ -201,7 +208,11 @@ extension Engine {
   }
 
   private func finishIfWhole(_ receiver: ResourceReceiver) {
-    guard receiver.farewell == nil, receiver.isAccepted, let isWhole = receiver.isWhole(crypto) else { return }
-    finish(receiver, isWhole || sabotage.contains(.skipsRootCheck) ? .none : .mismatch)
+    guard receiver.farewell == nil, receiver.isAccepted, !receiver.isBeingKept,
+      let isWhole = receiver.isWhole(crypto)
+    else { return }
+    guard isWhole || sabotage.contains(.skipsRootCheck) else { return finish(receiver, .mismatch) }
+    receiver.isBeingKept = true
+    emit(.keep(receiver.id))
   }
 }

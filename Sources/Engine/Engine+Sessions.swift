@@ -73,6 +73,9 @@ extension Engine {
     local.peer.endpoints.removeAll { $0 == local.id }
   }
 
+  /// Those that are open, oldest first; after a restart with a store, a peer that was added has its own again.
+  public func sessions(of peer: PeerID) -> [EndpointID] { peers[peer]?.endpoints ?? [] }
+
   // MARK: Members
 
   public func members(of endpoint: EndpointID) -> [(MemberView, PairState)] {

@@ -187,6 +187,9 @@ public enum Output {
   /// Hold the chunk to its digest and store it; answered by `stored`, `damaged` or `cannotStore`. What was told and not
   /// stored is told again after a link or a restart that took its place.
   case store(ResourceID, at: UInt64, Payload, Digest)
+  /// All of it is stored and matches its hashes: give it its place for good; answered by `kept` or `cannotStore`. After a
+  /// restart it may be told again.
+  case keep(ResourceID)
   case progress(ResourceID, ResourceProgress)
   /// A transfer came to its end, on this side. None: its receiver holds all of it.
   case resourceEnded(ResourceID, Reason)

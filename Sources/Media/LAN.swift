@@ -54,6 +54,7 @@ public final class LAN {
   private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
+  private var isStopping = false
 
   /// Of its links, for both families.
   public var port: UInt16 { listeners.first?.address.port ?? 0 }
@@ -114,6 +115,7 @@ public final class LAN {
   /// Ends every link, after what it still has to send; then says so.
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
+    isStopping = true
     listeners = []
     doorway?.close()
     doorway = nil
@@ -218,6 +220,8 @@ public final class LAN {
   // MARK: Links
 
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
+    // The engine misses the links that are closed now.
+    if isStopping { return }
     let end = Connection(of: self, number())
     dials[dial] = Dialer.dial(
       addresses.compactMap { SocketAddress($0) }, expecting: host, context, on: reactor, owner: end.answering(dial)
@@ -243,7 +247,7 @@ public final class LAN {
   fileprivate func opened(_ connection: Connection, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
     if let dial { dials[dial] = nil }
     // One that a host accepts while it stops.
-    guard stopped == nil, let link = connection.link else { return connection.link?.close() ?? () }
+    guard !isStopping, let link = connection.link else { return connection.link?.close() ?? () }
     links[connection.id] = connection
     connection.path = datagrams?.open(for: link, owner: connection)
     let id = connection.id

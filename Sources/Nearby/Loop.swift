@@ -20,19 +20,23 @@ actor Loop {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
-  func begin(_ keys: KeyStore, _ conditions: Mailbox<Condition>, _ options: HostOptions) throws -> HostID {
-    let core = try Core(keys, conditions, options, on: self)
+  func begin(
+    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>,
+    _ options: HostOptions
+  ) throws -> HostID {
+    let core = try Core(keys, store, conditions, advice, options, on: self)
     self.core = core
     return core.hostID
   }
 
   /// Returns when the goodbyes are said.
-  func stop() async {
+  func stop(leaving: Bool) async {
     guard let core else { return }
     await withCheckedContinuation { continuation in
-      core.stop()
+      if leaving { core.stop() } else { core.suspend() }
       core.wait(for: continuation)
     }
+    await core.disk.discardAll()
     self.core = nil
   }
 

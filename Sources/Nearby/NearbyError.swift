@@ -1,5 +1,6 @@
 internal import Engine
 internal import Media
+internal import Store
 public import Wire
 
 /// What could not be done: the kind of fault, and a sentence that says what, why and what to do.
@@ -40,6 +41,13 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  init(_ error: StoreError) {
+    switch error {
+    case .inUse, .full, .overloaded, .closed: self.init(.unavailable, error.description)
+    default: self.init(.unknown, error.description)
+    }
+  }
+
   init(_ error: WebError) {
     let code: Code =
       switch error {
@@ -65,6 +73,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as WireError: self.init(error)
     case let error as WebError: self.init(error)
     case let error as KeyStoreError: self.init(error)
+    case let error as StoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }
   }

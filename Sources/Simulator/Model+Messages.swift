@@ -98,7 +98,9 @@ extension Model {
       let waiting = message.waiting.firstIndex(where: { $0.host == host }), message.waiting[waiting].count > 0
     else { return }
     message.waiting[waiting].count -= 1
-    if message.waiting[waiting].count == 0 { endpoints[message.from]?.underway[host, default: 0] -= message.bytes }
+    guard message.waiting[waiting].count == 0, let sender = endpoints[message.from] else { return }
+    sender.underway[host, default: 0] -= message.bytes
+    if sender.underway[host] == 0 { sender.caughtUpAt[host] = now }
   }
 
   // MARK: Receiving

@@ -307,6 +307,9 @@ extension Model {
   }
 
   private func isBehind(_ from: EndpointRecord, _ to: EndpointRecord) -> Bool {
-    order.contains { $0.ref.host == from.ref.host && $0.underway[to.ref.host, default: 0] > 0 }
+    order.contains {
+      guard $0.ref.host == from.ref.host else { return false }
+      return $0.underway[to.ref.host, default: 0] > 0 || now - $0.caughtUpAt[to.ref.host, default: .min / 2] <= underWay
+    }
   }
 }

@@ -19,6 +19,8 @@ final class ResourceRecord {
   var kept: UInt64 = 0
   /// Where the next chunk belongs that the receiver is told.
   var next: UInt64 = 0
+  /// Whether the receiver's program gave it its place.
+  var hasItsPlace = false
   var damages = 0
   /// What the programs ended it with.
   var causes: [Reason] = []
@@ -49,6 +51,7 @@ final class ResourceRecord {
     shownAt = nil
     isAnswered = false
     (file, said, kept, next) = (0, 0, 0, 0)
+    hasItsPlace = false
     damages = 0
     progress[1] = nil
     milestones[1] = 0
@@ -98,6 +101,10 @@ extension Model {
     resource.file = max(resource.file, offset)
     resource.said = max(resource.said, min(offset, taken))
     awaitsStore(.stored(resource: number, through: resource.said), at: host.index)
+  }
+
+  func keeps(_ id: ResourceID, at host: SimHost) {
+    if let place = place(of: id, at: host) { resources[place.number].hasItsPlace = true }
   }
 
   func damages(_ number: Int) { resources[number].damages += 1 }
@@ -150,6 +157,7 @@ extension Model {
       }
     }
     resource.receiver.run = host.run
+    if isUnsettled[host.index] { resource.receiver.ended = nil }
     check(.resourcesEndOnce, !view.isAccepted || resource.isAnswered || rules.acceptsUnasked || isUnsettled[host.index])
     {
       "\(words(resource)) is accepted, and nobody said so"
@@ -280,6 +288,7 @@ extension Model {
       check(.wholeMeansWhole, resource.file == resource.size && resource.next == resource.size) {
         end + " with \(resource.file) of \(resource.size) bytes stored"
       }
+      check(.wholeMeansWhole, resource.hasItsPlace) { end + " before its receiver kept it" }
       check(.wholeMeansWhole, resource.plan.root != .wrong) { end + ", and its source is not what was offered" }
     case .mismatch:
       check(.resourcesEndOnce, resource.plan.root == .wrong || resource.damages > 3) { end + ", and nothing was wrong" }

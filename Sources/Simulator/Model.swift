@@ -395,6 +395,8 @@ final class EndpointRecord {
   var tooManySince: Int64?
   /// Reliable payload bytes that a host has neither received nor been given up on.
   var underway: [Int: Int] = [:]
+  /// When the last of that had arrived; its acknowledgement may still wait behind what fills the other direction.
+  var caughtUpAt: [Int: Int64] = [:]
 
   /// Ends of one peer beyond the first have their number in the label.
   var label: String

@@ -69,6 +69,7 @@ struct Transcript {
     case .streamEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
     case .resource(let id, let view): mix(id.rawValue << 32 ^ view.bytes)
     case .read(let id, let offset, _), .store(let id, let offset, _, _): mix(id.rawValue << 32 ^ offset)
+    case .keep(let id): mix(id.rawValue)
     case .progress(let id, let told): mix(id.rawValue << 32 ^ told.bytes)
     case .resourceEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
     default: break
@@ -121,6 +122,7 @@ struct Transcript {
     case .store: 34
     case .progress: 35
     case .resourceEnded: 36
+    case .keep: 37
     }
   }
 }

@@ -78,7 +78,7 @@ extension World {
   // MARK: Sending
 
   /// Disks take their time, in order.
-  private func onDisk(_ host: SimHost, _ reaction: Reaction) {
+  func onDisk(_ host: SimHost, _ reaction: Reaction) {
     let time = max(host.filesFreeAt, now) + Int64(disks.below(faults.fileDelay * 1_000 + 1)) * 1_000 + 20_000
     host.filesFreeAt = time
     events.push(.program(host: host.index, run: host.run, reaction), at: time)

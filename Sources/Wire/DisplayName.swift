@@ -10,6 +10,14 @@ public struct DisplayName: Part, CustomStringConvertible {
     self.text = text
   }
 
+  /// A sentence for the peer when this is too long to be seen whole.
+  public var warning: String? {
+    let count = text.utf8.count
+    guard count > Limits.displayNameBytesAdvised else { return nil }
+    return "The name has \(count) bytes; over \(Limits.displayNameBytesAdvised) others may see only its beginning. "
+      + "Choose a shorter one."
+  }
+
   // String compares by canonical equivalence, which would take two different names on the wire for one.
   public static func == (a: DisplayName, b: DisplayName) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
   public func hash(into hasher: inout Hasher) { text.utf8.hash(into: &hasher) }

@@ -11,6 +11,8 @@ public enum Limits {
   public static let serviceTypeBytesMax = 15
   /// The framework's rule, and what one DNS label can hold.
   public static let displayNameBytesMax = 63
+  /// Beyond this a name no longer fits where people see it: a list, a small screen.
+  public static let displayNameBytesAdvised = 40
   /// Far more pairs than the bytes below leave room for in practice.
   public static let discoveryPairsMax = 64
   /// One string of a DNS TXT record has one byte of length (RFC 6763 §6.1).
@@ -49,6 +51,8 @@ public enum Limits {
   public static let messagePayloadBytesMax = 1_048_576
   /// What one UDP packet can carry after headers and seal.
   public static let datagramPayloadBytesMax = 65_000
+  /// Beyond this a message may not fit one UDP packet that every network carries in one piece, beside what goes with it.
+  public static let unreliableBytesAdvised = 1_024
 
   /// A name that a program looks for, as long as one length byte says.
   public static let streamNameBytesMax = 255

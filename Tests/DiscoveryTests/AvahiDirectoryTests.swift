@@ -3,6 +3,8 @@ import Reactor
 import Testing
 import Wire
 
+@testable import lab_rig
+
 /// Real daemons, each in a machine of its own.
 @Suite(.serialized) struct AvahiDirectoryTests {
   static let type = try! ServiceType("vic-test")  // A legal one.
@@ -13,7 +15,7 @@ import Wire
 
   @Test func `a record is published and seen with its strings in order, changes in place, and goes`() async throws {
     await Lab.play { lab in
-      let watcher = try lab.watcher(in: try lab.box("one"))
+      let watcher = try await lab.watcher(on: lab.loner())
       try await watcher.isAvailable()
       let record = Self.record("first", ["z=1", "a=2", "=", "m"])
       await watcher.act {
@@ -24,7 +26,7 @@ import Wire
       let seen = try await watcher.sees("first")
       #expect(seen.record.txt == record.txt)
       #expect(seen.record.port == 7777)
-      #expect(seen.record.hostName == "one.local")
+      #expect(seen.record.hostName == "h1.local")
       await watcher.act { $0.publish(Self.record("first", ["changed"])) }
       try await watcher.seesChange(of: seen.id) { $0.txt == [Array("changed".utf8)] }
       await watcher.act { $0.withdraw(record.key) }
@@ -33,15 +35,14 @@ import Wire
   }
 
   @Test func `P-NET-1 two hosts on a network see each other with all their addresses, the best first`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       let record = Self.record("there", ["hello"])
       await left.act { $0.look(for: Self.type) }
       await right.act { $0.publish(record) }
       let seen = try await left.sees("there")
       let whole = try await left.seesChange(of: seen.id) { $0.addresses.count == 2 }
-      #expect(whole.hostName == "right.local")
+      #expect(whole.hostName == "h2.local")
       let (v4, v6) = (whole.addresses[0], whole.addresses[1])
       #expect(v4.description == "10.77.0.2:7777")
       #expect(v6.isLinkLocal && v6.port == 7777)
@@ -52,19 +53,16 @@ import Wire
   }
 
   @Test func `P-NET-1 a record is one, however many networks and protocols show it`() async {
-    await Lab.play { lab in
-      let (between, boxes) = try lab.network("left", "right")
-      try between.run("ip link add br1 type bridge mcast_snooping 0 forward_delay 0 && ip link set br1 up")
-      for (place, box) in boxes.enumerated() {
-        try lab.plug(box, "eth1", into: between, "br1", address: "10.78.0.\(place + 1)/24")
-      }
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let second = try await lab.rig.addNetwork()
+      for host in lab.hosts { try await host.plug(into: second) }
+      let (left, right) = try lab.pair()
       await right.act { $0.publish(Self.record("there", ["hello"])) }
       await left.act { $0.look(for: Self.type) }
       let seen = try await left.sees("there")
       let whole = try await left.seesChange(of: seen.id) { $0.addresses.count == 4 }
       #expect(Set(whole.addresses.prefix(2).map(\.description)) == ["10.77.0.2:7777", "10.78.0.2:7777"])
-      try boxes[0].run("ip link set eth0 down")
+      try await lab.hosts[0].configure(["link set eth0 down"])
       try await left.seesChange(of: seen.id) {
         $0.addresses.count == 2 && $0.addresses.first?.description == "10.78.0.2:7777"
       }
@@ -74,29 +72,28 @@ import Wire
   }
 
   @Test func `P-NET-1 an interface that goes takes its records along, and brings them back`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       await right.act { $0.publish(Self.record("there", ["hello"])) }
       await left.act { $0.look(for: Self.type) }
       let seen = try await left.sees("there")
-      try boxes[0].run("ip link set eth0 down")
+      try await lab.hosts[0].configure(["link set eth0 down"])
       try await left.losesSight(of: seen.id)
-      try boxes[0].run("ip link set eth0 up")
+      try await lab.hosts[0].configure(["link set eth0 up"])
       let again = try await left.sees("there")
       #expect(again.id != seen.id)
     }
   }
 
   @Test func `P-NET-1 a host whose address changes is seen at its new one`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       await right.act { $0.publish(Self.record("there", ["hello"])) }
       await left.act { $0.look(for: Self.type) }
       let seen = try await left.sees("there")
       try await left.seesChange(of: seen.id) { $0.addresses.count == 2 }
-      try boxes[1].run(
+      try await lab.hosts[1].run(
+        "sh", "-c",
         """
         echo 1 >/proc/sys/net/ipv4/conf/eth0/promote_secondaries
         ip addr add 10.77.0.9/24 dev eth0 && ip addr del 10.77.0.2/24 dev eth0
@@ -111,8 +108,8 @@ import Wire
 
   @Test func `a name that another program of this machine has gives way to another one`() async {
     await Lab.play { lab in
-      let box = try lab.box("one")
-      let (first, second) = (try lab.watcher(in: box), try lab.watcher(in: box))
+      let host = try await lab.loner()
+      let (first, second) = (try lab.watcher(on: host), try lab.watcher(on: host))
       let record = Self.record("same", ["first"])
       await first.act { $0.publish(record) }
       #expect(try await first.publishes(record.key) == "same")
@@ -127,9 +124,8 @@ import Wire
   }
 
   @Test func `a name that another host has gives way to another one`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       // As long as a name may be, so that the other one is cut.
       let name = "ééé" + String(repeating: "x", count: 57)
       let record = Self.record(name, ["left"])
@@ -152,7 +148,7 @@ import Wire
 
   @Test func `a record whose port changes is found at its new one`() async {
     await Lab.play { lab in
-      let watcher = try lab.watcher(in: try lab.box("one"))
+      let watcher = try await lab.watcher(on: lab.loner())
       await watcher.act {
         $0.look(for: Self.type)
         $0.publish(Self.record("moves", ["x"]))
@@ -170,7 +166,7 @@ import Wire
 
   @Test func `P-BRO-2 of many changes at once the last one arrives, and few before it`() async {
     await Lab.play { lab in
-      let watcher = try lab.watcher(in: try lab.box("one"))
+      let watcher = try await lab.watcher(on: lab.loner())
       await watcher.act {
         $0.look(for: Self.type)
         $0.publish(Self.record("busy", ["0"]))
@@ -185,7 +181,7 @@ import Wire
 
   @Test func `what is looked for no more is gone, and nothing of it is told again`() async {
     await Lab.play { lab in
-      let watcher = try lab.watcher(in: try lab.box("one"))
+      let watcher = try await lab.watcher(on: lab.loner())
       await watcher.act {
         $0.look(for: Self.type)
         $0.publish(Self.record("first", ["x"]))

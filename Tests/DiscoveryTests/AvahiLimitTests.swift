@@ -3,13 +3,15 @@ import Reactor
 import Testing
 import Wire
 
+@testable import lab_rig
+
 /// What others may put on the network, and how much of it a daemon carries.
 @Suite(.serialized) struct AvahiLimitTests {
   private typealias Tests = AvahiDirectoryTests
 
   @Test func `P-BRO-4 P-ADV-5 a type that the daemon refuses is told, with what to do`() async {
     await Lab.play { lab in
-      let watcher = try lab.watcher(in: try lab.box("one"))
+      let watcher = try await lab.watcher(on: lab.loner())
       // Legal by RFC 6335, and refused all the same.
       let type = try ServiceType("x")
       let record = ServiceRecord(key: .init(type: type, name: "short"), port: 7777, txt: [])
@@ -33,10 +35,8 @@ import Wire
 
   @Test func `P-ADV-5 a record that the daemon has no room for is told, and published once there is some`() async {
     await Lab.play { lab in
-      let box = try lab.bareBox("one")
-      try box.startBus()
-      try box.startDaemon("allow-interfaces=lo\nobjects-per-client-max=3")
-      let watcher = try lab.watcher(in: box)
+      let host = try await lab.loner("objects-per-client-max=3")
+      let watcher = try lab.watcher(on: host)
       try await watcher.isAvailable()
       await watcher.act { for number in 1...4 { $0.publish(Tests.record("\(number)", ["x"])) } }
       let refused = try await watcher.hears("a refusal") {
@@ -51,7 +51,7 @@ import Wire
 
   @Test func `a record with more text than is kept is not shown, until it says less`() async {
     await Lab.play { lab in
-      let watcher = try lab.watcher(in: try lab.box("one"))
+      let watcher = try await lab.watcher(on: lab.loner())
       let much = (0..<17).map { _ in String(repeating: "x", count: 240) }
       await watcher.act {
         $0.look(for: Tests.type)
@@ -69,9 +69,8 @@ import Wire
   }
 
   @Test func `strings of any bytes come as they were sent`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       let strings: [[UInt8]] = [[0], Array(0...254), [255, 254], [61], Array("a=é".utf8), [0xc3]]
       let record = ServiceRecord(key: .init(type: Tests.type, name: "odd \" \\ . name"), port: 1, txt: strings)
       await left.act { $0.look(for: Tests.type) }
@@ -84,11 +83,10 @@ import Wire
   }
 
   @Test func `where the daemon allows few resolvers, records share them, and each gets its own in the end`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      try boxes[0].killDaemon()
-      try boxes[0].startDaemon("objects-per-client-max=9")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      try await lab.hosts[0].stopAvahi()
+      try await lab.hosts[0].startAvahi("objects-per-client-max=9")
+      let (left, right) = try lab.pair()
       await right.act { for number in 0..<4 { $0.publish(Tests.record("a\(number)", ["x"])) } }
       await left.act { $0.look(for: Tests.type) }
       // Eight are left, and each record takes two.
@@ -115,10 +113,10 @@ import Wire
 
   @Test func `records past the limit are not seen, until there is room for them again`() async {
     await Lab.play { lab in
-      let box = try lab.box("one")
+      let host = try await lab.loner()
       var limits = AvahiDirectory.Limits()
       limits.recordsMax = 4
-      let (watcher, other) = (try lab.watcher(in: box, limits), try lab.watcher(in: box))
+      let (watcher, other) = (try lab.watcher(on: host, limits), try lab.watcher(on: host))
       let names = (0..<7).map { "\($0)" }
       await other.act { for name in names { $0.publish(Tests.record(name, ["x"])) } }
       for name in names { try await other.publishes(.init(type: Tests.type, name: name)) }
@@ -140,22 +138,20 @@ import Wire
   }
 
   @Test func `a host that is renamed keeps its records`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       await right.act { $0.publish(Tests.record("there", ["x"])) }
       await left.act { $0.look(for: Tests.type) }
       let seen = try await left.sees("there")
-      try boxes[1].run("avahi-set-host-name other")
+      try await lab.hosts[1].run("avahi-set-host-name", "other")
       try await left.seesChange(of: seen.id) { $0.hostName == "other.local" }
       #expect(await left.all().count { if case .appeared = $0 { true } else { false } } == 1)
     }
   }
 
   @Test func `P-ADV-2 sixteen peers with all the discovery info there may be are found across a network`() async {
-    await Lab.play { lab in
-      let (_, boxes) = try lab.network("left", "right")
-      let (left, right) = (try lab.watcher(in: boxes[0]), try lab.watcher(in: boxes[1]))
+    await Lab.play(2) { lab in
+      let (left, right) = try lab.pair()
       let info = try DiscoveryInfo(
         Dictionary(uniqueKeysWithValues: "abcd".map { ("\($0)", String(repeating: $0, count: 253)) }))
       #expect(info.byteCount == Limits.discoveryInfoBytesMax)

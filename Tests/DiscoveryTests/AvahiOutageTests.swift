@@ -1,7 +1,10 @@
+import Glibc
 import Media
 import Reactor
 import Testing
 import Wire
+
+@testable import lab_rig
 
 /// What happens to a directory when the daemon does not do what it should.
 @Suite(.serialized) struct AvahiOutageTests {
@@ -9,8 +12,10 @@ import Wire
 
   @Test func `P-ADV-5 without D-Bus it says what to install, and goes on by itself once all is there`() async {
     await Lab.play { lab in
-      let box = try lab.bareBox("bare")
-      let watcher = try lab.watcher(in: box)
+      let host = lab.hosts[0]
+      try await host.stopAvahi()
+      try await host.stopBus()
+      let watcher = try lab.watcher(on: host)
       let record = Tests.record("patient", ["x"])
       await watcher.act {
         $0.look(for: Tests.type)
@@ -18,10 +23,10 @@ import Wire
       }
       let noBus = try await watcher.isUnavailable()
       #expect(noBus.cause.contains("no D-Bus") && noBus.cure.contains("apt install"))
-      try box.startBus()
+      try await host.startBus()
       let noDaemon = try await watcher.isUnavailable()
       #expect(noDaemon.cause.contains("does not run") && noDaemon.cure.contains("systemctl start"))
-      try box.startDaemon("allow-interfaces=lo")
+      try await host.startAvahi("allow-interfaces=lo")
       try await watcher.isAvailable()
       try await watcher.publishes(record.key)
       _ = try await watcher.sees("patient")
@@ -30,18 +35,18 @@ import Wire
 
   @Test func `P-ADV-5 a daemon that is killed and started again finds everything as it was`() async {
     await Lab.play { lab in
-      let box = try lab.box("one")
-      let (viewer, stayer, leaver) = (try lab.watcher(in: box), try lab.watcher(in: box), try lab.watcher(in: box))
+      let host = try await lab.loner()
+      let (viewer, stayer, leaver) = (try lab.watcher(on: host), try lab.watcher(on: host), try lab.watcher(on: host))
       await stayer.act { $0.publish(Tests.record("stays", ["x"])) }
       await leaver.act { $0.publish(Tests.record("leaves", ["x"])) }
       await viewer.act { $0.look(for: Tests.type) }
       try await stayer.publishes(.init(type: Tests.type, name: "stays"))
       let seen = try await viewer.sees(all: ["stays", "leaves"])
       let before = await viewer.all().count
-      try box.killDaemon()
+      try await host.stopAvahi(by: SIGKILL)
       _ = try await viewer.isUnavailable()
       await leaver.act { $0.close() }
-      try box.startDaemon("allow-interfaces=lo")
+      try await host.startAvahi("allow-interfaces=lo")
       try await viewer.isAvailable()
       try await stayer.publishes(.init(type: Tests.type, name: "stays"))
       try await viewer.losesSight(of: try #require(seen["leaves"]))
@@ -53,18 +58,18 @@ import Wire
 
   @Test func `a bus that ends and comes back is no end`() async {
     await Lab.play { lab in
-      let box = try lab.box("one")
-      let watcher = try lab.watcher(in: box)
+      let host = try await lab.loner()
+      let watcher = try lab.watcher(on: host)
       await watcher.act {
         $0.look(for: Tests.type)
         $0.publish(Tests.record("stays", ["x"]))
       }
       _ = try await watcher.sees("stays")
-      try box.stopBus()
+      try await host.stopBus(by: SIGKILL)
       _ = try await watcher.isUnavailable()
-      try? box.killDaemon()
-      try box.startBus()
-      try box.startDaemon("allow-interfaces=lo")
+      try await host.stopAvahi(by: SIGKILL)
+      try await host.startBus()
+      try await host.startAvahi("allow-interfaces=lo")
       try await watcher.isAvailable(within: .seconds(15))
       try await watcher.publishes(.init(type: Tests.type, name: "stays"))
       await watcher.act { $0.withdraw(.init(type: Tests.type, name: "stays")) }
@@ -74,30 +79,30 @@ import Wire
 
   @Test func `a daemon that does not answer holds up nobody but itself`() async {
     await Lab.play { lab in
-      let box = try lab.box("one")
-      let watcher = try lab.watcher(in: box)
+      let host = try await lab.loner()
+      let watcher = try lab.watcher(on: host)
       try await watcher.isAvailable()
-      try box.run("kill -STOP $(cat /run/avahi-daemon/pid)")
+      try await host.avahi?.signal(SIGSTOP)
       let start = Reactor.now
       for number in 0..<10 { await watcher.act { $0.publish(Tests.record("\(number)", ["x"])) } }
       await watcher.act { $0.look(for: Tests.type) }
       #expect(Reactor.now - start < 1_000_000_000)
-      try box.run("kill -CONT $(cat /run/avahi-daemon/pid)")
+      try await host.avahi?.signal(SIGCONT)
       _ = try await watcher.sees(all: Set((0..<10).map { "\($0)" }))
     }
   }
 
   @Test func `whoever closes while the daemon does not answer does not wait either`() async {
     await Lab.play { lab in
-      let box = try lab.box("one")
-      let watcher = try lab.watcher(in: box)
+      let host = try await lab.loner()
+      let watcher = try lab.watcher(on: host)
       try await watcher.isAvailable()
-      try box.run("kill -STOP $(cat /run/avahi-daemon/pid)")
+      try await host.avahi?.signal(SIGSTOP)
       await watcher.act { $0.publish(Tests.record("late", ["x"])) }
       let start = Reactor.now
       await watcher.act { $0.close() }
       #expect(Reactor.now - start < 1_000_000_000)
-      try box.run("kill -CONT $(cat /run/avahi-daemon/pid)")
+      try await host.avahi?.signal(SIGCONT)
     }
   }
 }

@@ -89,6 +89,25 @@ import Wire
     #expect(a.take() == [])
   }
 
+  @Test("What is remembered of an attempt is forgotten, and the host that was forgotten and is known again is not")
+  func forgottenHost() throws {
+    let (a, b) = try pair()
+    let c = try stage.silentSeat("c")
+    stage.walls.insert(["a", "b"])
+    let id = try a.connect(to: b)
+    a.engine.cancel(id, at: stage.now)
+    stage.run(.seconds(10))
+    for other in [a, b] {
+      try other.connect(to: c)
+      try c.connect(to: other)
+    }
+    stage.run(.seconds(60))
+    #expect([a.connected, b.connected, c.connected] == ["C", "C", "A B"])
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(10))
+    stage.expectAllConnected([a, b, c])
+  }
+
   @Test("P-CUS-1 An attempt that has become the answer to the other side's can be cancelled, and ends for both")
   func cancelledAnswer() throws {
     stage.latency = .milliseconds(50)

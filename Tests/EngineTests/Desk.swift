@@ -22,6 +22,8 @@ struct Desk {
   /// How often a chunk is found damaged before it is found well.
   var damages = 0
   var isBroken = false
+  /// Whether it can give what is whole its place.
+  var isKeeping = true
   /// From where on something was read or stored, in order.
   var readFrom: [UInt64] = []
   var storedFrom: [UInt64] = []
@@ -48,6 +50,8 @@ extension Stage {
       if view.isIncoming, view.bytes == 0 { host.desk.files[view.info.name] = [] }
     case .read(let id, let offset, let count): read(id, offset, count, host)
     case .store(let id, let offset, let chunk, let digest): store(id, offset, chunk.bytes, digest, host)
+    case .keep(let id):
+      if host.desk.isKeeping { host.engine.kept(id, at: now) } else { host.engine.cannotStore(id, at: now) }
     case .progress(_, let progress): host.desk.progress.append(progress)
     default: break
     }

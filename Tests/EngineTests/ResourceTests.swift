@@ -26,6 +26,17 @@ import Wire
     #expect(seats[1].take() == ["B < A: file", "file ended: none"])
   }
 
+  @Test("P-RES-3 What is whole and cannot be kept has failed for both sides")
+  func unkept() throws {
+    let seats = try gather()
+    seats[1].host.desk.isKeeping = false
+    try seats[0].offer("file", pattern(200_000), to: seats[1])
+    stage.run(.seconds(1))
+    #expect(seats[1].file("file") == pattern(200_000))
+    #expect(seats[0].take() == ["file ended: unwritable"])
+    #expect(seats[1].take() == ["B < A: file", "file ended: unwritable"])
+  }
+
   @Test("An offer waits for a decision: accepted it comes, declined both sides are told")
   func decisions() throws {
     let seats = try gather(acceptsUnasked: false)

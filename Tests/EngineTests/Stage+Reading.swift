@@ -45,7 +45,7 @@ extension Stage {
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend,
-      .datagram, .close, .persist, .streamed, .read, .store, .progress:
+      .datagram, .close, .persist, .streamed, .read, .store, .keep, .progress:
       nil
     }
   }

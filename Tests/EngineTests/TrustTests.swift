@@ -137,6 +137,20 @@ import Wire
     #expect([a.connected, b.connected, c.connected] == ["B", "A C", "B"])
   }
 
+  @Test("Who has not said yes to anybody introduces them to each other all the same")
+  func introducesBeforeDeciding() throws {
+    let (a, b, c) = (try stage.seat("a"), try stage.seat("b", asking(.seconds(60))), try stage.seat("c"))
+    try stage.connect(a, b)
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(10))
+    // A cannot be told of C, nor C of A.
+    try stage.connect(b, c)
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(20))
+    #expect([a.connected, b.connected, c.connected] == ["C", "", "A"])
+  }
+
   @Test("P-SEC-3 The chain that a peer shows is what the other decides on, before and after its link is lost")
   func chains() throws {
     let a = try stage.seat("a", asking(identity: identity(1)))

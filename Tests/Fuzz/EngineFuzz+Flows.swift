@@ -100,6 +100,7 @@ extension EngineFuzz {
     switch source.u8() % 4 {
     case 0: stage.engine.cannotStore(id, at: stage.now)
     case 1: stage.engine.damaged(id, at: offset, at: stage.now)
+    case 2: stage.engine.kept(id, at: stage.now)
     default:
       stage.desk.stored(id, through: offset)
       stage.engine.stored(id, through: offset, at: stage.now)

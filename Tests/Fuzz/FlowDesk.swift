@@ -129,6 +129,9 @@ final class FlowDesk {
     case .resource(let id, let view): hear(id, view)
     case .read(let id, let offset, let count): read(id, offset, count, engine, at: now)
     case .store(let id, let offset, let payload, let digest): store(id, offset, payload.bytes, digest, engine, at: now)
+    case .keep(let id):
+      precondition(incoming[id] != nil, "what did not come is to be kept")
+      engine.kept(id, at: now)
     case .progress(let id, let progress):
       precondition(incoming[id] != nil || outgoing[id] != nil, "progress of what is not under way")
       precondition(progress.size.map { progress.bytes <= $0 } ?? true, "progress past the end")

@@ -148,5 +148,38 @@ extension LabTests {
         for visitor in [a, b] { for name in ["suspended", "notConnected"] { #expect(visitor.told(name).isEmpty) } }
       }
     }
+
+    @Test func `P-HAB-2 A thousand connections that say nothing hold up nobody and keep nobody out, in little memory`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        let party = try await rig.puppets("lab-silent", of: rig.hosts.dropLast(), at: 7000)
+        let (a, b) = (party[0], party[1])
+        let before = try await a.memory()
+        let silent = try rig.hosts[2].start("python3", "-c", Self.silence, a.host.cable.address)
+        _ = try await silent.line("that all are open", within: .seconds(20)) { $0 == "open" }
+        for number in 0..<20 {
+          try await a.does("send s reliable all message-\(number)")
+          try await b.hears("message-\(number)", within: .seconds(1))
+        }
+        // From the same address as those.
+        let c = try await rig.hosts[2].puppet()
+        try c.program.say("advertise x a lab-silent s")
+        try await a.invites(c, "lab-silent")
+        try await b.meets(c)
+        let grown = try await a.memory() - before
+        print("a thousand connections that say nothing took \(grown) bytes of memory")
+        #expect(grown < 32 << 20)
+        for puppet in [a, b] { for name in ["suspended", "notConnected"] { #expect(puppet.told(name).isEmpty) } }
+      }
+    }
+
+    private static let silence = """
+      import resource, socket, sys, time
+      resource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+      connections = [socket.create_connection((sys.argv[1], 7000)) for _ in range(1000)]
+      print('open', flush=True)
+      time.sleep(60)
+      """
   }
 }

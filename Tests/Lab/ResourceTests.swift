@@ -115,6 +115,61 @@ extension LabTests {
       }
     }
 
+    @Test func `P-RES-1 A page of a web server on a third host is sent, and another scheme is refused as unsupported`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        let (a, b) = try await pair(rig, "lab-web")
+        let server = rig.hosts[2]
+        let sum = try await server.file("page.html", bytes: 300_000)
+        let serving = try server.start("python3", "-u", "-m", "http.server", "--directory", LabHost.home, "8000")
+        _ = try await serving.line("that it serves") { $0.hasPrefix("Serving") }
+        try a.program.say("send ftp://\(server.cable.address)/page.html")
+        let refusal = try await a.program.event("error")
+        #expect(refusal["reason"] == "unsupported")
+        #expect(refusal["text"]?.contains("“ftp” URLs cannot be fetched; give one with http or https") == true)
+        try a.program.say("send http://\(server.cable.address):8000/page.html")
+        let told = try await b.program.event("resource")
+        #expect([told["resource"], told["type"], told["size"]] == ["page.html", "text/html", "300000"])
+        for visitor in [a, b] {
+          #expect(try await visitor.program.event("resourceEnded", within: .seconds(10))["reason"] == "none")
+        }
+        #expect(try await b.host.sum("in/page.html") == sum)
+        #expect(b.told("resource").count == 1)
+      }
+    }
+
+    @Test func `P-RES-4 What was received is kept until it is taken or let go of, and nothing is left afterwards`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let party = try await rig.puppets("lab-keep")
+        let (a, b) = (party[0], party[1])
+        var (sums, paths): ([String], [String]) = ([], [])
+        for name in ["taken", "forgotten", "left"] {
+          sums.append(try await a.host.file(name, bytes: 100_000))
+          try a.program.say("offer s \(b.peer) \(LabHost.home)/\(name)")
+          try await b.program.event("resource") { $0["resource"] == name }
+          try b.program.say("keep \(name)")
+          let end = try await b.program.event("resourceEnded") { $0["resource"] == name }
+          #expect(end["reason"] == "none")
+          paths.append(try #require(end["path"]))
+        }
+        // Whatever becomes of its sender.
+        try await a.host.kill()
+        for (path, sum) in zip(paths, sums) { #expect(try await b.host.run("sha256sum", path).hasPrefix(sum)) }
+        try await b.host.run("mv", paths[0], LabHost.home)
+        for name in ["taken", "forgotten"] { try await b.does("forget \(name)") }
+        try await Laboratory.wait(until: "what was forgotten is gone", within: .seconds(2)) {
+          try await b.host.run("find", "/run/tmp", "-type", "f") == paths[2]
+        }
+        try b.program.say("quit")
+        try await b.program.ended()
+        #expect(try await b.host.run("ls", "-A", "/run/tmp") == "")
+        #expect(try await b.host.sum("taken") == sums[0])
+      }
+    }
+
     /// The second takes files into the folder `in`.
     private func pair(_ rig: Rig, _ type: String) async throws -> (Visitor, Visitor) {
       let a = try await rig.hosts[0].visit("adhoc", type)
@@ -129,16 +184,16 @@ extension LabTests {
 
 extension LabHost {
   /// Makes a file that nobody can guess; gives its hash.
-  fileprivate func file(_ name: String, bytes: Int) async throws -> String {
+  func file(_ name: String, bytes: Int) async throws -> String {
     try await run("sh", "-c", "head -c \(bytes) /dev/urandom >\(Self.home)/\(name)")
     return try await sum(name)
   }
 
-  fileprivate func sum(_ name: String) async throws -> String {
+  func sum(_ name: String) async throws -> String {
     String(try await run("sha256sum", "\(Self.home)/\(name)").prefix(64))
   }
 
-  fileprivate func bytesSent() async throws -> Int {
+  func bytesSent() async throws -> Int {
     let text = try await run("cat", "/sys/class/net/eth0/statistics/tx_bytes")
     guard let count = Int(text) else { throw LabError("'\(text)' is no number of bytes") }
     return count

@@ -16,6 +16,18 @@ enum Examples {
     try await session.startAdhoc("chat")
   }
 
+  static func restored(ada: Peer) async throws {
+    let earlier = try await ada.restoredSessions()
+    let session = if let first = earlier.first { first } else { try await ada.openSession() }
+    for await event in session.events {
+      switch event {
+      case .resource(let resource) where resource.isUnderWay: print("\(try await resource.finished()) is whole")
+      case .sending(let resource): try await resource.finished()
+      default: break
+      }
+    }
+  }
+
   static func advertiser(bob: Peer, session: Session) async throws {
     let advertiser = try await bob.advertise("chat", info: ["room": "2"])
     for await invitation in advertiser.invitations {

@@ -14,6 +14,19 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("two hosts that stop at the same time dial nobody any more")
+  func bothStop() async throws {
+    for _ in 0..<3 {
+      let (ada, bob) = try await Table.seat()
+      async let goodbye: Void = ada.host.stop()
+      await bob.host.stop()
+      await goodbye
+    }
+    // Whatever was under way when they went has ended by the time that others have met.
+    let (ada, bob) = try await Table.seat()
+    await Table.leave(ada, bob)
+  }
+
   @Test("many messages come in order, each once, however slowly they are read")
   func order() async throws {
     let (ada, bob) = try await Table.seat()
@@ -81,6 +94,27 @@ struct SessionTests {
     #expect(path == inbox.appendingPathComponent("picture.png").path)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     #expect(try FileManager.default.contentsOfDirectory(atPath: inbox.path) == ["picture.png"])
+    await Table.leave(ada, bob)
+  }
+
+  @Test("P-RES-3 its sender hears that a file has arrived once that has its name, and not where it gets none")
+  func namelessFile() async throws {
+    let (ada, bob) = try await Table.seat()
+    let folder = TemporaryFolder()
+    // As many of this name as there may be: that there is no room for another is found out at the end.
+    for number in 1...10_000 {
+      let name = number == 1 ? "bytes" : "bytes (\(number))"
+      #expect(FileManager.default.createFile(atPath: "\(folder.path)/\(name)", contents: nil))
+    }
+    let member = try #require(ada.session.members.first)
+    let sent = try await ada.session.send(.bytes([UInt8](repeating: 7, count: 100_000)), to: member)
+    let offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    try await offer.accept(into: folder.path)
+    let here = await #expect(throws: NearbyError.self) { try await offer.finished() }
+    #expect(here?.code == .unavailable)
+    let there = await #expect(throws: NearbyError.self) { try await sent.finished() }
+    #expect(there?.reason == .unwritable)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 10_000)
     await Table.leave(ada, bob)
   }
 

@@ -5,9 +5,9 @@ enum ArrowRules {
   static let layers: [Set<String>] = [
     ["Wire", "Reactor"],
     ["Engine"],
-    ["Media", "Simulator"],
+    ["Media", "Simulator", "Store"],
     ["Nearby", "Web", "simulate"],
-    ["MultipeerConnectivity", "Store"],
+    ["MultipeerConnectivity"],
     ["Gateway"],
     ["vicinity"],
   ]

@@ -16,6 +16,15 @@ import Testing
     #expect(try read("   ") == nil)
   }
 
+  @Test func `One alone is told by a name, which quotation marks keep together`() throws {
+    #expect(try read("/to Ada hello  there") == .tell("hello  there", to: "Ada"))
+    #expect(try read("/to 'Ada B' hello") == .tell("hello", to: "Ada B"))
+    #expect(try read("to Ada hi to Bob", json: true) == .tell("hi to Bob", to: "Ada"))
+    for line in ["/to", "/to Ada", "/to Ada ", "/to \"Ada B", "/to \"Ada\"", "/to '' x", "/to 'Ada'x"] {
+      #expect(throws: Misuse.self, "\(line)") { try read(line) }
+    }
+  }
+
   @Test func `For programs the slash may be missing`() throws {
     #expect(try read("say hello there", json: true) == .say("hello there"))
     #expect(try read("say ", json: true) == .say(""))
@@ -48,7 +57,7 @@ import Testing
   @Test func `The nearest real word is suggested, and every one is understood`() throws {
     #expect { try read("/acept") } throws: { "\($0)".contains("Did you mean '/accept'?") }
     for kind in Instruction.kinds {
-      let words = ["say", "send", "stream", "compare"].contains(kind.name) ? " x" : ""
+      let words = ["say", "to", "send", "stream", "compare"].contains(kind.name) ? " x y" : ""
       #expect(throws: Never.self) { try read("/\(kind.name)\(words)") }
     }
   }

@@ -190,6 +190,7 @@ final class Room {
       consume(digest)
       host.flowBytes += bytes.count
       touch(host).stored(resource, through: offset + UInt64(bytes.count), at: now)
+    case .keep(let resource): touch(host).kept(resource, at: now)
     case .resourceEnded(_, .none), .streamEnded(_, .none): host.wholes += 1
     case .members(let members, .connected, let locals): host.pairs += members.count * locals.count
     // An address in this room is a host's number.

@@ -4,6 +4,8 @@ import Wire
 final class ResourceReceiver: Transfer {
   var isAccepted: Bool
   let offered: Instant
+  /// It is whole, and its program was told to keep it.
+  var isBeingKept = false
   /// How often a chunk was damaged.
   var damages = 0
 

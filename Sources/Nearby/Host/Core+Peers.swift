@@ -16,6 +16,7 @@ extension Core {
     try call { engine, now throws(EngineError) in try engine.startAdvertising(peer, interest.type, info: info, at: now)
     }
     advertised[interest] = invitations
+    advise(info.warning)
     return interest
   }
 
@@ -27,6 +28,7 @@ extension Core {
     try call { engine, now throws(EngineError) in
       try engine.startAdvertising(interest.peer, interest.type, info: info, at: now)
     }
+    advise(info.warning)
   }
 
   func stopAdvertising(_ interest: Interest) {

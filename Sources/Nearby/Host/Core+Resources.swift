@@ -13,9 +13,11 @@ extension Core {
     let name = name ?? source.name
     let info = ResourceInfo(name: name, type: type ?? source.type ?? MediaType.guess(from: name), size: source.size)
     let resource = try call { engine, now throws(EngineError) in
-      try engine.offer(info, from: id, to: member, at: now)
+      let resource = try engine.offer(info, from: id, to: member, at: now)
+      if let file = source.content.file { note(.keep(file.row(resource, named: name))) }
+      return resource
     }
-    let state = TransferState(resource, name)
+    let state = TransferState(resource, name, sending: source.content.file)
     transfers[resource] = Transfer(state, .sends(source.content))
     return state
   }
@@ -84,9 +86,12 @@ extension Core {
       throw NearbyError(.unavailable, "this offer has ended: its sender took it back, or its time was over")
     }
     guard case .waits = transfer.part else { throw NearbyError(.invalidParameter, "this was accepted already") }
-    transfer.part = .receives(target, [])
+    transfer.part = .receives(Reception(target))
     do {
-      try call { engine, now throws(EngineError) in try engine.accept(id, at: now) }
+      try call { engine, now throws(EngineError) in
+        try engine.accept(id, at: now)
+        note(.keep(target.row(id)))
+      }
     } catch {
       transfer.part = .waits
       throw error
@@ -101,25 +106,29 @@ extension Core {
   }
 
   func store(_ id: ResourceID, at offset: UInt64, _ payload: Payload, _ digest: Digest) {
-    guard let transfer = transfers[id], case .receives(let target, var batch) = transfer.part else { return }
-    transfer.part = .waits
-    batch.append(Disk.Chunk(offset: offset, bytes: payload.bytes, digest: digest))
-    let isFirst = batch.count == 1
-    transfer.part = .receives(target, batch)
-    if isFirst { errands.append { [unowned self] in write(id) } }
+    guard let reception = transfers[id]?.reception else { return }
+    payload.withBytes { reception.came.append($0, digest, at: offset) }
+    writeSoon(id, reception)
   }
 
-  /// Hands what came in one go to the disk.
-  private func write(_ id: ResourceID) {
-    guard let transfer = transfers[id], case .receives(let target, let batch) = transfer.part else { return }
-    transfer.part = .receives(target, [])
-    reactor.spawn { [loop, disk] in
-      let outcome = await disk.write(batch, to: target)
+  /// One batch is with the disk at a time: the next has all that has come meanwhile.
+  private func writeSoon(_ id: ResourceID, _ reception: Reception) {
+    guard !reception.isWriting, !reception.came.isEmpty else { return }
+    reception.isWriting = true
+    errands.append { [unowned self] in write(id, reception) }
+  }
+
+  private func write(_ id: ResourceID, _ reception: Reception) {
+    let batch = reception.turnOver()
+    reactor.spawn { [loop, disk, target = reception.target, isDurable = store != nil] in
+      let outcome = await disk.write(batch, to: target, syncs: isDurable)
       await loop.go { $0.wrote(outcome, id) }
     }
   }
 
   private func wrote(_ outcome: Disk.Written, _ id: ResourceID) {
+    guard let reception = transfers[id]?.reception else { return }
+    reception.isWriting = false
     call { engine, now in
       switch outcome {
       case .through(let offset): engine.stored(id, through: offset, at: now)
@@ -127,7 +136,33 @@ extension Core {
         engine.stored(id, through: stored, at: now)
         engine.damaged(id, at: offset, at: now)
       case .late: break
-      case .failed: engine.cannotStore(id, at: now)
+      case .failed(let fault):
+        reception.fault = fault
+        engine.cannotStore(id, at: now)
+      }
+      writeSoon(id, reception)
+    }
+  }
+
+  /// Gives the whole file its name; until that is done for good, nobody hears that the transfer has succeeded.
+  func keep(_ id: ResourceID) {
+    guard let reception = transfers[id]?.reception else { return }
+    reactor.spawn { [loop, disk, target = reception.target] in
+      let outcome = await disk.finish(target)
+      await loop.go { $0.kept(outcome, id) }
+    }
+  }
+
+  private func kept(_ outcome: Result<String, NearbyError>, _ id: ResourceID) {
+    guard let reception = transfers[id]?.reception else { return }
+    call { engine, now in
+      switch outcome {
+      case .success(let path):
+        reception.path = path
+        engine.kept(id, at: now)
+      case .failure(let fault):
+        reception.fault = fault
+        engine.cannotStore(id, at: now)
       }
     }
   }
@@ -135,18 +170,29 @@ extension Core {
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
-    guard case .receives(let target, _) = transfer.part else { return transfer.state.end(reason) }
-    let state = transfer.state
+    guard let reception = transfer.reception else {
+      note(.forget(id))
+      return transfer.state.end(reason)
+    }
+    let (state, target, fault) = (transfer.state, reception.target, reception.fault)
+    if reason == .none, let path = reception.path {
+      return forget(id) { [unowned self] in drop(target, keepsPlace: true) { state.end(.success(path)) } }
+    }
+    note(.forget(id))
+    drop(target, keepsPlace: false) { if let fault { state.end(.failure(fault)) } else { state.end(reason) } }
+  }
+
+  /// Calls back once a restart would know nothing of the transfer any more.
+  private func forget(_ id: ResourceID, _ forgotten: @escaping () -> Void) {
+    if store == nil { return forgotten() }
+    note(.forget(id), afterwards: forgotten)
+  }
+
+  /// What is hidden goes, with its place or without.
+  func drop(_ target: TargetFile, keepsPlace: Bool, _ dropped: @escaping @Sendable () -> Void = {}) {
     reactor.spawn { [disk] in
-      guard reason == .none else {
-        await disk.remove(target)
-        return state.end(reason)
-      }
-      do {
-        state.end(.success(try await disk.finish(target)))
-      } catch {
-        state.end(.failure(NearbyError(wrapping: error)))
-      }
+      await disk.drop(target, keepsPlace: keepsPlace)
+      dropped()
     }
   }
 }
@@ -157,8 +203,7 @@ final class Transfer {
     case sends(OpenSource.Content)
     /// For a decision.
     case waits
-    /// With what came and is not with the disk yet.
-    case receives(TargetFile, [Disk.Chunk])
+    case receives(Reception)
   }
 
   let state: TransferState
@@ -167,5 +212,29 @@ final class Transfer {
   init(_ state: TransferState, _ part: Part) {
     self.state = state
     self.part = part
+  }
+
+  var reception: Reception? { if case .receives(let reception) = part { reception } else { nil } }
+}
+
+/// A file that comes: its chunks go from one batch to the disk while the other one fills.
+final class Reception {
+  let target: TargetFile
+  private(set) var came = Disk.Batch()
+  private var away = Disk.Batch()
+  /// Whether the disk has the other batch.
+  var isWriting = false
+  /// Its name, once it is whole.
+  var path: String?
+  /// Why it cannot be stored, where it cannot.
+  var fault: NearbyError?
+
+  init(_ target: TargetFile) { self.target = target }
+
+  /// What has come, for the disk.
+  func turnOver() -> Disk.Batch {
+    swap(&came, &away)
+    came.removeAll()
+    return away
   }
 }

@@ -11,6 +11,10 @@ extension Core {
     let settings = try options.settings
     if let identity = options.identity { crypto.hold(identity.held) }
     let id = try call { engine, now throws(EngineError) in try engine.openSession(peer, settings, at: now) }
+    return openPort(id, of: peer)
+  }
+
+  func openPort(_ id: EndpointID, of peer: PeerID) -> SessionState {
     let state = SessionState(id, of: peer) { [loop] in loop.post { $0.keepsUp(id) } }
     sessions[id] = SessionPort(state)
     return state
@@ -28,6 +32,7 @@ extension Core {
   func startAdhoc(_ id: EndpointID, _ type: String, _ info: [String: String]) throws {
     let (type, info) = (try ServiceType(type), try DiscoveryInfo(info))
     try call { engine, now throws(EngineError) in try engine.startAdhoc(id, type, info: info, at: now) }
+    advise(info.warning)
   }
 
   func stopAdhoc(_ id: EndpointID) { call { $0.stopAdhoc(id, at: $1) } }
@@ -126,6 +131,7 @@ extension Core {
   }
 
   private func send(_ post: SessionState.Post, _ port: SessionPort) {
+    adviseOnSize(of: post, port)
     do throws(EngineError) {
       let id = try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
@@ -147,6 +153,17 @@ extension Core {
       if post.mode == .reliable, port.readdressFirst(without: error.endpoints) { return }
       done(post, port)
     }
+  }
+
+  /// Said once: whoever sends one such message sends more.
+  private func adviseOnSize(of post: SessionState.Post, _ port: SessionPort) {
+    guard post.mode == .unreliable, post.bytes.count > Limits.unreliableBytesAdvised, !port.hasLargeUnreliable else {
+      return
+    }
+    port.hasLargeUnreliable = true
+    advise(
+      "An unreliable message has \(post.bytes.count) bytes; over \(Limits.unreliableBytesAdvised) it may not fit one "
+        + "packet, and then takes the way of reliable messages, and their time. Send less at once.")
   }
 
   /// One whose fate was told within the call that sent it has no other.

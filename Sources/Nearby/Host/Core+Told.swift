@@ -47,11 +47,13 @@ extension Core {
     case .streamEnded(let id, let reason):
       ended(id, reason)
     case .resource(let id, let view):
-      offered(id, view)
+      if restoredFiles == nil { offered(id, view) } else { goesOn(id, view) }
     case .read(let id, let offset, let count):
       read(id, from: offset, count)
     case .store(let id, let offset, let payload, let digest):
       store(id, at: offset, payload, digest)
+    case .keep(let id):
+      keep(id)
     case .progress(let id, let progress):
       transfers[id]?.state.progress.put(latest: progress)
     case .resourceEnded(let id, let reason):
@@ -93,10 +95,12 @@ extension Core {
       case .connecting:
         port.add(member)
         tell(.member(member, .connecting), port)
+        tellUntold(of: member, port)
       case .connected:
         port.add(member)
         port.state.connect(member)
         tell(.member(member, .connected), port)
+        tellUntold(of: member, port)
       case .notConnected(let reason):
         port.remove(member)
         port.state.disconnect(member, reason)

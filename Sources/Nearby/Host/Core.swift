@@ -1,6 +1,7 @@
 internal import Engine
 internal import Media
 internal import Reactor
+internal import Store
 internal import Wire
 
 /// A host on its loop: the engine, what carries out its wishes, and the program's own objects that it tells.
@@ -9,6 +10,7 @@ internal import Wire
 /// what is told only goes into mailboxes.
 final class Core: EngineDriver {
   static let conditionsMax = 256
+  static let adviceMax = 32
   /// A program that does not read what it asked for is told no more.
   static let eventsMax = 65_536
 
@@ -20,7 +22,15 @@ final class Core: EngineDriver {
   /// How addresses of the web are fetched.
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
+  private let advice: Mailbox<String>
   private let engine: Engine
+  /// Nil for a host that begins anew each time.
+  let store: HostStore?
+  var storing = Storing()
+  /// Sessions of an earlier run that their program has not taken up yet.
+  var restored: [PeerID: [SessionState]] = [:]
+  /// Of an earlier run's transfers; nil once all of that is taken up.
+  var restoredFiles: [ResourceID: HostStore.KeptFile]?
   private var lan: LAN?
   private var alarm: (deadline: Instant, timer: Timer)?
   private var isDraining = false
@@ -42,20 +52,33 @@ final class Core: EngineDriver {
   var comparisons: [ComparisonID: Comparison] = [:]
   /// What the disk is to do once the outputs are drained.
   var errands: [() -> Void] = []
+  private(set) var isStopping = false
+  private var isLettingGo = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
-  init(_ keys: KeyStore, _ conditions: Mailbox<Condition>, _ options: HostOptions, on loop: Loop) throws {
+  init(
+    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>,
+    _ options: HostOptions, on loop: Loop
+  ) throws {
     self.loop = loop
     self.keys = keys
+    self.store = store
+    restoredFiles = store?.files
     self.conditions = conditions
+    self.advice = advice
     reactor = loop.reactor
     disk = try Disk()
     web = options.fetching
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
+    var settings = Settings()
+    settings.isDurable = store != nil
     engine = Engine(
-      host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: Settings(), crypto: crypto,
-      seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), at: Self.now)
+      host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: settings, crypto: crypto,
+      seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), restoring: store?.facts ?? [], at: Self.now)
+    try addRestoredPeers()
     lan = try LAN(key: keys.hostKey, try options.lan, on: reactor, driver: self)
+    // After the network's own first word.
+    reactor.soon { [weak self] in self?.goOn() }
   }
 
   var hostID: HostID { engine.hostID }
@@ -78,10 +101,15 @@ final class Core: EngineDriver {
   private func drain() {
     isDraining = true
     while let output = engine.nextOutput() {
-      if lan?.carryOut(output) != true { told(output) }
+      if case .persist(let batch, let facts) = output {
+        persist(batch, facts)
+      } else if lan?.carryOut(output) != true {
+        told(output)
+      }
     }
     isDraining = false
     setAlarm()
+    advanceStore()
     if errands.isEmpty { return }
     let due = errands
     errands = []
@@ -110,11 +138,24 @@ final class Core: EngineDriver {
     conditions.put(condition)
   }
 
+  /// Nil is nothing to say.
+  func advise(_ sentence: String?) {
+    if let sentence { advice.put(sentence) }
+  }
+
   // MARK: Peers
 
   func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
+    advise(name.warning)
     crypto.hold(key)
     return call { $0.addPeer(key.publicKey, name: name, at: $1) }
+  }
+
+  /// With the sessions that it had; the engine takes them up once it is called for anything else.
+  func addRestoredPeer(_ key: SigningKey, named name: DisplayName) -> [SessionState] {
+    crypto.hold(key)
+    let peer = engine.addPeer(key.publicKey, name: name, at: Self.now)
+    return engine.sessions(of: peer).map { openPort($0, of: peer) }
   }
 
   // MARK: The end
@@ -122,6 +163,20 @@ final class Core: EngineDriver {
   /// Leaves every session, so that the others hear of it at once, and then lets go of the network.
   func stop() {
     for session in sessions.keys { call { $0.closeSession(session, at: $1) } }
+    suspend()
+  }
+
+  /// The same without a word.
+  func suspend() {
+    if isStopping { return }
+    isStopping = true
+    // What is not stored is not said.
+    if storing.current == nil { letGoOfNetwork() }
+  }
+
+  func letGoOfNetwork() {
+    if isLettingGo { return }
+    isLettingGo = true
     lan?.stop { [unowned self] in ended() }
   }
 
@@ -138,9 +193,15 @@ final class Core: EngineDriver {
     if let alarm { reactor.cancel(alarm.timer) }
     alarm = nil
     letGo()
+    for action in storing.giveUp() { action() }
     conditions.finish()
-    for waiter in stopWaiters { waiter.resume() }
+    advice.finish()
+    let waiters = stopWaiters
     stopWaiters = []
+    reactor.spawn { [store] in
+      await store?.writer.close()
+      for waiter in waiters { waiter.resume() }
+    }
   }
 
   /// Everybody who waits for something hears that it will not come.

@@ -12,13 +12,19 @@ public final class Host: Sendable {
   public let id: HostID
   /// What becomes of discovery, addresses and keys. It has one reader.
   public let conditions: Events<Condition>
+  /// Sentences about what works, and not as well as was meant: long names, large info, large unreliable messages. It has
+  /// one reader; without one, the first few are kept.
+  public let advice: Events<String>
   let keys: KeyStore
   let loop: Loop
 
-  private init(_ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ loop: Loop) {
+  private init(
+    _ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>, _ loop: Loop
+  ) {
     self.id = id
     self.keys = keys
     self.conditions = Events(mailbox: conditions)
+    self.advice = Events(mailbox: advice)
     self.loop = loop
   }
 
@@ -29,10 +35,12 @@ public final class Host: Sendable {
   public static func start(_ options: HostOptions = HostOptions()) async throws(NearbyError) -> Host {
     do {
       let keys = try KeyStore(options.keys)
+      let store = try await HostStore.open(options.store, with: keys)
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
-      let id = try await loop.begin(keys, conditions, options)
-      return Host(id, keys, conditions, loop)
+      let advice = Mailbox<String>(weightMax: Core.adviceMax)
+      let id = try await loop.begin(keys, store, conditions, advice, options)
+      return Host(id, keys, conditions, advice, loop)
     } catch {
       throw NearbyError(wrapping: error)
     }
@@ -60,6 +68,12 @@ public final class Host: Sendable {
 
   /// Says goodbye to everybody and ends: sessions are left, nothing is advertised any more.
   public func stop() async {
-    await loop.stop()
+    await loop.stop(leaving: true)
+  }
+
+  /// Ends without a word, as if it had been killed: a host with a store goes on from here when it is started again. To
+  /// the others its peers are suspended, and lost after a while.
+  public func suspend() async {
+    await loop.stop(leaving: false)
   }
 }

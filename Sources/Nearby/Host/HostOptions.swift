@@ -5,6 +5,8 @@ package import Reactor
 public struct HostOptions: Sendable {
   /// Where it keeps who it is.
   public var keys = KeyStorage.standard
+  /// Where it keeps what is under way, to go on from there after a crash or a power cut.
+  public var store = HostStorage.none
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
   public var port: UInt16 = 0
@@ -26,6 +28,19 @@ public struct WebRules: Hashable, Sendable {
   public init() {}
 }
 
+/// Where a host keeps its sessions, what was sent in them and not acknowledged, and the resources under way.
+///
+/// A durable host that is killed is the same to the others when it is started again: `Peer.restoredSessions()`. What it
+/// sends waits for the disk, and what it told its program shortly before it was killed is told again.
+public enum HostStorage: Hashable, Sendable {
+  /// Nowhere: a host that is started again begins anew.
+  case none
+  /// In the folder of its keys. Programs that use the same keys, one after another, have a name for each.
+  case besideKeys(name: String = "sessions")
+  /// A file, which is made where it is missing; one process uses it at a time. It says nothing without the keys.
+  case file(String)
+}
+
 public enum DiscoveryMethod: Hashable, Sendable {
   /// Multicast DNS, by the Avahi daemon of this machine.
   case avahi
@@ -42,6 +57,10 @@ public enum Condition: Hashable, Sendable {
   case notAdvertised(type: String, cause: String, cure: String)
   /// Where this host listens.
   case addresses([String])
+  /// What happens cannot be stored, so that much of it waits: why, and what to do. It is tried again and again.
+  case notStored(String)
+  /// And now it is.
+  case storedAgain
   /// This host's key is in use on another one, which came up later.
   case conflict(HostID)
 }

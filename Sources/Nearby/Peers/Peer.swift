@@ -33,6 +33,26 @@ public struct Peer: Sendable, Identifiable {
     return Browser(interest, number, events, loop)
   }
 
+  /// The sessions that this peer was in when its host was killed, oldest first, of a host with a store. Each tells anew
+  /// where its members stand, and which resources go on. They are taken up once; those that nobody takes up within a
+  /// minute are left.
+  ///
+  /// ```swift
+  /// let earlier = try await ada.restoredSessions()
+  /// let session = if let first = earlier.first { first } else { try await ada.openSession() }
+  /// for await event in session.events {
+  ///   switch event {
+  ///   case .resource(let resource) where resource.isUnderWay: print("\(try await resource.finished()) is whole")
+  ///   case .sending(let resource): try await resource.finished()
+  ///   default: break
+  ///   }
+  /// }
+  /// ```
+  public func restoredSessions() async throws(NearbyError) -> [Session] {
+    let restored = try await loop.run { [id] in $0.takeRestored(id) }
+    return restored.map { Session($0.state, filesGoingOn: $0.files, loop) }
+  }
+
   /// An own end of a session, with nobody else in it yet: invite, or accept an invitation with it.
   public func openSession(_ options: SessionOptions = SessionOptions()) async throws(NearbyError) -> Session {
     let state = try await loop.run { [id] in try $0.openSession(id, options) }

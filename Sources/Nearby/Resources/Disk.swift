@@ -12,10 +12,31 @@ actor Disk {
     var isLast: Bool
   }
 
-  struct Chunk: Sendable {
-    var offset: UInt64
-    var bytes: [UInt8]
-    var digest: Digest
+  /// Chunks that follow each other, where they lie in one piece: all are whole, but for a resource's last.
+  ///
+  /// Its memory is used again: filling it costs no more than the bytes.
+  final class Batch: @unchecked Sendable {
+    // `@unchecked`: the loop fills it, and hands it to the disk, and gets it back when that is done.
+
+    private(set) var offset: UInt64 = 0
+    private(set) var bytes: [UInt8] = []
+    private(set) var digests: [Digest] = []
+
+    var isEmpty: Bool { bytes.isEmpty }
+    var end: UInt64 { offset + UInt64(bytes.count) }
+
+    func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {
+      // The transfer has begun anew from there: what stands here comes again.
+      if offset != end { removeAll() }
+      if isEmpty { self.offset = offset }
+      chunk.withUnsafeBytes { bytes.append(contentsOf: $0) }
+      digests.append(digest)
+    }
+
+    func removeAll() {
+      bytes.removeAll(keepingCapacity: true)
+      digests.removeAll(keepingCapacity: true)
+    }
   }
 
   enum Written: Sendable {
@@ -24,11 +45,12 @@ actor Disk {
     case damaged(UInt64, stored: UInt64)
     /// Not what comes next: it was on its way when the transfer began anew.
     case late
-    case failed
+    case failed(NearbyError)
   }
 
   private let reactor: Reactor
   private let crypto = OpenSSLCrypto(keys: [])
+  private var holding: HoldingPlace?
 
   init() throws(SystemError) {
     reactor = try Reactor()
@@ -70,30 +92,71 @@ actor Disk {
 
   func create(_ name: String, in folder: String) throws -> TargetFile { try TargetFile(name, in: folder) }
 
-  func write(_ chunks: [Chunk], to target: TargetFile) -> Written {
-    for chunk in chunks {
-      guard chunk.offset == target.end else {
-        if chunk.offset < target.end { continue }
-        return .late
-      }
-      guard crypto.leaf(of: chunk.bytes.span.bytes) == chunk.digest else {
-        return .damaged(chunk.offset, stored: target.end)
-      }
-      do {
-        try target.append(chunk.bytes)
-      } catch {
-        return .failed
-      }
+  /// With `syncs`, what is told to be stored would be there after a power cut.
+  func write(_ batch: Batch, to target: TargetFile, syncs: Bool) -> Written {
+    guard batch.offset <= target.end else { return .late }
+    // What is there already was on its way when the transfer began anew.
+    let first = min(batch.bytes.count, Int(target.end - batch.offset))
+    let bytes = batch.bytes
+    let intact = intact(bytes, batch.digests, from: first)
+    do {
+      // A UInt8 has no padding to show.
+      try target.append(bytes.span.bytes.extracting(first..<intact))
+      if syncs { try target.sync() }
+    } catch {
+      return .failed(NearbyError(wrapping: error))
     }
-    return .through(target.end)
+    return intact == bytes.count
+      ? .through(target.end) : .damaged(batch.offset + UInt64(intact), stored: target.end)
+  }
+
+  /// Where the first chunk begins that is not what it should be.
+  private func intact(_ bytes: [UInt8], _ digests: [Digest], from first: Int) -> Int {
+    for start in stride(from: first, to: bytes.count, by: Limits.chunkBytes) {
+      let leaf = crypto.leaf(of: bytes.span.bytes.extracting(start..<min(bytes.count, start + Limits.chunkBytes)))
+      if leaf != digests[start / Limits.chunkBytes] { return start }
+    }
+    return bytes.count
   }
 
   /// Gives the whole file its name.
-  func finish(_ target: TargetFile) throws -> String { try target.finish() }
+  func finish(_ target: TargetFile) -> Result<String, NearbyError> {
+    Result { try target.finish() }.mapError { NearbyError(wrapping: $0) }
+  }
 
-  func remove(_ target: TargetFile) { target.remove() }
+  func drop(_ target: TargetFile, keepsPlace: Bool) { target.drop(keepsPlace: keepsPlace) }
+
+  // MARK: Holding
+
+  /// For one file that has no place of its own yet.
+  func makeHoldingFolder() throws -> String {
+    let place = try holding ?? HoldingPlace()
+    holding = place
+    return try place.makeFolder()
+  }
+
+  /// Such a folder goes, with what is in it.
+  nonisolated func discard(_ folder: String) {
+    reactor.spawn { await self.remove(folder) }
+  }
+
+  private func remove(_ folder: String) { holding?.remove(folder) }
+
+  /// All of them go.
+  func discardAll() {
+    holding?.remove()
+    holding = nil
+  }
 }
 
 func lastComponent(of path: String) -> String {
   path.split(separator: "/").last.map(String.init) ?? path
+}
+
+/// Which means the same in another folder.
+func absolute(_ path: String) -> String {
+  if path.hasPrefix("/") { return path }
+  guard let here = getcwd(nil, 0) else { return path }
+  defer { free(here) }
+  return "\(String(cString: here))/\(path)"
 }

@@ -1,4 +1,5 @@
 internal import Engine
+internal import Synchronization
 
 /// A resource that a member offers, or sends. Name and type are its sender's words.
 ///
@@ -15,13 +16,18 @@ public final class IncomingResource: Sendable {
   public let type: String
   /// Nil while its sender does not know.
   public let size: UInt64?
+  /// Whether it was accepted before this host was started again: it goes on, to the same file, and needs no answer.
+  public let isUnderWay: Bool
   /// How far it is: the latest, whenever it is asked for. It ends with the transfer.
   public let progress: Events<ResourceProgress>
   private let state: TransferState
   private let loop: Loop
+  /// The folder that the file lies in, where it was accepted without one.
+  private let holding = Mutex<(folder: String, disk: Disk)?>(nil)
 
-  init(_ state: TransferState, _ info: ResourceInfo, from member: Member, _ loop: Loop) {
+  init(_ state: TransferState, _ info: ResourceInfo, from member: Member, isUnderWay: Bool = false, _ loop: Loop) {
     self.member = member
+    self.isUnderWay = isUnderWay
     name = info.name
     type = info.type
     size = info.size
@@ -30,12 +36,42 @@ public final class IncomingResource: Sendable {
     self.loop = loop
   }
 
+  deinit {
+    guard let (folder, disk) = holding.withLock({ $0 }) else { return }
+    loop.post { [id = state.id] in $0.cancel(id) }
+    disk.discard(folder)
+  }
+
+  /// Takes it without a place for it yet: the file is there until this is let go of or the host stops, and goes then
+  /// unless it was moved away.
+  public func accept() async throws(NearbyError) {
+    do {
+      let disk = try await loop.run { $0.disk }
+      let folder = try await disk.makeHoldingFolder()
+      do {
+        let target = try await disk.create(name, in: folder)
+        try await loop.run { [id = state.id] in try $0.accept(id, target) }
+      } catch {
+        disk.discard(folder)
+        throw error
+      }
+      holding.withLock { $0 = (folder, disk) }
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+  }
+
   /// Takes it into a folder, under its own name made safe, or with a number behind it where that is taken.
   public func accept(into folder: String) async throws(NearbyError) {
     do {
       let disk = try await loop.run { $0.disk }
       let target = try await disk.create(name, in: folder)
-      try await loop.run { [id = state.id] in try $0.accept(id, target) }
+      do {
+        try await loop.run { [id = state.id] in try $0.accept(id, target) }
+      } catch {
+        await disk.drop(target, keepsPlace: false)
+        throw error
+      }
     } catch {
       throw NearbyError(wrapping: error)
     }

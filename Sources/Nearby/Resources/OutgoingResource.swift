@@ -10,6 +10,8 @@ internal import Engine
 public final class OutgoingResource: Sendable {
   public let member: Member
   public let name: String
+  /// The path of the file that is sent, where it is one.
+  public let file: String?
   /// How far its receiver is: the latest, whenever it is asked for. It ends with the transfer.
   public let progress: Events<ResourceProgress>
   private let state: TransferState
@@ -18,6 +20,7 @@ public final class OutgoingResource: Sendable {
   init(_ state: TransferState, to member: Member, _ loop: Loop) {
     self.member = member
     name = state.name
+    file = state.file
     progress = Events(mailbox: state.progress)
     self.state = state
     self.loop = loop

@@ -34,6 +34,8 @@ struct OpenSource: Sendable {
     case file(SourceFile)
     case web(WebSource)
     case bytes([UInt8])
+
+    var file: SourceFile? { if case .file(let file) = self { file } else { nil } }
   }
 
   let content: Content

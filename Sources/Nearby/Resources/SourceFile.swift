@@ -1,9 +1,14 @@
+internal import Engine
 internal import Glibc
 internal import Reactor
+internal import Store
 
 /// A file that is sent. Its position is nobody's: each read says from where.
 final class SourceFile: Sendable {
   let size: UInt64
+  let path: String
+  /// In nanoseconds.
+  private let modified: Int
   private let descriptor: Descriptor
 
   init(_ path: String) throws {
@@ -16,7 +21,17 @@ final class SourceFile: Sendable {
       throw NearbyError(.unsupported, "\(path) is no file; a folder can be sent as an archive, and a pipe as a stream")
     }
     size = UInt64(status.st_size)
+    modified = status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+    self.path = absolute(path)
   }
+
+  func row(_ id: ResourceID, named name: String) -> StoredTransfer {
+    StoredTransfer(
+      id: id.rawValue, isIncoming: false, path: path, name: name, size: Int(size), modified: modified)
+  }
+
+  /// Whether it is what it was.
+  func isSame(as row: StoredTransfer) -> Bool { Int(size) == row.size && modified == row.modified }
 
   /// As many bytes as there are, up to `count`.
   func read(_ count: Int, from offset: UInt64) throws -> [UInt8] {

@@ -1,5 +1,7 @@
+internal import Engine
 internal import Glibc
 internal import Reactor
+internal import Store
 
 /// A file that is received: hidden beside its place until it is whole.
 final class TargetFile: @unchecked Sendable {
@@ -10,40 +12,68 @@ final class TargetFile: @unchecked Sendable {
   private let hidden: String
   private let descriptor: Descriptor
   private(set) var end: UInt64 = 0
+  /// Where it is, once it is whole.
+  private var place: String?
 
   init(_ name: String, in folder: String) throws {
     self.name = Self.safe(name)
     self.folder = folder
-    hidden = "\(folder)/.vicinity-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    hidden = "\(absolute(folder))/.vicinity-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     let number = open(hidden, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw SystemError("make a file in \(folder)", code: errno) }
     descriptor = Descriptor(owning: number)
   }
 
-  func append(_ bytes: [UInt8]) throws {
+  /// One that was left when this program ended.
+  init(restoring hidden: String, named name: String) throws {
+    self.name = name
+    self.hidden = hidden
+    folder = parent(of: hidden)
+    let number = open(hidden, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard number >= 0 else { throw SystemError("open \(hidden)", code: errno) }
+    descriptor = Descriptor(owning: number)
+  }
+
+  /// Whether it has all that comes before. Before the disk's thread hears of it.
+  func goOn(from offset: UInt64) -> Bool {
+    var status = stat()
+    guard fstat(descriptor.number, &status) == 0, UInt64(status.st_size) >= offset else { return false }
+    end = offset
+    return true
+  }
+
+  func row(_ id: ResourceID) -> StoredTransfer {
+    StoredTransfer(id: id.rawValue, isIncoming: true, path: hidden, name: name)
+  }
+
+  /// What is in it would be there after a power cut.
+  func sync() throws(SystemError) {
+    guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
+  }
+
+  func append(_ bytes: RawSpan) throws {
     var written = 0
-    while written < bytes.count {
-      let moved = bytes.withUnsafeBytes { buffer in
-        pwrite(
-          descriptor.number, buffer.baseAddress.map { $0 + written }, bytes.count - written,
-          off_t(end) + off_t(written))
+    while written < bytes.byteCount {
+      let moved = bytes.extracting(droppingFirst: written).withUnsafeBytes {
+        pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(end) + off_t(written))
       }
       if moved < 0, errno == EINTR { continue }
       guard moved >= 0 else { throw SystemError("write to \(folder)", code: errno) }
       written += moved
     }
-    end += UInt64(bytes.count)
+    end += UInt64(written)
   }
 
-  /// Takes its place under the first name that is free.
+  /// Takes its place under the first name that is free, or the one that it had taken when this program was killed.
   func finish() throws -> String {
     // What was told to be whole is so after a power cut too.
-    guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
+    try sync()
     _ = fchmod(descriptor.number, 0o644)
     for number in 1...Self.namesMax {
       let path = "\(folder)/\(numbered(number))"
-      if link(hidden, path) == 0 {
-        unlink(hidden)
+      if link(hidden, path) == 0 || isSame(path) {
+        place = path
+        syncNames()
         return path
       }
       guard errno == EEXIST else { throw SystemError("name \(path)", code: errno) }
@@ -51,7 +81,27 @@ final class TargetFile: @unchecked Sendable {
     throw NearbyError(.unavailable, "\(folder) has \(Self.namesMax) files of the name \(name) already")
   }
 
-  func remove() { unlink(hidden) }
+  private func isSame(_ path: String) -> Bool {
+    let code = errno
+    defer { errno = code }
+    var (status, other) = (stat(), stat())
+    return fstat(descriptor.number, &status) == 0 && lstat(path, &other) == 0
+      && (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
+  }
+
+  /// Its name is there after a power cut too, where the file system can promise that.
+  private func syncNames() {
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { return }
+    _ = fsync(number)
+    close(number)
+  }
+
+  /// Its hidden name goes, and, unless it is to stay, the one that it has for good.
+  func drop(keepsPlace: Bool) {
+    unlink(hidden)
+    if !keepsPlace, let place { unlink(place) }
+  }
 
   private static let namesMax = 10_000
 

@@ -9,10 +9,13 @@ final class TransferState: Sendable {
   /// None, and the path where it was received; or why it failed.
   let outcome = Outcome<Result<String, NearbyError>>()
   let name: String
+  /// Which is sent.
+  let file: String?
 
-  init(_ id: ResourceID, _ name: String) {
+  init(_ id: ResourceID, _ name: String, sending file: SourceFile? = nil) {
     self.id = id
     self.name = name
+    self.file = file?.path
   }
 
   func end(_ reason: Reason) {

@@ -21,10 +21,13 @@ public final class Session: Sendable, Identifiable {
   /// What happens, in order, for one reader. Who sends waits while 32 MiB are unread; after ten seconds of that the
   /// session is closed, and its events end.
   public let events: Events<SessionEvent>
+  /// The files that it goes on sending since before its host was started again: `SessionEvent.sending` tells of each.
+  public let filesGoingOn: [String]
   let state: SessionState
   let loop: Loop
 
-  init(_ state: SessionState, _ loop: Loop) {
+  init(_ state: SessionState, filesGoingOn: [String] = [], _ loop: Loop) {
+    self.filesGoingOn = filesGoingOn
     id = state.id
     peer = state.peer
     events = Events(mailbox: state.mailbox)

@@ -12,6 +12,8 @@ public enum SessionEvent: Sendable {
   case stream(StreamReader)
   /// A member offers a resource to this peer.
   case resource(IncomingResource)
+  /// A resource that this peer sends goes on from before this host was started again.
+  case sending(OutgoingResource)
   /// Whether a member may in.
   case decision(TrustDecision)
   /// A member and this peer compare codes: show it.

@@ -10,6 +10,9 @@ final class SessionPort {
   /// Some of those who have gone, for what is told of them afterwards.
   private var gone: [EndpointID: Member] = [:]
   private static let goneMax = 1_024
+  /// What goes on from before a restart, for when its member is there again.
+  var filesGoingOn: [String] = []
+  var untold: [EndpointID: [(Member) -> SessionEvent]] = [:]
   /// What the engine had no room for, and what was offered behind it.
   private var waiting: [SessionState.Post] = []
   private var sent = 0
@@ -17,6 +20,8 @@ final class SessionPort {
   var isStuck = false
   var isFlushing = false
   var hasOverflowed = false
+  /// An unreliable message was too large to go as one packet.
+  var hasLargeUnreliable = false
   /// The program has much unread: when it falls out.
   var patience: Timer?
 

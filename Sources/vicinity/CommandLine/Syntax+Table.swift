@@ -76,6 +76,9 @@ extension Syntax {
     options: [
       .init(name: "message", value: .text("TEXT"), summary: "a message", isRepeatable: true),
       .init(
+        name: "unreliable", value: .none,
+        summary: "messages go at once or are lost, and nobody hears whether they have arrived"),
+      .init(
         name: "file", value: .file("PATH"), summary: "a file; all words behind it are files too", isRepeatable: true,
         isGreedy: true),
       .init(
@@ -83,7 +86,7 @@ extension Syntax {
         isRepeatable: true),
       .init(name: "stream", value: .text("NAME"), summary: "standard input, as a stream of this name"),
       .init(name: "context", value: .text("TEXT"), summary: "what the peer is told along with the invitation"),
-      encryption, shownIdentity, trust,
+      encryption, shownIdentity, trust, store,
     ] + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
     text: [
       "Invites the peer, sends in the order messages, files, addresses, stream, and ends when the peer has all of it. A file that is "
@@ -104,7 +107,8 @@ extension Syntax {
     text: [
       "Advertises the type and takes what members of the session send: files into a folder (this one, if not told), "
         + "streams to standard output, one after another. All else, messages too, is told on standard error. Each "
-        + "invitation is asked about, unless --accept is given.",
+        + "invitation is asked about, unless --accept is given. If it is killed, it goes on with the files that were "
+        + "under way when it is started again with the same type.",
       Shared.console,
     ],
     examples: [
@@ -194,6 +198,11 @@ extension Syntax {
     name: "identity", value: .text("WORD"),
     summary: "show members the security identity whose subject has this word in it", group: .session)
 
+  private static let store = OptionSyntax(
+    name: "store", value: .file("FILE|none"),
+    summary: "keep what is under way in this file, and go on from there if this is killed (none; receive: by the keys)",
+    group: .session)
+
   private static let trust = OptionSyntax(
     name: "trust", value: .choice(["any", "known", "anchors", "ask"]),
     summary:
@@ -208,7 +217,7 @@ extension Syntax {
     .init(
       name: "to-folder", value: .folder("FOLDER"), summary: "take all files without asking, into this folder",
       group: .session),
-    encryption, shownIdentity, trust,
+    encryption, shownIdentity, trust, store,
     .init(
       name: "peers-max", value: .number("N", 2...10_000), summary: "peers in the session, with this one (256)",
       group: .session),
@@ -248,6 +257,6 @@ extension Syntax {
 private enum Shared {
   static let adhocType = AdhocCommand.typeByDefault
   static let console =
-    "While it runs, lines on standard input say what to do: text is sent to all; /send PATH [to NAME], /stream NAME, "
+    "While it runs, lines on standard input say what to do: text is sent to all; /to NAME TEXT, /send PATH [to NAME], /stream NAME, "
     + "/accept, /decline, /peers, /leave, /quit; /help says more. With --json the slash may be missing."
 }

@@ -11,13 +11,18 @@ enum SendCommand {
     try await check(context)
     var policy = Stay.Policy(invocation)
     policy.heedsInput = false
+    policy.files = Set(invocation.texts("file").map(FileSystem.absolute))
     return try await Stay.run(context, type, policy) { stay in
       let member = try await stay.connect(with: who, within: timeout)
       for text in invocation.texts("message") {
-        try await stay.session.deliver(Array(text.utf8), to: member)
+        if invocation.has("unreliable") {
+          try await stay.session.send(Array(text.utf8), to: .only([member]), .unreliable)
+        } else {
+          try await stay.session.deliver(Array(text.utf8), to: member)
+        }
       }
       for path in invocation.texts("file") {
-        if let failure = await stay.send(.file(path), to: member) { throw failure }
+        if let failure = await stay.send(file: path, to: member) { throw failure }
       }
       for address in invocation.texts("url") {
         if let failure = await stay.send(.web(address), to: member) { throw failure }

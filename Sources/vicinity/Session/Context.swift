@@ -16,6 +16,7 @@ struct Context: Sendable {
   func hostOptions() throws(Misuse) -> HostOptions {
     var options = HostOptions()
     options.keys = keys
+    options.store = store
     options.port = UInt16(invocation.number("port") ?? 0)
     let addresses = invocation.texts("at")
     let isStatic = invocation.text("discovery").map { $0 == "static" } ?? !addresses.isEmpty
@@ -26,6 +27,17 @@ struct Context: Sendable {
     options.web.allowsLoopback = true
     options.discovery = isStatic ? .fixed(addresses) : .avahi
     return options
+  }
+
+  /// Who is there to receive goes on after a crash without being told to: its file is one for each type.
+  private var store: HostStorage {
+    switch invocation.text("store") {
+    case "none": .none
+    case let file?: .file(file)
+    case nil where invocation.command.name == "receive" && keys != .ephemeral:
+      .besideKeys(name: "receive-\(invocation.required("type"))")
+    case nil: .none
+    }
   }
 
   var keys: KeyStorage {

@@ -29,6 +29,14 @@ enum FileSystem {
     return user + path.dropFirst()
   }
 
+  /// Which means the same in another folder.
+  static func absolute(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let here = getcwd(nil, 0) else { return path }
+    defer { free(here) }
+    return "\(String(cString: here))/\(path)"
+  }
+
   /// Why a folder cannot take files; nil where it can. It is made where it is missing.
   static func fault(ofFolder path: String) -> String? {
     if mkdir(path, 0o777) == 0 { return nil }

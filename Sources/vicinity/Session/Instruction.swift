@@ -1,6 +1,7 @@
 /// What a line on standard input says to do in a session.
 enum Instruction: Equatable, Sendable {
   case say(String)
+  case tell(String, to: String)
   case send(path: String, to: String?)
   case stream(name: String, to: String?)
   /// An invitation, an offered file or a comparison; the oldest that waits where no number is given.
@@ -21,6 +22,7 @@ enum Instruction: Equatable, Sendable {
 
   static let kinds = [
     Kind(name: "say", usage: "/say TEXT", summary: "send a message to all; a line without a slash is one too"),
+    Kind(name: "to", usage: "/to NAME TEXT", summary: "send a message to one; quotation marks keep a name together"),
     Kind(
       name: "send", usage: "/send PATH [to NAME]",
       summary: "send a file, or what a URL holds, to all if nobody is named"),
@@ -55,6 +57,7 @@ enum Instruction: Equatable, Sendable {
     let trimmed = Self.trimmed(words)
     switch name {
     case "say": self = .say(words)
+    case "to": self = try Self.told(words)
     case "send":
       let (path, to) = try Self.addressed(trimmed, "a file", "/send PATH [to NAME]", isFile)
       self = .send(path: path, to: to)
@@ -88,6 +91,18 @@ enum Instruction: Equatable, Sendable {
       throw Misuse("'\(PlainText.brief(text))' is no number; each question is told with its own.")
     }
     return number
+  }
+
+  /// To whom, in quotation marks where it is several words, and behind that what.
+  private static func told(_ words: String) throws(Misuse) -> Instruction {
+    let head = words.drop { $0 == " " }
+    let mark = head.first.flatMap { $0 == "\"" || $0 == "'" ? $0 : nil }
+    let name = head.dropFirst(mark == nil ? 0 : 1).prefix { $0 != mark ?? " " }
+    let rest = head.dropFirst(name.count + (mark == nil ? 0 : 2))
+    guard !name.isEmpty, rest.count > 1, rest.first == " " else {
+      throw Misuse("Whom to tell, or what, is missing: /to NAME TEXT.")
+    }
+    return .tell(String(rest.dropFirst()), to: String(name))
   }
 
   /// What, and behind the last "to" whom. Quotation marks keep together what has a "to" in it.

@@ -45,6 +45,10 @@ extension Stay {
       _ = try addressees(nil)
       try await session.send(Array(text.utf8))
       if !context.announcer.isJSON { await tell(.sent(text, to: nil)) }
+    case .tell(let text, let word):
+      let member = try member(word)
+      try await session.send(Array(text.utf8), to: .only([member]))
+      if !context.announcer.isJSON { await tell(.sent(text, to: label(member))) }
     case .send(let path, let word):
       for member in try addressees(word) {
         crew.add { _ = await self.send(Self.source(path), to: member) }
@@ -67,7 +71,8 @@ extension Stay {
   }
 
   private static func source(_ path: String) -> ResourceSource {
-    let isAddress = ["http://", "https://"].contains { path.lowercased().hasPrefix($0) }
+    // One of any scheme is no path: which of them can be fetched is said where that is known.
+    let isAddress = path.prefixMatch(of: #/[A-Za-z][A-Za-z0-9+.-]*:\/\//#) != nil
     return isAddress ? .web(path) : .file(FileSystem.expanded(path))
   }
 
@@ -103,7 +108,9 @@ extension Stay {
     guard let first = words.first, first.hasPrefix("/") else { return [] }
     if words.count == 1 { return Instruction.kinds.map { "/\($0.name)" } }
     let names = session.members.map(\.name).filter { !$0.contains(" ") && PlainText.line($0) == $0 }
-    if first == "/compare" || words.count > 2 && words[words.count - 2] == "to" { return names }
+    if first == "/compare" || first == "/to" && words.count == 2 || words.count > 2 && words[words.count - 2] == "to" {
+      return names
+    }
     return first == "/send" ? FileSystem.completions(of: words[words.count - 1]) : []
   }
 }

@@ -52,6 +52,11 @@ extension Stay {
       number: number, direction: .incoming, member: resource.member, label: label(resource.member),
       name: resource.name)
     (transfer.type, transfer.size) = (resource.type, resource.size)
+    if resource.isUnderWay {
+      await tell(.resource(transfer, isTaken: true, goesOn: true))
+      crew.add { [transfer] in await self.follow(resource, transfer) }
+      return
+    }
     guard policy.takesFiles || questions.count < Self.questionsMax else { return await resource.decline() }
     if !policy.takesFiles { questions[number] = .resource(resource) }
     await tell(.resource(transfer, isTaken: policy.takesFiles))

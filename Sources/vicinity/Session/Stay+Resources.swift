@@ -24,11 +24,51 @@ extension Stay {
       await tell(.error(failure))
       return failure
     }
+    return await follow(resource, goesOn: false)
+  }
+
+  /// What was under way when this program was killed.
+  func goesOn(_ resource: OutgoingResource) {
+    let file = resource.file ?? ""
+    if let files = policy.files, !files.contains(file) { return crew.add { await resource.cancel() } }
+    crew.add {
+      let failure = await self.follow(resource, goesOn: true)
+      await self.resumedEnded(file, Resumed(peer: resource.member.peer, failure: failure))
+    }
+  }
+
+  /// How it ended.
+  struct Resumed: Sendable {
+    let peer: PeerID
+    let failure: Failure?
+  }
+
+  private func resumedEnded(_ file: String, _ end: Resumed) {
+    resumed[file] = end
+    news.ring()
+  }
+
+  /// Sends a file, or waits for the end of what goes on being sent since before this program was killed.
+  func send(file path: String, to member: Member) async -> Failure? {
+    let file = FileSystem.absolute(path)
+    while session.filesGoingOn.contains(file) {
+      let seen = news.count
+      if let end = resumed[file] {
+        if end.peer == member.peer { return end.failure }
+        break
+      }
+      guard await news.wait(since: seen) else { break }
+    }
+    return await send(.file(path), to: member)
+  }
+
+  private func follow(_ resource: OutgoingResource, goesOn: Bool) async -> Failure? {
+    let member = resource.member
     var transfer = Event.Transfer(
       number: number(), direction: .outgoing, member: member, label: label(member), name: resource.name)
-    if case .file(let path) = source { transfer.size = FileSystem.size(of: path) }
+    transfer.size = resource.file.flatMap(FileSystem.size)
     transfers[transfer.number] = Transfer(about: transfer) { await resource.cancel() }
-    await tell(.resource(transfer, isTaken: false))
+    await tell(.resource(transfer, isTaken: false, goesOn: goesOn))
     show(resource.progress, transfer)
     do {
       try await resource.finished()

@@ -9,6 +9,8 @@ actor Stay {
     var takesFiles: Bool
     /// Where files go.
     var folder: String
+    /// Of what goes on being sent since before, only these are wanted; nil for all.
+    var files: Set<String>?
     /// Standard input says what to do; else it is somebody else's.
     var heedsInput = true
     /// Who comes and goes is what was asked for.
@@ -37,6 +39,8 @@ actor Stay {
   var comparisons: [PeerID: Reason] = [:]
   /// What can be cut off.
   var transfers: [Int: Transfer] = [:]
+  /// Files that went on being sent since before this program was killed, and have ended.
+  var resumed: [String: Resumed] = [:]
   /// The streams that the lines which are read belong to.
   var writers: [OpenStream] = []
   /// Streams that are read.
@@ -58,7 +62,9 @@ actor Stay {
     try Self.check(type)
     if policy.takesFiles, let fault = FileSystem.fault(ofFolder: policy.folder) { throw Failure(.failed, fault) }
     return try await Visit(context).run { visit in
-      let session = try await visit.peer.openSession(context.sessionOptions(visit.host))
+      let options = try context.sessionOptions(visit.host)
+      let earlier = try await visit.peer.restoredSessions().first
+      let session = if let earlier { earlier } else { try await visit.peer.openSession(options) }
       let stay = Stay(visit, session, type, policy)
       await visit.tell(.started(visit.host.id, visit.peer, session.id, type: type, at: await visit.host.addresses))
       visit.begin()
@@ -113,6 +119,8 @@ actor Stay {
       take(reader)
     case .resource(let resource):
       await take(resource)
+    case .sending(let resource):
+      goesOn(resource)
     case .comparison(let comparison):
       await ask(comparison)
     case .undelivered(let members, let fate):

@@ -25,6 +25,7 @@ final class Visit: Sendable {
     } catch {
       guard options.keys == .standard, error.code == .unavailable else { throw error }
       options.keys = .ephemeral
+      options.store = .none
       guard let host = try? await Host.start(options) else { throw error }
       await context.announcer.tell(
         .warning("\(error.description) Until it ends this program is a guest that nobody knows."))
@@ -47,8 +48,11 @@ final class Visit: Sendable {
     return await ending.code
   }
 
-  /// From now on what becomes of discovery is told.
-  func begin() { crew.add { await self.tellConditions() } }
+  /// From now on what becomes of discovery is told, and what may not work as it is meant.
+  func begin() {
+    crew.add { await self.tellConditions() }
+    crew.add { for await sentence in self.host.advice { await self.tell(.warning(sentence)) } }
+  }
 
   func end(_ code: ExitCode) { ending.settle(code) }
 
@@ -116,6 +120,10 @@ final class Visit: Sendable {
         await tell(.warning("This peer is not advertised for \(type). \(cause)", cure: cure))
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
+      case .notStored(let cause):
+        await tell(.warning(cause))
+      case .storedAgain:
+        await tell(Event("storedAgain") { _ in ["what happens is stored again"] })
       case .conflict(let id):
         await tell(
           .warning(

@@ -1,17 +1,17 @@
 import Reactor
 import Testing
 
-/// The addresses of a box, as its network watch tells them.
+/// The addresses of a host, as its network watch tells them.
 final class NetworkWatcher: @unchecked Sendable {
   // `@unchecked`: all of it is touched on its loop alone, but for what never changes.
 
-  private let loop: BoxLoop
+  private let loop: HostLoop
   private var watch: NetworkWatch?
   private var told: [[String]] = []
   private var wait: (takes: ([String]) -> Bool, continuation: CheckedContinuation<[String]?, Never>, timer: Timer)?
 
-  init(in box: Box) throws {
-    loop = try BoxLoop(in: box)
+  init(on process: Int) throws {
+    loop = try HostLoop(on: process)
     loop.reactor.spawn { [self] in
       do {
         let watch = try NetworkWatch(on: loop.reactor) { [unowned self] in note() }

@@ -3,7 +3,7 @@ import Reactor
 import Testing
 import Wire
 
-/// A directory in a box, on a loop and a thread of its own, and all that it has told.
+/// A directory on a host, on a loop and a thread of its own, and all that it has told.
 final class Watcher: @unchecked Sendable {
   // `@unchecked`: all of it is touched on its loop alone, but for what never changes.
 
@@ -25,8 +25,8 @@ final class Watcher: @unchecked Sendable {
 
   private init(on reactor: Reactor) { self.reactor = reactor }
 
-  static func start(in box: Box, _ limits: AvahiDirectory.Limits) throws -> Watcher {
-    let watcher = Watcher(on: try BoxLoop(in: box).reactor)
+  static func start(on process: Int, _ limits: AvahiDirectory.Limits) throws -> Watcher {
+    let watcher = Watcher(on: try HostLoop(on: process).reactor)
     watcher.reactor.spawn {
       do {
         watcher.directory = try AvahiDirectory(on: watcher.reactor, limits: limits) { [unowned watcher] in

@@ -32,7 +32,7 @@ extension LabHost {
     """
 
   /// What Debian gives to its users, as far as it matters here; only what no test looks at is left out.
-  static func avahiConfiguration(name: String) -> String {
+  static func avahiConfiguration(name: String, _ settings: String) -> String {
     """
     [server]
     host-name=\(name)
@@ -40,6 +40,7 @@ extension LabHost {
     use-ipv6=yes
     ratelimit-interval-usec=1000000
     ratelimit-burst=1000
+    \(settings)
 
     [wide-area]
     enable-wide-area=no

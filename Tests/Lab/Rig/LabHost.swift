@@ -41,7 +41,7 @@ final class LabHost {
   func boot() async throws {
     let command = Namespaces.opening(
       [.network, .mount, .host, .process], isOutermost: false, script: Self.script,
-      [name, Rig.disk(of: self), Self.busConfiguration, Self.avahiConfiguration(name: name), Self.users, Self.groups])
+      [name, Rig.disk(of: self), Self.busConfiguration, Self.users, Self.groups])
     let shell = try Program(
       name, rig.namespaces.entering([.network, .mount, .process], command), entersNamespaces: true)
     self.shell = shell
@@ -56,7 +56,6 @@ final class LabHost {
     for cable in cables { try await cable.unplug() }
     cables = []
     Glibc.kill(pid_t(process), SIGKILL)
-    release()
     try await ended()
   }
 
@@ -65,9 +64,12 @@ final class LabHost {
     for program in allPrograms { program.release() }
   }
 
-  /// Waits until all is over that its end has ended.
+  /// Waits until all is over that its end has ended. Some may stop only now, because the one inside has: each is woken.
   func ended() async throws {
-    for program in allPrograms { try await program.ended() }
+    try await Laboratory.wait(until: "all has ended on \(name)", within: .seconds(5)) {
+      release()
+      return allPrograms.allSatisfy { $0.ending != nil }
+    }
     bus = nil
     avahi = nil
   }
@@ -85,9 +87,8 @@ final class LabHost {
     mount -t proc proc /proc || :
     mount -t sysfs sysfs /sys || :
     printf '%s' "$3" >/run/bus.conf
-    printf '%s' "$4" >/run/avahi.conf
-    printf '%s' "$5" >/run/passwd
-    printf '%s' "$6" >/run/group
+    printf '%s' "$4" >/run/passwd
+    printf '%s' "$5" >/run/group
     mount --bind /run/passwd /etc/passwd
     mount --bind /run/group /etc/group
     """
@@ -153,10 +154,16 @@ final class LabHost {
     bus = nil
   }
 
-  func startAvahi() async throws {
+  /// With more settings of its own, where those are given.
+  func startAvahi(_ settings: String = "") async throws {
     // One that was killed has left its number, which by now may be that of another process.
     let daemon = "avahi-daemon --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits --no-proc-title"
-    let avahi = try start(named: "Avahi", ["sh", "-c", "rm -f /run/avahi-daemon/pid; exec \(daemon)"])
+    let avahi = try start(
+      named: "Avahi",
+      [
+        "sh", "-c", "printf %s \"$1\" >/run/avahi.conf; rm -f /run/avahi-daemon/pid; exec \(daemon)", "sh",
+        Self.avahiConfiguration(name: name, settings),
+      ])
     self.avahi = avahi
     _ = try await avahi.line("that it is up", within: .seconds(20)) { $0.hasPrefix("Server startup complete") }
   }
@@ -201,6 +208,8 @@ final class LabHost {
     if isUp {
       for cable in cables.dropFirst() { try await unplug(cable) }
       try await cable.mend()
+      // Whom it asked for in vain it would ask for again only in a second.
+      try await configure(["neigh flush dev \(cable.interface)"])
       // Avahi 0.8 may lose its own name where one address comes and another goes within an instant.
       if try await cable.restoreAddresses() { try await stopAvahi() }
       if bus?.ending != nil || bus == nil { try await startBus() }

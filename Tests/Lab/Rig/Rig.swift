@@ -60,9 +60,8 @@ final class Rig {
   /// When this returns, nothing of it is left.
   func close() async throws {
     kill(namespaces.process, SIGKILL)
-    for host in allHosts { host.release() }
-    try await shell.ended()
     for host in allHosts { try await host.ended() }
+    try await shell.ended()
   }
 
   @discardableResult

@@ -1,0 +1,16 @@
+// SQLite 3, with a function for each macro and variadic function that Swift cannot import.
+// SwiftPM does not rebuild when this file changes: touch a Swift file that imports it.
+#pragma once
+
+#include <sqlite3.h>
+
+// SQLite keeps a copy of its own.
+static inline int CSQLite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+  return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+static inline int CSQLite_bind_text(sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
+  return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+static inline int CSQLite_db_config(sqlite3 *database, int option, int value) {
+  return sqlite3_db_config(database, option, value, (int *)0);
+}

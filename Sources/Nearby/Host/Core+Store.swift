@@ -1,0 +1,168 @@
+internal import Engine
+internal import Reactor
+internal import Store
+internal import Wire
+
+/// A durable host: what it stores, and how it goes on after a restart.
+///
+/// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
+/// has its place keeps its hidden name until its row is gone, so that it gets no second place after a restart.
+extension Core {
+  // MARK: Storing
+
+  /// Goes with the engine's batch of this moment, where there is one.
+  func note(_ change: HostStore.Change, afterwards: (() -> Void)? = nil) {
+    if store == nil { return }
+    storing.next.changes.append(change)
+    if let afterwards { storing.next.afterwards.append(afterwards) }
+  }
+
+  func persist(_ batch: UInt64, _ facts: [Fact]) {
+    storing.next.batch = batch
+    storing.next.facts = facts
+  }
+
+  /// Hands what is noted to the store, one load at a time.
+  func advanceStore() {
+    if storing.begin() { write() }
+  }
+
+  private func write() {
+    guard let store, let load = storing.current else { return }
+    store.write(load.facts, load.changes) { [loop] error in loop.post { $0.wrote(error) } }
+  }
+
+  private func wrote(_ error: (any Error)?) {
+    guard let error else { return stored() }
+    if !storing.isFailing { tell(.notStored("\(error)")) }
+    storing.isFailing = true
+    // Who is told to end does not wait for a disk that may never have room.
+    if isStopping { return letGoOfNetwork() }
+    reactor.schedule(after: Self.storingAgain) { [weak self] in self?.write() }
+  }
+
+  private static let storingAgain: Duration = .seconds(1)
+
+  private func stored() {
+    guard let load = storing.end() else { return }
+    if storing.isFailing { tell(.storedAgain) }
+    storing.isFailing = false
+    for action in load.afterwards { action() }
+    if let batch = load.batch { call { $0.persisted(batch, at: $1) } }
+    advanceStore()
+    if isStopping, storing.current == nil { letGoOfNetwork() }
+  }
+
+  // MARK: Going on
+
+  /// Before anything else is said to the engine: it takes up the sessions of the peers that it has been given by then.
+  func addRestoredPeers() throws {
+    guard let store, !store.facts.isEmpty else { return }
+    for identity in keys.identities { crypto.hold(identity) }
+    for name in keys.peerNames {
+      let sessions = addRestoredPeer(try keys.peerKey(named: name), named: name)
+      if let peer = sessions.first?.peer { restored[peer] = sessions }
+    }
+    reactor.schedule(after: Self.takingUpMax) { [weak self] in self?.closeUntaken() }
+  }
+
+  private static let takingUpMax: Duration = .seconds(60)
+
+  /// Sessions that their program takes up again.
+  func takeRestored(_ peer: PeerID) -> [(state: SessionState, files: [String])] {
+    (restored.removeValue(forKey: peer) ?? []).map { ($0, sessions[$0.id]?.filesGoingOn ?? []) }
+  }
+
+  private func closeUntaken() {
+    guard isUp else { return }
+    for session in restored.values.joined() { closeSession(session.id) }
+    restored = [:]
+  }
+
+  /// The engine takes up what it has stored, and tells of it.
+  func goOn() {
+    guard store != nil else { return }
+    call { $0.advance(to: $1) }
+    for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
+      switch file {
+      case .target(let target): note(.forget(id)) { [unowned self] in drop(target, keepsPlace: true) }
+      case .source, .lost: note(.forget(id))
+      }
+    }
+    restoredFiles = nil
+    advanceStore()
+  }
+
+  /// The engine tells of a transfer that went on before this start, or waits for an answer since then.
+  func goesOn(_ id: ResourceID, _ view: ResourceView) {
+    var state = TransferState(id, view.info.name)
+    switch (view.isIncoming, restoredFiles?[id]) {
+    case (true, .target(let target)) where target.goOn(from: view.bytes):
+      transfers[id] = Transfer(state, .receives(Reception(target)))
+    case (true, nil) where !view.isAccepted:
+      transfers[id] = Transfer(state, .waits)
+    case (false, .source(let file)):
+      state = TransferState(id, view.info.name, sending: file)
+      transfers[id] = Transfer(state, .sends(.file(file)))
+    default:
+      transfers[id] = Transfer(state, .waits)
+      errands.append { [unowned self] in
+        call { view.isIncoming ? $0.cannotStore(id, at: $1) : $0.cannotRead(id, at: $1) }
+      }
+    }
+    let local = view.isIncoming ? view.to : view.from
+    guard let port = sessions[local] else { return }
+    if let file = state.file { port.filesGoingOn.append(file) }
+    tell(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
+      view.isIncoming
+        ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: view.isAccepted, loop))
+        : .sending(OutgoingResource(state, to: member, loop))
+    }
+  }
+
+  func tellUntold(of member: Member, _ port: SessionPort) {
+    for event in port.untold.removeValue(forKey: member.id) ?? [] { tell(event(member), port) }
+  }
+
+  /// Now, or once the member is there again.
+  private func tell(of member: EndpointID, _ port: SessionPort, _ event: @escaping (Member) -> SessionEvent) {
+    if let member = port.members[member] {
+      tell(event(member), port)
+    } else {
+      port.untold[member, default: []].append(event)
+    }
+  }
+}
+
+/// What is on its way to the store: one load at a time.
+struct Storing {
+  struct Load {
+    /// Of the engine, where it has a part in it.
+    var batch: UInt64?
+    var facts: [Fact] = []
+    var changes: [HostStore.Change] = []
+    var afterwards: [() -> Void] = []
+
+    var isEmpty: Bool { batch == nil && changes.isEmpty }
+  }
+
+  var next = Load()
+  private(set) var current: Load?
+  var isFailing = false
+
+  /// Whether there is something to write.
+  mutating func begin() -> Bool {
+    if current != nil || next.isEmpty { return false }
+    current = next
+    next = Load()
+    return true
+  }
+
+  mutating func end() -> Load? { current.take() }
+
+  /// What was to follow when it was written, and will not be.
+  mutating func giveUp() -> [() -> Void] {
+    defer { (next, current) = (Load(), nil) }
+    return (current?.afterwards ?? []) + next.afterwards
+  }
+}

@@ -1,0 +1,86 @@
+internal import Engine
+internal import Store
+internal import Wire
+
+/// What a durable host stores: the rows of its engine, and the files of its transfers.
+struct HostStore: Sendable {
+  /// What a transfer read or wrote before this start, if it still can.
+  enum KeptFile: Sendable {
+    case source(SourceFile)
+    case target(TargetFile)
+    case lost
+  }
+
+  /// What becomes of a transfer's row, beside the engine's.
+  enum Change: Sendable {
+    case keep(StoredTransfer)
+    case forget(ResourceID)
+  }
+
+  let writer: Writer
+  /// As they were found.
+  let facts: [Fact]
+  let files: [ResourceID: KeptFile]
+  private let host: [UInt8]
+
+  /// Nil where nothing is to be stored.
+  static func open(_ storage: HostStorage, with keys: KeyStore) async throws -> HostStore? {
+    let path: String
+    switch (storage, keys.path) {
+    case (.none, _):
+      return nil
+    case (_, nil):
+      throw NearbyError(
+        .invalidParameter,
+        "a host whose keys are kept nowhere cannot go on as the same one: give it keys that last, or no store")
+    case (.besideKeys(let name), let folder?): path = "\(folder)/\(name).db"
+    case (.file(let file), _): path = file
+    }
+    return try await HostStore(path, HostID(of: keys.hostKey.publicKey))
+  }
+
+  private init(_ path: String, _ id: HostID) async throws {
+    let host = Array(id.text.utf8)
+    self.host = host
+    writer = try Writer(path)
+    let (facts, transfers) = try await writer.perform { database in
+      (
+        try database.facts(of: host).map { Fact(key: $0.key, value: $0.value) },
+        try database.transfers(of: host)
+      )
+    }
+    self.facts = facts
+    var files: [ResourceID: KeptFile] = [:]
+    for transfer in transfers { files[ResourceID(rawValue: transfer.id)] = KeptFile(transfer) }
+    self.files = files
+  }
+
+  /// The answer comes on the writer's thread, or at once where nothing more is taken.
+  func write(_ facts: [Fact], _ changes: [Change], answer: @escaping @Sendable ((any Error)?) -> Void) {
+    let refusal = writer.enqueue(
+      { [host] database in
+        for fact in facts { try database.setFact(fact.key, to: fact.value, of: host) }
+        for change in changes {
+          switch change {
+          case .keep(let transfer): try database.keep(transfer, of: host)
+          case .forget(let id): try database.forgetTransfer(id.rawValue, of: host)
+          }
+        }
+      }, answer: answer)
+    if let refusal { answer(refusal) }
+  }
+}
+
+extension HostStore.KeptFile {
+  /// A file that is another by now has nothing to do with what was begun.
+  init(_ transfer: StoredTransfer) {
+    if transfer.isIncoming {
+      let file = try? TargetFile(restoring: transfer.path, named: transfer.name)
+      self = file.map(Self.target) ?? .lost
+    } else if let file = try? SourceFile(transfer.path), file.isSame(as: transfer) {
+      self = .source(file)
+    } else {
+      self = .lost
+    }
+  }
+}

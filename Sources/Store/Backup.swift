@@ -1,0 +1,54 @@
+internal import CSQLite
+internal import Glibc
+internal import Reactor
+
+/// A copy of a database under way, a piece at a time: what is written meanwhile goes into it as well.
+///
+/// It grows beside its place, and takes it when it is whole.
+final class Backup {
+  private let path: String
+  private let draft: String
+  private let source: Database
+  private let target: Connection
+  private let pointer: OpaquePointer
+  private let file: DatabaseFile
+
+  private static let pagesPerStep: CInt = 256
+
+  init(of source: Database, to path: String) throws(StoreError) {
+    self.source = source
+    self.path = path
+    draft = path + ".new"
+    // One may be left of a process that was killed.
+    unlink(draft)
+    file = try DatabaseFile(draft)
+    target = try Connection(draft)
+    guard let pointer = sqlite3_backup_init(target.pointer, "main", source.connection.pointer, "main") else {
+      throw target.error(sqlite3_errcode(target.pointer), "begin a backup")
+    }
+    self.pointer = pointer
+  }
+
+  /// Whether it is whole.
+  func step() throws(StoreError) -> Bool {
+    switch sqlite3_backup_step(pointer, Self.pagesPerStep) {
+    case SQLITE_DONE: return true
+    case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED: return false
+    case let code: throw target.error(code, "copy to the backup")
+    }
+  }
+
+  /// Consumes the copy, whole or not.
+  func end(isWhole: Bool) throws(StoreError) {
+    let code = sqlite3_backup_finish(pointer)
+    defer { unlink(draft + ".lock") }
+    guard isWhole else {
+      unlink(draft)
+      return
+    }
+    guard code == SQLITE_OK else { throw target.error(code, "end a backup") }
+    // SQLite has brought its bytes to the disk.
+    guard rename(draft, path) == 0 else { throw .system(path: path, SystemError("rename \(draft)", code: errno)) }
+    try file.syncFolder()
+  }
+}

@@ -1,0 +1,55 @@
+internal import CSQLite
+
+/// SQLite's handle of an open database.
+final class Connection {
+  let pointer: OpaquePointer
+  /// For people.
+  let path: String
+
+  init(_ path: String) throws(StoreError) {
+    var connection: OpaquePointer?
+    // One thread at a time, so that there is nothing to lock.
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = sqlite3_open_v2(path, &connection, flags, nil)
+    guard let connection else { throw .failed(path: path, operation: "open", what: "out of memory") }
+    pointer = connection
+    self.path = path
+    guard code == SQLITE_OK else { throw error(code, "open") }
+    sqlite3_busy_timeout(connection, Self.busyMilliseconds)
+    // The schema is ours, and what is wrong in a file must not become code.
+    _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0)
+    _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0)
+  }
+
+  deinit {
+    // It waits for the last statement to be finalized.
+    sqlite3_close_v2(pointer)
+  }
+
+  /// Somebody may look at the file with another tool.
+  private static let busyMilliseconds: CInt = 5_000
+
+  /// Whether a transaction is open: some faults end it by themselves.
+  var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
+
+  /// Several statements, without values and rows.
+  func execute(_ sql: String) throws(StoreError) {
+    let code = sqlite3_exec(pointer, sql, nil, nil, nil)
+    if code != SQLITE_OK { throw error(code, sql) }
+  }
+
+  /// What a code means; the connection's own words belong to its last call.
+  func error(_ code: CInt, _ operation: String) -> StoreError {
+    let what = sqlite3_errmsg(pointer).map { String(cString: $0) } ?? "code \(code)"
+    switch code & 0xFF {
+    case SQLITE_FULL: return .full(path: path)
+    case SQLITE_CORRUPT: return .damaged(path: path, what: what)
+    case SQLITE_NOTADB: return .notADatabase(path: path)
+    case SQLITE_CONSTRAINT: return .refused(rule: what)
+    case SQLITE_BUSY, SQLITE_LOCKED: return .inUse(path: path, process: nil)
+    default: return .failed(path: path, operation: operation, what: "\(what), code \(code)")
+    }
+  }
+}

@@ -1,0 +1,118 @@
+internal import Glibc
+internal import Reactor
+
+/// A database's file: for this user alone, and held for this process alone while this lives.
+///
+/// The hold is on a file beside it. To close a descriptor of the database itself would take SQLite's own locks away.
+final class DatabaseFile {
+  let size: Int64
+  private let path: String
+  private let folder: Descriptor
+  private let lock: Descriptor
+
+  /// Makes the file where it is missing, and its folder too.
+  init(_ path: String) throws(StoreError) {
+    self.path = path
+    let folderPath = Self.folder(of: path)
+    try Self.makeFolder(folderPath, for: path)
+    folder = Descriptor(
+      owning: try Self.attempt(path, "open \(folderPath)") {
+        Glibc.open(folderPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      })
+    let status = try Self.status(of: folder.number, path)
+    if status.st_uid != geteuid(), status.st_uid != 0 {
+      throw .ownedBySomeoneElse(path: folderPath, user: status.st_uid)
+    }
+    if status.st_mode & 0o022 != 0 { throw .exposed(path: folderPath, mode: status.st_mode & 0o7777) }
+    lock = try Self.open(path + ".lock", flags: O_RDWR)
+    try Self.takeHold(lock, of: path)
+    size = try Self.look(at: path)
+  }
+
+  deinit {
+    // Closing alone would leave it to a child that was forked and has not yet become its program.
+    _ = flock(lock.number, LOCK_UN)
+  }
+
+  /// The file is there after a power cut too.
+  func syncFolder() throws(StoreError) {
+    try Self.attempt(path, "fsync of the folder") { fsync(folder.number) }
+  }
+
+  // MARK: Steps
+
+  private static func takeHold(_ lock: borrowing Descriptor, of path: String) throws(StoreError) {
+    let number = lock.number
+    do throws(SystemError) {
+      try system("flock") { flock(number, LOCK_EX | LOCK_NB) }
+    } catch {
+      guard error.code == EWOULDBLOCK else { throw .system(path: path, error) }
+      var bytes = [UInt8](repeating: 0, count: 16)
+      let count = pread(number, &bytes, bytes.count, 0)
+      let text = String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+      throw .inUse(path: path, process: Int32(text))
+    }
+    // Only for whoever finds it held: the hold itself ends with the process.
+    let text = Array("\(getpid())\n".utf8)
+    try attempt(path, "ftruncate") { ftruncate(number, 0) }
+    try attempt(path, "write") { pwrite(number, text, text.count, 0) }
+  }
+
+  /// Makes it where it is missing, so that it is nobody else's from its first moment; SQLite's other files follow it.
+  private static func look(at path: String) throws(StoreError) -> Int64 {
+    let file = try open(path, flags: O_RDWR)
+    let status = try status(of: file.number, path)
+    if status.st_uid != geteuid() { throw .ownedBySomeoneElse(path: path, user: status.st_uid) }
+    if status.st_mode & 0o077 != 0 { throw .exposed(path: path, mode: status.st_mode & 0o7777) }
+    return Int64(status.st_size)
+  }
+
+  private static func open(_ path: String, flags: CInt) throws(StoreError) -> Descriptor {
+    // Not blocking: a named pipe in the file's place would never open.
+    let flags = flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    let file: Descriptor
+    do throws(SystemError) {
+      file = Descriptor(owning: try system("open") { Glibc.open(path, flags, 0o600) })
+    } catch {
+      if [ELOOP, EISDIR, ENXIO].contains(error.code) { throw .notAFile(path: path) }
+      throw .system(path: path, error)
+    }
+    if try status(of: file.number, path).st_mode & S_IFMT != S_IFREG { throw .notAFile(path: path) }
+    return file
+  }
+
+  private static func status(of number: CInt, _ path: String) throws(StoreError) -> stat {
+    var status = stat()
+    try attempt(path, "fstat") { fstat(number, &status) }
+    return status
+  }
+
+  @discardableResult
+  private static func attempt<Count: SignedInteger>(
+    _ path: String, _ operation: String, _ call: () -> Count
+  ) throws(StoreError) -> Count {
+    do throws(SystemError) {
+      return try system(operation, call)
+    } catch {
+      throw .system(path: path, error)
+    }
+  }
+
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// With the folders above it, all of them for this user alone.
+  private static func makeFolder(_ folder: String, for path: String) throws(StoreError) {
+    do throws(SystemError) {
+      try system("mkdir \(folder)") { mkdir(folder, 0o700) }
+    } catch {
+      if error.code == EEXIST { return }
+      let parent = Self.folder(of: folder)
+      guard error.code == ENOENT, parent != folder else { throw .system(path: path, error) }
+      try makeFolder(parent, for: path)
+      try attempt(path, "mkdir \(folder)") { mkdir(folder, 0o700) }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+extension Migration {
+  static let facts = Migration(
+    "facts",
+    """
+    CREATE TABLE fact (
+      host BLOB NOT NULL,
+      key BLOB NOT NULL,
+      value BLOB NOT NULL,
+      PRIMARY KEY (host, key)
+    ) STRICT;
+    """)
+}
+
+/// What the engines of hosts store: the latest value of each key. One host knows nothing of another's.
+extension Database {
+  public func facts(of host: [UInt8]) throws -> [(key: [UInt8], value: [UInt8])] {
+    var facts: [(key: [UInt8], value: [UInt8])] = []
+    try each("SELECT key, value FROM fact WHERE host = ? ORDER BY key", host) { row in
+      facts.append((row.bytes(0), row.bytes(1)))
+    }
+    return facts
+  }
+
+  /// None removes it.
+  public func setFact(_ key: [UInt8], to value: [UInt8]?, of host: [UInt8]) throws(StoreError) {
+    if let value {
+      try run(
+        """
+        INSERT INTO fact (host, key, value) VALUES (?, ?, ?)
+        ON CONFLICT (host, key) DO UPDATE SET value = excluded.value
+        """, host, key, value)
+    } else {
+      try run("DELETE FROM fact WHERE host = ? AND key = ?", host, key)
+    }
+  }
+}

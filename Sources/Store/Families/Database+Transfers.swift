@@ -1,0 +1,66 @@
+extension Migration {
+  static let transfers = Migration(
+    "transfers",
+    """
+    CREATE TABLE transfer (
+      host BLOB NOT NULL,
+      id INTEGER NOT NULL,
+      is_incoming INTEGER NOT NULL CHECK (is_incoming IN (0, 1)),
+      path TEXT NOT NULL,
+      name TEXT NOT NULL,
+      size INTEGER NOT NULL,
+      modified INTEGER NOT NULL,
+      PRIMARY KEY (host, id)
+    ) STRICT;
+    """)
+}
+
+/// Which file a transfer reads, or writes.
+public struct StoredTransfer: Hashable, Sendable {
+  /// As its engine numbers it.
+  public var id: UInt64
+  public var isIncoming: Bool
+  /// Of what is read; or where what is received is hidden until it is whole.
+  public var path: String
+  /// What is received gets it in the end.
+  public var name: String
+  /// What is read had these when it was offered; 0 for what is received.
+  public var size: Int
+  public var modified: Int
+
+  public init(id: UInt64, isIncoming: Bool, path: String, name: String, size: Int = 0, modified: Int = 0) {
+    self.id = id
+    self.isIncoming = isIncoming
+    self.path = path
+    self.name = name
+    self.size = size
+    self.modified = modified
+  }
+}
+
+extension Database {
+  public func transfers(of host: [UInt8]) throws -> [StoredTransfer] {
+    var transfers: [StoredTransfer] = []
+    let sql = "SELECT id, is_incoming, path, name, size, modified FROM transfer WHERE host = ?"
+    try each(sql, host) { row in
+      let transfer = StoredTransfer(
+        id: UInt64(row.integer(0)), isIncoming: row.flag(1), path: row.text(2), name: row.text(3),
+        size: row.integer(4), modified: row.integer(5))
+      transfers.append(transfer)
+    }
+    return transfers
+  }
+
+  public func keep(_ transfer: StoredTransfer, of host: [UInt8]) throws(StoreError) {
+    try run(
+      """
+      INSERT OR REPLACE INTO transfer (host, id, is_incoming, path, name, size, modified)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size,
+      transfer.modified)
+  }
+
+  public func forgetTransfer(_ id: UInt64, of host: [UInt8]) throws(StoreError) {
+    try run("DELETE FROM transfer WHERE host = ? AND id = ?", host, Int(id))
+  }
+}

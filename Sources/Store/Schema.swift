@@ -1,0 +1,54 @@
+/// One step of a schema: what takes a database from the version before it to its own.
+public struct Migration: Sendable {
+  /// For people.
+  let name: String
+  let sql: String
+
+  public init(_ name: String, _ sql: String) {
+    self.name = name
+    self.sql = sql
+  }
+}
+
+/// What a database's tables are: each step there ever was, in order. The version is their count.
+///
+/// A step that was released is never changed, nor taken out; a change is another step, behind all others. The tables of
+/// one family stand in its file in `Families`, beside the queries that use them.
+public struct Schema: Sendable {
+  let migrations: [Migration]
+  var version: Int { migrations.count }
+
+  public init(_ migrations: [Migration]) {
+    self.migrations = migrations
+  }
+
+  /// Of the databases of this house.
+  public static let house = Schema([
+    .facts,
+    .transfers,
+  ])
+}
+
+extension Database {
+  /// All steps that are missing, or none.
+  func migrate(from version: Int, to schema: Schema) throws(StoreError) {
+    guard version < schema.version else { return }
+    // References are not held to while tables change places; that they hold is made sure of in the end.
+    try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
+    var step = ""
+    do throws(StoreError) {
+      for migration in schema.migrations[version...] {
+        step = migration.name
+        try connection.execute(migration.sql)
+      }
+      step = "references"
+      if try hasBrokenReferences() { throw .refused(rule: "a row refers to one that is not there") }
+      try connection.execute("PRAGMA user_version = \(schema.version); COMMIT")
+    } catch {
+      if connection.isInTransaction { try connection.execute("ROLLBACK") }
+      // What is no fault of the step is said as it is.
+      if case .full = error { throw error }
+      throw .notMigrated(path: path, migration: step, what: "\(error)")
+    }
+  }
+}

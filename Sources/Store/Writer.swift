@@ -1,0 +1,162 @@
+internal import Reactor
+internal import Synchronization
+
+/// A database on a thread of its own, which many write to: what waits is committed together, and then everybody is told.
+///
+/// Each body is a whole: it is written with all of its changes or, where it throws, with none. It may be run again, where
+/// those that were to be committed with it could not, so it changes nothing but the database.
+///
+/// ```swift
+/// try await writer.perform { database in try database.run("DELETE FROM token WHERE id = ?", id) }
+/// ```
+public actor Writer {
+  /// What waits for a slow disk at most.
+  public static let queueMax = 4_096
+  /// More would make the first of them wait for long.
+  private static let batchMax = 256
+
+  private struct Request: Sendable {
+    let body: @Sendable (Database) throws -> Void
+    let answer: @Sendable ((any Error)?) -> Void
+  }
+
+  private struct Queue {
+    var waiting: [Request] = []
+    /// Whether the thread knows that something waits.
+    var isAnnounced = false
+    var isClosed = false
+  }
+
+  nonisolated private let reactor: Reactor
+  nonisolated private let queue = Mutex(Queue())
+  private var database: Database?
+  /// How often something was brought to the disk.
+  public private(set) var commits = 0
+
+  /// Opens the database on the calling thread, which waits for that.
+  public init(_ path: String, schema: Schema = .house) throws {
+    database = try Database(path, schema: schema)
+    reactor = try Reactor()
+    reactor.start()
+  }
+
+  deinit {
+    // Not isolated: with that, Swift 6.3 cannot optimise an asynchronous `main` that makes a writer.
+    reactor.stop()
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+  // MARK: Asking
+
+  /// Returns when what the body has written would be there after a power cut.
+  public nonisolated func perform<Result: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Result
+  ) async throws -> Result {
+    let box = ResultBox<Result>()
+    return try await withCheckedThrowingContinuation { continuation in
+      let refusal = enqueue { database in
+        box.value.withLock { $0 = nil }
+        let value = try body(database)
+        box.value.withLock { $0 = value }
+      } answer: { error in
+        switch (error, box.value.withLock { $0 }) {
+        case (let error?, _): continuation.resume(throwing: error)
+        case (nil, let value?): continuation.resume(returning: value)
+        case (nil, nil): preconditionFailure("a body that has ended well has a result")
+        }
+      }
+      if let refusal { continuation.resume(throwing: refusal) }
+    }
+  }
+
+  /// The same for who does not wait: the answer comes on the writer's thread, none where all is well. An error that is
+  /// returned is the answer.
+  @discardableResult
+  public nonisolated func enqueue(
+    _ body: @escaping @Sendable (Database) throws -> Void, answer: @escaping @Sendable ((any Error)?) -> Void
+  ) -> StoreError? {
+    let (refusal, isNews) = queue.withLock { queue -> (StoreError?, Bool) in
+      if queue.isClosed { return (.closed, false) }
+      if queue.waiting.count >= Self.queueMax { return (.overloaded(countMax: Self.queueMax), false) }
+      queue.waiting.append(Request(body: body, answer: answer))
+      defer { queue.isAnnounced = true }
+      return (nil, !queue.isAnnounced)
+    }
+    if isNews { reactor.spawn { await self.work() } }
+    return refusal
+  }
+
+  /// Copies all of it into a file, in whose place another may be, while others go on writing.
+  public func backUp(to path: String) async throws {
+    guard let database else { throw StoreError.closed }
+    let backup = try Backup(of: database, to: path)
+    do {
+      while try !backup.step() { await Task.yield() }
+    } catch {
+      try? backup.end(isWhole: false)
+      throw error
+    }
+    try backup.end(isWhole: true)
+  }
+
+  /// Writes what waits, and lets go of the file.
+  public func close() {
+    queue.withLock { $0.isClosed = true }
+    work()
+    database = nil
+  }
+
+  // MARK: Writing
+
+  private func work() {
+    while let database, let batch = next() { commit(batch, to: database) }
+  }
+
+  private nonisolated func next() -> [Request]? {
+    queue.withLock { queue in
+      guard !queue.waiting.isEmpty else {
+        queue.isAnnounced = false
+        return nil
+      }
+      let batch = Array(queue.waiting.prefix(Self.batchMax))
+      queue.waiting.removeFirst(batch.count)
+      return batch
+    }
+  }
+
+  private func commit(_ batch: [Request], to database: Database) {
+    var failures: [(any Error)?] = []
+    do {
+      try database.connection.execute("BEGIN IMMEDIATE")
+      for request in batch { failures.append(try attempt(request, on: database)) }
+      try database.connection.execute("COMMIT")
+      commits += 1
+    } catch {
+      if database.connection.isInTransaction { try? database.connection.execute("ROLLBACK") }
+      // It may be the fault of one of them: each gets its own chance, and its own answer.
+      guard batch.count == 1 else { return batch.forEach { commit([$0], to: database) } }
+      failures = [error]
+    }
+    for (request, failure) in zip(batch, failures) { request.answer(failure) }
+  }
+
+  /// What one body has thrown; throws where the whole transaction has ended with it.
+  private func attempt(_ request: Request, on database: Database) throws -> (any Error)? {
+    try database.connection.execute("SAVEPOINT request")
+    do {
+      try request.body(database)
+    } catch {
+      guard database.connection.isInTransaction else { throw error }
+      try database.connection.execute("ROLLBACK TO request; RELEASE request")
+      return error
+    }
+    try database.connection.execute("RELEASE request")
+    return nil
+  }
+}
+
+/// A result on its way from the writer's thread.
+private final class ResultBox<Value: Sendable>: Sendable {
+  let value = Mutex<Value?>(nil)
+}

@@ -1,0 +1,41 @@
+internal import Glibc
+internal import Nearby
+
+/// A host for tests that need what the command line has no word for: it does what lines on standard input say, one after
+/// another, and tells what comes of it as JSON, an event a line.
+@main
+enum LabPeer {
+  @MainActor
+  static func main() async {
+    do {
+      let desk = Desk(try await Host.start(try options(CommandLine.arguments.dropFirst())))
+      Teller.tell("started", ["id": desk.host.id.text])
+      await withDiscardingTaskGroup { group in
+        // To wait for a line holds up this thread, and nothing else lives on it.
+        while let line = readLine(), line != "quit" {
+          if let work = await desk.obey(line) { group.addTask { await work() } }
+        }
+        await desk.host.stop()
+        group.cancelAll()
+      }
+    } catch {
+      Teller.tell(error, of: "start")
+    }
+  }
+
+  /// `keys=FOLDER`, `port=N`, `at=ADDRESS`; with `at=` alone nobody is looked for.
+  private static func options(_ words: ArraySlice<String>) throws -> HostOptions {
+    var options = HostOptions()
+    options.keys = .ephemeral
+    for word in words {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      switch (parts[0], parts.dropFirst().first) {
+      case ("keys", let folder?): options.keys = .folder(folder)
+      case ("port", let port?): options.port = UInt16(port) ?? 0
+      case ("at", let place?): options.discovery = .fixed(place.isEmpty ? [] : [place])
+      default: throw Misunderstanding("'\(word)' is no option of this program")
+      }
+    }
+    return options
+  }
+}

@@ -1,0 +1,268 @@
+import FoundationEssentials
+import Glibc
+import Nearby
+import Testing
+
+@Suite("A host with a store", .timeLimit(.minutes(1)))
+struct DurableTests {
+  let ada = Home("Ada")
+  let bob = Home("Bob")
+
+  @Test(
+    "a receiver that is started again goes on with the file, to the same place", arguments: [20_000_000, 20_000_001])
+  func receiver(size: Int) async throws {
+    let (sent, offer) = try await beginFile(size)
+    await bob.suspend()
+    try await bob.goOn()
+    let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    #expect(resource.isUnderWay && resource.name == "long.bin" && resource.size == UInt64(size))
+    #expect(resource.member == offer.member)
+    await #expect(throws: NearbyError.self) { try await resource.accept(into: bob.folder.path) }
+    #expect(try await resource.finished() == "\(bob.folder.path)/long.bin")
+    try await sent.finished()
+    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    await leave()
+    #expect(bob.files == ["keys", "long.bin"])
+  }
+
+  @Test("a sender that is started again goes on with the file")
+  func sender() async throws {
+    let (sent, offer) = try await beginFile(20_000_000)
+    await ada.suspend()
+    try await ada.goOn()
+    let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
+    #expect(resource.name == "long.bin" && resource.member == sent.member && resource.file == sent.file)
+    #expect(try ada.session.filesGoingOn == [#require(sent.file)])
+    try await resource.finished()
+    #expect(try await offer.finished() == "\(bob.folder.path)/long.bin")
+    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    await leave()
+  }
+
+  @Test("a file arrives whole, however often whoever of the two is started again")
+  func often() async throws {
+    var (sent, offer) = try await beginFile(60_000_000)
+    for tenth in 2..<7 {
+      try await reach(UInt64(tenth) * 6_000_000, of: offer)
+      let home = tenth.isMultiple(of: 2) ? bob : ada
+      await home.suspend()
+      try await home.goOn()
+      if tenth.isMultiple(of: 2) {
+        offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+      } else {
+        sent = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
+      }
+    }
+    #expect(try await offer.finished() == "\(bob.folder.path)/long.bin")
+    try await sent.finished()
+    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    await leave()
+    #expect(bob.files == ["keys", "long.bin"])
+  }
+
+  @Test("a file that has changed since is not sent on")
+  func change() async throws {
+    let (_, offer) = try await beginFile(20_000_000)
+    await ada.suspend()
+    _ = try ada.file("long.bin", bytes: 20_000_000)
+    try await ada.goOn()
+    let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
+    let hersEnd = await #expect(throws: NearbyError.self) { try await resource.finished() }
+    let hisEnd = await #expect(throws: NearbyError.self) { try await offer.finished() }
+    #expect(hersEnd?.reason == .unreadable && hisEnd?.reason == .unreadable)
+    await leave()
+    #expect(bob.files == ["keys"])
+  }
+
+  @Test("a received file that is gone ends the transfer")
+  func loss() async throws {
+    let (sent, _) = try await beginFile(20_000_000)
+    await bob.suspend()
+    for name in bob.files where name.hasPrefix(".vicinity-") { unlink("\(bob.folder.path)/\(name)") }
+    try await bob.goOn()
+    let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    let hisEnd = await #expect(throws: NearbyError.self) { try await resource.finished() }
+    let hersEnd = await #expect(throws: NearbyError.self) { try await sent.finished() }
+    #expect(hersEnd?.reason == .unwritable && hisEnd?.reason == .unwritable)
+    await leave()
+  }
+
+  @Test("what was offered and not answered is offered again")
+  func offer() async throws {
+    try await meet()
+    let file = try ada.file("short.bin", bytes: 100_000)
+    let sent = try await ada.session.send(.file(file), to: try #require(try ada.session.members.first))
+    try await bob.next { if case .resource = $0 { true } else { nil } }
+    // It is stored by the time at which something that came after it is acknowledged.
+    try await ada.session.deliver([1], to: sent.member)
+    await bob.suspend()
+    try await bob.goOn()
+    let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    #expect(!resource.isUnderWay)
+    try await resource.accept(into: bob.folder.path)
+    #expect(try await resource.finished() == "\(bob.folder.path)/short.bin")
+    try await sent.finished()
+    await leave()
+  }
+
+  @Test("messages go on, each once and in order, whoever is started again")
+  func messages() async throws {
+    try await meet()
+    for round in 0..<4 {
+      for home in [ada, bob] where try home.session.members.isEmpty {
+        try await home.next { if case .member(_, .connected) = $0 { true } else { nil } }
+      }
+      let numbers = UInt8(round * 8)..<UInt8(round * 8 + 8)
+      let member = try #require(try ada.session.members.first)
+      for number in numbers { try await ada.session.deliver([number], to: member) }
+      for number in numbers {
+        let got = try await bob.next { if case .message(let message) = $0 { message.bytes } else { nil } }
+        #expect(got == [number])
+      }
+      let home = round.isMultiple(of: 2) ? bob : ada
+      await home.suspend()
+      try await home.goOn()
+    }
+    await leave()
+  }
+
+  @Test("a host that is stopped has left, and begins anew")
+  func stop() async throws {
+    try await meet()
+    await bob.stop()
+    let reason = try await ada.next { if case .member(_, .notConnected(let reason)) = $0 { reason } else { nil } }
+    #expect(reason == .left)
+    try await bob.start()
+    await leave()
+  }
+
+  @Test("a store of a host whose keys are kept nowhere is refused, and one that is in use too")
+  func refusals() async throws {
+    var options = HostOptions()
+    options.keys = .ephemeral
+    options.discovery = .fixed([])
+    options.store = .besideKeys()
+    let error = await #expect(throws: NearbyError.self) { _ = try await Nearby.Host.start(options) }
+    #expect(error?.code == .invalidParameter)
+    var (first, second) = (ada.options(), bob.options())
+    first.store = .file("\(ada.folder.path)/one.db")
+    second.store = first.store
+    let host = try await Nearby.Host.start(first)
+    let busy = await #expect(throws: NearbyError.self) { _ = try await Nearby.Host.start(second) }
+    #expect(busy?.code == .unavailable)
+    await host.stop()
+  }
+
+  /// As far as a part of it has been stored.
+  private func beginFile(_ size: Int) async throws -> (OutgoingResource, IncomingResource) {
+    try await meet()
+    let file = try ada.file("long.bin", bytes: size)
+    let sent = try await ada.session.send(.file(file), to: try #require(try ada.session.members.first))
+    let offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    #expect(!offer.isUnderWay)
+    try await offer.accept(into: bob.folder.path)
+    try await reach(UInt64(size / 10), of: offer)
+    return (sent, offer)
+  }
+
+  private func reach(_ bytes: UInt64, of resource: IncomingResource) async throws {
+    for await progress in resource.progress where progress.bytes > bytes { return }
+    throw Table.Closed()
+  }
+
+  private func meet() async throws {
+    try await bob.start()
+    try await ada.start(reaching: bob)
+    let advertiser = try await bob.peer.advertise("talk")
+    let browser = try await ada.peer.browse("talk")
+    for await event in browser.events { if case .found = event { break } }
+    let (hers, his) = (try ada.session, try bob.session)
+    async let invited: Void = hers.invite(his.peer, as: "talk")
+    for await invitation in advertiser.invitations {
+      try await invitation.accept(with: his)
+      break
+    }
+    try await invited
+  }
+
+  private func leave() async {
+    await ada.stop()
+    await bob.stop()
+  }
+}
+
+/// Where a durable host lives, over its restarts.
+final class Home {
+  private let name: String
+  let folder = TemporaryFolder()
+  private var here: (host: Nearby.Host, peer: Peer, session: Session)?
+  /// Of the session that it was in last.
+  private var id: EndpointID?
+
+  init(_ name: String) {
+    self.name = name
+  }
+
+  var peer: Peer { get throws { try #require(here?.peer) } }
+  var session: Session { get throws { try #require(here?.session) } }
+  var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted() }
+
+  func options(at places: [String] = []) -> HostOptions {
+    var options = HostOptions()
+    options.keys = .folder("\(folder.path)/keys")
+    options.store = .besideKeys()
+    options.discovery = .fixed(places)
+    return options
+  }
+
+  func start(reaching other: Home? = nil) async throws {
+    var places: [String] = []
+    if let other {
+      let port = try #require(await other.here?.host.addresses.first?.split(separator: ":").last)
+      places = ["127.0.0.1:\(port)"]
+    }
+    let host = try await Nearby.Host.start(options(at: places))
+    let peer = try await host.peer(named: name)
+    #expect(try await peer.restoredSessions().isEmpty)
+    let session = try await peer.openSession()
+    id = session.id
+    here = (host, peer, session)
+  }
+
+  /// In the session in which it was.
+  func goOn() async throws {
+    let host = try await Nearby.Host.start(options())
+    let peer = try await host.peer(named: name)
+    let sessions = try await peer.restoredSessions()
+    #expect(sessions.map(\.id) == [id])
+    here = (host, peer, try #require(sessions.first))
+  }
+
+  func suspend() async {
+    await here?.host.suspend()
+    here = nil
+  }
+
+  func stop() async {
+    await here?.host.stop()
+    here = nil
+  }
+
+  @discardableResult
+  func next<Value>(_ pick: (SessionEvent) -> Value?) async throws -> Value {
+    for await event in try session.events {
+      if let value = pick(event) { return value }
+    }
+    throw Table.Closed()
+  }
+
+  func file(_ name: String, bytes: Int) throws -> String {
+    let file = try #require(fopen("/dev/urandom", "re"))
+    defer { fclose(file) }
+    try folder.write(
+      [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in
+        count = fread(buffer.baseAddress, 1, bytes, file)
+      }, to: name)
+    return "\(folder.path)/\(name)"
+  }
+}

@@ -1,0 +1,216 @@
+import Glibc
+import Testing
+
+@testable import Store
+
+@Suite struct DatabaseTests {
+  let folder = TemporaryFolder()
+  var path: String { "\(folder.path)/deep/er/house.db" }
+
+  @Test func `A database is made where there is none, for this user alone`() throws {
+    let database = try Database(path)
+    try database.setFact([1], to: [2], of: [3])
+    for name in ["house.db", "house.db-wal", "house.db.lock"] { #expect(folder.mode(of: "deep/er/\(name)") == 0o600) }
+    #expect(folder.mode(of: "deep") == 0o700)
+    #expect(folder.mode(of: "deep/er") == 0o700)
+  }
+
+  @Test func `What is bound comes back as it was`() throws {
+    let database = try Database(path, schema: .things)
+    let blob = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+    try database.run("INSERT INTO thing VALUES (?, ?, ?, ?)", Int.max, "grüße\u{0}x", blob, 0.25)
+    try database.run("INSERT INTO thing VALUES (?, ?, ?, ?)", Int.min, "", [UInt8](), Double?.none)
+    var rows = 0
+    try database.each("SELECT id, name, bytes, weight FROM thing ORDER BY id DESC") { row in
+      rows += 1
+      #expect(row.integer(0) == (rows == 1 ? .max : .min))
+      #expect(row.text(1) == (rows == 1 ? "grüße\u{0}x" : ""))
+      #expect(row.bytes(2) == (rows == 1 ? blob : []))
+      #expect(row.withBytes(2) { $0.byteCount } == (rows == 1 ? 100_000 : 0))
+      #expect(row.isNull(3) == (rows == 2))
+    }
+    #expect(rows == 2)
+    #expect(try database.first("SELECT id FROM thing WHERE id = ?", 5) { $0.integer(0) } == nil)
+  }
+
+  @Test func `A statement runs within its own rows`() throws {
+    let database = try Database(path, schema: .things)
+    for id in 1...3 { try database.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", id) }
+    var pairs = 0
+    let sql = "SELECT id FROM thing"
+    try database.each(sql) { _ in try database.each(sql) { _ in pairs += 1 } }
+    #expect(pairs == 9)
+  }
+
+  @Test func `Who leaves the rows early leaves the statement as it was`() throws {
+    struct Enough: Error {}
+    let database = try Database(path, schema: .things)
+    for id in 1...3 { try database.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", id) }
+    let sql = "SELECT id FROM thing ORDER BY id"
+    for _ in 0..<2 {
+      var seen: [Int] = []
+      #expect(throws: Enough.self) {
+        try database.each(sql) { row in
+          seen.append(row.integer(0))
+          throw Enough()
+        }
+      }
+      #expect(seen == [1])
+    }
+  }
+
+  @Test func `A table takes what it was made for, and says what it does not`() throws {
+    let database = try Database(path, schema: .things)
+    #expect(throws: StoreError.self) { try database.run("INSERT INTO thing (id, name, bytes) VALUES (1, ?, x'')", [1]) }
+    try database.run("INSERT INTO thing (id, name, bytes) VALUES (1, 'x', x'')")
+    let error = #expect(throws: StoreError.self) {
+      try database.run("INSERT INTO thing (id, name, bytes) VALUES (1, 'x', x'')")
+    }
+    #expect(error?.description.contains("UNIQUE") == true)
+    #expect(throws: StoreError.self) { try database.run("INSERT INTO part VALUES (7)") }
+  }
+
+  @Test func `Every table of the house is strict`() throws {
+    let database = try Database(path)
+    var loose: [String] = []
+    try database.each("SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND schema = 'main'") { row in
+      if !row.flag(1), !row.text(0).hasPrefix("sqlite_") { loose.append(row.text(0)) }
+    }
+    #expect(loose.isEmpty)
+  }
+
+  // MARK: Migrations
+
+  @Test func `Steps that are missing are made up for, each once`() throws {
+    let first = Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)")
+    let second = Migration("second", "ALTER TABLE a ADD COLUMN name TEXT; INSERT INTO a VALUES (2, 'two')")
+    _ = try Database(path, schema: Schema([first]))
+    for _ in 0..<2 {
+      let database = try Database(path, schema: Schema([first, second]))
+      #expect(try database.first("SELECT count(*), max(id) FROM a") { [$0.integer(0), $0.integer(1)] } == [2, 2])
+      #expect(try database.first("PRAGMA user_version") { $0.integer(0) } == 2)
+    }
+  }
+
+  @Test(arguments: [
+    "CREATE TABLE b (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)",
+    "CREATE TABLE b (id INTEGER REFERENCES a) STRICT; INSERT INTO b VALUES (17)",
+    "DROP TABLE a; SELECT nothing FROM nowhere",
+  ])
+  func `A step that fails leaves the database as it was`(_ sql: String) throws {
+    let first = Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)")
+    _ = try Database(path, schema: Schema([first]))
+    let broken = Schema([first, Migration("well", "INSERT INTO a VALUES (2)"), Migration("broken", sql)])
+    let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: broken) }
+    #expect(error?.description.contains("is as it was") == true)
+    let database = try Database(path, schema: Schema([first]))
+    #expect(try database.first("SELECT group_concat(name) FROM sqlite_schema") { $0.text(0) } == "a")
+    #expect(try database.first("SELECT count(*) FROM a") { $0.integer(0) } == 1)
+  }
+
+  @Test func `A database of a later release is left as it is`() throws {
+    _ = try Database(path, schema: Schema(Array(repeating: Migration("none", ""), count: 9)))
+    let before = folder.bytes(of: "deep/er/house.db")
+    let error = #expect(throws: StoreError.self) { _ = try Database(path) }
+    #expect(error == .newer(path: path, version: 9, known: Schema.house.version))
+    #expect(folder.bytes(of: "deep/er/house.db") == before)
+  }
+
+  // MARK: Files that are none
+
+  @Test func `What is no database is left as it is, and said`() throws {
+    let text = Array(repeating: UInt8(ascii: "x"), count: 20_000)
+    try folder.write(text, to: "notes.txt")
+    let path = "\(folder.path)/notes.txt"
+    #expect(throws: StoreError.notADatabase(path: path)) { _ = try Database(path) }
+    #expect(folder.bytes(of: "notes.txt") == text)
+  }
+
+  @Test func `A database of another program is left as it is, and said`() throws {
+    let path = "\(folder.path)/other.db"
+    #expect(
+      system("python3 -c 'import sqlite3,sys; sqlite3.connect(sys.argv[1]).execute(\"create table t(x)\")' \(path)")
+        == 0)
+    chmod(path, 0o600)
+    let before = folder.bytes(of: "other.db")
+    #expect(throws: StoreError.foreign(path: path)) { _ = try Database(path) }
+    #expect(folder.bytes(of: "other.db") == before)
+  }
+
+  @Test(arguments: [0, 100, 4_096, 40_000])
+  func `A damaged database is found damaged, and left as it is`(_ place: Int) throws {
+    do {
+      let database = try Database(path)
+      for number in 0..<200 {
+        try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000), of: [1])
+      }
+    }
+    var bytes = folder.bytes(of: "deep/er/house.db")
+    for index in place..<place + 3_000 { bytes[index] ^= 0xA5 }
+    try folder.write(bytes, to: "deep/er/house.db")
+    let error = #expect(throws: StoreError.self) {
+      let database = try Database(path)
+      // It may be what a value says, which nobody can see.
+      if try database.facts(of: [1]).contains(where: { $0.value != [UInt8](repeating: 5, count: 1_000) }) {
+        throw StoreError.damaged(path: path, what: "a value")
+      }
+    }
+    #expect(error?.description.contains("left as it is") == true)
+    #expect(folder.bytes(of: "deep/er/house.db") == bytes)
+  }
+
+  @Test func `A cut database is found damaged`() throws {
+    do {
+      let database = try Database(path)
+      for number in 0..<200 {
+        try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000), of: [1])
+      }
+    }
+    try folder.write(folder.bytes(of: "deep/er/house.db").prefix(50_000), to: "deep/er/house.db")
+    let error = #expect(throws: StoreError.self) { _ = try Database(path) }
+    if case .damaged = error {} else { Issue.record("\(error.map { "\($0)" } ?? "nothing")") }
+  }
+
+  @Test func `A file that others may read is not used`() throws {
+    try folder.write([], to: "open.db")
+    chmod("\(folder.path)/open.db", 0o644)
+    let error = #expect(throws: StoreError.self) { _ = try Database("\(folder.path)/open.db") }
+    #expect(error == .exposed(path: "\(folder.path)/open.db", mode: 0o644))
+    symlink("/nowhere", "\(folder.path)/link.db")
+    #expect(throws: StoreError.notAFile(path: "\(folder.path)/link.db")) {
+      _ = try Database("\(folder.path)/link.db")
+    }
+    mkdir("\(folder.path)/folder.db", 0o700)
+    #expect(throws: StoreError.notAFile(path: "\(folder.path)/folder.db")) {
+      _ = try Database("\(folder.path)/folder.db")
+    }
+  }
+
+  // MARK: Alone
+
+  @Test func `A second one is refused, here and in another process, while the first lives`() throws {
+    let path = path
+    do {
+      let first = try Database(path, schema: .things)
+      #expect(throws: StoreError.inUse(path: path, process: getpid())) { _ = try Database(path, schema: .things) }
+      try first.run("INSERT INTO thing (id, name, bytes) VALUES (1, 'x', x'')")
+    }
+    let child = try StoreChild("hold", path)
+    #expect(try child.line() == "open")
+    let error = #expect(throws: StoreError.self) { _ = try Database(path) }
+    #expect(error == .inUse(path: path, process: child.process))
+    child.kill()
+    _ = try Database(path, schema: .things)
+  }
+}
+
+extension Schema {
+  static let things = Schema([
+    Migration(
+      "things",
+      """
+      CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT NOT NULL, bytes BLOB NOT NULL, weight REAL) STRICT;
+      CREATE TABLE part (thing INTEGER NOT NULL REFERENCES thing) STRICT;
+      """)
+  ])
+}
