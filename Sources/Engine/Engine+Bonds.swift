@@ -21,13 +21,15 @@ extension Engine {
   func take(_ hello: Hello, from link: Link) throws(Violation) {
     let host = link.host
     if let known = host.incarnation, hello.incarnation < known {
-      throw Violation(.conflict, "a newer host has this key")
+      throw Violation(.conflict, Self.newerHost)
     }
     if let known = host.incarnation, hello.incarnation > known {
       host.proved.removeAll()
       forgetInvitations(from: host)
       // A program that was restarted has no end of a stream any more.
       endStreams(.lost) { pair in host.presences.contains { $0.members.contains(pair.member) } }
+      // Who greeted before is over, or is another host with the same key, which hears of it.
+      for other in host.links where other !== link && other.hasGreeted { close(other, .conflict, Self.newerHost) }
     }
     host.incarnation = hello.incarnation
     host.learn(fromGreeting: hello.addresses)
@@ -47,6 +49,8 @@ extension Engine {
     }
     prefer(link, for: bond)
   }
+
+  private static let newerHost = "a newer host has this key"
 
   /// Ends a bond that the other side has given up or never had, and offers a new one.
   private func replace(_ bond: Bond, keeping link: Link) -> Bond {

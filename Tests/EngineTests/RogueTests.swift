@@ -256,6 +256,25 @@ import Wire
     #expect(!new.take().contains("conflict"))
   }
 
+  @Test("One key on two hosts: the older is told, though it asks for nothing, once the newer is met")
+  func silentConflict() throws {
+    let a = try stage.seat("a")
+    let key = stage.crypto.key(named: "host shared")
+    let old = try stage.seat("b", on: try stage.host("old", incarnation: 1, key: key))
+    try a.invite(old)
+    stage.run(.seconds(1))
+    try old.decline()
+    stage.run(.seconds(1))
+    let new = try stage.silentSeat("c", on: try stage.host("new", incarnation: 2, key: key))
+    try new.browse()
+    stage.run()
+    stage.clear()
+    try stage.connect(new, a)
+    #expect([a.connected, new.connected] == ["C", "A"])
+    #expect(old.take() == ["conflict"])
+    #expect(!new.take().contains("conflict"))
+  }
+
   private func introduction(of friend: Rogue, by introducer: Rogue, key: PublicKey) -> Introduction {
     let group = GroupID(introducer.endpoint.raw)
     let incarnation = EndpointIncarnation(host: Incarnation(1), count: 0)
