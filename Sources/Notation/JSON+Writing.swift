@@ -71,7 +71,7 @@ extension JSON {
   private static func isQuiet(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: false
-    default: true
+    default: !scalar.properties.isNoncharacterCodePoint
     }
   }
 }

@@ -54,7 +54,9 @@ struct RequestTests {
       #expect(try await anna.get("/v1/peers?colour=red").json["field"] == "colour")
       #expect(try await anna.get("/v1/peers?limit=0").json["field"] == "limit")
       #expect(try await anna.get("/v1/peers?limit=1&limit=2").json["rule"] == "once")
-      #expect(try await anna.get("/v1/peers?since=x").json["rule"] == "position")
+      for since in ["x", "0.5", "e.05", "e.-1", ".1"] {
+        #expect(try await anna.get("/v1/peers?since=\(since)").json["rule"] == "position", "\(since)")
+      }
       #expect(try await anna.get("/v1/peers?after=x").json["rule"] == "cursor")
       #expect(try await anna.get("/v1/peers?wait=1").json["field"] == "wait")
       #expect(try await anna.get("/v1/peers/x?a=b").json["field"] == "a")

@@ -10,7 +10,9 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
 
   init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, !parts[0].isEmpty, let offset = UInt64(parts[1]), String(offset) == parts[1] else {
+    guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy(Secrets.isEpochByte),
+      let offset = UInt64(parts[1]), String(offset) == parts[1]
+    else {
       return nil
     }
     self.init(epoch: String(parts[0]), offset: offset)

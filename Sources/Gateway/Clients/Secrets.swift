@@ -10,6 +10,8 @@ enum Secrets {
   /// An id that nobody can guess, of 80 bits.
   static func id() -> String { text(OpenSSLCrypto.randomBytes(16).map { lowerAlphabet[Int($0 & 31)] }) }
 
+  static func isEpochByte(_ byte: UInt8) -> Bool { lowerAlphabet.contains(byte) }
+
   static func epoch() -> String { text(OpenSSLCrypto.randomBytes(8).map { lowerAlphabet[Int($0 & 31)] }) }
 
   /// 256 bits, with a mark by which people and programs that look for leaked secrets know it.
