@@ -23,6 +23,15 @@ public actor Gateway {
     reactor = host.reactor
   }
 
+  /// Nobody asks what is going, and what goes does so on the loop.
+  isolated deinit {
+    if let network = host.network {
+      network.doorway?.close()
+      network.doorway = nil
+    }
+    core = nil
+  }
+
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
@@ -38,7 +47,8 @@ public actor Gateway {
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
-    let front = Front(on: reactor, handler: core.service) { socket in network.takeLink(socket) }
+    // The network holds what stands at its port.
+    let front = Front(on: reactor, handler: core.service) { [unowned network] socket in network.takeLink(socket) }
     network.doorway = front
   }
 

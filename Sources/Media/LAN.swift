@@ -33,7 +33,10 @@ public final class LAN {
   }
 
   private let reactor: Reactor
-  fileprivate unowned let driver: any EngineDriver
+  private unowned let engineDriver: any EngineDriver
+  /// Whoever drove the engine is gone, and links that are still in a turn have nobody to ask.
+  private var isAbandoned = false
+  fileprivate var driver: (any EngineDriver)? { isAbandoned ? nil : engineDriver }
   private let host: HostID
   private let context: LinkContext
   private let anteroom: Anteroom
@@ -62,7 +65,7 @@ public final class LAN {
     key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver
   ) throws(SystemError) {
     self.reactor = reactor
-    self.driver = driver
+    engineDriver = driver
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
@@ -75,7 +78,7 @@ public final class LAN {
       }
     network = try NetworkWatch(on: reactor) { [unowned self] in
       tellAddresses()
-      driver.changed(.addresses(addresses))
+      self.driver?.changed(.addresses(addresses))
     }
     reactor.soon { [weak self] in self?.tellAddresses() }
   }
@@ -105,7 +108,7 @@ public final class LAN {
   private func tellAddresses() {
     guard network != nil else { return }
     let told = addresses.prefix(Limits.helloAddressesMax).map(Address.init(telling:))
-    driver.call { $0.setAddresses(told, at: $1) }
+    driver?.call { $0.setAddresses(told, at: $1) }
   }
 
   /// Ends every link, after what it still has to send; then says so.
@@ -125,6 +128,9 @@ public final class LAN {
     for connection in links.values { connection.link?.close() }
     tellIfStopped()
   }
+
+  /// Its driver is about to go, without having stopped it.
+  public func abandon() { isAbandoned = true }
 
   private func tellIfStopped() {
     guard links.isEmpty, let stopped = stopped.take() else { return }
@@ -168,13 +174,13 @@ public final class LAN {
   private func told(_ event: DirectoryEvent) {
     switch event {
     case .available:
-      driver.changed(.discoveryAvailable)
+      driver?.changed(.discoveryAvailable)
     case .unavailable(let trouble):
-      driver.changed(.discoveryUnavailable(trouble))
+      driver?.changed(.discoveryUnavailable(trouble))
     case .notPublished(let key, let trouble):
-      driver.changed(.notPublished(key.type, trouble))
+      driver?.changed(.notPublished(key.type, trouble))
     case .notLooking(_, let trouble):
-      driver.changed(.discoveryUnavailable(trouble))
+      driver?.changed(.discoveryUnavailable(trouble))
     case .published:
       break
     case .appeared(let id, let record), .changed(let id, let record):
@@ -191,7 +197,7 @@ public final class LAN {
     let sighting = sightings[id] ?? nextSighting()
     sightings[id] = sighting
     places[sighting] = (announcement.host, record.addresses)
-    driver.call { engine, now in
+    driver?.call { engine, now in
       switch announcement {
       case .peer(let peer, let host, let name, let info):
         let seen = Sighting(peer: peer, host: host, type: record.type, name: name, info: info, addresses: addresses)
@@ -205,7 +211,7 @@ public final class LAN {
   private func unsee(_ id: SeenID) {
     guard let sighting = sightings.removeValue(forKey: id) else { return }
     places[sighting] = nil
-    driver.call { $0.sightingGone(sighting, at: $1) }
+    driver?.call { $0.sightingGone(sighting, at: $1) }
   }
 
   private func nextSighting() -> SightingID {
@@ -226,7 +232,7 @@ public final class LAN {
       for attempt in failure.attempts {
         if case .answeredBy = attempt.outcome { directory?.doubt(attempt.address) }
       }
-      driver.call { $0.dialFailed(dial, at: $1) }
+      driver?.call { $0.dialFailed(dial, at: $1) }
     }
   }
 
@@ -252,21 +258,21 @@ public final class LAN {
     links[connection.id] = connection
     connection.path = datagrams?.open(for: link, owner: connection)
     let id = connection.id
-    driver.call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
+    driver?.call { $0.linkOpened(id, to: key, exporter: exporter, dial: dial, datagramBytesMax: 0, at: $1) }
   }
 
   fileprivate func closed(_ id: LinkID) {
     // One that never opened is nothing to the engine.
     guard let connection = links.removeValue(forKey: id) else { return }
     connection.path?.close()
-    driver.call { $0.linkClosed(id, at: $1) }
+    driver?.call { $0.linkClosed(id, at: $1) }
     tellIfStopped()
   }
 }
 
 extension LAN: DatagramPortOwner {
   public func answered(_ tag: UInt64, from address: SocketAddress) {
-    driver.call { $0.probeAnswered(SightingID(rawValue: tag), at: $1) }
+    driver?.call { $0.probeAnswered(SightingID(rawValue: tag), at: $1) }
   }
 }
 
@@ -294,11 +300,11 @@ private final class Connection: SecureLinkOwner, DatagramPathOwner {
   }
 
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void) {
-    lan.driver.call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
+    lan.driver?.call { $0.receive(upTo: bytesMax, on: id, at: $1, read) }
   }
 
   func fill(_ output: inout OutputRawSpan, for link: SecureLink) {
-    lan.driver.call { $0.fill(&output, for: id, at: $1) }
+    lan.driver?.call { $0.fill(&output, for: id, at: $1) }
   }
 
   func closed(_ link: SecureLink, because end: LinkEnd) {
@@ -307,10 +313,10 @@ private final class Connection: SecureLinkOwner, DatagramPathOwner {
   }
 
   func carries(datagramBytesMax: Int, on path: DatagramPath) {
-    lan.driver.call { $0.linkCarriesDatagrams(id, bytesMax: datagramBytesMax, at: $1) }
+    lan.driver?.call { $0.linkCarriesDatagrams(id, bytesMax: datagramBytesMax, at: $1) }
   }
 
   func received(datagram: RawSpan, on path: DatagramPath) {
-    lan.driver.call { $0.receivedDatagram(datagram, on: id, at: $1) }
+    lan.driver?.call { $0.receivedDatagram(datagram, on: id, at: $1) }
   }
 }

@@ -14,9 +14,9 @@ import Testing
 
   @Test("What a terminal might obey is escaped, and read back as it was")
   func escapes() throws {
-    let text = "a\"b\\c\n\t\u{1b}[31m\u{202e}\u{10ffff}"
+    let text = "a\"b\\c\n\t\u{1b}[31m\u{202e}\u{10fffd}"
     let line = JSON.text(text).line
-    #expect(line == #""a\"b\\c\n\t\u001b[31m\u202e\udbff\udfff""#)
+    #expect(line == #""a\"b\\c\n\t\u001b[31m\u202e\udbff\udffd""#)
     #expect(try JSON(parsing: line) == .text(text))
   }
 

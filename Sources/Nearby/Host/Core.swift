@@ -81,6 +81,10 @@ final class Core: EngineDriver {
     reactor.soon { [weak self] in self?.goOn() }
   }
 
+  deinit {
+    lan?.abandon()
+  }
+
   var hostID: HostID { engine.hostID }
   var network: LAN? { lan }
   var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
@@ -188,7 +192,8 @@ final class Core: EngineDriver {
   func letGoOfNetwork() {
     if isLettingGo { return }
     isLettingGo = true
-    lan?.stop { [unowned self] in ended() }
+    // Whoever let go of the host does not wait for this.
+    lan?.stop { [weak self] in self?.ended() }
   }
 
   /// Until then there is a network to carry out what the engine wants.
