@@ -3,13 +3,13 @@ import Glibc
 import Nearby
 import Testing
 
-@Suite("A host with a store", .timeLimit(.minutes(1)))
+@Suite("A host with a store", .timeLimit(.minutes(3)))
 struct DurableTests {
   let ada = Home("Ada")
   let bob = Home("Bob")
 
   @Test(
-    "a receiver that is started again goes on with the file, to the same place", arguments: [20_000_000, 20_000_001])
+    "a receiver that is started again goes on with the file, to the same place", arguments: [200_000_000, 200_000_001])
   func receiver(size: Int) async throws {
     let (sent, offer) = try await beginFile(size)
     await bob.suspend()
@@ -27,7 +27,7 @@ struct DurableTests {
 
   @Test("a sender that is started again goes on with the file")
   func sender() async throws {
-    let (sent, offer) = try await beginFile(20_000_000)
+    let (sent, offer) = try await beginFile(200_000_000)
     await ada.suspend()
     try await ada.goOn()
     let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
@@ -41,9 +41,9 @@ struct DurableTests {
 
   @Test("a file arrives whole, however often whoever of the two is started again")
   func often() async throws {
-    var (sent, offer) = try await beginFile(60_000_000)
-    for tenth in 2..<7 {
-      try await reach(UInt64(tenth) * 6_000_000, of: offer)
+    var (sent, offer) = try await beginFile(600_000_000)
+    for tenth in 1..<5 {
+      try await reach(UInt64(tenth) * 60_000_000, of: offer)
       let home = tenth.isMultiple(of: 2) ? bob : ada
       await home.suspend()
       try await home.goOn()
@@ -62,9 +62,9 @@ struct DurableTests {
 
   @Test("a file that has changed since is not sent on")
   func change() async throws {
-    let (_, offer) = try await beginFile(20_000_000)
+    let (_, offer) = try await beginFile(200_000_000)
     await ada.suspend()
-    _ = try ada.file("long.bin", bytes: 20_000_000)
+    _ = try ada.file("long.bin", bytes: 200_000_000)
     try await ada.goOn()
     let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
     let hersEnd = await #expect(throws: NearbyError.self) { try await resource.finished() }
@@ -76,7 +76,7 @@ struct DurableTests {
 
   @Test("a received file that is gone ends the transfer")
   func loss() async throws {
-    let (sent, _) = try await beginFile(20_000_000)
+    let (sent, _) = try await beginFile(200_000_000)
     await bob.suspend()
     for name in bob.files where name.hasPrefix(".vicinity-") { unlink("\(bob.folder.path)/\(name)") }
     try await bob.goOn()
