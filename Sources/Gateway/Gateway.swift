@@ -15,21 +15,17 @@ public actor Gateway {
   public nonisolated let host: Host
   private nonisolated let reactor: Reactor
   private nonisolated let store: Writer
-  private var core: Core?
+  private nonisolated let keeper: Keeper
+  private var core: Core? {
+    get { keeper.core }
+    set { keeper.core = newValue }
+  }
 
   private init(_ host: Host, _ store: Writer) {
     self.host = host
     self.store = store
     reactor = host.reactor
-  }
-
-  /// Nobody asks what is going, and what goes does so on the loop.
-  isolated deinit {
-    if let network = host.network {
-      network.doorway?.close()
-      network.doorway = nil
-    }
-    core = nil
+    keeper = Keeper(host)
   }
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
@@ -76,5 +72,29 @@ public actor Gateway {
 
   func run(_ body: @Sendable (Core) async -> Void) async {
     if let core { await body(core) }
+  }
+}
+
+/// Holds a gateway's core, and lets go of it on its loop, where nobody asks it any more.
+private final class Keeper: @unchecked Sendable {
+  // `@unchecked`: the core is touched on the loop alone.
+
+  var core: Core?
+  private let host: Host
+
+  init(_ host: Host) {
+    self.host = host
+  }
+
+  deinit {
+    // Unsafe for the compiler only: nobody else has it any more.
+    nonisolated(unsafe) let core = core
+    host.reactor.spawn { [host] in
+      if let network = host.network {
+        network.doorway?.close()
+        network.doorway = nil
+      }
+      withExtendedLifetime(core) {}
+    }
   }
 }

@@ -17,6 +17,8 @@ public struct GatewayOptions: Sendable {
   public var contract: String?
   /// How long a peer that lives with its client's WebSocket waits for that to come back.
   public var graceTime: Duration = .seconds(30)
+  /// Within which a WebSocket says who it is.
+  public var connectTime: Duration = .seconds(5)
 
   public init(folder: String) {
     self.folder = folder

@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Testing
 
-@Suite("What works, and not as well as was meant", .timeLimit(.minutes(1)))
+@Suite("What works, and not as well as was meant", .timeLimit(.minutes(3)))
 struct AdviceTests {
   @Test("P-HAB-3 A long name, large info and a large unreliable message are advised on, each once, and work")
   func advice() async throws {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Nearby
 internal import Testing
 
-@Suite("What is received without a place for it", .timeLimit(.minutes(1)))
+@Suite("What is received without a place for it", .timeLimit(.minutes(3)))
 struct HoldingTests {
   @Test("P-RES-4 A file is kept until it is moved away or let go of, and what is left goes with its host")
   func kept() async throws {

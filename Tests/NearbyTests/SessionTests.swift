@@ -3,7 +3,7 @@ internal import Glibc
 internal import Nearby
 internal import Testing
 
-@Suite("Two hosts on one loopback", .timeLimit(.minutes(1)))
+@Suite("Two hosts on one loopback", .timeLimit(.minutes(3)))
 struct SessionTests {
   @Test("a message arrives, as it was sent")
   func message() async throws {

@@ -23,7 +23,7 @@ final class SocketClient: SocketOwner {
   func opened(_ socket: WebSocket) {
     self.socket = socket
     core.sockets.add(self, socket)
-    patience = core.reactor.schedule(after: Sockets.connectTime) { [unowned self] in
+    patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
       patience = nil
       close(4408, "nothing was said in time: send 'connect' first")
     }

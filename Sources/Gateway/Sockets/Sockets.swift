@@ -5,7 +5,6 @@ internal import Web
 final class Sockets {
   static let subprotocol = "vicinity.v1"
   static let messageBytesMax = 2 << 20
-  static let connectTime: Duration = .seconds(5)
 
   private unowned let core: Core
   private var clients: [ObjectIdentifier: SocketClient] = [:]

@@ -26,6 +26,8 @@ final class Place: Sendable {
     options.name = name
     options.host.keys = .ephemeral
     options.host.port = 0
+    // This machine may be busy with other tests.
+    options.connectTime = .seconds(60)
     options.host.discovery = .fixed(other.map { ["127.0.0.1:\($0.port)"] } ?? [])
     options.contract = Document.path
     change(&options)
