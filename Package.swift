@@ -47,7 +47,7 @@ let package = Package(
     .target(
       name: "Gateway", dependencies: ["Engine", "Media", "Nearby", "Notation", "Reactor", "Store", "Web", "Wire"],
       swiftSettings: library),
-    .executableTarget(name: "vicinity", dependencies: ["Gateway", "Nearby"], swiftSettings: house),
+    .executableTarget(name: "vicinity", dependencies: ["Gateway", "Nearby", "Notation"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
@@ -63,7 +63,7 @@ let package = Package(
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "store-writer"], exclude: ["Program"], swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
-    .testTarget(name: "VicinityTests", dependencies: ["Nearby", "vicinity"], swiftSettings: house),
+    .testTarget(name: "VicinityTests", dependencies: ["Nearby", "Notation", "vicinity"], swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
       swiftSettings: house),

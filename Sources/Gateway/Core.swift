@@ -70,7 +70,7 @@ final class Core {
   static func now() -> Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    return Timestamp(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
   }
 
   // MARK: Work that waits

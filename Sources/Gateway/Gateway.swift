@@ -12,6 +12,8 @@ internal import Web
 /// print(try await gateway.makePairingCode(), await gateway.host.addresses)
 /// ```
 public actor Gateway {
+  public static let version = "0.1.0"
+
   public nonisolated let host: Host
   private nonisolated let reactor: Reactor
   private nonisolated let store: Writer

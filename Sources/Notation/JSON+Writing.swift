@@ -9,6 +9,17 @@ extension JSON {
     return output
   }
 
+  /// A list of values that are written already.
+  public static func list(ofWritten values: some Sequence<[UInt8]>) -> [UInt8] {
+    var list = [UInt8(ascii: "[")]
+    for value in values {
+      if list.count > 1 { list.append(UInt8(ascii: ",")) }
+      list += value
+    }
+    list.append(UInt8(ascii: "]"))
+    return list
+  }
+
   public func write(to output: inout [UInt8]) {
     switch self {
     case .null: output.append(contentsOf: "null".utf8)

@@ -7,6 +7,10 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     self.milliseconds = milliseconds
   }
 
+  public init(seconds: Int, nanoseconds: Int) {
+    self.init(milliseconds: Int64(seconds) * 1_000 + Int64(nanoseconds) / 1_000_000)
+  }
+
   public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
 
   public static func + (moment: Timestamp, duration: Duration) -> Timestamp {

@@ -1,9 +1,10 @@
+internal import Gateway
 internal import Glibc
 
 /// The command line of Vicinity.
 @main
 enum Vicinity {
-  static let version = "0.1.0"
+  static let version = Gateway.version
 
   static func main() async {
     let words = Array(CommandLine.arguments.dropFirst())

@@ -84,6 +84,12 @@ class Stage(unittest.TestCase):
         page.get_by_role("button", name="Come in").click()
         expect(page.locator(".state")).to_have_text("Online")
 
+    @staticmethod
+    def slow_down(page, bytes_per_second):
+        """What it asks for, as if the network were of that speed; its WebSockets stay as they are."""
+        page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", {
+            "offline": False, "latency": 0, "uploadThroughput": bytes_per_second, "downloadThroughput": bytes_per_second})
+
     def picture(self, page, name):
         page.screenshot(path=os.path.join(PICTURES, f"{name}.png"))
 

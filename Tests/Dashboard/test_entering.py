@@ -27,7 +27,8 @@ class Entering(Stage):
 
     def test_reload_comes_back_as_the_same_peer(self):
         page = self.enter(self.gateways[0], "Ada")
-        expect(page.locator(".nearby h2")).to_be_visible()
+        # Her peer comes a moment after herself.
+        page.wait_for_function("fetch('/v1/peers').then((a) => a.json()).then((a) => a.items.some((p) => p.displayName === 'Ada'))")
         peers = self.names_of(page)
         page.reload()
         expect(page.locator(".state")).to_have_text("Online")

@@ -9,7 +9,7 @@ struct DurableTests {
   let bob = Home("Bob")
 
   @Test(
-    "a receiver that is started again goes on with the file, to the same place", arguments: [200_000_000, 200_000_001])
+    "a receiver that is started again goes on with the file, to the same place", arguments: [400_000_000, 400_000_001])
   func receiver(size: Int) async throws {
     let (sent, offer) = try await beginFile(size)
     await bob.suspend()
@@ -20,14 +20,14 @@ struct DurableTests {
     await #expect(throws: NearbyError.self) { try await resource.accept(into: bob.folder.path) }
     #expect(try await resource.finished() == "\(bob.folder.path)/long.bin")
     try await sent.finished()
-    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    #expect(try bob.hasSame("long.bin", as: ada))
     await leave()
     #expect(bob.files == ["keys", "long.bin"])
   }
 
   @Test("a sender that is started again goes on with the file")
   func sender() async throws {
-    let (sent, offer) = try await beginFile(200_000_000)
+    let (sent, offer) = try await beginFile(400_000_000)
     await ada.suspend()
     try await ada.goOn()
     let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
@@ -35,15 +35,15 @@ struct DurableTests {
     #expect(try ada.session.filesGoingOn == [#require(sent.file)])
     try await resource.finished()
     #expect(try await offer.finished() == "\(bob.folder.path)/long.bin")
-    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    #expect(try bob.hasSame("long.bin", as: ada))
     await leave()
   }
 
   @Test("a file arrives whole, however often whoever of the two is started again")
   func often() async throws {
-    var (sent, offer) = try await beginFile(300_000_000)
+    var (sent, offer) = try await beginFile(400_000_000)
     for tenth in 1..<5 {
-      try await reach(UInt64(tenth) * 20_000_000, of: offer)
+      try await reach(UInt64(tenth) * 40_000_000, of: offer)
       let home = tenth.isMultiple(of: 2) ? bob : ada
       await home.suspend()
       try await home.goOn()
@@ -55,16 +55,16 @@ struct DurableTests {
     }
     #expect(try await offer.finished() == "\(bob.folder.path)/long.bin")
     try await sent.finished()
-    #expect(bob.folder.bytes(of: "long.bin") == ada.folder.bytes(of: "long.bin"))
+    #expect(try bob.hasSame("long.bin", as: ada))
     await leave()
     #expect(bob.files == ["keys", "long.bin"])
   }
 
   @Test("a file that has changed since is not sent on")
   func change() async throws {
-    let (_, offer) = try await beginFile(200_000_000)
+    let (_, offer) = try await beginFile(400_000_000)
     await ada.suspend()
-    _ = try ada.file("long.bin", bytes: 200_000_000)
+    _ = try ada.file("long.bin", bytes: 400_000_000)
     try await ada.goOn()
     let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
     let hersEnd = await #expect(throws: NearbyError.self) { try await resource.finished() }
@@ -76,7 +76,7 @@ struct DurableTests {
 
   @Test("a received file that is gone ends the transfer")
   func loss() async throws {
-    let (sent, _) = try await beginFile(200_000_000)
+    let (sent, _) = try await beginFile(400_000_000)
     await bob.suspend()
     for name in bob.files where name.hasPrefix(".vicinity-") { unlink("\(bob.folder.path)/\(name)") }
     try await bob.goOn()
@@ -161,7 +161,7 @@ struct DurableTests {
     let offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(!offer.isUnderWay)
     try await offer.accept(into: bob.folder.path)
-    try await reach(UInt64(size / 10), of: offer)
+    try await reach(1_000_000, of: offer)
     return (sent, offer)
   }
 
@@ -257,13 +257,35 @@ final class Home {
     throw Table.Closed()
   }
 
+  /// Random for a megabyte, then that again, numbered: long enough that what it takes is not over at once.
   func file(_ name: String, bytes: Int) throws -> String {
-    let file = try #require(fopen("/dev/urandom", "re"))
+    let path = "\(folder.path)/\(name)"
+    let file = try #require(fopen(path, "we"))
     defer { fclose(file) }
-    try folder.write(
-      [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in
-        count = fread(buffer.baseAddress, 1, bytes, file)
-      }, to: name)
-    return "\(folder.path)/\(name)"
+    var block = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+      count = buffer.count
+      for offset in stride(from: 0, to: count, by: 256) { getentropy(buffer.baseAddress! + offset, 256) }
+    }
+    for start in stride(from: 0, to: bytes, by: block.count) {
+      block.withUnsafeMutableBytes { $0.storeBytes(of: start, as: Int.self) }
+      let count = min(block.count, bytes - start)
+      try #require(fwrite(block, 1, count, file) == count)
+    }
+    return path
+  }
+
+  func hasSame(_ name: String, as other: Home) throws -> Bool {
+    let files = try [self, other].map { try #require(fopen("\($0.folder.path)/\(name)", "re")) }
+    defer { for file in files { fclose(file) } }
+    let size = 1 << 20
+    let blocks = files.map { _ in UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1) }
+    defer { for block in blocks { block.deallocate() } }
+    while true {
+      let counts = zip(blocks, files).map { fread($0.baseAddress, 1, size, $1) }
+      guard counts[0] == counts[1], memcmp(blocks[0].baseAddress!, blocks[1].baseAddress!, counts[0]) == 0 else {
+        return false
+      }
+      if counts[0] == 0 { return true }
+    }
   }
 }

@@ -13,7 +13,7 @@ enum ArrowRules {
   ]
 
   /// Targets that know no clock, random source, file or socket, hence no module but these.
-  static let pure: [String: Set<String>] = ["Wire": [], "Engine": ["Wire"]]
+  static let pure: [String: Set<String>] = ["Notation": [], "Wire": [], "Engine": ["Wire"]]
 
   struct Import {
     let module: String

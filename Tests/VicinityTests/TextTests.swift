@@ -1,3 +1,4 @@
+import Notation
 import Testing
 
 @testable import vicinity
@@ -69,14 +70,6 @@ import Testing
         #expect(DisplayWidth.of(line) <= columns, "\(line)")
       }
     }
-  }
-
-  @Test(
-    arguments: [
-      ([], ""), ([0], "AA=="), ([0xFF, 0xEE], "/+4="), ([1, 2, 3], "AQID"), (Array("Vicinity".utf8), "VmljaW5pdHk="),
-    ] as [([UInt8], String)])
-  func `Bytes are written in base64`(_ bytes: [UInt8], _ text: String) {
-    #expect(Base64.text(bytes) == text)
   }
 
   @Test(

@@ -101,7 +101,7 @@ final class Collection {
     let audience = Fanout.Audience(otherwise: skip) { [viewer] socket in
       viewer(socket).map { change.owner.isSeen(by: $0) } ?? false
     }
-    SocketFrame.change(change, in: number).withUnsafeBytes { ring.publish($0, .text, to: audience) }
+    change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: audience) }
   }
 
   /// There will be no more of it.

@@ -58,6 +58,19 @@ struct Change: Sendable {
     case nothing
   }
 
+  /// As every channel tells it: what was put, or that the thing is gone; with the channel's number where it is one of
+  /// several on a way.
+  func json(putting bytes: [UInt8]?, in number: Int? = nil) -> [UInt8] {
+    var json = Array("{\(number.map { "\"n\":\($0)," } ?? "")\"o\":\(offset),".utf8)
+    if let bytes {
+      json += Array("\"put\":".utf8) + bytes
+    } else {
+      json += Array("\"del\":".utf8) + JSON.text(id).bytes
+    }
+    json.append(UInt8(ascii: "}"))
+    return json
+  }
+
   /// What it is to somebody who looks at a part of the collection: what leaves that part is gone from there.
   func telling(to client: ClientView, where filter: [String: String]) -> Telling {
     guard owner.isSeen(by: client) else { return .nothing }

@@ -53,12 +53,8 @@ struct Listing: Sendable {
   /// A page of the collection as it is now.
   func page(of collection: Collection, for client: ClientView) -> Reply {
     let (items, hasMore) = collection.page(after: after, atMost: limit, for: client, where: filter)
-    var body = Array("{\"items\":[".utf8)
-    for (place, item) in items.enumerated() {
-      if place > 0 { body.append(UInt8(ascii: ",")) }
-      body += item.bytes
-    }
-    body += "],\"position\":\"\(collection.position)\"".utf8
+    var body = Array("{\"items\":".utf8) + JSON.list(ofWritten: items.lazy.map(\.bytes))
+    body += ",\"position\":\"\(collection.position)\"".utf8
     var reply = Reply(200)
     if hasMore, let last = items.last {
       let next = Self.cursor(last.ordinal)
@@ -87,40 +83,20 @@ struct Listing: Sendable {
       let items = collection.seen(by: client, where: filter).map { $0.bytes }
       return Reply(200, .json(Self.snapshot(items, at: collection.position)))
     }
-    var body = Array("{\"recovered\":true,\"changes\":[".utf8)
-    var isFirst = true
-    for change in changes {
-      let telling = change.telling(to: client, where: filter)
-      if case .nothing = telling { continue }
-      if !isFirst { body.append(UInt8(ascii: ",")) }
-      isFirst = false
-      body += Self.change(change, telling)
+    let told = changes.compactMap { change in
+      switch change.telling(to: client, where: filter) {
+      case .put(let bytes): change.json(putting: bytes)
+      case .del: change.json(putting: nil)
+      case .nothing: nil
+      }
     }
-    body += "],\"position\":\"\(collection.position)\"}".utf8
-    return Reply(200, .json(body))
+    let body = Array("{\"recovered\":true,\"changes\":".utf8) + JSON.list(ofWritten: told)
+    return Reply(200, .json(body + Array(",\"position\":\"\(collection.position)\"}".utf8)))
   }
 
   static func snapshot(_ items: [[UInt8]], at position: Position) -> [UInt8] {
-    var body = Array("{\"recovered\":false,\"items\":[".utf8)
-    for (place, item) in items.enumerated() {
-      if place > 0 { body.append(UInt8(ascii: ",")) }
-      body += item
-    }
-    body += "],\"position\":\"\(position)\"}".utf8
-    return body
-  }
-
-  private static func change(_ change: Change, _ telling: Change.Telling) -> [UInt8] {
-    var body = Array("{\"o\":\(change.offset),".utf8)
-    if case .put(let bytes) = telling {
-      body += "\"put\":".utf8
-      body += bytes
-    } else {
-      body += "\"del\":".utf8
-      JSON.text(change.id).write(to: &body)
-    }
-    body.append(UInt8(ascii: "}"))
-    return body
+    Array("{\"recovered\":false,\"items\":".utf8) + JSON.list(ofWritten: items)
+      + Array(",\"position\":\"\(position)\"}".utf8)
   }
 }
 

@@ -27,7 +27,7 @@ extension Core {
   /// Whoever asks may know what this is; the rest is for those who are paired.
   func about(to client: ClientView?) -> JSON {
     var members: [JSON.Member] = [
-      .init("name", .text(options.name)), .init("version", .text(Self.version)),
+      .init("name", .text(options.name)), .init("version", .text(Gateway.version)),
       .init("time", .text(Self.now().description)),
     ]
     guard let client else { return .object(members) }
@@ -51,8 +51,6 @@ extension Core {
     ]
     return .object(members)
   }
-
-  static let version = "0.1"
 
   func needContract() throws(Problem) -> Contract {
     guard let contract else {

@@ -156,14 +156,8 @@ final class SocketClient: SocketOwner {
       // Written once already: they go into the answer as they are.
       var frame = JSON.object([.init("id", id), .init("ok", .object(answer))]).bytes
       frame.removeLast(2)
-      frame += ",\"items\":[".utf8
-      var isFirst = true
-      for item in collection.seen(by: view) {
-        if !isFirst { frame.append(UInt8(ascii: ",")) }
-        isFirst = false
-        frame += item.bytes
-      }
-      frame += "]}}".utf8
+      frame += Array(",\"items\":".utf8) + JSON.list(ofWritten: collection.seen(by: view).map(\.bytes))
+      frame += "}}".utf8
       send(frame)
     } else {
       answer.append(.init("missed", .number(changes?.count ?? 0)))
@@ -172,7 +166,7 @@ final class SocketClient: SocketOwner {
     for change in changes ?? [] {
       let isMine = change.owner.isSeen(by: view)
       if isMine {
-        send(SocketFrame.change(change, in: collection.number))
+        send(change.json(putting: change.bytes, in: collection.number))
       } else {
         socket?.send(SocketFrame.skip(1, to: change.offset, in: collection.number))
       }
@@ -232,9 +226,7 @@ final class SocketClient: SocketOwner {
     guard requestsUnderWay < Self.requestsMax else {
       throw Problem(.tooMany, "\(Self.requestsMax) requests are under way on this WebSocket", limit: Self.requestsMax)
     }
-    guard let parsed = Target.parse(target) else {
-      throw Problem(.invalidParameter, "\(PlainName.of(target)) is no path", field: "request.path")
-    }
+    let parsed = try Self.parse(target, method)
     guard let match = core.router.match(parsed.path), let route = match[method] else {
       throw Problem(.notFound, "there is no \(method.name) at \(PlainName.of(target))", field: "request.path")
     }
@@ -259,6 +251,15 @@ final class SocketClient: SocketOwner {
       later(call, id, work)
     case .live:
       throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
+    }
+  }
+
+  /// As HTTP reads the target of a request.
+  private static func parse(_ target: String, _ method: Method) throws(Problem) -> RequestTarget {
+    do {
+      return try RequestTarget(target, method)
+    } catch {
+      throw Problem(.invalidParameter, error.description, field: "request.path")
     }
   }
 

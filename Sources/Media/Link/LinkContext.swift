@@ -156,10 +156,18 @@ private func selectProtocol(
   _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ chosenCount: UnsafeMutablePointer<UInt8>?,
   _ offered: UnsafePointer<UInt8>?, _ offeredCount: CUnsignedInt, _: UnsafeMutableRawPointer?
 ) -> CInt {
+  negotiate(protocolList, chosen, chosenCount, offered, offeredCount) ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
+}
+
+/// Whether one of our protocols, in RFC 7301's form, is among those that a client offers; it is chosen then.
+func negotiate(
+  _ ours: StaticString, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+  _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: CUnsignedInt
+) -> Bool {
   var match: UnsafeMutablePointer<UInt8>?
   let result = SSL_select_next_proto(
-    &match, chosenCount, protocolList.utf8Start, CUnsignedInt(protocolList.utf8CodeUnitCount), offered, offeredCount)
-  guard result == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    &match, chosenCount, ours.utf8Start, CUnsignedInt(ours.utf8CodeUnitCount), offered, offeredCount)
+  guard result == OPENSSL_NPN_NEGOTIATED else { return false }
   chosen?.pointee = UnsafePointer(match)
-  return SSL_TLSEXT_ERR_OK
+  return true
 }

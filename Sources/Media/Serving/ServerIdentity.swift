@@ -102,10 +102,5 @@ private func selectHTTP(
   _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ chosenCount: UnsafeMutablePointer<UInt8>?,
   _ offered: UnsafePointer<UInt8>?, _ offeredCount: CUnsignedInt, _: UnsafeMutableRawPointer?
 ) -> CInt {
-  var match: UnsafeMutablePointer<UInt8>?
-  let result = SSL_select_next_proto(
-    &match, chosenCount, httpProtocol.utf8Start, CUnsignedInt(httpProtocol.utf8CodeUnitCount), offered, offeredCount)
-  guard result == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_NOACK }
-  chosen?.pointee = UnsafePointer(match)
-  return SSL_TLSEXT_ERR_OK
+  negotiate(httpProtocol, chosen, chosenCount, offered, offeredCount) ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK
 }

@@ -9,6 +9,7 @@ extension Host {
 
   /// The host's network, for who lives on its loop too.
   package var network: LAN? {
+    // Unsafe for the compiler only: it is written and read here, on the loop's thread.
     nonisolated(unsafe) var network: LAN?
     loop.assumeIsolated { network = $0.network }
     return network

@@ -1,10 +1,10 @@
 /// Where a request goes, taken apart: each segment and each part of the query is decoded once, after the whole was
 /// parted, so that an encoded slash parts nothing.
-struct RequestTarget {
-  let path: [String]
-  let query: [QueryItem]
+package struct RequestTarget {
+  package let path: [String]
+  package let query: [QueryItem]
 
-  init(_ text: String, _ method: Method) throws(WebFault) {
+  package init(_ text: String, _ method: Method) throws(WebFault) {
     if text == "*", method == .options {
       (path, query) = ([], [])
       return

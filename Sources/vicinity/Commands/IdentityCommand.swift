@@ -1,4 +1,5 @@
 internal import Nearby
+internal import Notation
 
 /// Shows who this peer is, and makes sure who others are.
 enum IdentityCommand {
@@ -139,8 +140,8 @@ extension Event {
         .text("id", host.id), .text("peer", peer.id), .text("name", peer.name),
         .list("identities", identities.compactMap { $0.first?.subject }), .list("anchors", anchors.map(\.subject)),
         .init(
-          name: "known",
-          value: .list(names.map { .object([.text("peer", $0.id), .text("name", $0.name), .text("known", $0.how)]) })),
+          "known",
+          .list(names.map { .object([.text("peer", $0.id), .text("name", $0.name), .text("known", $0.how)]) })),
       ]
     ) { paint in
       var lines = [

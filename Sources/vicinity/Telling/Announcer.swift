@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Nearby
+internal import Notation
 
 /// Tells events in the form that is wanted, where they belong.
 struct Announcer: Sendable {
@@ -43,12 +44,6 @@ struct Announcer: Sendable {
   static func now() -> String {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    var seconds = time.tv_sec
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    let day = [parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday].map { Quantity.twoDigits($0) }
-    let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Quantity.twoDigits($0) }
-    let milliseconds = "\(1_000 + time.tv_nsec / 1_000_000)".dropFirst()
-    return "\(day.joined(separator: "-"))T\(clock.joined(separator: ":")).\(milliseconds)Z"
+    return Timestamp(seconds: time.tv_sec, nanoseconds: time.tv_nsec).description
   }
 }

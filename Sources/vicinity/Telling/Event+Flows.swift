@@ -1,4 +1,5 @@
 internal import Nearby
+internal import Notation
 
 /// Files and streams under way. Each has a number in this run.
 extension Event {
@@ -93,7 +94,7 @@ extension Event {
   static func streamBytes(_ transfer: Transfer, _ bytes: [UInt8]) -> Event {
     about(
       transfer.member, "streamBytes", .result,
-      streamMembers(transfer) + [.number("size", bytes.count), JSON.bytes(bytes, as: "text")]
+      streamMembers(transfer) + [.number("size", bytes.count), .bytes("text", bytes)]
     ) { _ in [] }
   }
 

@@ -1,4 +1,5 @@
 internal import Nearby
+internal import Notation
 
 /// Hosts and peers that come and go, and invitations.
 extension Event {
@@ -42,7 +43,7 @@ extension Event {
 
   static func info(_ info: [String: String]) -> JSON.Member {
     let pairs = info.sorted { $0.key < $1.key }
-    return .init(name: "info", value: .object(pairs.map { .text($0.key, $0.value) }))
+    return .init("info", .object(pairs.map { .text($0.key, $0.value) }))
   }
 
   static func line(_ info: [String: String]) -> String {
@@ -56,7 +57,7 @@ extension Event {
       "invitation", .news,
       [
         .number("number", number), .text("peer", invitation.from), .text("name", invitation.name),
-        .text("type", invitation.type), JSON.bytes(invitation.context, as: "context"), .bool("accepted", isTaken),
+        .text("type", invitation.type), .bytes("context", invitation.context), .bool("accepted", isTaken),
       ]
     ) { paint in
       var line = "\(paint.named(invitation.from.text.utf8, label)) \(paint(.faint, invitation.from.text)) invites you"

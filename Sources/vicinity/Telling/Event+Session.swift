@@ -1,4 +1,5 @@
 internal import Nearby
+internal import Notation
 
 /// What happens in a session, and with the program itself.
 extension Event {
@@ -32,7 +33,7 @@ extension Event {
       member, "message", .result,
       [
         .text("mode", message.mode == .reliable ? "reliable" : "unreliable"), .number("size", message.bytes.count),
-        JSON.bytes(message.bytes, as: "text"),
+        .bytes("text", message.bytes),
       ]
     ) { paint in said(paint.named(member, label), message.bytes) }
   }
@@ -74,7 +75,7 @@ extension Event {
     let list = members.map {
       JSON.object([.text("peer", $0.member.peer), .text("endpoint", $0.member.id), .text("name", $0.member.name)])
     }
-    return Event("peers", .result, [.init(name: "members", value: .list(list))]) { paint in
+    return Event("peers", .result, [.init("members", .list(list))]) { paint in
       if members.isEmpty { return ["nobody is connected"] }
       return members.map { "  \(paint.named($0.member, $0.label)) \(paint(.faint, $0.member.peer.text))" }
     }

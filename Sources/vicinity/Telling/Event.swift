@@ -1,4 +1,5 @@
 internal import Nearby
+internal import Notation
 
 /// Something that has happened, in both of its forms: a line for people, an object for programs.
 struct Event: Sendable {
@@ -32,13 +33,5 @@ struct Event: Sendable {
 }
 
 extension JSON.Member {
-  static func text(_ name: String, _ value: String) -> Self { .init(name: name, value: .text(value)) }
-  static func text(_ name: String, _ value: some CustomStringConvertible) -> Self { .text(name, value.description) }
-  static func number(_ name: String, _ value: UInt64) -> Self { .init(name: name, value: .number(value)) }
-  static func number(_ name: String, _ value: Int) -> Self { .number(name, UInt64(max(0, value))) }
-  static func bool(_ name: String, _ value: Bool) -> Self { .init(name: name, value: .bool(value)) }
-  static func list(_ name: String, _ values: [String]) -> Self {
-    .init(name: name, value: .list(values.map(JSON.text)))
-  }
   static func reason(_ reason: Reason) -> Self { .text("reason", reason.description) }
 }
