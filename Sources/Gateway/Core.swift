@@ -59,18 +59,12 @@ final class Core {
     self.store = store
     self.gateway = gateway
     reactor = host.reactor
-    clients = Clients(OpenSSLCrypto(keys: []), clock: Self.now)
+    clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
     access = Access(clients, options, of: host.id)
     router = Router(Routes.all)
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
-    started = Self.now()
-  }
-
-  static func now() -> Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
+    started = Timestamp.now
   }
 
   // MARK: Work that waits
@@ -117,7 +111,7 @@ final class Core {
       id,
       .object(
         [
-          .init("id", .text(id)), .init("at", .text(Self.now().description)), .init("event", .text(event)),
+          .init("id", .text(id)), .init("at", .text(Timestamp.now.description)), .init("event", .text(event)),
           .init("about", .text(path)),
         ] + members), owner: owner, facets: ["event": event])
   }
@@ -125,8 +119,8 @@ final class Core {
   // MARK: Idempotency
 
   /// The stored answer where the same client has asked the same before; nil where it has not.
-  func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Self.now()) }
-  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Self.now()) }
+  func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Timestamp.now) }
+  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Timestamp.now) }
 
   func forget(_ call: Call) { memory.forget(call) }
 

@@ -264,7 +264,7 @@ final class Home {
     defer { fclose(file) }
     var block = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
       count = buffer.count
-      for offset in stride(from: 0, to: count, by: 256) { getentropy(buffer.baseAddress! + offset, 256) }
+      for index in 0..<count { buffer[index] = .random(in: 0...255) }
     }
     for start in stride(from: 0, to: bytes, by: block.count) {
       block.withUnsafeMutableBytes { $0.storeBytes(of: start, as: Int.self) }
@@ -281,6 +281,7 @@ final class Home {
     let blocks = files.map { _ in UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1) }
     defer { for block in blocks { block.deallocate() } }
     while true {
+      // A buffer that was allocated has an address.
       let counts = zip(blocks, files).map { fread($0.baseAddress, 1, size, $1) }
       guard counts[0] == counts[1], memcmp(blocks[0].baseAddress!, blocks[1].baseAddress!, counts[0]) == 0 else {
         return false

@@ -7,7 +7,7 @@ extension Core {
   /// The gateway's own peer, and what its host has to say.
   func open() async throws {
     let peer = try await host.peer(named: options.name)
-    add(PeerModel(peer, .gateway, .stored, at: Self.now()))
+    add(PeerModel(peer, .gateway, .stored, at: Timestamp.now))
     let host = host
     try await restore()
     start { core in

@@ -88,8 +88,8 @@ extension Core {
     guard let advertiser = advertisers[id] else { return }
     let model = InvitationModel(
       advertiser.peer, isIncoming: true, remote: invitation.from.text, name: invitation.name, invitation.type,
-      context: invitation.context, session: advertiser.session, at: Self.now(),
-      expiresAt: Self.now() + invitation.timeLeft)
+      context: invitation.context, session: advertiser.session, at: Timestamp.now,
+      expiresAt: Timestamp.now + invitation.timeLeft)
     model.invitation = invitation
     invitations[model.id] = model
     publish(model)

@@ -140,7 +140,7 @@ extension Core {
   func offered(_ resource: IncomingResource, in session: SessionModel) async {
     let model = ResourceModel(
       resource.name, resource.member, isIncoming: true, type: resource.type, size: resource.size, .offered,
-      at: Self.now())
+      at: Timestamp.now)
     model.incoming = resource
     guard (try? add(model, to: session)) != nil else { return await resource.decline() }
     tell(

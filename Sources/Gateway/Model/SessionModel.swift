@@ -127,7 +127,7 @@ extension Core {
     if wishes.trust != .any { options.trust = .ask(timeout: .seconds(60)) }
     let session = try await peer.peer.openSession(options)
     guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
-    let model = SessionModel(session, peer, wishes, at: Self.now()) { path, history in
+    let model = SessionModel(session, peer, wishes, at: Timestamp.now) { path, history in
       collection(
         path, keeping: history?.count ?? .max, bytes: history?.bytes ?? .max, ring: history == nil ? 1 << 20 : 4 << 20)
     }

@@ -55,7 +55,7 @@ extension Core {
 
   func opened(_ reader: StreamReader, in session: SessionModel) {
     guard session.streamModels.count < Self.streamsPerSessionMax else { return }
-    add(StreamModel(.incoming(reader), reader.name, reader.member, at: Self.now()), to: session)
+    add(StreamModel(.incoming(reader), reader.name, reader.member, at: Timestamp.now), to: session)
   }
 
   @discardableResult

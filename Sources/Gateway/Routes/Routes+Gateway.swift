@@ -28,7 +28,7 @@ extension Core {
   func about(to client: ClientView?) -> JSON {
     var members: [JSON.Member] = [
       .init("name", .text(options.name)), .init("version", .text(Gateway.version)),
-      .init("time", .text(Self.now().description)),
+      .init("time", .text(Timestamp.now.description)),
     ]
     guard let client else { return .object(members) }
     members += [

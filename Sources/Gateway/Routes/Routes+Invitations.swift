@@ -49,7 +49,7 @@ extension Routes {
         .invalidParameter, "\(PlainName.of(to)) is no peer ID: take it from a browser's found peers", field: "to",
         rule: "peerID")
     }
-    let now = Core.now()
+    let now = Timestamp.now
     let model = InvitationModel(
       session.peer, isIncoming: false, remote: to, name: nil, type, context: context, session: session.id, at: now,
       expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))

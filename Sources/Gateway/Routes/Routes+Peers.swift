@@ -93,7 +93,7 @@ extension Routes {
         .tooMany, "a client has at most \(Core.peersPerClientMax) peers: delete one", rule: "peers",
         limit: Core.peersPerClientMax)
     }
-    let (key, time) = (SigningKey(), Core.now())
+    let (key, time) = (SigningKey(), Timestamp.now)
     let peer: Peer
     do {
       peer = try await core.host.carry(key, named: name)

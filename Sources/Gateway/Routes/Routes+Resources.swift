@@ -41,7 +41,7 @@ extension Routes {
     let url = try fields.text("url")
     try fields.end()
     let model = ResourceModel(
-      name, member, isIncoming: false, type: type, size: size.map(UInt64.init), .uploading, at: Core.now())
+      name, member, isIncoming: false, type: type, size: size.map(UInt64.init), .uploading, at: Timestamp.now)
     let item = try core.add(model, to: session)
     if let url { core.offer(model, .web(url), in: session) }
     return .created(session.resources[model.id] ?? item, at: "\(session.resources.path)/\(model.id)")

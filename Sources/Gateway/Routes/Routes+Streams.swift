@@ -49,7 +49,7 @@ extension Routes {
         limit: Core.streamsPerSessionMax)
     }
     let writer = try await session.session.openStream(name, to: member)
-    let model = StreamModel(.outgoing(writer), name, member, at: Core.now())
+    let model = StreamModel(.outgoing(writer), name, member, at: Timestamp.now)
     return .created(core.add(model, to: session), at: "\(session.streams.path)/\(model.id)")
   }
 

@@ -1,3 +1,4 @@
+internal import Gateway
 internal import Glibc
 internal import Nearby
 internal import Notation
@@ -15,7 +16,7 @@ struct Announcer: Sendable {
 
   func tell(_ event: Event) async {
     if isJSON {
-      await screen.print(event.json(at: Self.now()))
+      await screen.print(event.json(at: Timestamp.now.description))
       // Whoever looks at standard error has no use for the object.
       if event.weight != .error { return }
     }
@@ -38,12 +39,5 @@ struct Announcer: Sendable {
     var parts = tm()
     localtime_r(&seconds, &parts)
     return [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Quantity.twoDigits($0) }.joined(separator: ":")
-  }
-
-  /// RFC 3339 with milliseconds.
-  static func now() -> String {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(seconds: time.tv_sec, nanoseconds: time.tv_nsec).description
   }
 }

@@ -15,7 +15,7 @@ final class Watch: Sendable {
 
   private struct State {
     var reader: CheckedContinuation<[UInt8], Never>?
-    var alarms: [UInt64: (deadline: UInt64, sleeper: CheckedContinuation<Void, Never>)] = [:]
+    var alarms: [UInt64: (deadline: ContinuousClock.Instant, sleeper: CheckedContinuation<Void, Never>)] = [:]
     var last: UInt64 = 0
     var wishesToEnd = 0
   }
@@ -73,8 +73,7 @@ final class Watch: Sendable {
 
   /// Returns after the time, or where the task is cancelled.
   func pass(_ time: Duration) async {
-    let (seconds, attoseconds) = time.components
-    let deadline = now() + UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+    let deadline = ContinuousClock.now + time
     let number = state.withLock { state in
       state.last += 1
       return state.last
@@ -114,12 +113,12 @@ final class Watch: Sendable {
   /// In milliseconds until the next alarm.
   private func timeout() -> CInt {
     guard let next = state.withLock({ $0.alarms.values.map(\.deadline).min() }) else { return -1 }
-    let now = now()
-    return next <= now ? 0 : CInt(min((next - now) / 1_000_000 + 1, 1_000_000_000))
+    let milliseconds = (next - .now) / .milliseconds(1)
+    return milliseconds <= 0 ? 0 : CInt(min(milliseconds + 1, 1_000_000_000))
   }
 
   private func fireAlarms() {
-    let now = now()
+    let now = ContinuousClock.now
     let due = state.withLock { state in
       let due = state.alarms.filter { $0.value.deadline <= now }
       for number in due.keys { state.alarms[number] = nil }
@@ -167,12 +166,6 @@ final class Watch: Sendable {
       _exit(signal == .interrupt ? ExitCode.interrupted.rawValue : ExitCode.terminated.rawValue)
     }
     told.yield(signal)
-  }
-
-  private func now() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 }
 
