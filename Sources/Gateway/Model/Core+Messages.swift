@@ -23,7 +23,8 @@ extension Core {
     ]
     if let to { members.append(.init("to", .list(to.map(JSON.text)))) }
     members += [
-      .init("mode", .text("\(mode)")), .init("at", .text(Timestamp.now.description)), .init("size", .number(bytes.count)),
+      .init("mode", .text("\(mode)")), .init("at", .text(Timestamp.now.description)),
+      .init("size", .number(bytes.count)),
       .init("contentType", .text(type)),
     ]
     members += Payload.members(bytes, as: "body")
