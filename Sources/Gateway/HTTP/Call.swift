@@ -1,5 +1,6 @@
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Web
 
 /// One request, from whatever way it came: HTTP, or a frame of a WebSocket.
@@ -70,6 +71,15 @@ struct Call: Sendable {
   func need() throws(Problem) -> ClientView {
     guard let client else { throw Problem.unauthorized() }
     return client
+  }
+}
+
+extension Call {
+  /// As it came by HTTP; who asks is not known yet.
+  init(_ head: Head) {
+    self.init(
+      method: head.method, path: head.path, query: head.query, headers: head.headers,
+      from: head.client.with(port: 0).description, isPrivate: head.isSecure || head.client.isLoopback)
   }
 }
 
