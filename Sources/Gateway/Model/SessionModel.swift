@@ -37,6 +37,10 @@ final class SessionModel {
   var streamModels: [String: StreamModel] = [:]
   var resourceModels: [String: ResourceModel] = [:]
   var decisions: [String: TrustDecision] = [:]
+  /// Of messages whose fate is not known for all.
+  var deliveries: [Receipt.ID: Delivery] = [:]
+  /// Those that have to be told.
+  var changedDeliveries: Set<Receipt.ID> = []
 
   init(
     _ session: Session, _ peer: PeerModel, _ wishes: SessionWishes, at time: Timestamp,
@@ -192,6 +196,7 @@ extension Core {
     case .decision(let decision): await asked(decision, in: model)
     // The gateway's host has no store: nothing goes on from before.
     case .comparison, .sending: break
+    case .fate(let receipt, let members, let fate): told(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
       for member in members {
         tell(
