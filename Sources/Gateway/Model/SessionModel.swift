@@ -29,6 +29,7 @@ final class SessionModel {
   let streams: Collection
   let resources: Collection
   let certificates: Collection
+  let connections: Collection
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
@@ -36,6 +37,7 @@ final class SessionModel {
   var present: [String: MemberModel] = [:]
   var streamModels: [String: StreamModel] = [:]
   var resourceModels: [String: ResourceModel] = [:]
+  var connectionModels: [String: ConnectionModel] = [:]
   var decisions: [String: TrustDecision] = [:]
   /// Of messages whose fate is not known for all.
   var deliveries: [Receipt.ID: Delivery] = [:]
@@ -56,12 +58,13 @@ final class SessionModel {
     streams = collection("\(path)/streams", nil)
     resources = collection("\(path)/resources", nil)
     certificates = collection("\(path)/certificates", nil)
+    connections = collection("\(path)/connections", nil)
   }
 
   var id: String { session.id.text }
   var path: String { "/v1/sessions/\(id)" }
   var owner: Owner { peer.owner }
-  var collections: [Collection] { [members, messages, streams, resources, certificates] }
+  var collections: [Collection] { [members, messages, streams, resources, certificates, connections] }
   var connected: [MemberModel] { present.values.filter { $0.isConnected } }
 
   var json: JSON {

@@ -48,9 +48,9 @@ public final class Session: Sendable, Identifiable {
   public func invite(
     _ peer: PeerID, as type: String, context: [UInt8] = [], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    try await meet(peer, "the invitation") { [id] in
+    try await attempt(peer, "the invitation") { [id] in
       try $0.invite(peer, to: id, as: type, context: context, timeout: timeout)
-    }
+    }.joined()
   }
 
   /// Where a program has a way of its own to another, the two exchange these, and each connects with the other's.
@@ -63,21 +63,21 @@ public final class Session: Sendable, Identifiable {
   public func connect(
     to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    try await meet(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+    try await beginConnecting(to: peer, with: data, timeout: timeout).joined()
   }
 
-  private func meet(
+  /// As `connect`, and returns once it is under way: data that are none are refused here.
+  public func beginConnecting(
+    to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
+  ) async throws(NearbyError) -> Attempt {
+    try await attempt(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+  }
+
+  private func attempt(
     _ peer: PeerID, _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
-  ) async throws(NearbyError) {
+  ) async throws(NearbyError) -> Attempt {
     let (invitation, outcome) = try await loop.run(begin)
-    let reason = await withTaskCancellationHandler {
-      let joined = await outcome.value
-      return joined == .none ? await state.meeting(peer) : joined
-    } onCancel: {
-      loop.post { $0.cancel(invitation) }
-    }
-    // Who is connected already is what was asked for.
-    if reason != .none, reason != .already { throw NearbyError(reason, of: what) }
+    return Attempt(invitation, outcome, peer, what, state, loop)
   }
 
   /// Connects with everybody nearby who does the same, and advertises this peer for it.
