@@ -42,6 +42,9 @@ final class Core {
   private(set) lazy var sessionList = collection("/v1/sessions")
   private(set) lazy var clientList = collection("/v1/clients")
   private(set) lazy var codeList = collection("/v1/pairing-codes")
+  private(set) lazy var identityList = collection("/v1/identities")
+  private(set) lazy var anchorList = collection("/v1/anchors")
+  private(set) lazy var trustedPeerList = collection("/v1/trusted-peers")
   private(set) lazy var eventList = collection("/v1/events", keeping: 1_000)
 
   var peers: [String: PeerModel] = [:]

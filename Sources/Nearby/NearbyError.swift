@@ -73,6 +73,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as WireError: self.init(error)
     case let error as WebError: self.init(error)
     case let error as KeyStoreError: self.init(error)
+    case let error as IdentityError: self.init(.invalidParameter, "\(error)")
     case let error as StoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }

@@ -10,8 +10,14 @@ extension Core {
     add(PeerModel(peer, .gateway, .stored, at: Timestamp.now))
     let host = host
     try await restore()
+    publishTrust()
     start { core in
       for await condition in host.conditions { core.told(condition) }
+    }
+    start { core in
+      for await advice in host.advice {
+        core.tell("advice", about: "/v1/gateway", .gateway, [.init("text", .text(advice))])
+      }
     }
     addresses = await host.addresses
   }

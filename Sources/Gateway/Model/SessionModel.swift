@@ -9,6 +9,8 @@ struct SessionWishes {
   var trust = Trust.any
   var maxPeers = 256
   var acceptsResources = true
+  /// What members are shown of who this is.
+  var identity: Identity?
   var history = History()
 
   /// What is kept of its messages for those who come later or come back; it lasts as long as this process.
@@ -30,6 +32,7 @@ final class SessionModel {
   let resources: Collection
   let certificates: Collection
   let connections: Collection
+  let comparisons: Collection
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
@@ -38,6 +41,7 @@ final class SessionModel {
   var streamModels: [String: StreamModel] = [:]
   var resourceModels: [String: ResourceModel] = [:]
   var connectionModels: [String: ConnectionModel] = [:]
+  var comparisonModels: [String: ComparisonModel] = [:]
   var decisions: [String: TrustDecision] = [:]
   /// Of messages whose fate is not known for all.
   var deliveries: [Receipt.ID: Delivery] = [:]
@@ -59,12 +63,13 @@ final class SessionModel {
     resources = collection("\(path)/resources", nil)
     certificates = collection("\(path)/certificates", nil)
     connections = collection("\(path)/connections", nil)
+    comparisons = collection("\(path)/comparisons", nil)
   }
 
   var id: String { session.id.text }
   var path: String { "/v1/sessions/\(id)" }
   var owner: Owner { peer.owner }
-  var collections: [Collection] { [members, messages, streams, resources, certificates, connections] }
+  var collections: [Collection] { [members, messages, streams, resources, certificates, connections, comparisons] }
   var connected: [MemberModel] { present.values.filter { $0.isConnected } }
 
   var json: JSON {
@@ -120,6 +125,8 @@ final class MemberModel {
 
 extension Core {
   static let sessionsPerPeerMax = 256
+  /// In which somebody decides on a member.
+  private static let decisionTime: Duration = .seconds(60)
 
   func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
     guard sessions.values.count(where: { $0.peer === peer }) < Self.sessionsPerPeerMax else {
@@ -131,7 +138,8 @@ extension Core {
     options.encryption = wishes.encryption
     options.peersMax = wishes.maxPeers
     options.resources.acceptsUnasked = false
-    if wishes.trust != .any { options.trust = .ask(timeout: .seconds(60)) }
+    options.identity = wishes.identity
+    if wishes.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
     let session = try await peer.peer.openSession(options)
     guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
     let model = SessionModel(session, peer, wishes, at: Timestamp.now) { path, history in
@@ -198,7 +206,8 @@ extension Core {
     case .resource(let resource): await offered(resource, in: model)
     case .decision(let decision): await asked(decision, in: model)
     // The gateway's host has no store: nothing goes on from before.
-    case .comparison, .sending: break
+    case .sending: break
+    case .comparison(let comparison): told(comparison, in: model)
     case .fate(let receipt, let members, let fate): told(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
       for member in members {
@@ -240,7 +249,7 @@ extension Core {
 
   private static let goneMembersMax = 256
 
-  private func publish(_ known: MemberModel, in model: SessionModel) {
+  func publish(_ known: MemberModel, in model: SessionModel) {
     let json = known.json(isVerified: host.knownPeer(known.member.peer) != nil)
     model.members.put(
       known.member.id.text, json, owner: model.owner,
@@ -262,15 +271,29 @@ extension Core {
     case .ask:
       let id = Secrets.id()
       model.decisions[id] = decision
-      model.certificates.put(
-        id,
-        [
-          "id": .text(id), "peer": .text(decision.member.peer.text), "displayName": .text(decision.member.name),
-          "chain": .list(decision.certificates.map { ["subject": .text($0.subject), "issuer": .text($0.issuer)] }),
-          "state": "pending",
-        ], owner: model.owner)
+      model.certificates.put(id, json(of: decision, as: id), owner: model.owner)
+      let place = model.id
+      start { core in
+        await decision.ended()
+        guard let model = core.sessions[place], model.decisions.removeValue(forKey: id) != nil else { return }
+        model.certificates.remove(id)
+      }
       tell("decision", about: "\(model.certificates.path)/\(id)", model.owner)
     }
+  }
+
+  private func json(of decision: TrustDecision, as id: String) -> JSON {
+    var members: [JSON.Member] = [
+      .init("id", .text(id)), .init("peer", .text(decision.member.peer.text)),
+      .init("displayName", .text(decision.member.name)), .init("chain", .list(decision.certificates.map(\.json))),
+      .init("state", "pending"), .init("expiresAt", .text((Timestamp.now + Self.decisionTime).description)),
+    ]
+    switch host.evaluate(decision.chain) {
+    case .trusted: members.append(.init("trusted", true))
+    case .distrusted(let distrust):
+      members += [.init("trusted", false), .init("distrust", .text(distrust.description))]
+    }
+    return .object(members)
   }
 
   /// A peer of a name that is known under another key is not let in.

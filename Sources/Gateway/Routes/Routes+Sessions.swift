@@ -67,6 +67,7 @@ extension Routes {
     wishes.maxPeers = try fields.integer("maxPeers", in: 2...1_000_000).map(Int.init) ?? wishes.maxPeers
     wishes.acceptsResources = try fields.word("resources", of: Taking.self) == .accept
     let adhoc = try fields.text("adhoc")
+    if let id = try fields.text("identity") { wishes.identity = try identity(id, core, client) }
     if var history = try fields.object("history") {
       wishes.history.count = try history.integer("count", in: 1...1_000_000).map(Int.init) ?? wishes.history.count
       wishes.history.bytes = try history.integer("bytes", in: 1_024...1 << 30).map(Int.init) ?? wishes.history.bytes
@@ -85,6 +86,19 @@ extension Routes {
       }
     }
     return .created(core.publish(model), at: model.path)
+  }
+
+  /// It says who somebody is: that is not for everybody to say.
+  private static func identity(_ id: String, _ core: Core, _ client: ClientView) throws(Problem) -> Identity {
+    guard client.role >= .operator else {
+      throw Problem(
+        .forbidden, "showing a security identity needs the role 'operator'", field: "identity", rule: "role")
+    }
+    guard let identity = try? core.identity(id) else {
+      throw Problem(
+        .invalidParameter, "there is no identity \(PlainName.of(id)): /v1/identities lists them", field: "identity")
+    }
+    return identity
   }
 
   private enum Taking: String, CaseIterable { case ask, accept }
@@ -164,7 +178,10 @@ extension Routes {
     switch verdict {
     case .trust:
       try await decision.admit()
-      if remember { try await core.host.trust(decision.member.peer, as: decision.member.name) }
+      if remember {
+        try await core.host.trust(decision.member.peer, as: decision.member.name)
+        core.publishKnownPeers()
+      }
     case .reject: try await decision.refuse()
     }
     return .nothing

@@ -29,6 +29,9 @@ public final class TrustDecision: Sendable {
     self.loop = loop
   }
 
+  /// Returns when it is decided, or its time is over.
+  public func ended() async { await outcome.value }
+
   public func admit() async throws(NearbyError) { try await loop.run { [id] in try $0.decide(id, true) } }
 
   public func refuse() async throws(NearbyError) { try await loop.run { [id] in try $0.decide(id, false) } }

@@ -11,8 +11,20 @@ extension Host {
   /// Takes a private key and its certificates from a PKCS#12 file (`.p12`, `.pfx`), and keeps them with the host's keys.
   @discardableResult
   public func importIdentity(from path: String, password: String) async throws(NearbyError) -> Identity {
-    try await keeping { [self] in
-      let held = try IdentityFile.identity(from: try SmallFile.read(path), password: password)
+    try await importIdentity(password: password) { try SmallFile.read(path) }
+  }
+
+  /// From the bytes of such a file.
+  @discardableResult
+  public func importIdentity(_ file: [UInt8], password: String) async throws(NearbyError) -> Identity {
+    try await importIdentity(password: password) { file }
+  }
+
+  private func importIdentity(
+    password: String, from file: @escaping @Sendable () throws -> [UInt8]
+  ) async throws(NearbyError) -> Identity {
+    try await keeping { [keys] in
+      let held = try IdentityFile.identity(from: try file(), password: password)
       try keys.addIdentity(held)
       return Identity(held)
     }
@@ -29,10 +41,29 @@ extension Host {
   /// Believes the certificates of a file (PEM or DER), and those that they vouch for.
   @discardableResult
   public func addAnchors(from path: String) async throws(NearbyError) -> [CertificateSummary] {
+    try await addAnchors { try SmallFile.read(path) }
+  }
+
+  /// From the bytes of such a file.
+  @discardableResult
+  public func addAnchors(_ file: [UInt8]) async throws(NearbyError) -> [CertificateSummary] {
+    try await addAnchors { file }
+  }
+
+  private func addAnchors(
+    from file: @escaping @Sendable () throws -> [UInt8]
+  ) async throws(NearbyError) -> [CertificateSummary] {
     try await keeping { [keys] in
-      let certificates = try Certificate.all(in: try SmallFile.read(path))
+      let certificates = try Certificate.all(in: try file())
       for certificate in certificates { try keys.addAnchor(certificate) }
       return certificates.map(\.summary)
+    }
+  }
+
+  /// Believes it no more.
+  public func removeAnchor(_ anchor: CertificateSummary) async throws(NearbyError) {
+    try await keeping { [keys] in
+      for certificate in keys.anchors where certificate.summary == anchor { try keys.removeAnchor(certificate) }
     }
   }
 

@@ -1,0 +1,69 @@
+internal import Nearby
+internal import Notation
+
+/// Whom the gateway's host is, and whom it believes, as lists.
+extension Core {
+  /// As they are kept, after a change and at the start.
+  func publishTrust() {
+    identityList.replace(
+      with: host.identities.map { identity in
+        let id = identity.certificates.first?.id ?? ""
+        return (id, ["id": .text(id), "certificates": .list(identity.certificates.map(\.json))])
+      }, owner: .operators)
+    anchorList.replace(
+      with: host.anchors.map { ($0.id, ["id": .text($0.id), "certificate": $0.json]) }, owner: .operators)
+    publishKnownPeers()
+  }
+
+  func publishKnownPeers() {
+    let known = host.knownPeers
+    trustedPeerList.replace(
+      with: known.map { peer in
+        (
+          peer.id.text,
+          [
+            "id": .text(peer.id.text), "displayName": .text(peer.name.text),
+            "confirmation": .text(peer.confirmation.rawValue),
+          ]
+        )
+      }, owner: .gateway)
+    // Their members are verified from now on, or no more.
+    for session in sessions.values {
+      for member in session.present.values { publish(member, in: session) }
+    }
+  }
+
+  func identity(_ id: String) throws(Problem) -> Identity {
+    guard let identity = host.identities.first(where: { $0.certificates.first?.id == id }) else {
+      throw .nothing("identity", id)
+    }
+    return identity
+  }
+}
+
+extension CertificateSummary {
+  /// Its fingerprint, as it may stand in a path.
+  var id: String { fingerprint.filter { $0 != ":" }.lowercased() }
+
+  var json: JSON {
+    var members: [JSON.Member] = [
+      .init("subject", .text(subject)), .init("issuer", .text(issuer)), .init("serial", .text(serial)),
+      .init("fingerprint", .text(fingerprint)),
+    ]
+    for (name, time) in [("validFrom", validFrom), ("validUntil", validUntil)] {
+      if let time { members.append(.init(name, .text(Timestamp(seconds: time, nanoseconds: 0).description))) }
+    }
+    return .object(members)
+  }
+}
+
+extension Collection {
+  /// Makes it these and no others; what stays the same is not told.
+  fileprivate func replace(with things: [(id: String, json: JSON)], owner: Owner) {
+    let ids = Set(things.map(\.id))
+    for item in page(after: 0, atMost: .max, for: .console, where: [:]).items where !ids.contains(item.id) {
+      remove(item.id)
+    }
+    for thing in things { put(thing.id, thing.json, owner: owner) }
+  }
+}

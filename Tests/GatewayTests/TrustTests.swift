@@ -1,0 +1,176 @@
+internal import Foundation
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Clients say whom they trust", .timeLimit(.minutes(3)), .serialized)
+struct TrustTests {
+  /// An anchor, and an identity that it vouches for.
+  private struct Papers {
+    let root: String
+    let identity: String
+
+    init() throws {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("papers-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let command = """
+        cd '\(folder.path)' && exec >/dev/null 2>&1
+        key="openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+        $key -x509 -days 30 -subj /CN=Root -keyout root.key -out root.pem &&
+        $key -subj /CN=Bert -keyout bert.key -out bert.csr &&
+        echo 'keyUsage=critical,digitalSignature' >bert.ext &&
+        openssl x509 -req -in bert.csr -CA root.pem -CAkey root.key -CAcreateserial -days 30 -extfile bert.ext -out bert.pem &&
+        openssl pkcs12 -export -in bert.pem -inkey bert.key -passout pass:secret -out bert.p12
+        """
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+      shell.arguments = ["-c", command]
+      try shell.run()
+      shell.waitUntilExit()
+      try #require(shell.terminationStatus == 0)
+      root = try String(contentsOf: folder.appendingPathComponent("root.pem"), encoding: .utf8)
+      identity = try Data(contentsOf: folder.appendingPathComponent("bert.p12")).base64EncodedString()
+    }
+  }
+
+  private struct Side {
+    let client: Asker
+    let peer: String
+    var path = ""
+
+    static func seat(_ place: Place, _ name: String) async throws -> Side {
+      let client = try await place.client("operator")
+      return Side(client: client, peer: try await client.make("/v1/peers", ["displayName": .text(name)]).id)
+    }
+
+    mutating func open(_ wishes: JSON = [:]) async throws {
+      path = try await client.make("/v1/sessions", wishes)["Location"] ?? ""
+    }
+
+    /// Both at once, each by the other's data.
+    func meet(_ other: Side) async throws -> Answer {
+      let (here, there) = (
+        try await client.get("\(path)/connection-data").json,
+        try await other.client.get("\(other.path)/connection-data").json
+      )
+      _ = try await other.client.make("\(other.path)/connections", here)
+      return try await client.make("\(path)/connections", there)
+    }
+
+    func wait(in list: String, _ name: String, _ value: JSON) async throws -> JSON {
+      try await client.wait(in: "\(path)/\(list)", name, value)
+    }
+  }
+
+  private func atPlaces(_ test: (Side, Side) async throws -> Void) async throws {
+    try await atPlace { here in
+      try await atPlace { there in try await test(try await Side.seat(here, "Anna"), try await Side.seat(there, "Bert"))
+      }
+    }
+  }
+
+  @Test("P-SEC-2 P-SEC-3 P-SEC-4 Who shows an identity is decided on, beside what the anchors say")
+  func deciding() async throws {
+    let papers = try Papers()
+    try await atPlaces { anna, bert in
+      var (anna, bert) = (anna, bert)
+      let identity = try await bert.client.make(
+        "/v1/identities", ["data": .text(papers.identity), "encoding": "base64", "password": "secret"])
+      #expect(identity.json["certificates"]?.list?.first?["subject"] == "CN = Bert")
+      #expect(!identity.text.contains("PRIVATE"))
+      let anchors = try await anna.client.make("/v1/anchors", ["pem": .text(papers.root)])
+      #expect(anchors.json["items"]?.list?.count == 1)
+      try await anna.open(["trust": "ask"])
+      try await bert.open(["identity": .text(identity.id)])
+      _ = try await anna.meet(bert)
+      let decision = try await anna.wait(in: "certificates", "state", "pending")
+      #expect(decision["peer"] == .text(bert.peer) && decision["trusted"] == true)
+      #expect(decision["chain"] == identity.json["certificates"])
+      let path = "\(anna.path)/certificates/\(decision["id"]?.text ?? "")"
+      #expect(try await anna.client.patch(path, ["decision": "trust", "remember": true]).status == 204)
+      #expect(try await anna.wait(in: "members", "state", "connected")["verified"] == true)
+      #expect(try await anna.client.get("/v1/trusted-peers").ids == [bert.peer])
+      #expect(try await anna.client.get("\(anna.path)/certificates").ids == [])
+      // What the anchors say is enough where a session leaves it to them, until they are gone.
+      for (isThere, state) in [(true, "connected"), (false, "failed")] as [(Bool, JSON)] {
+        if !isThere { #expect(try await anna.client.delete(anchors["Location"] ?? "").status == 204) }
+        try await anna.open(["trust": "anchors"])
+        try await bert.open(["identity": .text(identity.id)])
+        let met = try await anna.meet(bert)
+        let end = try await anna.client.wait(in: "\(anna.path)/connections") {
+          $0["id"] == .text(met.id) && $0["state"] != "pending"
+        }
+        #expect(end["state"] == state, "\(end.line)")
+      }
+      #expect(try await anna.client.get("/v1/anchors").ids == [])
+      #expect(try await bert.client.delete(identity["Location"] ?? "").status == 204)
+      #expect(try await bert.client.get("/v1/identities").ids == [])
+    }
+  }
+
+  @Test("P-SEC-5 Two clients compare one code, and know each other where both say that it is the same")
+  func comparing() async throws {
+    try await atPlaces { anna, bert in
+      var (anna, bert) = (anna, bert)
+      try await anna.open()
+      try await bert.open()
+      _ = try await anna.meet(bert)
+      _ = try await bert.wait(in: "members", "state", "connected")
+      #expect(try await anna.wait(in: "members", "state", "connected")["verified"] == false)
+      for (matches, state) in [(false, "mismatched"), (true, "matched")] as [(Bool, JSON)] {
+        let made = try await anna.client.make("\(anna.path)/comparisons", ["member": .text(bert.peer)])
+        let (hers, his) = (
+          try await anna.wait(in: "comparisons", "state", "pending"),
+          try await bert.wait(in: "comparisons", "state", "pending")
+        )
+        #expect(hers["code"] != nil && hers["code"] == his["code"])
+        let again = try await anna.client.post("\(anna.path)/comparisons", ["member": .text(bert.peer)])
+        #expect(again.status == 409)
+        #expect(try await anna.client.patch(made["Location"] ?? "", [:]).json["field"] == "matches")
+        #expect(try await anna.client.patch(made["Location"] ?? "", ["matches": .bool(matches)]).status == 200)
+        if matches {
+          let path = "\(bert.path)/comparisons/\(his["id"]?.text ?? "")"
+          #expect(try await bert.client.patch(path, ["matches": true]).status == 200)
+        }
+        _ = try await anna.wait(in: "comparisons", "state", state)
+        _ = try await bert.wait(in: "comparisons", "state", state)
+      }
+      for (side, other) in [(anna, bert), (bert, anna)] {
+        let known = try await side.client.get("/v1/trusted-peers/\(other.peer)").json
+        #expect(known["confirmation"] == "code")
+        #expect(try await side.wait(in: "members", "state", "connected")["verified"] == true)
+      }
+      #expect(try await anna.client.delete("/v1/trusted-peers/\(bert.peer)").status == 204)
+      #expect(try await anna.wait(in: "members", "state", "connected")["verified"] == false)
+    }
+  }
+
+  @Test("Identities and anchors are for operators, and what is none is refused")
+  func refusals() async throws {
+    let papers = try Papers()
+    try await atPlace { place in
+      let (chief, member) = (try await place.client("operator"), try await place.client())
+      let file: JSON = .text(papers.identity)
+      for path in ["/v1/identities", "/v1/anchors"] {
+        #expect(try await member.get(path).status == 403)
+        #expect(try await member.post(path).status == 403)
+      }
+      #expect(try await member.post("/v1/trusted-peers").status == 403)
+      for (path, body, field) in [
+        ("/v1/identities", ["data": file, "password": "wrong"], "data"), ("/v1/identities", ["data": "AQID"], "data"),
+        ("/v1/identities", ["data": "?"], "data"), ("/v1/anchors", ["pem": "nothing"], "pem"),
+        ("/v1/trusted-peers", ["peer": "x", "displayName": "y"], "peer"),
+      ] as [(String, JSON, JSON)] {
+        let answer = try await chief.post(path, body)
+        #expect(answer.status == 400 && answer.json["field"] == field, "\(answer.text)")
+      }
+      let identity = try await chief.make("/v1/identities", ["data": file, "password": "secret"])
+      _ = try await member.make("/v1/peers", ["displayName": "Mallory"])
+      #expect(try await member.post("/v1/sessions", ["identity": .text(identity.id)]).status == 403)
+      _ = try await chief.make("/v1/peers", ["displayName": "Chief"])
+      #expect(try await chief.post("/v1/sessions", ["identity": "none"]).json["field"] == "identity")
+    }
+  }
+}
