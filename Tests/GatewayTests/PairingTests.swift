@@ -113,4 +113,44 @@ struct PairingTests {
       #expect(try await anna.get("/v1/gateway").status == 401)
     }
   }
+
+  @Test("An operator ends the tokens of others and their codes, and none of an admin's")
+  func ranks() async throws {
+    try await atPlace { place in
+      let (admin, chief) = (try await place.client("admin"), try await place.client("operator"))
+      let (other, member) = (try await place.client("operator"), try await place.client())
+      func id(_ asker: Asker) async throws -> String {
+        try await asker.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
+      }
+      let code = try await admin.post("/v1/pairing-codes", ["role": "admin"])
+      #expect(try await chief.delete(code["Location"] ?? "").status == 403)
+      #expect(try await chief.delete("/v1/clients/\(try await id(admin))").json["rule"] == "role")
+      for asker in [other, member] {
+        #expect(try await chief.delete("/v1/clients/\(try await id(asker))").status == 204)
+      }
+      #expect(try await admin.get("/v1/clients").status == 200)
+      #expect(try await admin.delete(code["Location"] ?? "").status == 204)
+      #expect(try await admin.delete("/v1/clients/\(try await id(chief))").status == 204)
+    }
+  }
+
+  @Test("What a client follows ends with its token")
+  func ending() async throws {
+    try await atPlace { place in
+      let token: String? = await withCheckedContinuation { continuation in
+        place.gateway.start { core in
+          let made = try? core.clients.add(name: "guest", role: .member, lasting: .seconds(2))
+          if let made { try? await core.keep(made.client) }
+          continuation.resume(returning: made?.token)
+        }
+      }
+      let guest = Asker(port: place.port, token: token)
+      let talk = try await Talk.connected(guest)
+      let events = try await guest.follow("/v1/peers")
+      #expect(try await events.next()?.name == "snapshot")
+      #expect(try await talk.closing() == 4403)
+      #expect(try await events.next() == nil)
+      #expect(try await guest.get("/v1/peers").status == 401)
+    }
+  }
 }

@@ -1,4 +1,5 @@
 internal import Notation
+internal import Reactor
 internal import Store
 internal import Web
 
@@ -12,6 +13,9 @@ extension Routes {
     Route(
       .delete, "/v1/pairing-codes/{code}", .role(.operator),
       .now { core, call in
+        if let code = core.clients.openCodes.first(where: { $0.id == call[0] }) {
+          try call.need().checkRank(over: code.role)
+        }
         if core.clients.revokeCode(call[0]) { core.codeList.remove(call[0]) }
         return .nothing
       }),
@@ -87,7 +91,9 @@ extension Routes {
     guard client.role >= .operator || client.id.text == call[0] else {
       throw Problem(.forbidden, "ending another client's token needs the role 'operator'", rule: "role")
     }
-    try await core.revoke(ClientID(text: call[0]))
+    let id = ClientID(text: call[0])
+    if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
+    try await core.revoke(id)
     return .nothing
   }
 }
@@ -114,6 +120,16 @@ extension Core {
     ]
     if let end = client.expiresAt { members.append(.init("expiresAt", .text(end.description))) }
     clientList.put(client.id.text, .object(members), owner: .operators, facets: ["role": client.role.rawValue])
+    if let end = client.expiresAt { watch(client.id, until: end) }
+  }
+
+  /// What a client follows ends with its token, too.
+  private func watch(_ client: ClientID, until end: Timestamp) {
+    let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
+    reactor.schedule(after: left) { [weak self] in
+      self?.sockets.close(of: client, 4403, "the token has ended: pair anew")
+      self?.dismiss(client)
+    }
   }
 
   /// Stored, or not there at all.
@@ -142,6 +158,14 @@ extension Core {
 }
 
 extension ClientView {
+  /// Nobody ends what ranks above him.
+  func checkRank(over other: Role) throws(Problem) {
+    guard other <= role else {
+      throw Problem(
+        .forbidden, "this needs the role '\(other.rawValue)', and this token has '\(role.rawValue)'", rule: "role")
+    }
+  }
+
   /// The gateway's own eyes.
   static let console = ClientView(id: ClientID(text: "console"), name: "console", role: .admin)
 }
