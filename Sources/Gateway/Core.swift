@@ -24,6 +24,9 @@ final class Core {
   let started: Timestamp
   var addresses: [String] = []
   var discoveryTrouble: (cause: String, cure: String)?
+  /// Another host with this one's key was met.
+  var conflict: HostID?
+  var isDiagnosing = false
   private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)
   unowned let gateway: Gateway

@@ -161,4 +161,21 @@ struct RequestTests {
       #expect(try await anna.get("/v1/peers").ids.count == 2)
     }
   }
+
+  @Test("An operator is told what stands in the way of others, and what the host advises is among the events")
+  func diagnosing() async throws {
+    try await atPlace { place in
+      let (chief, member) = (try await place.client("operator"), try await place.client())
+      #expect(try await member.get("/v1/gateway/diagnostics").status == 403)
+      let findings = try await chief.get("/v1/gateway/diagnostics").json["findings"]?.list ?? []
+      let checks = Set(findings.compactMap { $0["check"]?.text })
+      #expect(checks.isSuperset(of: ["bus", "daemon", "firewall", "isolation", "discovery", "key"]), "\(checks)")
+      #expect(findings.first { $0["check"] == "key" }?["state"] == "good")
+      _ = try await member.make("/v1/peers", ["displayName": .text(String(repeating: "n", count: 60))])
+      let info: JSON = ["a": .text(String(repeating: "x", count: 200)), "b": .text(String(repeating: "y", count: 200))]
+      _ = try await member.make("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": info])
+      let advice = try await member.wait(in: "/v1/events?event=advice") { _ in true }
+      #expect(advice["text"]?.text?.isEmpty == false)
+    }
+  }
 }

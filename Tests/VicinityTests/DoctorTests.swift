@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Nearby
 @testable import vicinity
 
 @Suite struct DoctorTests {

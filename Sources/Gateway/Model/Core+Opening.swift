@@ -55,6 +55,7 @@ extension Core {
     // The gateway's host has no store yet.
     case .notStored, .storedAgain: break
     case .conflict(let host):
+      conflict = host
       tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
     }
   }

@@ -6,6 +6,8 @@ internal import Wire
 extension Routes {
   static let gateway: [Route] = [
     Route(.get, "/v1/gateway", .anyone, .now { core, call in .json(core.about(to: call.client)) }),
+    Route(
+      .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
     Route(.get, "/healthz", .anyone, .now { _, _ in Reply(200, .bytes(Array("ok\n".utf8), type: "text/plain")) }),
     Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json, "application/json") }),

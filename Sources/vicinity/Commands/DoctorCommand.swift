@@ -1,3 +1,5 @@
+internal import Nearby
+
 /// Finds out why peers do not see each other.
 enum DoctorCommand {
   private static let timeByDefault: Duration = .seconds(3)
@@ -14,10 +16,10 @@ enum DoctorCommand {
     await tell(DaemonCheck.findings())
     await tell(InterfaceCheck.findings(interfaces))
     async let met = HostCheck.findings(context, for: time)
-    let heard = await MulticastCheck.listen(on: interfaces, for: time, context.watch)
+    let heard = await MulticastCheck.listen(on: interfaces, for: time) { await context.watch.pass($0) }
     await tell(MulticastCheck.findings(heard, interfaces, time: time))
     await tell(FirewallCheck.findings(linkPort: UInt16(context.invocation.number("port") ?? 0)))
-    await tell(await IsolationCheck.findings(heard, context.watch))
+    await tell(await IsolationCheck.findings(heard) { await context.watch.pass($0) })
     await tell(try await met)
     await context.announcer.tell(.diagnosis(all))
     return all.contains { $0.state == .bad } ? .failed : .done

@@ -1,6 +1,6 @@
 /// Whether this machine is on a network at all.
-enum InterfaceCheck {
-  static func findings(_ interfaces: [NetworkInterface]) -> [Finding] {
+package enum InterfaceCheck {
+  package static func findings(_ interfaces: [NetworkInterface]) -> [Finding] {
     let outside = interfaces.filter { !$0.isLoopback }
     var findings = outside.compactMap(finding)
     if !outside.contains(where: \.canMeet) {

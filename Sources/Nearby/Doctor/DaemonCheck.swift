@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// The discovery daemon, and the D-Bus over which it is asked.
-enum DaemonCheck {
-  static func findings() -> [Finding] {
+package enum DaemonCheck {
+  package static func findings() -> [Finding] {
     do throws(BusConnection.Failure) {
       let bus = try BusConnection()
       return [Finding(.bus, .good, "The system's D-Bus answers at \(BusConnection.path).")] + daemon(bus)
@@ -82,8 +82,8 @@ enum DaemonCheck {
 
   /// Other programs that answer for this host name themselves twice.
   private static func rivals() -> [Finding] {
-    let resolved = FileSystem.text(of: "/run/systemd/resolve/resolv.conf") != nil
-    guard resolved, let settings = FileSystem.text(of: "/etc/systemd/resolved.conf"),
+    let resolved = SystemFile.text(of: "/run/systemd/resolve/resolv.conf") != nil
+    guard resolved, let settings = SystemFile.text(of: "/etc/systemd/resolved.conf"),
       settings.split(separator: "\n").contains(where: { $0.hasPrefix("MulticastDNS=yes") })
     else { return [] }
     return [

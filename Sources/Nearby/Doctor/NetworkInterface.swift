@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// One way of this machine onto a network.
-struct NetworkInterface: Hashable, Sendable {
+package struct NetworkInterface: Hashable, Sendable {
   let name: String
   let index: UInt32
   var isUp: Bool
@@ -22,7 +22,7 @@ struct NetworkInterface: Hashable, Sendable {
     withUnsafeBytes(of: address) { $0.map(String.init).joined(separator: ".") }
   }
 
-  static func all() -> [NetworkInterface] {
+  package static func all() -> [NetworkInterface] {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return [] }
     defer { freeifaddrs(first) }
@@ -46,7 +46,7 @@ struct NetworkInterface: Hashable, Sendable {
     isMulticast = has(Int(IFF_MULTICAST))
     isLoopback = has(Int(IFF_LOOPBACK))
     isWireless =
-      FileSystem.exists("/sys/class/net/\(name)/wireless") || FileSystem.exists("/sys/class/net/\(name)/phy80211")
+      SystemFile.exists("/sys/class/net/\(name)/wireless") || SystemFile.exists("/sys/class/net/\(name)/phy80211")
   }
 
   /// For tests and the like of them.

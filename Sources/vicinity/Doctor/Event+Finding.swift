@@ -1,39 +1,4 @@
-/// What one look at the machine or its network has shown.
-struct Finding: Hashable, Sendable {
-  enum State: String, CaseIterable, Sendable {
-    case good
-    /// It may be the cause, or nothing at all.
-    case doubtful
-    case bad
-    /// It cannot be seen from here.
-    case unknown
-  }
-
-  /// What was looked at.
-  enum Check: String, CaseIterable, Sendable {
-    case bus
-    case daemon
-    case discovery
-    case interfaces
-    case multicast
-    case firewall
-    case isolation
-    case key
-  }
-
-  let check: Check
-  let state: State
-  let says: String
-  /// What helps; nil where nothing has to.
-  var cure: String?
-
-  init(_ check: Check, _ state: State, _ says: String, cure: String? = nil) {
-    self.check = check
-    self.state = state
-    self.says = says
-    self.cure = cure
-  }
-}
+internal import Nearby
 
 extension Event {
   /// In lines of so many columns.

@@ -2,13 +2,13 @@ internal import Glibc
 
 /// Whether multicast goes out and comes in: a question of multicast DNS on each interface, to which every host with
 /// such a daemon has an answer.
-struct MulticastCheck: Sendable {
+package struct MulticastCheck: Sendable {
   static let port: UInt16 = 5353
   /// 224.0.0.251, in the order of the wire.
   static let group: UInt32 = 0xFB00_00E0
 
   /// Who was heard on an interface.
-  struct Heard: Hashable, Sendable {
+  package struct Heard: Hashable, Sendable {
     let interface: NetworkInterface
     /// The system refused to send there: why.
     var refusal: String?
@@ -17,18 +17,20 @@ struct MulticastCheck: Sendable {
     var others: Set<UInt32> = []
   }
 
-  static func listen(on interfaces: [NetworkInterface], for time: Duration, _ watch: Watch) async -> [Heard] {
+  package static func listen(
+    on interfaces: [NetworkInterface], for time: Duration, pause: (Duration) async -> Void
+  ) async -> [Heard] {
     let own = Set(interfaces.flatMap(\.v4))
     let probes = interfaces.filter { $0.canMeet && $0.isMulticast && !$0.v4.isEmpty }.map { MulticastProbe($0) }
     for probe in probes { probe.ask() }
-    await watch.pass(time / 2)
+    await pause(time / 2)
     // What is lost once is seldom lost twice.
     for probe in probes { probe.ask() }
-    await watch.pass(time / 2)
+    await pause(time / 2)
     return probes.map { $0.heard(own) }
   }
 
-  static func findings(_ heard: [Heard], _ interfaces: [NetworkInterface], time: Duration) -> [Finding] {
+  package static func findings(_ heard: [Heard], _ interfaces: [NetworkInterface], time: Duration) -> [Finding] {
     let mute = interfaces.filter { $0.canMeet && !$0.isMulticast }.map {
       Finding(
         .multicast, .bad, "\($0.name) carries no multicast, so nobody is found there.",
@@ -51,7 +53,7 @@ struct MulticastCheck: Sendable {
       let more = heard.others.count > 4 ? " and \(heard.others.count - 4) more" : ""
       return Finding(.multicast, .good, "Other hosts were heard by multicast on \(name): \(hosts)\(more).")
     }
-    let nobody = "Nobody else was heard by multicast on \(name) in \(Quantity.time(time))"
+    let nobody = "Nobody else was heard by multicast on \(name) in \(time.components.seconds) s"
     let cure =
       "If other hosts are there: a firewall on one of the two, or a switch or access point that drops "
       + "multicast (look for IGMP snooping, 'multicast enhancement', client isolation)."
@@ -70,7 +72,7 @@ private final class MulticastProbe: Sendable {
   init(_ interface: NetworkInterface) {
     self.interface = interface
     socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    refusal = Self.join(socket, interface) ? nil : FileSystem.reason()
+    refusal = Self.join(socket, interface) ? nil : String(cString: strerror(errno))
   }
 
   deinit {

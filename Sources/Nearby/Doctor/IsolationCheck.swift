@@ -2,16 +2,18 @@ internal import Glibc
 
 /// Whether hosts that are heard can be reached: an access point may carry multicast, or only that of others, and
 /// nothing from one of its clients to another.
-enum IsolationCheck {
+package enum IsolationCheck {
   private static let answerMax: Duration = .seconds(2)
   /// Enough to tell one host that is off from a network that keeps its hosts apart.
   private static let hostsMax = 8
 
   /// Those that do not answer when their hardware address is asked for, which no firewall of theirs forbids.
-  static func findings(_ heard: [MulticastCheck.Heard], _ watch: Watch) async -> [Finding] {
+  package static func findings(
+    _ heard: [MulticastCheck.Heard], pause: (Duration) async -> Void
+  ) async -> [Finding] {
     let known = heard.flatMap { one in one.others.sorted().prefix(hostsMax).map { (one.interface.name, $0) } }
     let sockets = known.map { knock($0.1) }
-    await watch.pass(known.isEmpty ? .zero : answerMax)
+    await pause(known.isEmpty ? .zero : answerMax)
     for socket in sockets { close(socket) }
     let answers = Neighbours.text().map(Neighbours.parse) ?? [:]
     let wireless = heard.filter { $0.interface.isWireless && $0.others.isEmpty }.map { one in
@@ -57,7 +59,7 @@ enum IsolationCheck {
 
 /// What the kernel knows of hardware addresses.
 enum Neighbours {
-  static func text() -> String? { FileSystem.text(of: "/proc/net/arp") }
+  static func text() -> String? { SystemFile.text(of: "/proc/net/arp") }
 
   /// For each address, whether somebody has answered for it.
   static func parse(_ table: String) -> [String: Bool] {

@@ -17,7 +17,7 @@ final class BusConnection {
 
   /// As the environment says, else where it always is.
   static var path: String {
-    let address = Terminal.environment("DBUS_SYSTEM_BUS_ADDRESS") ?? ""
+    let address = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) } ?? ""
     guard let start = address.ranges(of: "unix:path=").first else { return "/run/dbus/system_bus_socket" }
     return String(address[start.upperBound...].prefix { $0 != "," && $0 != ";" })
   }

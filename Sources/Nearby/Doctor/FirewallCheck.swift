@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Whether this host's own packet filter lets in what others send.
-enum FirewallCheck {
+package enum FirewallCheck {
   /// A port of 0 stands for one that is chosen at each start.
-  static func findings(linkPort: UInt16) -> [Finding] {
+  package static func findings(linkPort: UInt16) -> [Finding] {
     let keepers = managers()
     guard geteuid() == 0 else {
       return keepers + [
@@ -51,7 +51,7 @@ enum FirewallCheck {
   /// Programs that keep rules of their own.
   private static func managers() -> [Finding] {
     var findings: [Finding] = []
-    let ufw = FileSystem.text(of: "/etc/ufw/ufw.conf") ?? ""
+    let ufw = SystemFile.text(of: "/etc/ufw/ufw.conf") ?? ""
     if ufw.split(separator: "\n").contains("ENABLED=yes") {
       findings.append(
         Finding(

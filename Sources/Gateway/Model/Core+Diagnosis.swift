@@ -1,0 +1,65 @@
+internal import Nearby
+internal import Notation
+internal import Reactor
+
+/// What `vicinity doctor` finds, and what the gateway's own host knows better than another would.
+extension Core {
+  /// Between two questions and their answers.
+  private static let listeningTime: Duration = .seconds(3)
+  static let diagnosisTimeMax = 10
+
+  func diagnose() async throws -> JSON {
+    guard !isDiagnosing else {
+      var problem = Problem(.tooMany, "somebody else is asking just now, and it takes some seconds: ask again")
+      problem.retryAfter = Self.diagnosisTimeMax
+      throw problem
+    }
+    isDiagnosing = true
+    defer { isDiagnosing = false }
+    let port = UInt16(addresses.first?.split(separator: ":").last ?? "") ?? 0
+    let (interfaces, first) = try await host.onDisk {
+      let interfaces = NetworkInterface.all()
+      return (
+        interfaces,
+        DaemonCheck.findings() + InterfaceCheck.findings(interfaces) + FirewallCheck.findings(linkPort: port)
+      )
+    }
+    let heard = await MulticastCheck.listen(on: interfaces, for: Self.listeningTime) { await pass($0) }
+    let findings =
+      first + MulticastCheck.findings(heard, interfaces, time: Self.listeningTime)
+      + (await IsolationCheck.findings(heard) { await pass($0) }) + ownFindings
+    return ["at": .text(Timestamp.now.description), "findings": .list(findings.map(\.json))]
+  }
+
+  private var ownFindings: [Finding] {
+    var findings = [
+      discoveryTrouble.map { Finding(.discovery, .bad, $0.cause, cure: $0.cure) }
+        ?? Finding(.discovery, .good, "This gateway's host looks for others, and is seen by them.")
+    ]
+    if let conflict {
+      findings.append(
+        Finding(
+          .key, .bad, "The key of this host (\(conflict)) is in use on another one as well.",
+          cure: "Give one of them a folder of its own with --keys, or delete its copy of the keys."))
+    } else {
+      findings.append(Finding(.key, .good, "No other host with this one's key was met."))
+    }
+    return findings
+  }
+
+  private func pass(_ time: Duration) async {
+    await withCheckedContinuation { continuation in
+      reactor.schedule(after: time) { continuation.resume() }
+    }
+  }
+}
+
+extension Finding {
+  fileprivate var json: JSON {
+    var members: [JSON.Member] = [
+      .init("check", .text(check.rawValue)), .init("state", .text(state.rawValue)), .init("text", .text(says)),
+    ]
+    if let cure { members.append(.init("cure", .text(cure))) }
+    return .object(members)
+  }
+}

@@ -1,0 +1,36 @@
+/// What one look at the machine or its network has shown.
+package struct Finding: Hashable, Sendable {
+  package enum State: String, CaseIterable, Sendable {
+    case good
+    /// It may be the cause, or nothing at all.
+    case doubtful
+    case bad
+    /// It cannot be seen from here.
+    case unknown
+  }
+
+  /// What was looked at.
+  package enum Check: String, CaseIterable, Sendable {
+    case bus
+    case daemon
+    case discovery
+    case interfaces
+    case multicast
+    case firewall
+    case isolation
+    case key
+  }
+
+  package let check: Check
+  package let state: State
+  package let says: String
+  /// What helps; nil where nothing has to.
+  package var cure: String?
+
+  package init(_ check: Check, _ state: State, _ says: String, cure: String? = nil) {
+    self.check = check
+    self.state = state
+    self.says = says
+    self.cure = cure
+  }
+}

@@ -1,0 +1,18 @@
+internal import Glibc
+
+/// What the system tells of itself in files.
+enum SystemFile {
+  /// Settings, and tables of the kernel: what is longer is cut.
+  private static let bytesMax = 256 << 10
+
+  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  /// Nil where it cannot be read.
+  static func text(of path: String) -> String? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: bytesMax)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes.prefix(count), as: UTF8.self)
+  }
+}
