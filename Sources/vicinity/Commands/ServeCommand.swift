@@ -13,8 +13,10 @@ enum ServeCommand {
       let code = try await gateway.makePairingCode()
       await context.announcer.tell(.pairingCode(code))
     }
+    async let conditions: Void = Conditions.tell(gateway.conditions) { await context.announcer.tell($0) }
     for await signal in context.watch.signals where signal != .redraw {
       await gateway.stop()
+      await conditions
       return signal == .interrupt ? .interrupted : .terminated
     }
     return .done

@@ -4,9 +4,11 @@ internal import Nearby
 extension Event {
   static func serving(_ host: HostID, at addresses: [String]) -> Event {
     Event("serving", .result, [.text("id", host), .list("addresses", addresses)]) { paint in
-      let pages = addresses.map { "http://\($0)" }
-      return ["open \(paint(.strong, pages.first ?? "the gateway")) in a browser"]
-        + pages.dropFirst().map { paint(.faint, "  or \($0)") }
+      // No browser takes an address of one link.
+      let pages = addresses.filter { !$0.contains("%") }.map { "http://\($0)" }
+      let port = addresses.first.map { $0.suffix(from: $0.lastIndex(of: ":") ?? $0.endIndex) } ?? ""
+      return ["open \(paint(.strong, "http://localhost\(port)")) in a browser"]
+        + pages.map { paint(.faint, "  or \($0)") }
     }
   }
 
