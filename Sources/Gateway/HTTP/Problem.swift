@@ -127,7 +127,7 @@ extension Problem.Kind {
     case .gone: "It was there and has ended."
     case .preconditionFailed: "If-Match names another state than the present one: read it again, and decide anew."
     case .tooLarge: "The body, or a part of it, is larger than the limit that is named."
-    case .unsupportedMediaType: "The Content-Type of the body is none that this path takes."
+    case .unsupportedMediaType: "The Content-Type of the body, or its Content-Encoding, is none that this path takes."
     case .rangeNotSatisfiable: "The Range header asks for bytes past the end."
     case .misdirected:
       "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
