@@ -476,6 +476,7 @@ extension Engine {
       }
     } else {
       forget(invitation)
+      forgetIfUnknown(invitation.host)
     }
   }
 }

@@ -176,6 +176,22 @@ import Wire
     #expect((a.take() + b.take()).allSatisfy { $0.contains(" found ") || $0.contains(" lost ") })
   }
 
+  @Test("What was declined while its inviter was out of reach is not asked again, and the inviter is told")
+  func declinedOutOfReach() throws {
+    let (a, b) = try pair()
+    b.stopBrowsing()
+    try a.invite(b, timeout: .seconds(60))
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    try b.decline()
+    stage.run(.seconds(30))
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(20))
+    #expect(a.take().filter { $0.contains("invit") } == ["invitation ended: declined"])
+    #expect(b.take().filter { $0.contains("invit") } == ["b invited by a: ", "invitation ended: declined"])
+  }
+
   @Test("Whose answer came too late is invited again, and comes")
   func answerTooLate() throws {
     let (a, b) = try pair()
