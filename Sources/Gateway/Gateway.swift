@@ -52,8 +52,17 @@ public actor Gateway {
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
     // The network holds what stands at its port.
-    let front = Front(on: reactor, handler: core.service) { [unowned network] socket in network.takeLink(socket) }
+    let front = Front(on: reactor, handler: core.service, identity: core.certificate?.identity) { [unowned network] in
+      network.takeLink($0)
+    }
+    core.front = front
     network.doorway = front
+  }
+
+  /// Where it is asked, with HTTPS first, and by what one knows it there.
+  public var web: WebPlace {
+    core.map { WebPlace(urls: $0.urls, fingerprint: $0.fingerprint, hasOwnAuthority: $0.certificate?.authority != nil) }
+      ?? WebPlace(urls: [], fingerprint: "", hasOwnAuthority: false)
   }
 
   /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.

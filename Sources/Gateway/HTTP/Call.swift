@@ -1,5 +1,6 @@
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Web
 
 /// One request, from whatever way it came: HTTP, or a frame of a WebSocket.
@@ -11,10 +12,7 @@ struct Call: Sendable {
   var body: [UInt8] = []
   /// Who asks; nil for nobody who is known.
   var client: ClientView?
-  /// From where: an address, for limits.
-  var from: String
-  /// Whether nobody on the way can read it: TLS, or this machine.
-  var isPrivate: Bool
+  var way: Way
   /// What stands in the pattern's places, in order.
   var captures: [String] = []
 
@@ -70,6 +68,30 @@ struct Call: Sendable {
   func need() throws(Problem) -> ClientView {
     guard let client else { throw Problem.unauthorized() }
     return client
+  }
+}
+
+/// How a request comes here.
+struct Way: Sendable {
+  let isSecure: Bool
+  /// Whether nobody on the way can read it: TLS, or this machine.
+  let isPrivate: Bool
+  /// Where the same gateway is asked under TLS.
+  let secureURL: String
+
+  init(_ head: Head) {
+    isSecure = head.isSecure
+    isPrivate = head.isSecure || head.client.isLoopback
+    secureURL = "https://\(head.headers["Host"] ?? "")"
+  }
+
+  /// The sentence begins with what is not done over a way that others can read.
+  func needPrivate(_ what: String, field: String? = nil) throws(Problem) {
+    if isPrivate { return }
+    throw Problem(
+      .forbidden,
+      "\(what) over HTTPS or on the machine itself only, and this connection can be read by others: use \(secureURL)",
+      field: field, rule: "privateConnection")
   }
 }
 

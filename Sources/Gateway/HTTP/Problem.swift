@@ -3,7 +3,7 @@ internal import Notation
 internal import Store
 
 /// What went wrong, as RFC 9457 tells it: what, why, and what to do.
-struct Problem: Error, Hashable, Sendable {
+struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   enum Kind: String, CaseIterable, Sendable {
     // The names of the framework's errors.
     case notConnected, invalidParameter, unsupported, timedOut, cancelled, unavailable, unknown
@@ -38,6 +38,8 @@ struct Problem: Error, Hashable, Sendable {
   }
 
   var status: Int { kind.status }
+
+  var description: String { detail }
 
   var json: JSON {
     var members: [JSON.Member] = [

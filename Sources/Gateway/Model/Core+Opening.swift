@@ -14,6 +14,7 @@ extension Core {
       for await condition in host.conditions { core.heed(condition) }
     }
     addresses = await host.addresses
+    try await openCertificate()
   }
 
   /// Clients of earlier runs, and the peers that were theirs.
@@ -47,6 +48,7 @@ extension Core {
       }
     case .addresses(let addresses):
       self.addresses = addresses
+      renewCertificate()
     // The gateway's host has no store yet.
     case .notStored, .storedAgain: break
     case .conflict(let host):
