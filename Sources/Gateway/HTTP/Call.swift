@@ -95,6 +95,13 @@ struct Way: Sendable {
   }
 }
 
+extension Call {
+  /// As it came by HTTP; who asks is not known yet.
+  init(_ head: Head) {
+    self.init(method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head))
+  }
+}
+
 extension Problem {
   static func unauthorized(
     _ detail: String = "this needs a token: pair by a code (POST /v1/pairings) and send 'Authorization: Bearer …'"
