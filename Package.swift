@@ -78,7 +78,8 @@ let package = Package(
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(
-      name: "GatewayTests", dependencies: ["Gateway", "Nearby", "Notation", "Web"], swiftSettings: house),
+      name: "GatewayTests", dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "Reactor", "Web"],
+      swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

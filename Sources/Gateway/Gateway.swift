@@ -23,7 +23,13 @@ public actor Gateway {
     set { keeper.core = newValue }
   }
 
+  /// What its host has to say, for one reader.
+  public nonisolated let conditions: AsyncStream<Condition>
+  private nonisolated let told: AsyncStream<Condition>.Continuation
+
   private init(_ host: Host, _ store: Writer) {
+    // Who does not read has the last ones.
+    (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
     self.store = store
     reactor = host.reactor
@@ -46,8 +52,17 @@ public actor Gateway {
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
     // The network holds what stands at its port.
-    let front = Front(on: reactor, handler: core.service) { [unowned network] socket in network.takeLink(socket) }
+    let front = Front(on: reactor, handler: core.service, identity: core.certificate?.identity) { [unowned network] in
+      network.takeLink($0)
+    }
+    core.front = front
     network.doorway = front
+  }
+
+  /// Where it is asked, with HTTPS first, and by what one knows it there.
+  public var web: WebPlace {
+    core.map { WebPlace(urls: $0.urls, fingerprint: $0.fingerprint, hasOwnAuthority: $0.certificate?.authority != nil) }
+      ?? WebPlace(urls: [], fingerprint: "", hasOwnAuthority: false)
   }
 
   /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.
@@ -66,7 +81,10 @@ public actor Gateway {
     await host.stop()
     await store.close()
     core = nil
+    told.finish()
   }
+
+  nonisolated func tell(_ condition: Condition) { told.yield(condition) }
 
   nonisolated func start(_ body: @escaping @Sendable (Core) async -> Void) {
     reactor.spawn { await self.run(body) }

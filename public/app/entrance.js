@@ -64,7 +64,7 @@ export function entrance({ gateway, about, problem, done }) {
       h('p', { id: 'name-hint', class: 'hint' }, 'So that people nearby know who you are.'),
       error,
       button),
-    unprotected())
+    unprotected(about))
   queueMicrotask(() => code.focus())
   return { element, update: () => show(error, error.textContent !== '') }
 }

@@ -44,11 +44,14 @@ final class Service: WebHandler {
 
   private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
     var call = Call(
-      method: head.method, path: head.path, query: head.query, headers: head.headers,
-      from: head.client.with(port: 0).description,
-      isPrivate: head.isSecure || head.client.isLoopback)
+      method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head))
     call.client = try core.access.client(of: head, at: route)
     try core.access.check(call, route)
+    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
+      throw Problem(
+        .unsupportedMediaType, "nothing is unpacked here: send it as it is, without \(PlainName.of(coding))",
+        field: "Content-Encoding")
+    }
     return call
   }
 

@@ -11,9 +11,10 @@ extension Core {
     let host = host
     try await restore()
     start { core in
-      for await condition in host.conditions { core.told(condition) }
+      for await condition in host.conditions { core.heed(condition) }
     }
     addresses = await host.addresses
+    try await openCertificate()
   }
 
   /// Clients of earlier runs, and the peers that were theirs.
@@ -29,7 +30,8 @@ extension Core {
     }
   }
 
-  private func told(_ condition: Condition) {
+  private func heed(_ condition: Condition) {
+    gateway.tell(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
       discoveryTrouble = (cause, cure)
@@ -46,6 +48,7 @@ extension Core {
       }
     case .addresses(let addresses):
       self.addresses = addresses
+      renewCertificate()
     // The gateway's host has no store yet.
     case .notStored, .storedAgain: break
     case .conflict(let host):

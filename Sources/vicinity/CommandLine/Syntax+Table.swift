@@ -16,17 +16,24 @@ extension Syntax {
       .init(
         name: "origin", value: .text("ORIGIN"), summary: "pages of others that may ask, such as https://stage.example",
         isRepeatable: true),
+      .init(
+        name: "certificate", value: .file("FILE"),
+        summary: "what HTTPS is spoken with, as PEM; goes with --key (made by an authority of the gateway's own)"),
+      .init(name: "key", value: .file("FILE"), summary: "the key of --certificate, as PEM without a password"),
       .init(name: "folder", value: .folder("FOLDER"), summary: "where files that are sent and received lie"),
       .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
       .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
     ] + host(timeout: "how long one waits for others") + output,
     text: [
-      "REST, WebSockets, the dashboard and the links of other hosts share one port, 7777 if not told. Whoever has the "
-        + "pairing code becomes an operator, and lets others in from there."
+      "REST, WebSockets, the dashboard and the links of other hosts share one port, 7777 if not told, with HTTPS and "
+        + "without. Whoever has the pairing code becomes an operator, and lets others in from there; that takes HTTPS, "
+        + "or a browser on this machine. Devices that trust the authority at /v1/gateway/authority do not warn."
     ],
     examples: [
       .init(line: "vicinity serve", says: "then open http://localhost:7777"),
       .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
+      .init(
+        line: "curl -o box.crt http://box.local:7777/v1/gateway/authority", says: "what curl --cacert and devices take"),
     ])
 
   private static let advertise = CommandSyntax(

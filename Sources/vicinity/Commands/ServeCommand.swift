@@ -8,13 +8,15 @@ enum ServeCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let gateway = try await Gateway.start(options(context))
     let addresses = await gateway.host.addresses
-    await context.announcer.tell(.serving(gateway.host.id, at: addresses))
+    await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
     if mayShowCode(context) {
       let code = try await gateway.makePairingCode()
       await context.announcer.tell(.pairingCode(code))
     }
+    async let conditions: Void = Conditions.tell(gateway.conditions) { await context.announcer.tell($0) }
     for await signal in context.watch.signals where signal != .redraw {
       await gateway.stop()
+      await conditions
       return signal == .interrupt ? .interrupted : .terminated
     }
     return .done
@@ -33,9 +35,19 @@ enum ServeCommand {
     options.name = context.name
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
+    options.certificate = try certificate(invocation)
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")
     return options
+  }
+
+  private static func certificate(_ invocation: Invocation) throws(Misuse) -> CertificateFiles? {
+    switch (invocation.text("certificate"), invocation.text("key")) {
+    case (nil, nil): return nil
+    case (let certificate?, let key?):
+      return CertificateFiles(certificate: FileSystem.expanded(certificate), key: FileSystem.expanded(key))
+    default: throw Misuse("--certificate and --key go together: give both, or none of them.", in: "serve")
+    }
   }
 
   /// What lets an operator in stands on a terminal, and in no log.

@@ -1,12 +1,21 @@
+internal import Gateway
 internal import Nearby
 
 /// A gateway.
 extension Event {
-  static func serving(_ host: HostID, at addresses: [String]) -> Event {
-    Event("serving", .result, [.text("id", host), .list("addresses", addresses)]) { paint in
-      let pages = addresses.map { "http://\($0)" }
-      return ["open \(paint(.strong, pages.first ?? "the gateway")) in a browser"]
-        + pages.dropFirst().map { paint(.faint, "  or \($0)") }
+  static func serving(_ host: HostID, at addresses: [String], _ web: WebPlace) -> Event {
+    Event(
+      "serving", .result,
+      [
+        .text("id", host), .list("addresses", addresses), .list("urls", web.urls),
+        .text("fingerprint", web.fingerprint),
+      ]
+    ) { paint in
+      let whose = web.hasOwnAuthority ? "authority, whose certificate is at /v1/gateway/authority" : "certificate"
+      return ["open \(paint(.strong, web.urls.first ?? "the gateway")) in a browser"]
+        + web.urls.dropFirst().map {
+          paint(.faint, "  or \($0)\($0.hasPrefix("http:") ? ", where others can read along" : "")")
+        } + [paint(.faint, "SHA-256 \(web.fingerprint) of its \(whose)")]
     }
   }
 

@@ -25,7 +25,7 @@ final class Talk: Sendable {
         "Sec-WebSocket-Protocol": "vicinity.v1",
       ].merging(headers) { $1 })
     return try await onThread {
-      let line = try Line(to: asker.port)
+      let line = try asker.line()
       try line.write(head)
       let answer = try line.readHead()
       #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == "vicinity.v1")
