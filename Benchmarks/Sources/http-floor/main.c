@@ -13,7 +13,12 @@ static struct MHD_Response *resource;
 
 static enum MHD_Result answer(void *unused, struct MHD_Connection *connection, const char *target, const char *method,
                               const char *version, const char *body, size_t *body_count, void **request) {
-  (void)unused, (void)target, (void)method, (void)version, (void)body, (void)body_count, (void)request;
+  (void)unused, (void)target, (void)method, (void)version, (void)body, (void)body_count;
+  // Who answers before the request is whole has its connection closed.
+  if (!*request) {
+    *request = resource;
+    return MHD_YES;
+  }
   return MHD_queue_response(connection, MHD_HTTP_OK, resource);
 }
 
