@@ -15,7 +15,7 @@ extension Event {
       let port = addresses.first.map { $0.suffix(from: $0.lastIndex(of: ":") ?? $0.endIndex) } ?? ""
       return ["open \(paint(.strong, "http://localhost\(port)")) in a browser of this machine"]
         + web.urls.map {
-          paint(.faint, "  or \($0)\($0.hasPrefix("http:") ? ", where others can read along" : "") from another")
+          paint(.faint, "  or \($0) from another\($0.hasPrefix("http:") ? ", where others can read along" : "")")
         } + [paint(.faint, "SHA-256 \(web.fingerprint) of its \(whose)")]
     }
   }
