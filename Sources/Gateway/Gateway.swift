@@ -23,7 +23,13 @@ public actor Gateway {
     set { keeper.core = newValue }
   }
 
+  /// What its host has to say, for one reader.
+  public nonisolated let conditions: AsyncStream<Condition>
+  private nonisolated let told: AsyncStream<Condition>.Continuation
+
   private init(_ host: Host, _ store: Writer) {
+    // Who does not read has the last ones.
+    (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
     self.store = store
     reactor = host.reactor
@@ -76,7 +82,10 @@ public actor Gateway {
     await host.stop()
     await store.close()
     core = nil
+    told.finish()
   }
+
+  nonisolated func tell(_ condition: Condition) { told.yield(condition) }
 
   nonisolated func start(_ body: @escaping @Sendable (Core) async -> Void) {
     reactor.spawn { await self.run(body) }

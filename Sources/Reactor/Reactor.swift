@@ -30,6 +30,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private enum Work {
     case job(UnownedJob)
     case call(() -> Void)
+    case done
   }
 
   private let poll: Descriptor
@@ -128,11 +129,15 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func runReady() {
     var done = 0
     while done < ready.count, done < Self.jobsPerTurnMax {
-      switch ready[done] {
+      // What dies with it may ask for more: not while the list is being changed.
+      let work = ready[done]
+      ready[done] = .done
+      switch work {
       case .job(let job):
         job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
       case .call(let call):
         call()
+      case .done: break
       }
       done += 1
     }

@@ -94,8 +94,9 @@ class Looks(Stage):
         page = context.new_page()
         page.faults = []
         page.goto(f"https://{address}:{gateway.port}")
-        self.come_in(page, gateway.new_code(), "Ada")
         expect(page.locator(".note")).to_have_count(0)
+        self.come_in(page, gateway.new_code(), "Ada")
+        expect(page.locator(".notes")).not_to_contain_text("not protected")
         cookies = context.cookies()
         self.assertEqual([True], [cookie["secure"] for cookie in cookies])
         self.assertTrue(cookies[0]["name"].startswith("__Host-"))

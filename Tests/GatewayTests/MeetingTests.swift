@@ -86,11 +86,16 @@ struct MeetingTests {
         "POST", "\(anna.path)/messages?to=\(bert.peer)&mode=reliable", Array("grüße".utf8), type: "text/markdown")
       #expect(
         sent.status == 201 && sent.json["contentType"] == "text/markdown" && sent.json["to"] == [.text(bert.peer)])
-      #expect(try await anna.client.get(sent["Location"] ?? "").body == sent.body)
+      let delivered: JSON = [
+        "pending": 0, "delivered": 1, "undelivered": 0, "unknown": 0,
+        "recipients": .list([sent.recipient("delivered", of: bert.peer, "Bert")]),
+      ]
+      #expect(sent.json["delivery"]?["recipients"] == [sent.recipient("pending", of: bert.peer, "Bert")])
+      #expect(try await anna.client.wait(in: "\(anna.path)/messages", "delivery", delivered)["id"] == .text(sent.id))
       let came = try await bert.client.wait(in: "\(bert.path)/messages", "body", "grüße")
       #expect(came["from"] == .text(anna.peer) && came["displayName"] == "Anna" && came["size"] == 7)
       let bytes = try await bert.client.ask("POST", "\(bert.path)/messages?mode=unreliable", [0xff, 0x00])
-      #expect(bytes.status == 202)
+      #expect(bytes.status == 202 && bytes.json["delivery"] == nil)
       _ = try await bert.client.ask("POST", "\(bert.path)/messages", [0xff])
       #expect(
         try await anna.client.wait(in: "\(anna.path)/messages?from=\(bert.peer)", "body", "/w==")["encoding"]
@@ -112,6 +117,34 @@ struct MeetingTests {
       #expect(
         try await anna.client.ask("PUT", "\(anna.path)/messages/\(String(repeating: "i", count: 65))", [1]).status
           == 400)
+    }
+  }
+
+  @Test("P-MSG-3 What becomes of a message is told for each who was to get it")
+  func fates() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let talk = try await Talk.connected(anna.client)
+      let channel = "\(anna.path)/messages"
+      let number = try await talk.ask(["id": 1, "subscribe": ["channel": .text(channel)]])["ok"]?["number"]
+      #expect(try await anna.client.ask("POST", channel, [1]).json["delivery"]?["pending"] == 1)
+      #expect(try await talk.change(of: number)["put"]?["delivery"]?["pending"] == 1)
+      #expect(try await talk.change(of: number)["put"]?["delivery"]?["delivered"] == 1)
+      // Some come too late for one who leaves meanwhile: of each it is told.
+      async let left = bert.client.delete(bert.path)
+      var sent: [String] = []
+      while sent.count < 1_000 {
+        let answer = try await anna.client.ask("POST", channel, [2])
+        if answer.status == 409 { break }
+        sent.append(answer.id)
+      }
+      #expect(try await left.status == 204)
+      for id in sent {
+        let told = try await anna.client.wait(in: "\(channel)?limit=1000") {
+          $0["id"] == .text(id) && $0["delivery"]?["pending"] == 0
+        }
+        #expect(told["delivery"]?["recipients"]?.list?.first?["state"] != "pending")
+      }
     }
   }
 
@@ -188,6 +221,33 @@ struct MeetingTests {
     }
   }
 
+  @Test("An upload that breaks off leaves what came of it, and goes on from there")
+  func cutUpload() async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let made = try await anna.client.make(
+        "\(anna.path)/resources", ["name": "cut", "to": .text(bert.peer), "size": .number(bytes.count)])
+      let content = made.json["content"]?.text ?? ""
+      let head = anna.client.head("PUT", content, bytes.count, nil, [:])
+      let line = try await onThread { [port = anna.client.port] in
+        let line = try Line(to: port)
+        try line.write(Array(head.utf8) + bytes[..<40_000])
+        return line
+      }
+      // Once nothing is being written the client leaves in between, and not during a write.
+      while try await anna.client.ask("HEAD", content)["Upload-Offset"] != "40000" {}
+      line.hangUp()
+      let rest = try await anna.client.wait(in: "\(anna.path)/resources") { $0["uploaded"] == 40_000 }
+      #expect(rest["state"] == "uploading")
+      let last = try await anna.client.ask(
+        "PATCH", content, Array(bytes[40_000...]), headers: ["Upload-Offset": "40000", "Upload-Complete": "?1"])
+      #expect(last.status == 200)
+      let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      #expect(try await bert.client.get(came["content"]?.text ?? "").body == bytes)
+    }
+  }
+
   @Test("Where a session asks, a resource waits to be taken, and may be refused")
   func decisions() async throws {
     try await Meeting.hold(["resources": "ask"]) { meeting in
@@ -258,6 +318,14 @@ struct MeetingTests {
       let events = try await bert.client.get("/v1/events?event=connected").json["items"]?.list ?? []
       #expect(events.count == 1 && events[0]["displayName"] == "Anna")
     }
+  }
+}
+
+extension Answer {
+  /// Of a message's only recipient, whose endpoint the answer names.
+  fileprivate func recipient(_ state: JSON, of peer: String, _ name: JSON) -> JSON {
+    let member = json["delivery"]?["recipients"]?.list?.first?["member"] ?? .null
+    return ["member": member, "peer": .text(peer), "displayName": name, "state": state]
   }
 }
 

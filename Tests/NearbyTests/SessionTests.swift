@@ -57,6 +57,26 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("P-MSG-3 who wants to know is told once for each recipient, also of one that leaves meanwhile")
+  func receipts() async throws {
+    let (ada, bob) = try await Table.seat()
+    let first = try ada.session.trySend(withReceipt: [1])
+    #expect(first.recipients.map(\.name) == ["Bob"])
+    async let left: Void = bob.session.leave()
+    var open: Set<Receipt.ID> = [first.id]
+    while let receipt = try? ada.session.trySend(withReceipt: [2]), open.count < 10_000 { open.insert(receipt.id) }
+    await left
+    while !open.isEmpty {
+      let id = try await ada.next { event -> Receipt.ID? in
+        guard case .fate(let id, let members, let fate) = event else { return nil }
+        #expect(members.map(\.name) == ["Bob"] && fate != .unknown)
+        return id
+      }
+      #expect(open.remove(id) != nil)
+    }
+    await Table.leave(ada, bob)
+  }
+
   @Test("a stream's bytes come in order, and it ends where it was closed")
   func stream() async throws {
     let (ada, bob) = try await Table.seat()

@@ -36,6 +36,20 @@ import Testing
     reactor.run()
   }
 
+  @Test func `what dies with a call may call again`() throws {
+    final class Mourner {
+      let reactor: Reactor
+      init(_ reactor: Reactor) { self.reactor = reactor }
+      deinit { reactor.soon { [reactor] in reactor.stop() } }
+    }
+    let reactor = try Reactor()
+    reactor.schedule(after: .zero) {
+      let mourner = Mourner(reactor)
+      reactor.soon { withExtendedLifetime(mourner) {} }
+    }
+    reactor.run()
+  }
+
   @Test func `an actor of the loop is isolated within its callbacks`() throws {
     let reactor = try Reactor()
     let tally = Tally(on: reactor)

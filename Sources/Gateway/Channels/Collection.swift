@@ -61,7 +61,17 @@ final class Collection {
   /// A new thing, or one that has changed; where it says the same as before, nothing is told.
   @discardableResult
   func put(_ id: String, _ json: JSON, owner: Owner, facets: [String: String] = [:]) -> Item {
-    let bytes = json.bytes
+    put(id, written: json.bytes, owner: owner, facets: facets)
+  }
+
+  /// The same thing as it is now.
+  func put(_ item: Item, written bytes: [UInt8]) {
+    put(item.id, written: bytes, owner: item.owner, facets: item.facets)
+  }
+
+  /// Of JSON that is written already.
+  @discardableResult
+  func put(_ id: String, written bytes: [UInt8], owner: Owner, facets: [String: String] = [:]) -> Item {
     let before = items[id]
     if let before, before.bytes == bytes { return before }
     offset += 1

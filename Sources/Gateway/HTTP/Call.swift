@@ -95,6 +95,13 @@ struct Way: Sendable {
   }
 }
 
+extension Call {
+  /// As it came by HTTP; who asks is not known yet.
+  init(_ head: Head) {
+    self.init(method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head))
+  }
+}
+
 extension Problem {
   static func unauthorized(
     _ detail: String = "this needs a token: pair by a code (POST /v1/pairings) and send 'Authorization: Bearer …'"
@@ -148,6 +155,15 @@ struct Reply: Sendable {
 }
 
 enum MediaRange {
+  /// Whether a text is a type: two words with a slash between, and what may follow them, all of it printable.
+  static func isType(_ text: String) -> Bool {
+    let words = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
+    return words.count == 2 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+      && words.allSatisfy { word in
+        !word.isEmpty && word.utf8.allSatisfy { $0.isASCIILetterOrDigit || "!#$&^_.+-".utf8.contains($0) }
+      }
+  }
+
   /// The type without its parameters, in lower case.
   static func essence(_ type: String) -> String {
     String(type.prefix { $0 != ";" }).filter { $0 != " " }.lowercased()
@@ -173,5 +189,16 @@ enum MediaRange {
   /// Whether the header names the type itself.
   static func names(_ header: String?, _ type: String) -> Bool {
     header?.split(separator: ",").contains { essence(String($0)) == type } ?? false
+  }
+}
+
+extension UInt8 {
+  fileprivate var isASCIILetterOrDigit: Bool {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: false
+    }
   }
 }

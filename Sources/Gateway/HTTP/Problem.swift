@@ -9,7 +9,8 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     case notConnected, invalidParameter, unsupported, timedOut, cancelled, unavailable, unknown
     // The gateway's own.
     case badRequest, unauthorized, forbidden, notFound, methodNotAllowed, notAcceptable, conflict, gone
-    case preconditionFailed, tooLarge, unsupportedMediaType, rangeNotSatisfiable, misdirected, tooMany, noSpace
+    case preconditionFailed, tooLarge, unsupportedMediaType, rangeNotSatisfiable, misdirected, upgradeRequired
+    case tooMany, noSpace
   }
 
   var kind: Kind
@@ -71,6 +72,7 @@ extension Problem.Kind {
     case .rangeNotSatisfiable: 416
     case .misdirected: 421
     case .unsupported: 422
+    case .upgradeRequired: 426
     case .tooMany: 429
     case .unknown: 500
     case .unavailable: 503
@@ -100,6 +102,7 @@ extension Problem.Kind {
     case .unsupportedMediaType: "The type of the body does not fit"
     case .rangeNotSatisfiable: "There are no such bytes"
     case .misdirected: "This is not the host that you mean"
+    case .upgradeRequired: "This is a WebSocket"
     case .tooMany: "Too much at once"
     case .noSpace: "The disk is full"
     case .badRequest: "The request is not understood"
@@ -129,10 +132,11 @@ extension Problem.Kind {
     case .gone: "It was there and has ended."
     case .preconditionFailed: "If-Match names another state than the present one: read it again, and decide anew."
     case .tooLarge: "The body, or a part of it, is larger than the limit that is named."
-    case .unsupportedMediaType: "The Content-Type of the body is none that this path takes."
+    case .unsupportedMediaType: "The Content-Type of the body, or its Content-Encoding, is none that this path takes."
     case .rangeNotSatisfiable: "The Range header asks for bytes past the end."
     case .misdirected:
       "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
+    case .upgradeRequired: "What is here is spoken by WebSocket: the detail names the subprotocol."
     case .tooMany: "A limit on rate or number was reached. Retry-After says when to try again."
     case .noSpace: "Nothing more can be stored. What is live goes on."
     case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."

@@ -23,6 +23,8 @@ struct Route: Sendable {
     case collection(facets: [String], @Sendable (Core, Call) throws -> Collection)
     /// Answers by itself.
     case live(@Sendable (Core, Call, Exchange) throws -> Void)
+    /// A WebSocket of this subprotocol, which checks by itself who asks: a browser says it within.
+    case socket(_ subprotocol: String, @Sendable (Core, Call, Route) throws -> any SocketOwner)
   }
 
   let method: Method

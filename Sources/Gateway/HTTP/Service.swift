@@ -43,10 +43,14 @@ final class Service: WebHandler {
   }
 
   private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
-    var call = Call(
-      method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head))
+    var call = Call(head)
     call.client = try core.access.client(of: head, at: route)
     try core.access.check(call, route)
+    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
+      throw Problem(
+        .unsupportedMediaType, "nothing is unpacked here: send it as it is, without \(PlainName.of(coding))",
+        field: "Content-Encoding")
+    }
     return call
   }
 
@@ -80,6 +84,10 @@ final class Service: WebHandler {
         try show(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
         try work(core, call, exchange)
+      case .socket(let subprotocol, _):
+        var problem = Problem(.upgradeRequired, "this is a WebSocket: upgrade, with the subprotocol '\(subprotocol)'")
+        problem.headers = [.init(name: "Upgrade", value: "websocket")]
+        throw problem
       case .later(let work):
         if let reply = try core.recall(call) { return answer(reply, exchange) }
         later(call, exchange, work)

@@ -16,7 +16,7 @@ extension Core {
   @discardableResult
   private func record(
     _ id: String, from: String, name: String, to: [String]?, _ mode: Mode, _ bytes: [UInt8], type: String,
-    in model: SessionModel
+    receipt: Receipt? = nil, in model: SessionModel
   ) -> Item {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("from", .text(from)), .init("displayName", .text(name)),
@@ -28,7 +28,15 @@ extension Core {
       .init("contentType", .text(type)),
     ]
     members += Payload.members(bytes, as: "body")
-    return model.messages.put(id, .object(members), owner: model.owner, facets: ["from": from, "mode": "\(mode)"])
+    var written = JSON.object(members).bytes
+    if let receipt {
+      let head = written.dropLast()
+      let delivery = Delivery(of: id, head.count, to: receipt.recipients)
+      model.deliveries[receipt.id] = delivery
+      written = delivery.written(after: head)
+    }
+    return model.messages.put(
+      id, written: written, owner: model.owner, facets: ["from": from, "mode": "\(mode)"])
   }
 
   /// Sends to those who are named, or to all who are connected: all of it, or nothing.
@@ -49,8 +57,13 @@ extension Core {
     if names.isEmpty, model.connected.isEmpty {
       throw Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
     }
+    let addressees: Addressees = names.isEmpty ? .all : .only(recipients)
+    var receipt: Receipt?
     do {
-      try model.session.trySend(call.body, to: names.isEmpty ? .all : .only(recipients), mode)
+      switch mode {
+      case .reliable: receipt = try model.session.trySend(withReceipt: call.body, to: addressees)
+      case .unreliable: try model.session.trySend(call.body, to: addressees, mode)
+      }
     } catch {
       guard error.code == .unavailable else { throw Problem(error) }
       var problem = Problem(.tooMany, error.description, rule: "queueFull")
@@ -59,7 +72,7 @@ extension Core {
     }
     return record(
       id, from: model.peer.id, name: model.peer.peer.name, to: names.isEmpty ? nil : recipients.map(\.peer.text), mode,
-      call.body, type: call.headers["Content-Type"] ?? "application/octet-stream", in: model)
+      call.body, type: call.headers["Content-Type"] ?? "application/octet-stream", receipt: receipt, in: model)
   }
 
   private func mode(_ call: Call) throws(Problem) -> Mode {

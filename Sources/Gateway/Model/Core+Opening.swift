@@ -11,7 +11,7 @@ extension Core {
     let host = host
     try await restore()
     start { core in
-      for await condition in host.conditions { core.told(condition) }
+      for await condition in host.conditions { core.heed(condition) }
     }
     addresses = await host.addresses
     try await openCertificate()
@@ -30,7 +30,8 @@ extension Core {
     }
   }
 
-  private func told(_ condition: Condition) {
+  private func heed(_ condition: Condition) {
+    gateway.tell(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
       discoveryTrouble = (cause, cure)

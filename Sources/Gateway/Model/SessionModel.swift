@@ -29,6 +29,7 @@ final class SessionModel {
   let streams: Collection
   let resources: Collection
   let certificates: Collection
+  let connections: Collection
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
@@ -36,7 +37,12 @@ final class SessionModel {
   var present: [String: MemberModel] = [:]
   var streamModels: [String: StreamModel] = [:]
   var resourceModels: [String: ResourceModel] = [:]
+  var connectionModels: [String: ConnectionModel] = [:]
   var decisions: [String: TrustDecision] = [:]
+  /// Of messages whose fate is not known for all.
+  var deliveries: [Receipt.ID: Delivery] = [:]
+  /// Those that have to be told.
+  var changedDeliveries: Set<Receipt.ID> = []
 
   init(
     _ session: Session, _ peer: PeerModel, _ wishes: SessionWishes, at time: Timestamp,
@@ -52,12 +58,13 @@ final class SessionModel {
     streams = collection("\(path)/streams", nil)
     resources = collection("\(path)/resources", nil)
     certificates = collection("\(path)/certificates", nil)
+    connections = collection("\(path)/connections", nil)
   }
 
   var id: String { session.id.text }
   var path: String { "/v1/sessions/\(id)" }
   var owner: Owner { peer.owner }
-  var collections: [Collection] { [members, messages, streams, resources, certificates] }
+  var collections: [Collection] { [members, messages, streams, resources, certificates, connections] }
   var connected: [MemberModel] { present.values.filter { $0.isConnected } }
 
   var json: JSON {
@@ -192,6 +199,7 @@ extension Core {
     case .decision(let decision): await asked(decision, in: model)
     // The gateway's host has no store: nothing goes on from before.
     case .comparison, .sending: break
+    case .fate(let receipt, let members, let fate): told(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
       for member in members {
         tell(

@@ -34,6 +34,13 @@ extension Routes {
       }),
     Route(.put, "/v1/sessions/{session}/streams/{stream}/bytes", .role(.member), body: .live, .live(write)),
     Route(.get, "/v1/sessions/{session}/streams/{stream}/bytes", .role(.member), .live(read)),
+    Route(
+      .get, "/v1/sessions/{session}/streams/{stream}/socket", .role(.member),
+      .socket(StreamSocket.subprotocol) { core, call, route in
+        let socket = StreamSocket(core, call, route)
+        if let client = call.client { try socket.check(client) }
+        return socket
+      }),
   ]
 
   private static func openStream(_ core: Core, _ call: Call) async throws -> Reply {
@@ -100,10 +107,14 @@ extension Routes {
 }
 
 extension StreamModel {
-  fileprivate func take() throws(Problem) {
+  func take() throws(Problem) {
+    try checkFree()
+    isInUse = true
+  }
+
+  func checkFree() throws(Problem) {
     guard state == .open else { throw Problem(.gone, "the stream has ended") }
     guard !isInUse else { throw Problem(.conflict, "somebody else is at this stream already") }
-    isInUse = true
   }
 }
 

@@ -1,4 +1,4 @@
 /// All that the gateway answers to; `openapi/vicinity.yaml` says the same.
 enum Routes {
-  static let all = gateway + clients + peers + invitations + sessions + messages + streams + resources
+  static let all = gateway + clients + peers + invitations + sessions + connections + messages + streams + resources
 }

@@ -1,13 +1,15 @@
 internal import Reactor
 internal import Web
 
-/// All WebSockets of `vicinity.v1`.
+/// All WebSockets: those of `vicinity.v1`, and those that routes have of their own.
 final class Sockets {
   static let subprotocol = "vicinity.v1"
   static let messageBytesMax = 2 << 20
 
   private unowned let core: Core
   private var clients: [ObjectIdentifier: SocketClient] = [:]
+  /// Those of single streams, by a number, until all that came by them is where it belongs.
+  var streams: [UInt64: StreamSocket] = [:]
   /// Until when those are waited for who have left.
   private var absences: [ClientID: Timer] = [:]
 
@@ -16,21 +18,39 @@ final class Sockets {
   }
 
   func decide(_ head: Head) throws(Problem) -> SocketDecision {
-    guard head.path == ["v1", "socket"] else {
+    if head.path == ["v1", "socket"] {
+      return .accept(
+        subprotocol: try agree(on: Self.subprotocol, head), owner: SocketClient(core, head),
+        reading: .messages(bytesMax: Self.messageBytesMax))
+    }
+    guard let match = core.router.match(head.path), let route = match[.get],
+      case .socket(let subprotocol, let work) = route.work
+    else {
       throw Problem(.notFound, "there is no WebSocket at \(PlainName.of(head.target)); it is at /v1/socket")
     }
+    let agreed = try agree(on: subprotocol, head)
+    var call = Call(head)
+    call.captures = match.captures
+    call.client = try core.access.client(of: head, at: route)
+    do {
+      return .accept(subprotocol: agreed, owner: try work(core, call, route), reading: .pieces)
+    } catch {
+      throw Problem(wrapping: error)
+    }
+  }
+
+  /// Nil where the client offers none.
+  private func agree(on subprotocol: String, _ head: Head) throws(Problem) -> String? {
     let offered = head.headers.all("Sec-WebSocket-Protocol").flatMap { header in
       header.split(separator: ",").map { $0.filter { $0 != " " } }
     }
-    guard offered.isEmpty || offered.contains(Self.subprotocol) else {
+    guard offered.isEmpty || offered.contains(subprotocol) else {
       throw Problem(
         .badRequest,
-        "this WebSocket speaks '\(Self.subprotocol)', and none of \(PlainName.of(offered.joined(separator: ", ")))",
+        "this WebSocket speaks '\(subprotocol)', and none of \(PlainName.of(offered.joined(separator: ", ")))",
         field: "Sec-WebSocket-Protocol")
     }
-    return .accept(
-      subprotocol: offered.isEmpty ? nil : Self.subprotocol, owner: SocketClient(core, head),
-      reading: .messages(bytesMax: Self.messageBytesMax))
+    return offered.isEmpty ? nil : subprotocol
   }
 
   func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
@@ -62,10 +82,12 @@ final class Sockets {
   /// Those of one client, as when its token is revoked.
   func close(of client: ClientID, _ code: UInt16, _ reason: String) {
     for socket in clients.values where socket.view?.id == client { socket.close(code, reason) }
+    for socket in streams.values where socket.view?.id == client { socket.end(code, reason) }
   }
 
   func closeAll(_ code: UInt16, _ reason: String) {
     for socket in clients.values { socket.close(code, reason) }
+    for socket in streams.values { socket.end(code, reason) }
   }
 
   func ended(_ collection: Collection) {

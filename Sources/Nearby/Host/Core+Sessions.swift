@@ -136,10 +136,10 @@ extension Core {
       let id = try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
         try engine.send(
-          post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: post.receipt != nil,
+          post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: post.inquiry != nil,
           at: now)
       }
-      if let receipt = post.receipt { keep(receipt, id) }
+      if let inquiry = post.inquiry { keep(inquiry, id, post, port) }
       done(post, port)
     } catch {
       if post.mode == .reliable, error.code == .unavailable {
@@ -149,8 +149,11 @@ extension Core {
       // They were connected when it was offered, and are not any more.
       let gone = port.known(error.endpoints)
       if !gone.isEmpty { tell(.undelivered(to: gone, .undelivered), port) }
-      post.receipt?.settle(.undelivered)
-      if post.mode == .reliable, port.readdressFirst(without: error.endpoints) { return }
+      if post.mode == .reliable, port.readdressFirst(without: error.endpoints) {
+        if let inquiry = post.inquiry { answer(inquiry, error.endpoints, .undelivered, port) }
+        return
+      }
+      if let inquiry = post.inquiry { answer(inquiry, post.named, .undelivered, port) }
       done(post, port)
     }
   }
@@ -166,9 +169,30 @@ extension Core {
         + "packet, and then takes the way of reliable messages, and their time. Send less at once.")
   }
 
-  /// One whose fate was told within the call that sent it has no other.
-  private func keep(_ receipt: Outcome<Fate>, _ id: MessageID) {
-    if let fate = fatesInCall[id] { receipt.settle(fate) } else { receipts[id] = receipt }
+  // MARK: What becomes of a message
+
+  /// What was told within the call that sent it is not told again.
+  private func keep(_ inquiry: Inquiry, _ id: MessageID, _ post: SessionState.Post, _ port: SessionPort) {
+    var left = post.named.count
+    for (recipients, fate) in fatesInCall[id] ?? [] {
+      answer(inquiry, recipients, fate, port)
+      left -= recipients.count
+    }
+    if left > 0 { inquiries[id] = (inquiry, left) }
+  }
+
+  func inform(_ id: MessageID, of recipients: [EndpointID], _ fate: Fate, _ sender: EndpointID) {
+    guard let (inquiry, left) = inquiries[id] else { return }
+    inquiries[id] = left > recipients.count ? (inquiry, left - recipients.count) : nil
+    answer(inquiry, recipients, fate, sessions[sender])
+  }
+
+  private func answer(_ inquiry: Inquiry, _ recipients: [EndpointID], _ fate: Fate, _ port: SessionPort?) {
+    switch inquiry {
+    case .once(let outcome): outcome.settle(fate)
+    case .each(let receipt):
+      if let port { tell(.fate(of: receipt, for: port.known(recipients), fate), port) }
+    }
   }
 
   private func done(_ post: SessionState.Post, _ port: SessionPort) {

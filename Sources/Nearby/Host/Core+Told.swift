@@ -33,8 +33,8 @@ extension Core {
           .message(Message(from: member, mode: mode, bytes: bytes)), port, weight: bytes.count + SessionState.overhead)
       }
     case .fate(let id, let from, let to, let fate):
-      fatesInCall[id] = fate
-      receipts.removeValue(forKey: id)?.settle(fate)
+      fatesInCall[id, default: []].append((to, fate))
+      inform(id, of: to, fate, from)
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = port.known(to)
       if !members.isEmpty { tell(.undelivered(to: members, fate), port) }

@@ -42,9 +42,9 @@ final class Core: EngineDriver {
   /// Invitations that have ended since the engine was last called.
   var endedInCall: [InvitationID: Reason] = [:]
   /// Who wants to know what becomes of a message.
-  var receipts: [MessageID: Outcome<Fate>] = [:]
+  var inquiries: [MessageID: (inquiry: Inquiry, left: Int)] = [:]
   /// Fates that were told since the engine was last called.
-  var fatesInCall: [MessageID: Fate] = [:]
+  var fatesInCall: [MessageID: [(recipients: [EndpointID], fate: Fate)]] = [:]
   var readers: [StreamID: StreamState] = [:]
   var writers: [StreamID: StreamWriterState] = [:]
   var transfers: [ResourceID: Transfer] = [:]
@@ -226,7 +226,7 @@ final class Core: EngineDriver {
     for interest in interests.values { interest.end() }
     for mailbox in advertised.values { mailbox.finish() }
     for invitation in invitations.values { invitation.settle(.stopping) }
-    for receipt in receipts.values { receipt.settle(.unknown) }
+    for entry in inquiries.values { if case .once(let outcome) = entry.inquiry { outcome.settle(.unknown) } }
     for reader in readers.values { reader.end(.stopping) }
     for writer in writers.values { writer.end(.stopping) }
     for transfer in transfers.values { transfer.state.end(.stopping) }

@@ -48,9 +48,9 @@ public final class Session: Sendable, Identifiable {
   public func invite(
     _ peer: PeerID, as type: String, context: [UInt8] = [], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    try await meet(peer, "the invitation") { [id] in
+    try await attempt(peer, "the invitation") { [id] in
       try $0.invite(peer, to: id, as: type, context: context, timeout: timeout)
-    }
+    }.joined()
   }
 
   /// Where a program has a way of its own to another, the two exchange these, and each connects with the other's.
@@ -63,21 +63,21 @@ public final class Session: Sendable, Identifiable {
   public func connect(
     to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    try await meet(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+    try await beginConnecting(to: peer, with: data, timeout: timeout).joined()
   }
 
-  private func meet(
+  /// As `connect`, and returns once it is under way: data that are none are refused here.
+  public func beginConnecting(
+    to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
+  ) async throws(NearbyError) -> Attempt {
+    try await attempt(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+  }
+
+  private func attempt(
     _ peer: PeerID, _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
-  ) async throws(NearbyError) {
+  ) async throws(NearbyError) -> Attempt {
     let (invitation, outcome) = try await loop.run(begin)
-    let reason = await withTaskCancellationHandler {
-      let joined = await outcome.value
-      return joined == .none ? await state.meeting(peer) : joined
-    } onCancel: {
-      loop.post { $0.cancel(invitation) }
-    }
-    // Who is connected already is what was asked for.
-    if reason != .none, reason != .already { throw NearbyError(reason, of: what) }
+    return Attempt(invitation, outcome, peer, what, state, loop)
   }
 
   /// Connects with everybody nearby who does the same, and advertises this peer for it.
@@ -104,7 +104,7 @@ public final class Session: Sendable, Identifiable {
   /// Sends to one member and returns when its host has taken the message; throws where it has not, or nobody knows.
   public func deliver(_ bytes: [UInt8], to member: Member) async throws(NearbyError) {
     let receipt = Outcome<Fate>()
-    while case .full = try post(bytes, .only([member]), .reliable, receipt) {
+    while case .full = try post(bytes, .only([member]), .reliable, .once(receipt)) {
       await state.room()
       if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
     }
@@ -116,9 +116,9 @@ public final class Session: Sendable, Identifiable {
   }
 
   private func post(
-    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, _ receipt: Outcome<Fate>? = nil
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, _ inquiry: Inquiry? = nil
   ) throws(NearbyError) -> SessionState.Offer {
-    let offer = try state.offer(bytes, recipients, mode, receipt: receipt)
+    let offer = try state.offer(bytes, recipients, mode, inquiry: inquiry)
     if case .taken(isNews: true) = offer { loop.post { [state] in $0.flush(state) } }
     return offer
   }
@@ -129,6 +129,19 @@ public final class Session: Sendable, Identifiable {
     if case .full = try post(bytes, recipients, mode) {
       throw NearbyError(.unavailable, "the queue is full: a member is behind; wait, or use the waiting form")
     }
+  }
+
+  /// Sends reliably, at once or not at all; what becomes of it is told for each recipient, as `SessionEvent.fate`.
+  public func trySend(
+    withReceipt bytes: [UInt8], to recipients: Addressees = .all
+  ) throws(NearbyError) -> Receipt {
+    let receipt = state.receipt(for: recipients)
+    // To nobody is said in the same words as without a receipt.
+    let named = receipt.recipients.isEmpty ? recipients : .only(receipt.recipients)
+    if case .full = try post(bytes, named, .reliable, .each(receipt.id)) {
+      throw NearbyError(.unavailable, "the queue is full: a member is behind; wait, or use the waiting form")
+    }
+    return receipt
   }
 
   // MARK: Streams and resources

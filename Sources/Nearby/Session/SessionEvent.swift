@@ -20,6 +20,8 @@ public enum SessionEvent: Sendable {
   case comparison(Comparison)
   /// What became of messages that these members may never get.
   case undelivered(to: [Member], Fate)
+  /// What became of a message that was sent with a receipt, for some of its recipients.
+  case fate(of: Receipt.ID, for: [Member], Fate)
 }
 
 /// A remote peer's end of a session.

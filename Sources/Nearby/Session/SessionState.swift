@@ -16,9 +16,12 @@ final class SessionState: Sendable {
     var recipients: Recipients
     var mode: Mode
     /// Told what became of it, where somebody wants to know.
-    var receipt: Outcome<Fate>?
+    var inquiry: Inquiry?
 
     var cost: Int { bytes.count + SessionState.overhead }
+
+    /// Those whom it names, which who asks what becomes of it does.
+    var named: [EndpointID] { if case .only(let endpoints) = recipients { endpoints } else { [] } }
   }
 
   enum Offer {
@@ -37,6 +40,7 @@ final class SessionState: Sendable {
     /// Who waits for a peer to be connected, or to be not.
     var meetings: [PeerID: [Outcome<Reason>]] = [:]
     var isOver = false
+    var lastReceipt: Receipt.ID = 0
   }
 
   let id: EndpointID
@@ -55,11 +59,11 @@ final class SessionState: Sendable {
   var connected: [Member] { shared.withLock { Array($0.connected.values) } }
 
   func offer(
-    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, receipt: Outcome<Fate>? = nil
+    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, inquiry: Inquiry? = nil
   ) throws(NearbyError) -> Offer {
     try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
-      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode, receipt: receipt)
+      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry)
       guard bytes.count <= Limits.messagePayloadBytesMax else {
         throw NearbyError(
           .invalidParameter,
@@ -70,6 +74,17 @@ final class SessionState: Sendable {
       shared.outboxCost += post.cost
       defer { shared.isAnnounced = true }
       return .taken(isNews: !shared.isAnnounced)
+    }
+  }
+
+  /// For a message to these, or to all who are connected now.
+  func receipt(for recipients: Addressees) -> Receipt {
+    shared.withLock { shared in
+      shared.lastReceipt += 1
+      switch recipients {
+      case .all: return Receipt(id: shared.lastReceipt, recipients: Array(shared.connected.values))
+      case .only(let members): return Receipt(id: shared.lastReceipt, recipients: members)
+      }
     }
   }
 

@@ -67,6 +67,7 @@ package final class WebSocket {
     self.library = library
     self.admission = admission
     self.server = server
+    queuedBytesMax = server.limits.socketQueueBytesMax
     pingedAt = Reactor.now
     checks =
       switch reading {
@@ -80,6 +81,9 @@ package final class WebSocket {
   /// The bytes that wait to be sent, those of rings not counted.
   package var queuedBytes: Int { outflow.ownBytes }
 
+  /// How many of them may; past it, `send` takes nothing.
+  package var queuedBytesMax: Int
+
   /// Takes the whole message or, where the queue is full, nothing: then `writable` is told once there is room.
   @discardableResult
   package func send(_ text: String) -> Bool {
@@ -90,7 +94,7 @@ package final class WebSocket {
   @discardableResult
   package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
     guard state == .open else { return true }
-    if outflow.ownBytes + bytes.count > server.limits.socketQueueBytesMax {
+    if outflow.ownBytes + bytes.count > queuedBytesMax {
       owesWritable = true
       return false
     }
@@ -98,14 +102,14 @@ package final class WebSocket {
     return true
   }
 
-  /// Sends what is queued, then says goodbye. Nothing more is received.
-  package func close(_ code: UInt16 = 1000, _ reason: String = "") {
+  /// Sends what is queued, then says goodbye: within this time, or the usual one. Nothing more is received.
+  package func close(_ code: UInt16 = 1000, _ reason: String = "", within time: Duration? = nil) {
     guard state == .open || state == .opening else { return }
     begins(toClose: code)
     let payload = [UInt8(code >> 8), UInt8(code & 0xff)] + Array(reason.utf8.prefix(Self.reasonBytesMax))
     payload.withUnsafeBytes { say(.close, $0) }
     hasSaidGoodbye = true
-    setCloseDeadline()
+    setCloseDeadline(time)
   }
 
   /// RFC 6455 §5.5.
@@ -318,7 +322,7 @@ package final class WebSocket {
     // The library's answer to the client's wish comes before all else.
     if !answer.hasHead { return }
     guard outflow.flush(to: transport, for: self) else { return fail() }
-    if owesWritable, outflow.ownBytes < server.limits.socketQueueBytesMax / 2, state == .open {
+    if owesWritable, outflow.ownBytes < queuedBytesMax / 2, state == .open {
       owesWritable = false
       owner?.writable(self)
     }
@@ -353,9 +357,9 @@ package final class WebSocket {
     watch()
   }
 
-  private func setCloseDeadline() {
+  private func setCloseDeadline(_ time: Duration? = nil) {
     if closeDeadline != nil { return }
-    closeDeadline = server.reactor.schedule(after: server.limits.closingTime) { [unowned self] in
+    closeDeadline = server.reactor.schedule(after: time ?? server.limits.closingTime) { [unowned self] in
       closeDeadline = nil
       cut()
     }

@@ -33,8 +33,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity serve", says: "then open http://localhost:7777"),
       .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
-      .init(
-        line: "curl -o box.crt http://box.local:7777/v1/gateway/authority", says: "what curl --cacert and devices take"),
+      .init(line: "vicinity serve --certificate box.crt --key box.key", says: "with a certificate of one's own"),
     ])
 
   private static let pair = CommandSyntax(

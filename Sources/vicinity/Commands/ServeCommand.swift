@@ -14,8 +14,10 @@ enum ServeCommand {
     } else {
       await context.announcer.tell(.codeElsewhere)
     }
+    async let conditions: Void = Conditions.tell(gateway.conditions) { await context.announcer.tell($0) }
     for await signal in context.watch.signals where signal != .redraw {
       await gateway.stop()
+      await conditions
       return signal == .interrupt ? .interrupted : .terminated
     }
     return .done

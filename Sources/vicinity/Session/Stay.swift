@@ -127,6 +127,8 @@ actor Stay {
       await tell(.undelivered(members, fate, members.map(label)))
     case .decision(let decision):
       await decide(decision)
+    // Nothing is sent with a receipt here.
+    case .fate: break
     }
   }
 

@@ -12,9 +12,10 @@ extension Event {
       ]
     ) { paint in
       let whose = web.hasOwnAuthority ? "authority, whose certificate is at /v1/gateway/authority" : "certificate"
-      return ["open \(paint(.strong, web.urls.first ?? "the gateway")) in a browser"]
-        + web.urls.dropFirst().map {
-          paint(.faint, "  or \($0)\($0.hasPrefix("http:") ? ", where others can read along" : "")")
+      let port = addresses.first.map { $0.suffix(from: $0.lastIndex(of: ":") ?? $0.endIndex) } ?? ""
+      return ["open \(paint(.strong, "http://localhost\(port)")) in a browser of this machine"]
+        + web.urls.map {
+          paint(.faint, "  or \($0)\($0.hasPrefix("http:") ? ", where others can read along" : "") from another")
         } + [paint(.faint, "SHA-256 \(web.fingerprint) of its \(whose)")]
     }
   }

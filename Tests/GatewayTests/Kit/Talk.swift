@@ -2,10 +2,11 @@ internal import Foundation
 internal import Notation
 internal import Testing
 
-/// A WebSocket of `vicinity.v1` as a client has it.
+/// A WebSocket as a client has it: of `vicinity.v1`, or of one stream.
 final class Talk: Sendable {
   enum Frame: Equatable, Sendable {
     case text(JSON)
+    case binary([UInt8])
     case close(UInt16)
     case end
   }
@@ -14,22 +15,32 @@ final class Talk: Sendable {
 
   private init(_ line: Line) { self.line = line }
 
-  static func open(_ asker: Asker, _ headers: [String: String] = [:]) async throws -> Talk {
+  static func open(
+    _ asker: Asker, at path: String = "/v1/socket", speaking subprotocol: String = "vicinity.v1",
+    _ headers: [String: String] = [:]
+  ) async throws -> Talk {
+    let (talk, answer) = try await ask(asker, at: path, speaking: subprotocol, headers)
+    #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == subprotocol)
+    return talk
+  }
+
+  /// A wish that may be refused.
+  static func ask(
+    _ asker: Asker, at path: String, speaking subprotocol: String, _ headers: [String: String] = [:]
+  ) async throws -> (Talk, Answer) {
     let key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
     var silent = asker
     silent.token = nil
     let head = silent.head(
-      "GET", "/v1/socket", nil, nil,
+      "GET", path, nil, nil,
       [
         "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key,
-        "Sec-WebSocket-Protocol": "vicinity.v1",
+        "Sec-WebSocket-Protocol": subprotocol,
       ].merging(headers) { $1 })
     return try await onThread {
       let line = try asker.line()
       try line.write(head)
-      let answer = try line.readHead()
-      #expect(answer.status == 101 && answer["Sec-WebSocket-Protocol"] == "vicinity.v1")
-      return Talk(line)
+      return (Talk(line), try line.readHead())
     }
   }
 
@@ -47,14 +58,17 @@ final class Talk: Sendable {
     for fault in (try? JSON(parsing: text)).map({ Frames.faults(of: $0, fromServer: false) }) ?? [] {
       Issue.record("\(fault): \(text)")
     }
-    try await send(text, opcode)
+    try await send(Array(text.utf8), opcode)
   }
 
   /// What does not fit the protocol.
-  func blurt(_ text: String, opcode: UInt8 = 1) async throws { try await send(text, opcode) }
+  func blurt(_ text: String, opcode: UInt8 = 1) async throws { try await send(Array(text.utf8), opcode) }
 
-  private func send(_ text: String, _ opcode: UInt8) async throws {
-    let payload = Array(text.utf8)
+  func say(_ bytes: [UInt8]) async throws { try await send(bytes, 2) }
+
+  func goodbye(_ code: UInt16) async throws { try await send([UInt8(code >> 8), UInt8(code & 255)], 8) }
+
+  private func send(_ payload: [UInt8], _ opcode: UInt8) async throws {
     var frame: [UInt8] = [0x80 | opcode]
     switch payload.count {
     case ..<126: frame.append(0x80 | UInt8(payload.count))
@@ -81,6 +95,7 @@ final class Talk: Sendable {
           let json = try JSON(parsing: payload)
           for fault in Frames.faults(of: json, fromServer: true) { Issue.record("\(fault): \(json.line)") }
           return .text(json)
+        case 2: return .binary(payload)
         case 8: return .close(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
         default: continue
         }
@@ -117,7 +132,7 @@ final class Talk: Sendable {
   func closing() async throws -> UInt16 {
     while true {
       switch try await next() {
-      case .text: continue
+      case .text, .binary: continue
       case .close(let code): return code
       case .end: return 1006
       }

@@ -150,8 +150,8 @@ actor Desk {
     case .resource(let resource):
       resources[resource.name] = resource
       Teller.tell("resource", resource.member, on: session, ["resource": resource.name])
-    case .decision, .comparison, .sending:
-      // The command line has words for these.
+    case .decision, .comparison, .sending, .fate:
+      // The command line has words for these, but the last, for which nobody asks.
       break
     }
   }

@@ -1,0 +1,274 @@
+internal import Nearby
+internal import Notation
+internal import Reactor
+internal import Web
+
+/// One stream as a WebSocket of its own, `vicinity.stream.v1`: its bytes are the binary messages, whatever their bounds.
+///
+/// Back pressure goes all the way: who reads slowly here has one piece waiting beside a small queue, and no other is
+/// asked for; who writes faster than the member reads is not read from.
+final class StreamSocket: SocketOwner {
+  static let subprotocol = "vicinity.stream.v1"
+  /// What waits for a client that reads slowly.
+  private static let queuedBytesMax = 256 << 10
+  /// What a client is ahead of what is being written.
+  private static let waitingBytesMax = 256 << 10
+  /// In which a slow client takes the last of what waits.
+  private static let lastTime: Duration = .seconds(60)
+  /// The only text is `{"token": "…"}`.
+  private static let textBytesMax = 1 << 10
+
+  private enum Stage {
+    /// For a token.
+    case waiting
+    case reading(StreamReader)
+    case writing(StreamWriter)
+    case over
+  }
+
+  private let core: Core
+  private let call: Call
+  private let route: Route
+  private let number: UInt64
+  private(set) var view: ClientView?
+  private weak var socket: WebSocket?
+  private var model: StreamModel?
+  private var stage = Stage.waiting
+  private var patience: Timer?
+  /// What has come of a text; what there was no room for; or what is to be written.
+  private var waiting: [UInt8] = []
+  private var isWriting = false
+  /// All is said that this client had to write.
+  private var isAtEnd = false
+
+  init(_ core: Core, _ call: Call, _ route: Route) {
+    self.core = core
+    self.call = call
+    self.route = route
+    number = core.number()
+  }
+
+  /// Whether the client may have it; what is refused here is refused before the WebSocket is there.
+  func check(_ client: ClientView) throws(Problem) { _ = try find(client) }
+
+  private func find(_ client: ClientView) throws(Problem) -> StreamModel {
+    var call = call
+    call.client = client
+    try core.access.check(call, route)
+    let stream = try core.stream(call[1], in: core.ownSession(call[0], for: client))
+    try stream.checkFree()
+    return stream
+  }
+
+  // MARK: What the WebSocket tells
+
+  func opened(_ socket: WebSocket) {
+    self.socket = socket
+    socket.queuedBytesMax = Self.queuedBytesMax
+    core.sockets.streams[number] = self
+    if let client = call.client { return begin(client) }
+    patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
+      patience = nil
+      end(4408, "nothing was said in time: send {\"token\": \"…\"} first")
+    }
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
+    switch (stage, kind) {
+    case (.waiting, .text): hear(bytes, isLast)
+    case (.waiting, .binary): end(4401, "say who you are first: {\"token\": \"…\"}")
+    case (.writing, .binary):
+      waiting += bytes
+      if waiting.count >= Self.waitingBytesMax { socket.isReading = false }
+      write()
+    case (.writing, .text), (.reading, .text): end(4400, "a stream's bytes are binary messages, and this is a text")
+    case (.reading, .binary): end(4409, "this stream comes from a member: it is read here, and not written")
+    case (.over, _): break
+    }
+  }
+
+  func writable(_ socket: WebSocket) {
+    if case .reading(let reader) = stage { push(reader) }
+  }
+
+  func closed(_ socket: WebSocket, _ code: UInt16) {
+    stopWaiting()
+    switch stage {
+    case .waiting, .over: leave()
+    case .reading(let reader):
+      leave()
+      core.start { _ in await reader.cancel() }
+      tellEnd(.cancelled)
+    case .writing where Self.isEnd(code):
+      isAtEnd = true
+      write()
+    case .writing(let writer):
+      // The other side must not take it for the end.
+      leave()
+      core.start { _ in await writer.cancel() }
+      tellEnd(.cancelled)
+    }
+  }
+
+  /// Whether who closes by this code has said all: 1000, or 1005 for none. A page that goes says 1001, and a line that
+  /// breaks is 1006.
+  private static func isEnd(_ code: UInt16) -> Bool { code == 1000 || code == 1005 }
+
+  // MARK: Who it is
+
+  private func hear(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool) {
+    waiting += bytes.prefix(Self.textBytesMax + 1 - waiting.count)
+    guard waiting.count <= Self.textBytesMax else {
+      return end(4400, "the first text is {\"token\": \"…\"}, and short")
+    }
+    guard isLast else { return }
+    let text = waiting
+    waiting = []
+    do throws(Problem) {
+      begin(try client(saying: text))
+    } catch {
+      end(Self.code(error), error.detail)
+    }
+  }
+
+  private func client(saying text: [UInt8]) throws(Problem) -> ClientView {
+    guard let json = try? JSON(parsing: text) else { throw Problem(.badRequest, "the first text is no JSON") }
+    var fields = try Fields(json)
+    let token = try fields.needText("token")
+    try fields.end()
+    guard let client = try core.access.client(token: token, over: call.way) else {
+      throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+    }
+    return client
+  }
+
+  private func begin(_ client: ClientView) {
+    stopWaiting()
+    do throws(Problem) {
+      let stream = try find(client)
+      try stream.take()
+      (view, model) = (client, stream)
+      switch stream.ends {
+      case .incoming(let reader):
+        stage = .reading(reader)
+        read(reader)
+      case .outgoing(let writer):
+        stage = .writing(writer)
+        watch(writer)
+      }
+    } catch {
+      end(Self.code(error), error.detail)
+    }
+  }
+
+  private func stopWaiting() {
+    if let patience { core.reactor.cancel(patience) }
+    patience = nil
+  }
+
+  /// 4000 and the status that HTTP would tell.
+  private static func code(_ problem: Problem) -> UInt16 { 4000 + UInt16(problem.status) }
+
+  // MARK: Reading
+
+  private func read(_ reader: StreamReader) {
+    let number = number
+    core.start { core in
+      do throws(NearbyError) {
+        let piece = try await reader.read()
+        core.sockets.streams[number]?.came(piece, from: reader)
+      } catch {
+        core.sockets.streams[number]?.ended(error.reason ?? .lost)
+      }
+    }
+  }
+
+  private func came(_ piece: [UInt8]?, from reader: StreamReader) {
+    guard case .reading = stage else { return }
+    guard let piece else { return ended(.none) }
+    model?.bytes += UInt64(piece.count)
+    waiting = piece
+    push(reader)
+  }
+
+  private func push(_ reader: StreamReader) {
+    guard !waiting.isEmpty, let socket, waiting.withUnsafeBytes({ socket.send($0) }) else { return }
+    waiting = []
+    read(reader)
+  }
+
+  // MARK: Writing
+
+  private func write() {
+    guard case .writing(let writer) = stage, !isWriting else { return }
+    if waiting.isEmpty {
+      if isAtEnd { core.start { _ in await writer.close() } }
+      return
+    }
+    let piece = waiting
+    waiting = []
+    isWriting = true
+    let number = number
+    core.start { core in
+      do {
+        try await writer.write(piece)
+        core.sockets.streams[number]?.wrote(piece.count)
+      } catch {
+        // Its watch tells how it ended.
+      }
+    }
+  }
+
+  private func wrote(_ count: Int) {
+    isWriting = false
+    model?.bytes += UInt64(count)
+    if let socket, !socket.isReading { socket.isReading = true }
+    write()
+  }
+
+  private func watch(_ writer: StreamWriter) {
+    let number = number
+    core.start { core in
+      let reason = await writer.ended
+      core.sockets.streams[number]?.ended(reason)
+    }
+  }
+
+  // MARK: The end
+
+  private func ended(_ reason: Reason) {
+    if case .over = stage { return }
+    tellEnd(reason)
+    switch reason {
+    case .none: end(1000, "the stream has ended")
+    case .cancelled: end(4410, "the stream was cancelled")
+    default: end(4409, "the stream has failed: \(reason)")
+    }
+  }
+
+  /// Closes it from here; where the stream goes on, nobody is there for it any more.
+  func end(_ code: UInt16, _ reason: String) {
+    let before = stage
+    stage = .over
+    waiting = []
+    stopWaiting()
+    switch before {
+    case .waiting, .over: break
+    case .reading(let reader): core.start { _ in await reader.cancel() }
+    case .writing(let writer): core.start { _ in await writer.cancel() }
+    }
+    tellEnd(.cancelled)
+    leave()
+    socket?.close(code, reason, within: Self.lastTime)
+  }
+
+  /// The first word of it counts.
+  private func tellEnd(_ reason: Reason) {
+    if let model { core.ended(model.id, reason, in: call[0]) }
+  }
+
+  private func leave() {
+    stage = .over
+    core.sockets.streams[number] = nil
+  }
+}

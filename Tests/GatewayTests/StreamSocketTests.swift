@@ -1,0 +1,144 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("A stream has a WebSocket of its own", .timeLimit(.minutes(3)), .serialized)
+struct StreamSocketTests {
+  /// A stream of Anna's, and where its two ends are.
+  private func stream(_ meeting: Meeting, _ name: String) async throws -> (from: String, to: String) {
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let made = try await anna.client.make("\(anna.path)/streams", ["name": .text(name), "to": .text(bert.peer)])
+    let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", .text(name))
+    return (made["Location"] ?? "", "\(bert.path)/streams/\(came["id"]?.text ?? "")")
+  }
+
+  private func open(_ seat: Meeting.Seat, _ path: String) async throws -> Talk {
+    try await Talk.open(
+      seat.client, at: "\(path)/socket", speaking: "vicinity.stream.v1",
+      ["Authorization": "Bearer \(seat.client.token ?? "")"])
+  }
+
+  private func wait(_ seat: Meeting.Seat, for path: String, _ state: JSON) async throws -> JSON {
+    try await seat.client.wait(in: "\(seat.path)/streams") {
+      path.hasSuffix("/\($0["id"]?.text ?? "?")") && $0["state"] == state
+    }
+  }
+
+  @Test("P-STR-1 What one browser writes another one reads, and who closes has said all")
+  func bytes() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let path = try await stream(meeting, "voice")
+      let writer = try await open(anna, path.from)
+      let reader = try await Talk.open(bert.client, at: "\(path.to)/socket", speaking: "vicinity.stream.v1")
+      try await reader.blurt("{\"token\":\"\(bert.client.token ?? "")\"}")
+      let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      for start in stride(from: 0, to: bytes.count, by: 50_000) {
+        try await writer.say(Array(bytes[start..<start + 50_000]))
+      }
+      try await writer.goodbye(1000)
+      var came: [UInt8] = []
+      while case .binary(let piece) = try await reader.next() { came += piece }
+      #expect(came == bytes)
+      #expect(try await wait(anna, for: path.from, "closed")["bytes"] == 200_000)
+      #expect(try await wait(bert, for: path.to, "closed")["bytes"] == 200_000)
+    }
+  }
+
+  @Test("P-STR-1 Whoever leaves in the middle cancels the stream, and its close code says so at the other end")
+  func ends() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      for isWriter in [true, false] {
+        let path = try await stream(meeting, isWriter ? "one" : "two")
+        let (writer, reader) = (try await open(anna, path.from), try await open(bert, path.to))
+        try await writer.say([1])
+        #expect(try await reader.next() == .binary([1]))
+        if isWriter { try await writer.goodbye(1001) } else { reader.hangUp() }
+        #expect(try await (isWriter ? reader : writer).closing() == 4410)
+        for (seat, path) in [(anna, path.from), (bert, path.to)] {
+          #expect(try await wait(seat, for: path, "failed")["reason"] == "cancelled")
+        }
+      }
+      let path = try await stream(meeting, "three")
+      let (writer, reader) = (try await open(anna, path.from), try await open(bert, path.to))
+      #expect(try await anna.client.delete(anna.path).status == 204)
+      #expect(try await writer.closing() != 1000)
+      #expect(try await reader.closing() == 4409)
+    }
+  }
+
+  @Test("P-STR-2 A browser that does not read holds up its own stream, in little memory, and nobody else")
+  func pressure() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let (slow, quick) = (try await stream(meeting, "slow"), try await stream(meeting, "quick"))
+      let (reader, writer) = (try await open(bert, slow.to), try await open(anna, slow.from))
+      let total = 16 << 20
+      let piece = [UInt8](repeating: 7, count: 1 << 20)
+      async let written: Void = {
+        for _ in 0..<(total / piece.count) { try await writer.say(piece) }
+        try await writer.goodbye(1000)
+      }()
+      // It says nothing for as long as the other one takes.
+      let (other, another) = (try await open(anna, quick.from), try await open(bert, quick.to))
+      for number in 0..<200 {
+        try await other.say([UInt8(number)])
+        #expect(try await another.next() == .binary([UInt8(number)]))
+      }
+      let isOpen = try await anna.client.get(slow.from).json["state"]
+      #expect(isOpen == "open")
+      var came = 0
+      while case .binary(let piece) = try await reader.next() { came += piece.count }
+      #expect(came == total)
+      try await written
+    }
+  }
+
+  @Test("Who may not have a stream is told so before the WebSocket is there, or by its close code")
+  func refusals() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let path = try await stream(meeting, "voice")
+      func refused(_ asker: Asker, _ path: String, _ headers: [String: String] = [:]) async throws -> Int {
+        var headers = headers
+        if let token = asker.token { headers["Authorization"] = "Bearer \(token)" }
+        return try await Talk.ask(asker, at: path, speaking: "vicinity.stream.v1", headers).1.status
+      }
+      let stranger = try await anna.place.client()
+      #expect(try await refused(anna.client, "\(anna.path)/streams/none/socket") == 404)
+      #expect(try await refused(stranger, "\(path.from)/socket") == 404)
+      #expect(try await refused(try await anna.place.client("viewer"), "\(path.from)/socket") == 403)
+      #expect(try await refused(anna.client, "\(path.from)/socket?colour=1") == 400)
+      #expect(try await refused(anna.client, "\(path.from)/socket", ["Origin": "http://evil.example"]) == 403)
+      #expect(try await anna.client.get("\(path.from)/socket").status == 426)
+      let other = try await Talk.ask(anna.client, at: "\(path.from)/socket", speaking: "vicinity.v1").1
+      #expect(other.status == 400)
+      for (text, code) in [
+        ("{\"token\":\"wrong\"}", 4401), ("{\"token\":\"\(stranger.token ?? "")\"}", 4404), ("hello", 4400),
+        ("{\"name\":1}", 4400),
+      ] as [(String, UInt16)] {
+        let talk = try await Talk.open(anna.client, at: "\(path.from)/socket", speaking: "vicinity.stream.v1")
+        try await talk.blurt(text)
+        #expect(try await talk.closing() == code, "\(text)")
+      }
+      let reader = try await open(bert, path.to)
+      #expect(try await refused(bert.client, "\(path.to)/socket") == 409)
+      try await reader.say([1])
+      #expect(try await reader.closing() == 4409)
+      #expect(try await refused(bert.client, "\(path.to)/socket") == 410)
+    }
+  }
+
+  @Test("A stream's WebSocket ends with its client's token")
+  func revoking() async throws {
+    try await Meeting.hold { meeting in
+      let path = try await stream(meeting, "voice")
+      let writer = try await open(meeting.anna, path.from)
+      let client = try await meeting.anna.client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
+      #expect(try await meeting.anna.client.delete("/v1/clients/\(client)").status == 204)
+      #expect(try await writer.closing() == 4403)
+    }
+  }
+}
