@@ -28,6 +28,7 @@ final class Core {
   var certificateTrouble: String?
   /// Where those connect who ask.
   weak var front: Front?
+  var pairingDesk: PairingDesk?
   var discoveryTrouble: (cause: String, cure: String)?
   private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)

@@ -57,6 +57,7 @@ public actor Gateway {
     }
     core.front = front
     network.doorway = front
+    try core.openPairingDesk()
   }
 
   /// Where it is asked, with HTTPS first, and by what one knows it there.
@@ -66,17 +67,17 @@ public actor Gateway {
   }
 
   /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.
-  public func makePairingCode(role: String = "operator") throws -> String {
-    guard let core, let role = Role(rawValue: role) else {
-      throw Problem(.invalidParameter, "there is no role \(PlainName.of(role))")
-    }
-    let code = try core.clients.makeCode(role, lasting: nil)
-    core.show(code)
-    return Secrets.shown(code: code.text)
+  public func makePairingCode(role: String = "operator") throws -> String { try makePairingTicket(role: role).code }
+
+  /// The same, with how long it lasts and the page that takes it.
+  public func makePairingTicket(role: String = "operator") throws -> PairingTicket {
+    guard let core else { throw Problem(.unavailable, "the gateway has stopped") }
+    return try core.makeTicket(role)
   }
 
   /// Says goodbye to everybody and ends.
   public func stop() async {
+    core?.pairingDesk = nil
     core?.sockets.closeAll(4000, "the gateway stops")
     await host.stop()
     await store.close()

@@ -112,6 +112,9 @@ final class Clients {
 
   // MARK: Pairing
 
+  /// Of codes that say nothing else.
+  var codeTime: Duration { limits.codeTime }
+
   var openCodes: [Code] {
     dropOldCodes()
     return Array(codes.values)

@@ -1,7 +1,8 @@
 /// Every command and option.
 extension Syntax {
   static let vicinity = Syntax(commands: [
-    serve, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion, help, version,
+    serve, pair, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion, help,
+    version,
   ])
 
   // MARK: Commands
@@ -32,8 +33,27 @@ extension Syntax {
     examples: [
       .init(line: "vicinity serve", says: "then open http://localhost:7777"),
       .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
+      .init(line: "vicinity serve --certificate box.crt --key box.key", says: "with a certificate of one's own"),
+    ])
+
+  private static let pair = CommandSyntax(
+    name: "pair", summary: "show a new pairing code of the gateway that runs on this machine", arguments: [],
+    options: [
       .init(
-        line: "curl -o box.crt http://box.local:7777/v1/gateway/authority", says: "what curl --cacert and devices take"),
+        name: "role", value: .choice(["viewer", "member", "operator"]), summary: "for whom the code is (operator)"),
+      .init(name: "folder", value: .folder("FOLDER"), summary: "the gateway's folder, where it was given one"),
+      .init(
+        name: "keys", value: .folder("FOLDER"), summary: "the gateway's keys, where it was given a folder for them",
+        isInEnvironment: true),
+    ] + output,
+    text: [
+      "The gateway is asked by a socket in its folder, which its own user and root may open, so that no code stands in a "
+        + "log. The code is for one use and ends after ten minutes. On a terminal it is shown for a phone's camera too."
+    ],
+    examples: [
+      .init(line: "vicinity pair", says: "for a gateway of the same user"),
+      .init(line: "sudo vicinity pair --folder /var/lib/vicinity --role member", says: "for one that is a service"),
+      .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
     ])
 
   private static let advertise = CommandSyntax(

@@ -10,8 +10,9 @@ enum ServeCommand {
     let addresses = await gateway.host.addresses
     await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
     if mayShowCode(context) {
-      let code = try await gateway.makePairingCode()
-      await context.announcer.tell(.pairingCode(code))
+      await context.announcer.tell(.pairingCode(try await gateway.makePairingTicket(), on: context.terminal))
+    } else {
+      await context.announcer.tell(.codeElsewhere)
     }
     async let conditions: Void = Conditions.tell(gateway.conditions) { await context.announcer.tell($0) }
     for await signal in context.watch.signals where signal != .redraw {
@@ -24,11 +25,7 @@ enum ServeCommand {
 
   private static func options(_ context: Context) throws -> GatewayOptions {
     let invocation = context.invocation
-    let stored = try context.keys.path().map { $0 + "/gateway" }
-    guard let folder = invocation.text("folder").map(FileSystem.expanded) ?? stored else {
-      throw Misuse("--keys ephemeral leaves no place for what is received: name one with --folder.", in: "serve")
-    }
-    var options = GatewayOptions(folder: folder)
+    var options = GatewayOptions(folder: try folder(context))
     options.host = try context.hostOptions()
     if invocation.number("port") == nil { options.host.port = portByDefault }
     options.host.web.allowsLoopback = false
@@ -39,6 +36,16 @@ enum ServeCommand {
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")
     return options
+  }
+
+  /// Where a gateway keeps what it has, and is asked by programs of this machine.
+  static func folder(_ context: Context) throws -> String {
+    if let folder = context.invocation.text("folder") { return FileSystem.expanded(folder) }
+    guard let keys = try context.keys.path() else {
+      throw Misuse(
+        "--keys ephemeral leaves the gateway no folder: name one with --folder.", in: context.invocation.command.name)
+    }
+    return keys + "/gateway"
   }
 
   private static func certificate(_ invocation: Invocation) throws(Misuse) -> CertificateFiles? {

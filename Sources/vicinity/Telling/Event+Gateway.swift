@@ -20,9 +20,26 @@ extension Event {
     }
   }
 
-  static func pairingCode(_ code: String) -> Event {
-    Event("pairingCode", .result, [.text("code", code)]) { paint in
-      ["pairing code \(paint(.strong, code)), for one operator within ten minutes"]
+  /// With a pattern for phones where the terminal has room for it.
+  static func pairingCode(_ ticket: PairingTicket, on terminal: Terminal) -> Event {
+    Event(
+      "pairingCode", .result,
+      [
+        .text("code", ticket.code), .text("role", ticket.role), .number("seconds", ticket.seconds),
+        ticket.url.map { .text("url", $0) },
+      ]
+    ) { paint in
+      let time = Quantity.time(.seconds(ticket.seconds))
+      var lines = ["pairing code \(paint(.strong, ticket.code)), for one \(ticket.role) within \(time)"]
+      guard let url = ticket.url else { return lines }
+      lines.append(paint(.faint, "  or open \(url)"))
+      if let pattern = QRCode(url), terminal.canShow(columns: pattern.columns) { lines += pattern.lines(paint) }
+      return lines
     }
+  }
+
+  /// For people who read a log: what lets an operator in is not in it.
+  static let codeElsewhere = Event("codeElsewhere", .news) { _ in
+    ["'vicinity pair' shows a pairing code, on a terminal of this machine"]
   }
 }
