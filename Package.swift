@@ -34,6 +34,7 @@ let package = Package(
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(
       name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
@@ -47,7 +48,8 @@ let package = Package(
     .target(
       name: "Gateway", dependencies: ["Engine", "Media", "Nearby", "Notation", "Reactor", "Store", "Web", "Wire"],
       swiftSettings: library),
-    .executableTarget(name: "vicinity", dependencies: ["Gateway", "Nearby", "Notation"], swiftSettings: house),
+    .executableTarget(
+      name: "vicinity", dependencies: ["CQREncode", "Gateway", "Nearby", "Notation"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
@@ -78,7 +80,8 @@ let package = Package(
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(
-      name: "GatewayTests", dependencies: ["Gateway", "Nearby", "Notation", "Web"], swiftSettings: house),
+      name: "GatewayTests", dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "Reactor", "Web"],
+      swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

@@ -13,6 +13,8 @@ let package = Package(
   dependencies: [.package(name: "vicinity", path: "..")],
   targets: [
     .target(name: "Report", swiftSettings: house),
+    // Other programs: started, asked, watched and ended.
+    .target(name: "Programs", swiftSettings: house),
     // What is decided: in one process, without a network.
     .target(name: "CAllocations"),
     .executableTarget(
@@ -25,13 +27,17 @@ let package = Package(
       ],
       swiftSettings: house),
     // What a LAN gets: processes that reach each other by the real path, beside others that do the same without us.
-    .executableTarget(name: "bench-lan", dependencies: ["Report"], swiftSettings: house),
+    .executableTarget(name: "bench-lan", dependencies: ["Programs", "Report"], swiftSettings: house),
     .executableTarget(
       name: "lan-partner",
       dependencies: [.product(name: "Nearby", package: "vicinity")],
       swiftSettings: house),
     .executableTarget(
       name: "tls-floor", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+    // What clients get of a gateway, beside servers that do a part of it.
+    .executableTarget(name: "bench-gateway", dependencies: ["Programs", "Report"], swiftSettings: house),
+    .executableTarget(name: "http-floor", linkerSettings: [.linkedLibrary("microhttpd")]),
+    .executableTarget(name: "socket-load", cSettings: [.define("_GNU_SOURCE")]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -431,7 +431,8 @@ extension Engine {
     invitation.state = .ended
     invitation.endedAs = reason
     promised[invitation.id] = nil
-    timers.set(.invitation(invitation.id), now + Self.rememberedMax)
+    invitation.forgottenAt = now + Self.rememberedMax
+    timers.set(.invitation(invitation.id), invitation.forgottenAt)
     forgetOldest(of: invitation.host)
     if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
     adhocAnswered(invitation)
@@ -474,8 +475,11 @@ extension Engine {
       } else {
         timers.set(.invitation(id), invitation.deadline)
       }
+    } else if now < invitation.forgottenAt {
+      timers.set(.invitation(id), invitation.forgottenAt)
     } else {
       forget(invitation)
+      forgetIfUnknown(invitation.host)
     }
   }
 }

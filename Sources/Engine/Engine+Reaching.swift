@@ -109,7 +109,7 @@ extension Engine {
   /// forgotten does not mean the one that has been made known again since.
   func forgetIfUnknown(_ host: RemoteHost) {
     guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dials.isEmpty, !host.isSelf,
-      !isWanted(host), !discovery.knows(host.id)
+      !isWanted(host), !discovery.knows(host.id), host.asking.isEmpty
     else { return }
     hosts[host.id] = nil
     host.empty()

@@ -23,6 +23,12 @@ final class Core {
   let contract: Contract?
   let started: Timestamp
   var addresses: [String] = []
+  let certificateSource: CertificateSource
+  var certificate: WebCertificate?
+  var certificateTrouble: String?
+  /// Where those connect who ask.
+  weak var front: Front?
+  var pairingDesk: PairingDesk?
   var discoveryTrouble: (cause: String, cure: String)?
   /// Another host with this one's key was met.
   var conflict: HostID?
@@ -66,7 +72,11 @@ final class Core {
     self.gateway = gateway
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
-    access = Access(clients, options, of: host.id)
+    let names = MachineName.all + options.hostNames.sorted()
+    access = Access(clients, options, names: names, of: host.id)
+    certificateSource = CertificateSource(
+      options, title: "Vicinity gateway \(host.id.text.prefix(8)): \(options.name)",
+      names: ["localhost"] + names.filter(MachineName.isSound))
     router = Router(Routes.all)
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }

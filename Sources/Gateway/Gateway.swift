@@ -23,7 +23,13 @@ public actor Gateway {
     set { keeper.core = newValue }
   }
 
+  /// What its host has to say, for one reader.
+  public nonisolated let conditions: AsyncStream<Condition>
+  private nonisolated let told: AsyncStream<Condition>.Continuation
+
   private init(_ host: Host, _ store: Writer) {
+    // Who does not read has the last ones.
+    (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
     self.store = store
     reactor = host.reactor
@@ -46,27 +52,40 @@ public actor Gateway {
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
     // The network holds what stands at its port.
-    let front = Front(on: reactor, handler: core.service) { [unowned network] socket in network.takeLink(socket) }
+    let front = Front(on: reactor, handler: core.service, identity: core.certificate?.identity) { [unowned network] in
+      network.takeLink($0)
+    }
+    core.front = front
     network.doorway = front
+    try core.openPairingDesk()
+  }
+
+  /// Where it is asked, with HTTPS first, and by what one knows it there.
+  public var web: WebPlace {
+    core.map { WebPlace(urls: $0.urls, fingerprint: $0.fingerprint, hasOwnAuthority: $0.certificate?.authority != nil) }
+      ?? WebPlace(urls: [], fingerprint: "", hasOwnAuthority: false)
   }
 
   /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.
-  public func makePairingCode(role: String = "operator") throws -> String {
-    guard let core, let role = Role(rawValue: role) else {
-      throw Problem(.invalidParameter, "there is no role \(PlainName.of(role))")
-    }
-    let code = try core.clients.makeCode(role, lasting: nil)
-    core.show(code)
-    return Secrets.shown(code: code.text)
+  public func makePairingCode(role: String = "operator") throws -> String { try makePairingTicket(role: role).code }
+
+  /// The same, with how long it lasts and the page that takes it.
+  public func makePairingTicket(role: String = "operator") throws -> PairingTicket {
+    guard let core else { throw Problem(.unavailable, "the gateway has stopped") }
+    return try core.makeTicket(role)
   }
 
   /// Says goodbye to everybody and ends.
   public func stop() async {
+    core?.pairingDesk = nil
     core?.sockets.closeAll(4000, "the gateway stops")
     await host.stop()
     await store.close()
     core = nil
+    told.finish()
   }
+
+  nonisolated func tell(_ condition: Condition) { told.yield(condition) }
 
   nonisolated func start(_ body: @escaping @Sendable (Core) async -> Void) {
     reactor.spawn { await self.run(body) }

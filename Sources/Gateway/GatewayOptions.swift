@@ -7,9 +7,11 @@ public struct GatewayOptions: Sendable {
   public var name = "Gateway"
   /// Names under which clients may ask for it, beside its addresses; in lower case.
   public var hostNames: Set<String> = []
+  /// What HTTPS is spoken with; nil for an authority of the gateway's own, which is made once, in its folder.
+  public var certificate: CertificateFiles?
   /// Pages of others that may ask it, such as `https://stage.example`.
   public var origins: Set<String> = []
-  /// Where files that are received and sent lie.
+  /// Where files that are received and sent lie, and what the gateway keeps.
   public var folder: String
   /// Where the dashboard lies; nil for none.
   public var site: String?
@@ -23,5 +25,18 @@ public struct GatewayOptions: Sendable {
   public init(folder: String) {
     self.folder = folder
     host.port = 7777
+  }
+}
+
+/// The certificate of a gateway, as files in PEM.
+public struct CertificateFiles: Hashable, Sendable {
+  /// The server's first, then those above it.
+  public var certificate: String
+  /// Without a password.
+  public var key: String
+
+  public init(certificate: String, key: String) {
+    self.certificate = certificate
+    self.key = key
   }
 }

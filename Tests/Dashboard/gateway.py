@@ -22,8 +22,10 @@ def free_port():
 
 
 class Gateway:
-    def __init__(self, name, port=None, at=(), host="127.0.0.1"):
+    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None):
+        """`inside` is the command that gets into a host of the laboratory; there others are found by Avahi."""
         self.name = name
+        self.inside = inside
         self.port = port or free_port()
         self.at = at
         self.url = f"http://{host}:{self.port}"
@@ -33,7 +35,11 @@ class Gateway:
 
     def start(self):
         command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
-        command += ["--site", os.path.join(ROOT, "public"), "--discovery", "static"]
+        command += ["--site", os.path.join(ROOT, "public")]
+        if self.inside:
+            command = self.inside + ["env", f"XDG_DATA_HOME={self.folder}"] + command
+        else:
+            command += ["--discovery", "static"]
         for port in self.at:
             command += ["--at", f"127.0.0.1:{port}"]
         environment = {**os.environ, "XDG_DATA_HOME": self.folder}

@@ -8,6 +8,7 @@ from playwright.sync_api import expect, sync_playwright
 from gateway import ROOT, Gateway, free_port
 
 PICTURES = os.environ.get("VICINITY_PICTURES", os.path.join(ROOT, ".build", "dashboard", "pictures"))
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}
 PATIENCE_MILLISECONDS = 15_000
@@ -22,14 +23,21 @@ class Stage(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        os.makedirs(PICTURES, exist_ok=True)
-        cls.playwright = sync_playwright().start()
-        cls.browser = cls.playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"])
+        cls.begin()
+        cls.browser = cls.launch(CHROMIUM)
         ports = [free_port() for _ in range(cls.gateway_count)]
         names = ["Stage", "Foyer", "Office"]
         cls.gateways = [
             Gateway(names[place], port, [other for other in ports if other != port]) for place, port in enumerate(ports)]
+
+    @classmethod
+    def begin(cls):
+        os.makedirs(PICTURES, exist_ok=True)
+        cls.playwright = sync_playwright().start()
+
+    @classmethod
+    def launch(cls, program):
+        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
 
     @classmethod
     def tearDownClass(cls):
@@ -46,7 +54,10 @@ class Stage(unittest.TestCase):
             for page in context.pages:
                 self.assertEqual([], page.faults, "what the page's console has against it")
             context.close()
-        # A peer stays when its page is closed; here each test begins among strangers.
+        self.sign_out()
+
+    def sign_out(self):
+        """A peer stays when its page is closed; each test begins among strangers."""
         for gateway in self.gateways:
             gateway.sign_others_out()
 

@@ -21,6 +21,29 @@ class Entering(Stage):
         expect(page.locator(".you strong")).to_have_text("Ada")
         self.assertEqual(["Ada"], [peer for peer in self.names_of(page) if peer != "Stage"])
 
+    def test_address_with_a_code_fills_it_in_and_keeps_it_nowhere(self):
+        gateway = self.gateways[0]
+        code = gateway.new_code()
+        page = self.page(gateway, PHONE)
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto("about:blank")
+        page.goto(f"{gateway.url}/#code={code.lower()}")
+        expect(page.get_by_label("Pairing code")).to_have_value(code)
+        expect(page.get_by_label("Your name")).to_be_focused()
+        self.assertEqual(f"{gateway.url}/", page.url)
+        self.assertEqual([], [url for url in asked if code in url.split("#")[0].upper()])
+        self.picture(page, "entrance-with-code-phone")
+        page.get_by_label("Your name").fill("Ada")
+        page.get_by_role("button", name="Come in").click()
+        expect(page.locator(".state")).to_have_text("Online")
+        # Whoever is in already takes no harm of a code, and does not keep it either.
+        page.goto(f"{gateway.url}/#code=ABCD-EFGH")
+        expect(page.locator(".state")).to_have_text("Online")
+        page.wait_for_function("location.hash === ''")
+        page.go_back()
+        self.assertNotIn("code", page.url)
+
     @staticmethod
     def names_of(page):
         return page.evaluate("fetch('/v1/peers').then((a) => a.json()).then((a) => a.items.map((p) => p.displayName))")

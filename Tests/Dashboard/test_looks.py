@@ -79,10 +79,27 @@ class Looks(Stage):
             self.skipTest("this machine has no address but loopback")
         page.goto(f"http://{address}:{gateway.port}")
         expect(page.locator(".note")).to_contain_text("This connection is not protected")
+        expect(page.get_by_role("link", name="Open the protected page")).to_have_attribute(
+            "href", f"https://{address}:{gateway.port}/")
         self.picture(page, "unprotected")
         self.come_in(page, gateway.new_code(), "Ada")
         expect(page.locator(".notes")).to_contain_text("This connection is not protected")
         self.picture(page, "unprotected-in")
+
+    def test_protected_page_is_one_that_a_device_trusts_and_says_nothing_of_it(self):
+        gateway = self.gateways[0]
+        address = own_address() or "127.0.0.1"
+        context = self.browser.new_context(viewport=DESKTOP, ignore_https_errors=True)
+        self.contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.goto(f"https://{address}:{gateway.port}")
+        expect(page.locator(".note")).to_have_count(0)
+        self.come_in(page, gateway.new_code(), "Ada")
+        expect(page.locator(".notes")).not_to_contain_text("not protected")
+        cookies = context.cookies()
+        self.assertEqual([True], [cookie["secure"] for cookie in cookies])
+        self.assertTrue(cookies[0]["name"].startswith("__Host-"))
 
 
 def own_address():

@@ -176,6 +176,32 @@ import Wire
     #expect((a.take() + b.take()).allSatisfy { $0.contains(" found ") || $0.contains(" lost ") })
   }
 
+  @Test(
+    "What was answered while its inviter was out of reach is not asked again, and the inviter is told",
+    arguments: [false, true])
+  func answeredOutOfReach(byInvitation: Bool) throws {
+    let (a, b) = try pair()
+    if !byInvitation { b.stopBrowsing() }
+    try a.invite(b, timeout: .seconds(60))
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    if byInvitation {
+      let own = try b.invite(a, timeout: .seconds(10))
+      b.engine.cancel(own, at: stage.now)
+    } else {
+      try b.decline()
+    }
+    stage.run(.seconds(30))
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(20))
+    let reason = byInvitation ? "cancelled" : "declined"
+    let end = "invitation ended: \(reason)"
+    #expect(a.take().filter { $0.contains("invit") } == [end])
+    let ends = byInvitation ? [end, end] : [end]
+    #expect(b.take().filter { $0.contains("invit") } == ["b invited by a: "] + ends)
+  }
+
   @Test("Whose answer came too late is invited again, and comes")
   func answerTooLate() throws {
     let (a, b) = try pair()

@@ -221,6 +221,33 @@ struct MeetingTests {
     }
   }
 
+  @Test("An upload that breaks off leaves what came of it, and goes on from there")
+  func cutUpload() async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let made = try await anna.client.make(
+        "\(anna.path)/resources", ["name": "cut", "to": .text(bert.peer), "size": .number(bytes.count)])
+      let content = made.json["content"]?.text ?? ""
+      let head = anna.client.head("PUT", content, bytes.count, nil, [:])
+      let line = try await onThread { [port = anna.client.port] in
+        let line = try Line(to: port)
+        try line.write(Array(head.utf8) + bytes[..<40_000])
+        return line
+      }
+      // Once nothing is being written the client leaves in between, and not during a write.
+      while try await anna.client.ask("HEAD", content)["Upload-Offset"] != "40000" {}
+      line.hangUp()
+      let rest = try await anna.client.wait(in: "\(anna.path)/resources") { $0["uploaded"] == 40_000 }
+      #expect(rest["state"] == "uploading")
+      let last = try await anna.client.ask(
+        "PATCH", content, Array(bytes[40_000...]), headers: ["Upload-Offset": "40000", "Upload-Complete": "?1"])
+      #expect(last.status == 200)
+      let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      #expect(try await bert.client.get(came["content"]?.text ?? "").body == bytes)
+    }
+  }
+
   @Test("Where a session asks, a resource waits to be taken, and may be refused")
   func decisions() async throws {
     try await Meeting.hold(["resources": "ask"]) { meeting in

@@ -13,7 +13,18 @@ function asCode(text) {
   return letters.length > codeLength / 2 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : letters
 }
 
-export function entrance({ gateway, about, problem, done }) {
+/**
+ * The code of an address such as `https://box:7777/#code=ABCD-EFGH`, which no server has seen; it leaves the address bar
+ * and the history. The empty text where there is none.
+ */
+export function takeCode() {
+  const code = /^#code=([A-Za-z0-9-]{1,16})$/.exec(location.hash)?.[1]
+  if (code === undefined) return ''
+  history.replaceState(null, '', location.pathname + location.search)
+  return asCode(code)
+}
+
+export function entrance({ gateway, about, problem, invited, done }) {
   if (!about) return waiting()
   const wasKnown = Boolean(settings().csrf)
   const code = h('input', {
@@ -25,6 +36,7 @@ export function entrance({ gateway, about, problem, done }) {
     id: 'name', autocomplete: 'nickname', required: true, maxlength: 63, placeholder: 'Ada',
     'aria-describedby': 'name-hint',
   })
+  code.value = invited ?? ''
   name.value = settings().name
   const error = h('p', { id: 'entrance-error', class: 'error', role: 'alert' })
   const button = h('button', { class: 'primary wide' }, 'Come in')
@@ -64,8 +76,8 @@ export function entrance({ gateway, about, problem, done }) {
       h('p', { id: 'name-hint', class: 'hint' }, 'So that people nearby know who you are.'),
       error,
       button),
-    unprotected())
-  queueMicrotask(() => code.focus())
+    unprotected(about))
+  queueMicrotask(() => (code.value ? name : code).focus())
   return { element, update: () => show(error, error.textContent !== '') }
 }
 

@@ -3,10 +3,12 @@
 import { Vicinity } from '../vicinity.js'
 import { Home } from './home.js'
 import { keep, settings } from './settings.js'
-import { entrance } from './entrance.js'
+import { entrance, takeCode } from './entrance.js'
 import { house } from './house.js'
 
 const gateway = new Vicinity(location.origin, { csrf: settings().csrf })
+/** A code that came with the address, until it is spent. */
+let invited = takeCode()
 let shown = null
 let home = null
 
@@ -44,11 +46,17 @@ async function start() {
   }
   // Without its CSRF value a cookie only lets look on: it is of no use, and a code gives both anew.
   const isKnown = about.client && gateway.csrf
-  if (!isKnown) return put(entrance({ gateway, about, problem: gateway.problem, done: start }))
+  if (!isKnown) return put(entrance({ gateway, about, problem: gateway.problem, invited, done: start }))
   if (about.client.role !== 'viewer' && !settings().name) keep({ name: about.client.name })
+  invited = ''
   home = new Home(gateway, about, changed)
   put(house(home))
 }
+
+addEventListener('hashchange', () => {
+  invited = takeCode() || invited
+  if (invited && !home) start()
+})
 
 gateway.addEventListener('state', () => {
   if (gateway.state === 'refused' && home) start()

@@ -3,13 +3,17 @@
 import { h, say, show } from './dom.js'
 import { sentence } from './words.js'
 
-/** A plain word where others on the way can read along. */
-export function unprotected() {
+/** A plain word where others on the way can read along, and the way that they cannot. */
+export function unprotected(about) {
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname) || location.hostname.endsWith('.localhost')
   if (location.protocol === 'https:' || isHere) return null
+  const trust = about.https?.authority
+    ? [' Your browser warns you first, until this device trusts ',
+      h('a', { href: '/v1/gateway/authority' }, 'this gateway’s authority'), '.']
+    : []
   return h('p', { class: 'note', role: 'note' },
-    'This connection is not protected: others on this network can read along. Say nothing secret here, and let ',
-    'operators come in on the gateway’s own machine only.')
+    'This connection is not protected: others on this network can read along, and nobody can be an operator here. ',
+    h('a', { href: `https://${location.host}/` }, 'Open the protected page'), '.', trust)
 }
 
 export function notes(home) {
@@ -39,5 +43,5 @@ export function notes(home) {
   update()
   // What comes and goes lies above the page, so that nothing moves.
   const passing = h('div', { class: 'passing' }, away, problem)
-  return { element: h('div', { class: 'notes' }, unprotected(), looking, passing), update }
+  return { element: h('div', { class: 'notes' }, unprotected(home.about), looking, passing), update }
 }

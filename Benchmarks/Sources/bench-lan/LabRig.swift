@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Programs
 
 /// Two hosts of the laboratory, each with a network of its own and an Avahi daemon, as `lab-rig` puts them up.
 final class LabRig {
@@ -37,12 +37,4 @@ final class LabRig {
     try rig.say("quit")
     _ = rig.ended()
   }
-}
-
-/// Beside this one.
-func program(_ name: String) -> String {
-  var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-  let count = max(0, readlink("/proc/self/exe", &path, path.count))
-  let here = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  return here.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/\(name)"
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Programs
 internal import Report
 
 /// Two hosts of the laboratory: how they find each other, connect, and hear of each other's end.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Programs
 internal import Report
 
 /// Two processes on one machine: messages and files, over its loopback; and one that has nothing to do.

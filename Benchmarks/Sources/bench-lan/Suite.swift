@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Programs
 internal import Report
 
 /// What a LAN gets, beside others that do the same without us: each in processes of its own, by turns, and of several
@@ -32,15 +33,6 @@ struct Suite {
     case (.found, nil), (.connected, nil), (.parted, nil): preconditionFailure("\(part) needs the laboratory")
     }
   }
-}
-
-func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
-
-func number(_ words: [Substring], _ position: Int) throws -> Double {
-  guard position < words.count, let number = Double(words[position]) else {
-    throw Failure("'\(words.joined(separator: " "))' lacks a number")
-  }
-  return number
 }
 
 /// A moment that a partner told.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Programs
 internal import Report
 
 let usage = """

@@ -93,6 +93,8 @@ final class IncomingInvitation {
   private(set) var deadline: Instant
   var state = State.asked
   var endedAs: Reason?
+  /// Once it has ended: until when whoever asks again is answered as before.
+  var forgottenAt: Instant
   var answer: Answer?
   /// Whether anybody was asked: who was not is not told of its end.
   var isShown = false
@@ -106,6 +108,7 @@ final class IncomingInvitation {
     self.host = host
     self.peer = peer
     self.deadline = deadline
+    forgottenAt = deadline
   }
 
   var isPending: Bool { if case .ended = state { false } else { true } }

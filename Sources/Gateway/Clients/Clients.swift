@@ -112,6 +112,9 @@ final class Clients {
 
   // MARK: Pairing
 
+  /// Of codes that say nothing else.
+  var codeTime: Duration { limits.codeTime }
+
   var openCodes: [Code] {
     dropOldCodes()
     return Array(codes.values)
@@ -137,7 +140,7 @@ final class Clients {
   }
 
   /// Spends a code for a token, which is good once its client is stored.
-  func pair(_ typed: String, name: String, isPrivate: Bool) throws(Problem) -> (client: Client, token: String) {
+  func pair(_ typed: String, name: String, over way: Way) throws(Problem) -> (client: Client, token: String) {
     dropOldCodes()
     let now = clock()
     wrongGuesses.removeAll { $0 + .seconds(60) <= now }
@@ -154,13 +157,10 @@ final class Clients {
         .forbidden, "this is no open pairing code: codes are for one use and end soon; 'vicinity pair' shows a new one",
         field: "code", rule: "pairingCode")
     }
-    guard isPrivate || code.role <= .member else {
-      throw Problem(
-        .forbidden,
-        "a code for the role '\(code.role.rawValue)' is spent over HTTPS or on the machine itself only: this connection can be read by others",
-        field: "code", rule: "privateConnection")
+    if code.role > .member {
+      try way.needPrivate("a code for the role '\(code.role.rawValue)' is spent", field: "code")
     }
-    let made = try add(name: name, role: code.role, lasting: isPrivate ? nil : limits.openTokenTime)
+    let made = try add(name: name, role: code.role, lasting: way.isPrivate ? nil : limits.openTokenTime)
     codes[code.text] = nil
     return made
   }

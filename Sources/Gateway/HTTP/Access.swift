@@ -10,13 +10,15 @@ final class Access {
 
   private let clients: Clients
   private let settings: GatewayOptions
-  /// Of this gateway: a browser sends its cookies to every port of a machine, where several may be.
-  let cookie: String
+  /// Under which clients may ask, beside addresses and this machine's own.
+  private let names: Set<String>
+  private let cookie: String
 
-  init(_ clients: Clients, _ settings: GatewayOptions, of host: HostID) {
+  init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) {
     cookie = "vicinity-\(host.text.prefix(8))"
     self.clients = clients
     self.settings = settings
+    self.names = Set(names)
   }
 
   // MARK: Names
@@ -38,7 +40,7 @@ final class Access {
     let host = host.lowercased()
     // An address cannot be made to point elsewhere by those who own a name.
     if host.hasPrefix("[") || SocketAddress(host, port: 0) != nil { return true }
-    return host == "localhost" || host.hasSuffix(".localhost") || settings.hostNames.contains(host)
+    return host == "localhost" || host.hasSuffix(".localhost") || names.contains(host)
   }
 
   /// The Host header without its port.
@@ -100,10 +102,10 @@ final class Access {
       guard let client = clients.holder(of: String(parts[1])) else {
         throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
       }
-      return seen(client)
+      return try seen(client, over: Way(head))
     }
     guard let token = cookie(of: head), let client = clients.holder(of: token) else { return nil }
-    var view = seen(client)
+    var view = try seen(client, over: Way(head))
     view.isByCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
     // What anybody may do is done as nobody: a page that has lost its header's word can still pair anew.
@@ -116,22 +118,38 @@ final class Access {
     return view
   }
 
-  private func seen(_ client: Clients.Client) -> ClientView {
+  /// Whoever may more than a member does not say so where others can read along.
+  private func seen(_ client: Clients.Client, over way: Way) throws(Problem) -> ClientView {
+    if client.role > .member { try way.needPrivate("a token of the role '\(client.role.rawValue)' is taken") }
     clients.saw(client.id)
     return client.view
   }
 
   /// For the WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
-  func client(token: String) -> ClientView? { clients.holder(of: token).map(seen) }
+  func client(token: String, over way: Way) throws(Problem) -> ClientView? {
+    guard let client = clients.holder(of: token) else { return nil }
+    return try seen(client, over: way)
+  }
 
   func cookie(of head: Head) -> String? {
+    let name = cookieName(isSecure: head.isSecure)
     for header in head.headers.all("Cookie") {
       for pair in header.split(separator: ";") {
         let pair = pair.drop { $0 == " " }
-        if pair.hasPrefix("\(cookie)=") { return String(pair.dropFirst(cookie.utf8.count + 1)) }
+        if pair.hasPrefix("\(name)=") { return String(pair.dropFirst(name.utf8.count + 1)) }
       }
     }
     return nil
+  }
+
+  /// Of this gateway, since a browser sends its cookies to every port of a machine, where several may be; and of TLS or
+  /// not, since a page without TLS must neither see nor replace what one with TLS has.
+  private func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-\(cookie)" : cookie }
+
+  /// The header that has a browser keep a token.
+  func setting(_ token: String, over way: Way) -> Problem.Field {
+    let value = "\(cookieName(isSecure: way.isSecure))=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
+    return .init(name: "Set-Cookie", value: way.isSecure ? value + "; Secure" : value)
   }
 
   func check(_ call: Call, _ route: Route) throws(Problem) {

@@ -12,10 +12,7 @@ struct Call: Sendable {
   var body: [UInt8] = []
   /// Who asks; nil for nobody who is known.
   var client: ClientView?
-  /// From where: an address, for limits.
-  var from: String
-  /// Whether nobody on the way can read it: TLS, or this machine.
-  var isPrivate: Bool
+  var way: Way
   /// What stands in the pattern's places, in order.
   var captures: [String] = []
 
@@ -74,12 +71,34 @@ struct Call: Sendable {
   }
 }
 
+/// How a request comes here.
+struct Way: Sendable {
+  let isSecure: Bool
+  /// Whether nobody on the way can read it: TLS, or this machine.
+  let isPrivate: Bool
+  /// Where the same gateway is asked under TLS.
+  let secureURL: String
+
+  init(_ head: Head) {
+    isSecure = head.isSecure
+    isPrivate = head.isSecure || head.client.isLoopback
+    secureURL = "https://\(head.headers["Host"] ?? "")"
+  }
+
+  /// The sentence begins with what is not done over a way that others can read.
+  func needPrivate(_ what: String, field: String? = nil) throws(Problem) {
+    if isPrivate { return }
+    throw Problem(
+      .forbidden,
+      "\(what) over HTTPS or on the machine itself only, and this connection can be read by others: use \(secureURL)",
+      field: field, rule: "privateConnection")
+  }
+}
+
 extension Call {
   /// As it came by HTTP; who asks is not known yet.
   init(_ head: Head) {
-    self.init(
-      method: head.method, path: head.path, query: head.query, headers: head.headers,
-      from: head.client.with(port: 0).description, isPrivate: head.isSecure || head.client.isLoopback)
+    self.init(method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head))
   }
 }
 
@@ -136,6 +155,15 @@ struct Reply: Sendable {
 }
 
 enum MediaRange {
+  /// Whether a text is a type: two words with a slash between, and what may follow them, all of it printable.
+  static func isType(_ text: String) -> Bool {
+    let words = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
+    return words.count == 2 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+      && words.allSatisfy { word in
+        !word.isEmpty && word.utf8.allSatisfy { $0.isASCIILetterOrDigit || "!#$&^_.+-".utf8.contains($0) }
+      }
+  }
+
   /// The type without its parameters, in lower case.
   static func essence(_ type: String) -> String {
     String(type.prefix { $0 != ";" }).filter { $0 != " " }.lowercased()
@@ -161,5 +189,16 @@ enum MediaRange {
   /// Whether the header names the type itself.
   static func names(_ header: String?, _ type: String) -> Bool {
     header?.split(separator: ",").contains { essence(String($0)) == type } ?? false
+  }
+}
+
+extension UInt8 {
+  fileprivate var isASCIILetterOrDigit: Bool {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: false
+    }
   }
 }

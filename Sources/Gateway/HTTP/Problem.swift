@@ -3,7 +3,7 @@ internal import Notation
 internal import Store
 
 /// What went wrong, as RFC 9457 tells it: what, why, and what to do.
-struct Problem: Error, Hashable, Sendable {
+struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   enum Kind: String, CaseIterable, Sendable {
     // The names of the framework's errors.
     case notConnected, invalidParameter, unsupported, timedOut, cancelled, unavailable, unknown
@@ -39,6 +39,8 @@ struct Problem: Error, Hashable, Sendable {
   }
 
   var status: Int { kind.status }
+
+  var description: String { detail }
 
   var json: JSON {
     var members: [JSON.Member] = [
@@ -130,7 +132,7 @@ extension Problem.Kind {
     case .gone: "It was there and has ended."
     case .preconditionFailed: "If-Match names another state than the present one: read it again, and decide anew."
     case .tooLarge: "The body, or a part of it, is larger than the limit that is named."
-    case .unsupportedMediaType: "The Content-Type of the body is none that this path takes."
+    case .unsupportedMediaType: "The Content-Type of the body, or its Content-Encoding, is none that this path takes."
     case .rangeNotSatisfiable: "The Range header asks for bytes past the end."
     case .misdirected:
       "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."

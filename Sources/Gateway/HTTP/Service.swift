@@ -46,6 +46,11 @@ final class Service: WebHandler {
     var call = Call(head)
     call.client = try core.access.client(of: head, at: route)
     try core.access.check(call, route)
+    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
+      throw Problem(
+        .unsupportedMediaType, "nothing is unpacked here: send it as it is, without \(PlainName.of(coding))",
+        field: "Content-Encoding")
+    }
     return call
   }
 

@@ -35,10 +35,7 @@ final class Upload: BodySink {
   func begin(_ exchange: Exchange, bytesMax: Int = .max) {
     self.exchange = exchange
     core.uploads[number] = self
-    exchange.onGone = { [unowned self] in
-      guard end() else { return }
-      target.gone()
-    }
+    exchange.onGone = { [core, number] in core.uploads[number]?.left() }
     exchange.readBody(bytesMax: bytesMax, into: self)
   }
 
@@ -84,6 +81,10 @@ final class Upload: BodySink {
 
   private func fail(_ problem: Problem) {
     if end() { target.failed(problem) }
+  }
+
+  private func left() {
+    if end() { target.gone() }
   }
 
   private func end() -> Bool {

@@ -12,7 +12,7 @@ extension Core {
     try await restore()
     publishTrust()
     start { core in
-      for await condition in host.conditions { core.told(condition) }
+      for await condition in host.conditions { core.heed(condition) }
     }
     start { core in
       for await advice in host.advice {
@@ -20,6 +20,7 @@ extension Core {
       }
     }
     addresses = await host.addresses
+    try await openCertificate()
   }
 
   /// Clients of earlier runs, and the peers that were theirs.
@@ -35,7 +36,8 @@ extension Core {
     }
   }
 
-  private func told(_ condition: Condition) {
+  private func heed(_ condition: Condition) {
+    gateway.tell(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
       discoveryTrouble = (cause, cure)
@@ -52,6 +54,7 @@ extension Core {
       }
     case .addresses(let addresses):
       self.addresses = addresses
+      renewCertificate()
     // The gateway's host has no store yet.
     case .notStored, .storedAgain: break
     case .conflict(let host):

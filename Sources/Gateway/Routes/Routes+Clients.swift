@@ -33,12 +33,7 @@ extension Routes {
     let role = try fields.word("role", of: Role.self) ?? .member
     let time = try fields.integer("seconds", in: 10...86_400)
     try fields.end()
-    guard call.isPrivate else {
-      throw Problem(
-        .forbidden,
-        "pairing codes are made over HTTPS or on the machine itself only: this connection can be read by others",
-        rule: "privateConnection")
-    }
+    try call.way.needPrivate("pairing codes are made")
     guard role < client.role || client.role == .admin else {
       throw Problem(
         .forbidden, "a client lets in others below its own role, '\(client.role.rawValue)'", field: "role", rule: "role"
@@ -61,7 +56,7 @@ extension Routes {
     let name = try fields.text("name", max: 63) ?? "client"
     let wantsCookie = try fields.bool("cookie") ?? false
     try fields.end()
-    let (client, token) = try core.clients.pair(code, name: name, isPrivate: call.isPrivate)
+    let (client, token) = try core.clients.pair(code, name: name, over: call.way)
     core.refreshCodes()
     try await core.keep(client)
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
@@ -72,11 +67,7 @@ extension Routes {
     var headers = [Problem.Field(name: "Location", value: "/v1/clients/\(client.id)")]
     if wantsCookie {
       members.append(.init("csrf", .text(core.clients.csrf(for: token))))
-      let secure = call.isPrivate && !call.from.hasPrefix("127.") && !call.from.hasPrefix("[::1]") ? "; Secure" : ""
-      headers.append(
-        .init(
-          name: "Set-Cookie",
-          value: "\(core.access.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000\(secure)"))
+      headers.append(core.access.setting(token, over: call.way))
     } else {
       members.append(.init("token", .text(token)))
     }

@@ -8,6 +8,7 @@ extension Routes {
     Route(.get, "/v1/gateway", .anyone, .now { core, call in .json(core.about(to: call.client)) }),
     Route(
       .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
+    Route(.get, "/v1/gateway/authority", .anyone, .now { core, _ in try core.authority() }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
     Route(.get, "/healthz", .anyone, .now { _, _ in Reply(200, .bytes(Array("ok\n".utf8), type: "text/plain")) }),
     Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json, "application/json") }),
@@ -32,11 +33,16 @@ extension Core {
       .init("name", .text(options.name)), .init("version", .text(Gateway.version)),
       .init("time", .text(Timestamp.now.description)),
     ]
+    if let certificate {
+      var https: [JSON.Member] = [.init("fingerprint", .text(certificate.fingerprint))]
+      if let authority = certificate.authority { https.append(.init("authority", .text(authority.fingerprint))) }
+      members.append(.init("https", .object(https)))
+    }
     guard let client else { return .object(members) }
     members += [
       .init("host", .text(host.id.text)), .init("startedAt", .text(started.description)),
       .init("client", ["id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue)]),
-      .init("addresses", .list(addresses.map(JSON.text))),
+      .init("addresses", .list(addresses.map(JSON.text))), .init("urls", .list(urls.map(JSON.text))),
       .init(
         "discovery",
         discoveryTrouble.map { ["state": "unavailable", "cause": .text($0.cause), "cure": .text($0.cure)] }

@@ -37,6 +37,9 @@ extension Routes {
     let name = try fields.needText("name", max: 255)
     let member = try core.member(fields.needText("to"), in: session)
     let type = try fields.text("contentType", max: 255) ?? "application/octet-stream"
+    guard MediaRange.isType(type) else {
+      throw fields.wrong("contentType", "must be a type such as image/png", rule: "mediaType")
+    }
     let size = try fields.integer("size", in: 0...1 << 41)
     let url = try fields.text("url")
     try fields.end()

@@ -113,7 +113,7 @@ final class SocketClient: SocketOwner {
     let token = try connect.text("token") ?? core.access.cookie(of: head)
     try connect.end()
     guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
-    guard let token, let view = core.access.client(token: token) else {
+    guard let token, let view = try core.access.client(token: token, over: Way(head)) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     self.view = view
@@ -209,9 +209,7 @@ final class SocketClient: SocketOwner {
   // MARK: Requests
 
   private func call(_ method: Method, _ path: [String], _ view: ClientView) -> Call {
-    var call = Call(
-      method: method, path: path, from: head.client.with(port: 0).description,
-      isPrivate: head.isSecure || head.client.isLoopback)
+    var call = Call(method: method, path: path, way: Way(head))
     call.client = view
     return call
   }

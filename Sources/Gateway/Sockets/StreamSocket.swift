@@ -136,7 +136,7 @@ final class StreamSocket: SocketOwner {
     var fields = try Fields(json)
     let token = try fields.needText("token")
     try fields.end()
-    guard let client = core.access.client(token: token) else {
+    guard let client = try core.access.client(token: token, over: call.way) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     return client

@@ -4,8 +4,8 @@ public import Reactor
 
 /// A certificate authority of one's own, for web servers that nobody else vouches for.
 ///
-/// It may vouch for the names and addresses alone that it was made for: who trusts it on a device trusts it for nothing
-/// else.
+/// It may vouch for the names and addresses alone that it was made for, and, where that is wanted, for addresses of
+/// private networks: who trusts it on a device trusts it for nothing else.
 public struct LocalAuthority: Sendable {
   /// PEM.
   public let certificate: [UInt8]
@@ -18,9 +18,33 @@ public struct LocalAuthority: Sendable {
     self.key = key
   }
 
-  /// A new one for these names, such as `box.local`, and these addresses; the ports mean nothing.
+  /// As `secret` has them, in PEM; nil where the bytes are none.
+  public init?(pem bytes: [UInt8]) {
+    guard let certificate = readPEM(bytes, { PEM_read_bio_X509($0, nil, nil, nil) }).first else { return nil }
+    defer { X509_free(certificate) }
+    guard let key = readPEM(bytes, { PEM_read_bio_PrivateKey($0, nil, refusePassword, nil) }).first else { return nil }
+    defer { EVP_PKEY_free(key) }
+    guard X509_check_private_key(certificate, key) == 1 else { return nil }
+    self.certificate = Media.pem { PEM_write_bio_X509($0, certificate) }
+    self.key = Media.pem(of: key)
+  }
+
+  /// Both in one, which is a secret.
+  public var secret: [UInt8] { certificate + key }
+
+  public var summary: CertificateSummary? { try? Certificate.all(in: certificate).first?.summary }
+
+  /// Which nobody in the world at large has: RFC 1918, RFC 3927, RFC 4193.
+  private static let privateNetworks = [
+    "10.0.0.0/255.0.0.0", "172.16.0.0/255.240.0.0", "192.168.0.0/255.255.0.0", "169.254.0.0/255.255.0.0",
+    "fc00::/fe00::",
+  ]
+
+  /// A new one for these names, such as `box.local`, and these addresses; the ports mean nothing. One that is good for
+  /// private networks stands when a box moves from one of their addresses to another.
   public static func make(
-    named name: String, for names: [String], _ addresses: [SocketAddress], days: Int = 3650
+    named name: String, for names: [String], _ addresses: [SocketAddress], andPrivateNetworks isWide: Bool = false,
+    days: Int = 3650
   ) -> LocalAuthority {
     let key = makeKey()
     defer { EVP_PKEY_free(key) }
@@ -28,6 +52,7 @@ public struct LocalAuthority: Sendable {
     let constraints =
       (["localhost"] + names).map { "permitted;DNS:\($0)" }
       + ([.loopback(port: 0)] + addresses).map { "permitted;IP:\($0.hostText)/\($0.mask)" }
+      + (isWide ? privateNetworks : []).map { "permitted;IP:\($0)" }
     let certificate = Draft(subject: name, days: days, key)
       .extended(NID_basic_constraints, "critical,CA:TRUE,pathlen:0")
       .extended(NID_key_usage, "critical,keyCertSign,cRLSign")
@@ -57,6 +82,41 @@ public struct LocalAuthority: Sendable {
       .signed(by: issuer, issuerKey)
     defer { X509_free(certificate) }
     return (pem { PEM_write_bio_X509($0, certificate) }, pem(of: key))
+  }
+}
+
+extension LocalAuthority {
+  /// Whether a server with these certificates is believed, by who trusts this authority and asks for any of the names
+  /// or addresses, now and until so many days from now.
+  public func vouches(
+    for certificates: [UInt8], as names: [String], _ addresses: [SocketAddress], forDays days: Int
+  ) -> Bool {
+    let (roots, leaves) = (
+      readPEM(certificate) { PEM_read_bio_X509($0, nil, nil, nil) },
+      readPEM(certificates) { PEM_read_bio_X509($0, nil, nil, nil) }
+    )
+    defer {
+      for one in roots + leaves { X509_free(one) }
+      ERR_clear_error()
+    }
+    guard let root = roots.first, let leaf = leaves.first else { return false }
+    let matches =
+      names.allSatisfy { X509_check_host(leaf, $0, $0.utf8.count, 0, nil) == 1 }
+      && addresses.allSatisfy { X509_check_ip_asc(leaf, $0.hostText, 0) == 1 }
+    let now = time(nil)
+    return matches && [now, now + days * 86_400].allSatisfy { Self.isBelieved(leaf, under: root, at: $0) }
+  }
+
+  private static func isBelieved(_ leaf: OpaquePointer, under root: OpaquePointer, at time: Int) -> Bool {
+    let store = expect(X509_STORE_new(), "make a store of certificates")
+    defer { X509_STORE_free(store) }
+    let context = expect(X509_STORE_CTX_new(), "verify a certificate")
+    defer { X509_STORE_CTX_free(context) }
+    expect(
+      X509_STORE_add_cert(store, root) == 1 && X509_STORE_CTX_init(context, store, leaf, nil) == 1,
+      "verify a certificate")
+    X509_STORE_CTX_set_time(context, 0, time)
+    return X509_verify_cert(context) == 1
   }
 }
 

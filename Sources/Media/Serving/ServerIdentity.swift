@@ -5,6 +5,8 @@ public final class ServerIdentity: @unchecked Sendable {
   // `@unchecked`: OpenSSL never changes a context once it is made, and counts its references atomically.
 
   private let context: OpaquePointer
+  /// Of the server's own certificate.
+  public let summary: CertificateSummary
 
   /// The server's certificate first, then those above it, the root left out; the key without a password. Both are PEM.
   public init(certificates: [UInt8], key: [UInt8]) throws(ServerIdentityError) {
@@ -15,6 +17,11 @@ public final class ServerIdentity: @unchecked Sendable {
       throw ServerIdentityError(.noKey)
     }
     defer { EVP_PKEY_free(key) }
+    do throws(IdentityError) {
+      summary = try Certificate(der: Certificate.encoded(leaf)).summary
+    } catch {
+      throw ServerIdentityError(.refused(error.description))
+    }
     context = expect(SSL_CTX_new(TLS_server_method()), "make a TLS context")
     guard SSL_CTX_use_certificate(context, leaf) == 1, SSL_CTX_use_PrivateKey(context, key) == 1 else {
       let cause = OpenSSLError.take()
@@ -89,7 +96,7 @@ func readPEM(_ bytes: [UInt8], _ read: (OpaquePointer?) -> OpaquePointer?) -> [O
 }
 
 /// Without this, OpenSSL would ask for the password at the terminal.
-private func refusePassword(
+func refusePassword(
   _: UnsafeMutablePointer<CChar>?, _: CInt, _: CInt, _: UnsafeMutableRawPointer?
 ) -> CInt { -1 }
 

@@ -9,7 +9,8 @@ package final class Front: Doorway {
   private let reactor: Reactor
   private let handler: any WebHandler
   private let limits: WebLimits
-  private let identity: ServerIdentity?
+  /// What connections that come from now on are shown.
+  package var identity: ServerIdentity?
   private let link: ((consuming Descriptor) -> Void)?
   private let attendance: Attendance
   private let scratch = Scratch()

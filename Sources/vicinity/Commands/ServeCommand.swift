@@ -8,13 +8,16 @@ enum ServeCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let gateway = try await Gateway.start(options(context))
     let addresses = await gateway.host.addresses
-    await context.announcer.tell(.serving(gateway.host.id, at: addresses))
+    await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
     if mayShowCode(context) {
-      let code = try await gateway.makePairingCode()
-      await context.announcer.tell(.pairingCode(code))
+      await context.announcer.tell(.pairingCode(try await gateway.makePairingTicket(), on: context.terminal))
+    } else {
+      await context.announcer.tell(.codeElsewhere)
     }
+    async let conditions: Void = Conditions.tell(gateway.conditions) { await context.announcer.tell($0) }
     for await signal in context.watch.signals where signal != .redraw {
       await gateway.stop()
+      await conditions
       return signal == .interrupt ? .interrupted : .terminated
     }
     return .done
@@ -22,20 +25,36 @@ enum ServeCommand {
 
   private static func options(_ context: Context) throws -> GatewayOptions {
     let invocation = context.invocation
-    let stored = try context.keys.path().map { $0 + "/gateway" }
-    guard let folder = invocation.text("folder").map(FileSystem.expanded) ?? stored else {
-      throw Misuse("--keys ephemeral leaves no place for what is received: name one with --folder.", in: "serve")
-    }
-    var options = GatewayOptions(folder: folder)
+    var options = GatewayOptions(folder: try folder(context))
     options.host = try context.hostOptions()
     if invocation.number("port") == nil { options.host.port = portByDefault }
     options.host.web.allowsLoopback = false
     options.name = context.name
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
+    options.certificate = try certificate(invocation)
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")
     return options
+  }
+
+  /// Where a gateway keeps what it has, and is asked by programs of this machine.
+  static func folder(_ context: Context) throws -> String {
+    if let folder = context.invocation.text("folder") { return FileSystem.expanded(folder) }
+    guard let keys = try context.keys.path() else {
+      throw Misuse(
+        "--keys ephemeral leaves the gateway no folder: name one with --folder.", in: context.invocation.command.name)
+    }
+    return keys + "/gateway"
+  }
+
+  private static func certificate(_ invocation: Invocation) throws(Misuse) -> CertificateFiles? {
+    switch (invocation.text("certificate"), invocation.text("key")) {
+    case (nil, nil): return nil
+    case (let certificate?, let key?):
+      return CertificateFiles(certificate: FileSystem.expanded(certificate), key: FileSystem.expanded(key))
+    default: throw Misuse("--certificate and --key go together: give both, or none of them.", in: "serve")
+    }
   }
 
   /// What lets an operator in stands on a terminal, and in no log.

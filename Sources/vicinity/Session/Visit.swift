@@ -50,7 +50,7 @@ final class Visit: Sendable {
 
   /// From now on what becomes of discovery is told, and what may not work as it is meant.
   func begin() {
-    crew.add { await self.tellConditions() }
+    crew.add { await Conditions.tell(self.host.conditions) { await self.tell($0) } }
     crew.add { for await sentence in self.host.advice { await self.tell(.warning(sentence)) } }
   }
 
@@ -100,35 +100,6 @@ final class Visit: Sendable {
       case .interrupt: end(.interrupted)
       case .terminate: end(.terminated)
       case .redraw: await context.screen.redraw()
-      }
-    }
-  }
-
-  private func tellConditions() async {
-    var isBlind = false
-    for await condition in host.conditions {
-      switch condition {
-      case .discoveryUnavailable(let cause, let cure):
-        isBlind = true
-        await tell(.warning(cause, cure: cure))
-      case .discoveryAvailable:
-        // At the start it is no news.
-        guard isBlind else { continue }
-        isBlind = false
-        await tell(Event("discoveryAvailable") { _ in ["peers are found again"] })
-      case .notAdvertised(let type, let cause, let cure):
-        await tell(.warning("This peer is not advertised for \(type). \(cause)", cure: cure))
-      case .addresses(let addresses):
-        await tell(Event("addresses", .news, [.list("addresses", addresses)]))
-      case .notStored(let cause):
-        await tell(.warning(cause))
-      case .storedAgain:
-        await tell(Event("storedAgain") { _ in ["what happens is stored again"] })
-      case .conflict(let id):
-        await tell(
-          .warning(
-            "The key of this host is in use on another one (\(id)), which came up later.",
-            cure: "Give one of the two a folder of its own with --keys."))
       }
     }
   }

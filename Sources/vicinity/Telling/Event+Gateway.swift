@@ -1,18 +1,45 @@
+internal import Gateway
 internal import Nearby
 
 /// A gateway.
 extension Event {
-  static func serving(_ host: HostID, at addresses: [String]) -> Event {
-    Event("serving", .result, [.text("id", host), .list("addresses", addresses)]) { paint in
-      let pages = addresses.map { "http://\($0)" }
-      return ["open \(paint(.strong, pages.first ?? "the gateway")) in a browser"]
-        + pages.dropFirst().map { paint(.faint, "  or \($0)") }
+  static func serving(_ host: HostID, at addresses: [String], _ web: WebPlace) -> Event {
+    Event(
+      "serving", .result,
+      [
+        .text("id", host), .list("addresses", addresses), .list("urls", web.urls),
+        .text("fingerprint", web.fingerprint),
+      ]
+    ) { paint in
+      let whose = web.hasOwnAuthority ? "authority, whose certificate is at /v1/gateway/authority" : "certificate"
+      let port = addresses.first.map { $0.suffix(from: $0.lastIndex(of: ":") ?? $0.endIndex) } ?? ""
+      return ["open \(paint(.strong, "http://localhost\(port)")) in a browser of this machine"]
+        + web.urls.map {
+          paint(.faint, "  or \($0) from another\($0.hasPrefix("http:") ? ", where others can read along" : "")")
+        } + [paint(.faint, "SHA-256 \(web.fingerprint) of its \(whose)")]
     }
   }
 
-  static func pairingCode(_ code: String) -> Event {
-    Event("pairingCode", .result, [.text("code", code)]) { paint in
-      ["pairing code \(paint(.strong, code)), for one operator within ten minutes"]
+  /// With a pattern for phones where the terminal has room for it.
+  static func pairingCode(_ ticket: PairingTicket, on terminal: Terminal) -> Event {
+    Event(
+      "pairingCode", .result,
+      [
+        .text("code", ticket.code), .text("role", ticket.role), .number("seconds", ticket.seconds),
+        ticket.url.map { .text("url", $0) },
+      ]
+    ) { paint in
+      let time = Quantity.time(.seconds(ticket.seconds))
+      var lines = ["pairing code \(paint(.strong, ticket.code)), for one \(ticket.role) within \(time)"]
+      guard let url = ticket.url else { return lines }
+      lines.append(paint(.faint, "  or open \(url)"))
+      if let pattern = QRCode(url), terminal.canShow(columns: pattern.columns) { lines += pattern.lines(paint) }
+      return lines
     }
+  }
+
+  /// For people who read a log: what lets an operator in is not in it.
+  static let codeElsewhere = Event("codeElsewhere", .news) { _ in
+    ["'vicinity pair' shows a pairing code, on a terminal of this machine"]
   }
 }

@@ -24,6 +24,9 @@ struct Terminal: Sendable {
   /// Whether lines can be drawn over: the prompt, and what is under way.
   var canDraw: Bool { isErrorTerminal && !isDumb }
 
+  /// Whether patterns of a code can be shown on standard output, where it is so many columns wide.
+  func canShow(columns: Int) -> Bool { isOutputTerminal && isUnicode && !isDumb && self.columns() >= columns }
+
   func paint(_ output: Output) -> Paint {
     Paint(isOn: wantsColour && !isDumb && (output == .out ? isOutputTerminal : isErrorTerminal))
   }
@@ -75,6 +78,9 @@ struct Paint: Sendable {
     let sum = key.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
     return sequence("\(colours[Int(sum % UInt32(colours.count))])", text)
   }
+
+  /// White on black, whatever the terminal's own colours are.
+  func inverted(_ text: String) -> String { sequence("97;40", text) }
 
   private func sequence(_ code: String, _ text: String) -> String {
     isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

@@ -28,6 +28,12 @@ struct Asker: Sendable {
   var token: String?
   /// Sent with everything.
   var headers: [String: String] = [:]
+  /// The address that is asked, IPv4.
+  var host = "127.0.0.1"
+  /// Believed under TLS; nil for none.
+  var authority: [UInt8]?
+
+  func line() throws -> Line { try Line(to: port, at: host, trusting: authority) }
 
   func get(_ path: String, _ headers: [String: String] = [:]) async throws -> Answer {
     try await ask("GET", path, headers: headers)
@@ -57,8 +63,8 @@ struct Asker: Sendable {
     _ method: String, _ path: String, _ body: [UInt8]? = nil, type: String? = nil, headers: [String: String] = [:]
   ) async throws -> Answer {
     let head = head(method, path, body?.count, type, headers)
-    let answer = try await onThread { [port] in
-      let line = try Line(to: port)
+    let answer = try await onThread {
+      let line = try line()
       try line.write(Array(head.utf8) + (body ?? []))
       return try line.readAnswer(to: method)
     }
@@ -69,7 +75,7 @@ struct Asker: Sendable {
   }
 
   func head(_ method: String, _ path: String, _ length: Int?, _ type: String?, _ more: [String: String]) -> String {
-    var all = ["Host": "127.0.0.1:\(port)", "Connection": "close"]
+    var all = ["Host": "\(host):\(port)", "Connection": "close"]
     if let token { all["Authorization"] = "Bearer \(token)" }
     if let length { all["Content-Length"] = String(length) }
     if let type { all["Content-Type"] = type }
@@ -131,8 +137,8 @@ struct Asker: Sendable {
 
   func follow(_ path: String, _ headers: [String: String] = [:]) async throws -> Events {
     let head = head("GET", path, nil, nil, ["Accept": "text/event-stream"].merging(headers) { $1 })
-    return try await onThread { [port] in
-      let line = try Line(to: port)
+    return try await onThread {
+      let line = try line()
       try line.write(head)
       let answer = try line.readHead()
       #expect(answer.status == 200 && answer["Content-Type"] == "text/event-stream")

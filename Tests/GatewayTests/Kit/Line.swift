@@ -12,9 +12,13 @@ final class Line: @unchecked Sendable {
   /// What takes longer has failed.
   static let patience = 20
   private let socket: CInt
+  private var tls: Security?
   private var inbox: [UInt8] = []
 
-  init(to port: UInt16) throws {
+  /// At the loopback, or whatever address is given; under TLS where an authority to believe is, by that name or address.
+  init(to port: UInt16, at host: String = "127.0.0.1", trusting authority: [UInt8]? = nil, as name: String? = nil)
+    throws
+  {
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var time = timeval(tv_sec: Self.patience, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
@@ -22,13 +26,14 @@ final class Line: @unchecked Sendable {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    inet_pton(AF_INET, host, &address.sin_addr)
     let result = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
     if result != 0 { throw Broken(what: "nobody listens at \(port)") }
+    if let authority { tls = try Security(socket, trusting: authority, as: name ?? host) }
   }
 
   deinit { close(socket) }
@@ -41,7 +46,8 @@ final class Line: @unchecked Sendable {
     while done < bytes.count {
       // There is one byte left at least, so the buffer has an address.
       let count = bytes.withUnsafeBytes {
-        send(socket, $0.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
+        if let tls { return tls.write(UnsafeRawBufferPointer(rebasing: $0[done...])) }
+        return send(socket, $0.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
       }
       // What was refused early is answered all the same.
       if count <= 0 { return }
@@ -78,7 +84,7 @@ final class Line: @unchecked Sendable {
 
   private func fill() throws -> Bool {
     var room = [UInt8](repeating: 0, count: 64 << 10)
-    let count = recv(socket, &room, room.count, 0)
+    let count = tls?.read(&room) ?? recv(socket, &room, room.count, 0)
     if count < 0, errno == ECONNRESET { return false }
     if count < 0 { throw Broken(what: "nothing came within \(Self.patience) seconds") }
     inbox += room.prefix(count)

@@ -9,7 +9,7 @@ internal import Testing
 final class Place: Sendable {
   let gateway: Gateway
   let port: UInt16
-  private let folder: String
+  let folder: String
 
   private init(_ gateway: Gateway, _ port: UInt16, _ folder: String) {
     self.gateway = gateway

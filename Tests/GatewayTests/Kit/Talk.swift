@@ -38,7 +38,7 @@ final class Talk: Sendable {
         "Sec-WebSocket-Protocol": subprotocol,
       ].merging(headers) { $1 })
     return try await onThread {
-      let line = try Line(to: asker.port)
+      let line = try asker.line()
       try line.write(head)
       return (Talk(line), try line.readHead())
     }

@@ -1,19 +1,19 @@
-internal import Glibc
+public import Glibc
 
-struct Failure: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
+public struct Failure: Error, CustomStringConvertible {
+  public let description: String
+  public init(_ description: String) { self.description = description }
 }
 
 /// A process that takes lines and gives lines; it ends with this one.
-final class Child {
-  let process: pid_t
+public final class Child {
+  public let process: pid_t
   private let name: String
   private let input: CInt
   private let output: CInt
   private var pending: [UInt8] = []
 
-  init(_ command: [String]) throws {
+  public init(_ command: [String]) throws {
     name = command.joined(separator: " ")
     var (into, outOf): ([CInt], [CInt]) = ([0, 0], [0, 0])
     guard pipe(&into) == 0, pipe(&outOf) == 0 else { throw Failure("there is no pipe to be had") }
@@ -41,12 +41,12 @@ final class Child {
 
   // MARK: Talking
 
-  func say(_ line: String) throws {
+  public func say(_ line: String) throws {
     let bytes = Array((line + "\n").utf8)
     guard write(input, bytes, bytes.count) == bytes.count else { throw Failure("'\(name)' does not listen any more") }
   }
 
-  func line(within seconds: Int = 60) throws -> String {
+  public func line(within seconds: Int = 60) throws -> String {
     let end = now() + Double(seconds)
     while true {
       if let stop = pending.firstIndex(of: 10) {
@@ -65,7 +65,7 @@ final class Child {
   }
 
   /// Of a partner: what came of the command that it was told.
-  func answer() throws -> [Substring] {
+  public func answer() throws -> [Substring] {
     let line = try line()
     let words = line.split(separator: " ")
     guard words.first == "done" else { throw Failure("'\(name)' says: \(line)") }
@@ -73,7 +73,7 @@ final class Child {
   }
 
   @discardableResult
-  func ask(_ command: String) throws -> [Substring] {
+  public func ask(_ command: String) throws -> [Substring] {
     try say(command)
     return try answer()
   }
@@ -81,16 +81,16 @@ final class Child {
   // MARK: What it costs
 
   /// Seconds of processor time, of all its threads.
-  var processorTime: Double {
+  public var processorTime: Double {
     threads.reduce(0) { $0 + (Double(text("task/\($1)/schedstat").split(separator: " ").first ?? "0") ?? 0) } / 1e9
   }
 
   /// How often its threads have gone to sleep by themselves, each of which ends with a wake.
-  var sleeps: Int { threads.reduce(0) { $0 + (field("voluntary_ctxt_switches", in: "task/\($1)/status") ?? 0) } }
+  public var sleeps: Int { threads.reduce(0) { $0 + (field("voluntary_ctxt_switches", in: "task/\($1)/status") ?? 0) } }
 
   /// In MiB.
-  var memory: Double { Double(field("VmRSS", in: "status") ?? 0) / 1_024 }
-  var memoryPeak: Double { Double(field("VmHWM", in: "status") ?? 0) / 1_024 }
+  public var memory: Double { Double(field("VmRSS", in: "status") ?? 0) / 1_024 }
+  public var memoryPeak: Double { Double(field("VmHWM", in: "status") ?? 0) / 1_024 }
 
   private var threads: [String] {
     guard let folder = opendir("/proc/\(process)/task") else { return [] }
@@ -124,7 +124,7 @@ final class Child {
   private var hasEnded = false
 
   /// Waits until it has ended by itself; says how much processor time it took.
-  func ended() -> Double {
+  public func ended() -> Double {
     hasEnded = true
     var (status, usage): (CInt, rusage) = (0, rusage())
     wait4(process, &status, 0, &usage)
@@ -133,7 +133,7 @@ final class Child {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
-  func end() {
+  public func end() {
     if hasEnded { return }
     kill(process, SIGKILL)
     _ = ended()
@@ -143,11 +143,28 @@ final class Child {
 }
 
 /// Seconds on the monotonic clock, which all processes of the machine share.
-func now() -> Double {
+public func now() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
 /// Lets real time pass: what is measured happens in it.
-func pass(_ seconds: Double) { poll(nil, 0, CInt(seconds * 1_000)) }
+public func pass(_ seconds: Double) { poll(nil, 0, CInt(seconds * 1_000)) }
+
+/// Beside this one.
+public func program(_ name: String) -> String {
+  var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+  let count = max(0, readlink("/proc/self/exe", &path, path.count))
+  let here = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return here.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/\(name)"
+}
+
+public func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+public func number(_ words: [Substring], _ position: Int) throws -> Double {
+  guard position < words.count, let number = Double(words[position]) else {
+    throw Failure("'\(words.joined(separator: " "))' lacks a number")
+  }
+  return number
+}

@@ -1,10 +1,10 @@
 internal import Glibc
 
 /// A folder for large files: in memory, where there is some for it, so that no disk is in the figures of either side.
-final class WorkPlace {
-  let folder: String
+public final class WorkPlace {
+  public let folder: String
 
-  init() throws {
+  public init() throws {
     let root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(root)/vicinity-bench-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure("no folder can be made in \(root)") }
@@ -14,24 +14,24 @@ final class WorkPlace {
 
   deinit { _ = try? run("rm", "-rf", folder) }
 
-  func fill(_ name: String, _ bytes: Int) throws {
+  public func fill(_ name: String, _ bytes: Int) throws {
     try run("sh", "-c", "head -c \(bytes) /dev/urandom > '\(folder)/\(name)'")
   }
 
   /// Memory that a guest has not had for a while its machine has to give it anew, at several times the cost of all else
   /// here: who comes next finds it given.
-  func warm(_ bytes: Int) throws {
+  public func warm(_ bytes: Int) throws {
     try run("sh", "-c", "head -c \(bytes) /dev/zero > '\(folder)/warm' && rm '\(folder)/warm'")
   }
 
   /// It must be what was sent, and is then removed.
-  func compare(_ name: String, _ bytes: Int) throws {
+  public func compare(_ name: String, _ bytes: Int) throws {
     try run("cmp", "\(folder)/source", "\(folder)/\(name)")
     unlink("\(folder)/\(name)")
   }
 
   /// `openssl s_server` over the folder.
-  func startServer() throws -> (process: Child, port: Int) {
+  public func startServer() throws -> (process: Child, port: Int) {
     let key = ["-newkey", "ed25519", "-nodes", "-keyout", "\(folder)/key.pem"]
     try run(["openssl", "req", "-x509", "-subj", "/CN=bench", "-days", "1", "-out", "\(folder)/cert.pem"] + key)
     let port = 20_000 + Int(getpid()) % 20_000

@@ -1,0 +1,135 @@
+internal import Foundation
+internal import Programs
+internal import Report
+
+/// What is small and asked for often, and what is large.
+extension Suite {
+  private static let rounds = 3
+  private static let resourceBytes = 400
+  private static let fileBytes = 1 << 30
+
+  /// The same number of bytes from each, on 64 connections that last.
+  mutating func rest() throws {
+    let gateway = try gateway("rest")
+    let path = try resource(of: Self.resourceBytes, in: gateway)
+    let (floor, nginx) = (try others.floor(Self.resourceBytes), try others.nginx())
+    try place.fill("small.json", Self.resourceBytes)
+    var (ours, bare, theirs): ([Load], [Load], [Load]) = ([], [], [])
+    for _ in 0..<Self.rounds {
+      ours.append(try load(gateway.process, gateway.port, path, gateway.token))
+      bare.append(try load(floor.process, floor.port, "/", ""))
+      theirs.append(try load(nginx.process, nginx.port, "/small.json", ""))
+    }
+    let (rate, bareRate) = (median(ours.map(\.rate)), median(bare.map(\.rate)))
+    let (cost, nginxCost) = (median(ours.map(\.cost)), median(theirs.map(\.cost)))
+    table.add("rest", rate, "/s", goal: .atLeast(0.8 * bareRate))
+    table.add("rest-bare-libmicrohttpd", bareRate, "/s")
+    table.add("rest-nginx", median(theirs.map(\.rate)), "/s")
+    table.add("rest-processor-time", cost * 1e6, "µs each", goal: .atMost(nginxCost * 1e6))
+    table.add("rest-processor-time-bare-libmicrohttpd", median(bare.map(\.cost)) * 1e6, "µs each")
+    table.add("rest-processor-time-nginx", nginxCost * 1e6, "µs each")
+  }
+
+  private struct Load {
+    let rate: Double
+    let cost: Double
+  }
+
+  /// A message as JSON of so many bytes.
+  private func resource(of bytes: Int, in gateway: GatewayUnderTest) throws -> String {
+    let session = try gateway.session("Rest", "rest")
+    _ = try gateway.session("Partner", "rest")
+    _ = try gateway.waitForMember(of: session)
+    let path = "\(session)/messages"
+    func put(_ id: String, _ count: Int) throws -> Int {
+      let text = String(repeating: "x", count: count)
+      let line = try words(
+        [
+          "curl", "-s", "-o", "/dev/null", "-w", "%{size_download}\\n", "-X", "PUT", "-H", "Content-Type: text/plain",
+          "-H", "Authorization: Bearer \(gateway.token)", "--data-binary", text,
+          "http://127.0.0.1:\(gateway.port)\(path)/\(id)",
+        ])
+      return Int(try number(line, 0))
+    }
+    let room = bytes - (try put("size", 100)) + 100
+    guard try put("rest", room) == bytes else { throw Failure("a message of \(room) bytes is not \(bytes) as JSON") }
+    return "\(path)/rest"
+  }
+
+  private func load(_ server: Child, _ port: Int, _ path: String, _ token: String) throws -> Load {
+    let before = server.processorTime
+    let script = """
+      wrk -t1 -c64 -d2 -H 'Authorization: Bearer \(token)' http://127.0.0.1:\(port)\(path) |
+        awk '/requests in/ { all = $1 } /Requests.sec/ { rate = $2 } /Non-2xx|Socket errors/ { bad = $0 }
+             END { if (bad) print "failed:", bad; else print all, rate }'
+      """
+    let said = try words(["sh", "-c", script])
+    return Load(rate: try number(said, 1), cost: (server.processorTime - before) / (try number(said, 0)))
+  }
+
+  /// A gibibyte into the gateway and out of it again, and into nginx and out of it.
+  mutating func files() throws {
+    let nginx = try others.nginx()
+    try place.fill("source", Self.fileBytes)
+    let (from, sending, to, receiving, member) = try pair()
+    let (up, down) = (from.process.memory, to.process.memory)
+    // One goes the whole way, and is what is downloaded.
+    let offered = try offer(from, sending, member)
+    _ = try transfer("PUT", from, "\(sending)/resources/\(offered)/content", "-T \(place.folder)/source")
+    let received = try take(to, receiving)
+    var figures: [String: [Double]] = [:]
+    func note(_ name: String, _ seconds: Double) {
+      figures[name, default: []].append(Double(Self.fileBytes) / seconds / 1e6)
+    }
+    for _ in 0..<Self.rounds {
+      note("down", try transfer("GET", to, "\(receiving)/resources/\(received)/content", "-o /dev/null"))
+      note("down-nginx", try transfer("GET", nginx.port, "/source", "-o /dev/null"))
+      let part = try offer(from, sending, member)
+      try place.warm(Self.fileBytes)
+      // Not the whole of it as far as the gateway knows: else it would go on its way while others are measured.
+      let path = "\(sending)/resources/\(part)"
+      let headers = "-H 'Upload-Offset: 0' -H 'Upload-Complete: ?0'"
+      note("up", try transfer("PATCH", from, "\(path)/content", "\(headers) -T \(place.folder)/source"))
+      try from.ask("DELETE", path)
+      try place.warm(Self.fileBytes)
+      note("up-nginx", try transfer("PUT", nginx.port, "/target", "-T \(place.folder)/source"))
+      _ = try transfer("DELETE", nginx.port, "/target", "")
+    }
+    for way in ["down", "up"] {
+      let other = median(figures["\(way)-nginx"] ?? [])
+      table.add("file-\(way)", median(figures[way] ?? []), "MB/s", goal: .atLeast(0.8 * other))
+      table.add("file-\(way)-nginx", other, "MB/s")
+    }
+    table.add("file-memory-of-uploads", from.process.memoryPeak - up, "MiB more")
+    table.add("file-memory-of-downloads", to.process.memoryPeak - down, "MiB more")
+  }
+
+  private func offer(_ gateway: GatewayUnderTest, _ session: String, _ member: String) throws -> String {
+    try gateway.text("id", "POST", "\(session)/resources", ["name": "source", "to": member])
+  }
+
+  /// What is offered is taken; answers once it is here.
+  private func take(_ gateway: GatewayUnderTest, _ session: String) throws -> String {
+    func first(_ state: String) throws -> String? {
+      let items = try gateway.ask("GET", "\(session)/resources?state=\(state)")["items"] as? [[String: Any]]
+      return items?.first?["id"] as? String
+    }
+    let id = try gateway.wait("nothing is offered") { try first("offered") }
+    try gateway.ask("PATCH", "\(session)/resources/\(id)", ["state": "accepted"])
+    return try gateway.wait("the file does not arrive") { try first("complete") }
+  }
+
+  private func transfer(_ method: String, _ gateway: GatewayUnderTest, _ path: String, _ what: String) throws -> Double
+  {
+    try transfer(method, gateway.port, path, "-H 'Authorization: Bearer \(gateway.token)' \(what)")
+  }
+
+  /// In seconds, as curl counts them.
+  private func transfer(_ method: String, _ port: Int, _ path: String, _ what: String) throws -> Double {
+    let curl =
+      "curl -s -H Expect: -X \(method) \(what) -w '\\n%{http_code} %{time_total}\\n' http://127.0.0.1:\(port)\(path)"
+    let said = try words(["sh", "-c", "\(curl) | tail -n 1"])
+    guard try number(said, 0) < 300 else { throw Failure("\(method) \(path) is answered with \(said[0])") }
+    return try number(said, 1)
+  }
+}

@@ -1,0 +1,91 @@
+internal import Programs
+internal import Report
+
+/// Clients of WebSockets: many that hear the same, many that hear nothing, and one that hears of another gateway.
+extension Suite {
+  private static let rounds = 3
+  private static let subscribers = 500
+  private static let window = 64
+  private static let idleClients = 5_000
+  private static let relayed = 500
+
+  private struct Fan {
+    let rate: Double
+    let p99: Double
+    let cost: Double
+  }
+
+  /// Each message is one of another peer in the session, and reaches every subscriber, in order and without a gap: the
+  /// clients check that.
+  mutating func fanout() throws {
+    let gateway = try gateway("fanout")
+    let (sending, receiving) = (try gateway.session("Speaker", "fan"), try gateway.session("Crowd", "fan"))
+    _ = try gateway.waitForMember(of: sending)
+    let (nats, mosquitto) = (try others.nats(), try others.mosquitto())
+    var (ours, natss, mosquittos): ([Fan], [Fan], [Fan]) = ([], [], [])
+    for _ in 0..<Self.rounds {
+      let channel = "\(receiving)/messages"
+      let place = [gateway.token, channel, try gateway.position(of: channel), "\(sending)/messages"]
+      ours.append(try fan("vicinity", (gateway.process, gateway.port), place))
+      natss.append(try fan("nats", nats))
+      mosquittos.append(try fan("mqtt", mosquitto))
+    }
+    let (natsRate, mosquittoRate) = (median(natss.map(\.rate)), median(mosquittos.map(\.rate)))
+    let rate = median(ours.map(\.rate))
+    table.add("fanout", rate, "/s", goal: .atLeast(max(natsRate, 5 * mosquittoRate)))
+    table.add("fanout-nats", natsRate, "/s")
+    table.add("fanout-mosquitto", mosquittoRate, "/s")
+    let best = min(median(natss.map(\.p99)), median(mosquittos.map(\.p99)))
+    table.add("fanout-p99", median(ours.map(\.p99)) * 1e3, "ms", goal: .atMost(best * 1e3))
+    table.add("fanout-p99-nats", median(natss.map(\.p99)) * 1e3, "ms")
+    table.add("fanout-p99-mosquitto", median(mosquittos.map(\.p99)) * 1e3, "ms")
+    table.add("fanout-processor-time", median(ours.map(\.cost)) * 1e9, "ns each")
+    table.add("fanout-processor-time-nats", median(natss.map(\.cost)) * 1e9, "ns each")
+    table.add("fanout-processor-time-mosquitto", median(mosquittos.map(\.cost)) * 1e9, "ns each")
+  }
+
+  private func fan(_ name: String, _ server: (process: Child, port: Int), _ place: [String] = []) throws -> Fan {
+    let before = server.process.processorTime
+    let arguments = ["\(server.port)", "\(Self.subscribers)", "\(Self.window)", "2"]
+    let said = try words([program("socket-load"), "fanout", name] + arguments + place)
+    // A fifth of the time is for what is cold; its deliveries are not counted, so they are taken in at the same rate.
+    let seconds = try number(said, 1)
+    let count = try number(said, 0)
+    return Fan(
+      rate: count / seconds, p99: try number(said, 3) / 1e9,
+      cost: (server.process.processorTime - before) / (count * (seconds + 0.4) / seconds))
+  }
+
+  mutating func idle() throws {
+    let gateway = try gateway("idle")
+    let channel = "\(try gateway.session("Quiet", "idle"))/messages"
+    let place = [gateway.token, channel, try gateway.position(of: channel)]
+    let ours = try held("vicinity", (gateway.process, gateway.port), place)
+    let (nats, mosquitto) = (try held("nats", others.nats()), try held("mqtt", others.mosquitto()))
+    table.add("idle-memory", ours, "KiB each", goal: .atMost(min(mosquitto, nats / 2)))
+    table.add("idle-memory-nats", nats, "KiB each")
+    table.add("idle-memory-mosquitto", mosquitto, "KiB each")
+  }
+
+  /// What each client that only holds on costs in the server's own memory.
+  private func held(_ name: String, _ server: (process: Child, port: Int), _ place: [String] = []) throws -> Double {
+    let before = server.process.memory
+    let load = try Child([program("socket-load"), "hold", name, "\(server.port)", "\(Self.idleClients)"] + place)
+    let line = try load.line(within: 120)
+    guard line == "held" else { throw Failure("\(name): \(line)") }
+    pass(2)
+    return (server.process.memory - before) * 1_024 / Double(Self.idleClients)
+  }
+
+  /// From a POST to one gateway until a client of another one has it.
+  mutating func relay() throws {
+    let (from, sending, to, receiving, _) = try pair()
+    let channel = "\(receiving)/messages"
+    let arguments =
+      ["\(from.port)", from.token, "\(sending)/messages", "\(to.port)", to.token, channel]
+      + [try to.position(of: channel), "\(Self.relayed)"]
+    let said = try words([program("socket-load"), "relay"] + arguments)
+    table.add("relay", try number(said, 0) / 1e6, "ms", goal: .atMost(3))
+    table.add("relay-p99", try number(said, 1) / 1e6, "ms", goal: .atMost(15))
+  }
+}

@@ -1,0 +1,58 @@
+internal import Programs
+internal import Report
+
+/// What clients get of a gateway, beside servers that do a part of it: each in processes of its own, over the loopback, by
+/// turns, and of several runs the median.
+struct Suite {
+  enum Part: String, CaseIterable {
+    case rest, fanout, idle, relay, files
+  }
+
+  var table = Table()
+  let place: WorkPlace
+  let ports = Ports()
+
+  init() throws { place = try WorkPlace() }
+
+  var others: OtherServers { OtherServers(folder: place.folder, ports: ports) }
+
+  mutating func run(_ part: Part) throws {
+    switch part {
+    case .rest: try rest()
+    case .fanout: try fanout()
+    case .idle: try idle()
+    case .relay: try relay()
+    case .files: try files()
+    }
+  }
+
+  func gateway(_ name: String) throws -> GatewayUnderTest {
+    try GatewayUnderTest(name, port: ports.next(), at: [], in: place.folder)
+  }
+
+  /// Two gateways that know each other, and a session that goes over both.
+  func pair() throws -> (
+    from: GatewayUnderTest, sending: String, to: GatewayUnderTest, receiving: String, member: String
+  ) {
+    let (first, second) = (ports.next(), ports.next())
+    let from = try GatewayUnderTest("ada", port: first, at: [second], in: place.folder)
+    let to = try GatewayUnderTest("bob", port: second, at: [first], in: place.folder)
+    let sending = try from.session("Ada", "bench")
+    let receiving = try to.session("Bob", "bench")
+    _ = try to.waitForMember(of: receiving)
+    return (from, sending, to, receiving, try from.waitForMember(of: sending))
+  }
+}
+
+extension GatewayUnderTest {
+  /// How far a channel is.
+  func position(of channel: String) throws -> String { try text("position", "GET", "\(channel)?limit=1") }
+}
+
+/// What a program prints until it ends, word by word.
+func words(_ command: [String]) throws -> [Substring] {
+  let line = try Child(command).line(within: 120)
+  let words = line.split(separator: " ")
+  guard words.first != "failed:" else { throw Failure("\(command[1]): \(line)") }
+  return words
+}

@@ -1,0 +1,57 @@
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+enum { message_bytes = 100 };
+
+// Whom the load is for, as the command line names it.
+struct place {
+  const struct protocol *protocol;
+  int port;
+  // Of Vicinity: the client's token, the collection that is followed, the position since when, and where messages go.
+  const char *token, *channel, *since, *outlet;
+};
+
+// How a server is spoken to once its WebSocket is open. What is said goes into a room of 1 KiB and may be several frames.
+struct protocol {
+  const char *name, *path, *subprotocol;
+  size_t (*subscribe)(char *room, const struct place *place);
+  size_t (*introduce)(char *room, const struct place *place);
+  size_t (*publish)(char *room, const struct place *place, const char *message);
+  // What the server says when that is done.
+  const char *subscribed, *introduced;
+  size_t subscribed_count, introduced_count;
+};
+
+const struct protocol *protocol_named(const char *name);
+
+// A message carries its number and is checked to its last byte.
+void write_message(char *room, uint64_t number);
+
+struct client;
+// Called for each message that a client receives, with its number.
+typedef void (*heard)(struct client *client, uint64_t number);
+
+struct client {
+  int socket;
+  heard heard;
+  uint64_t next;
+  // Of the frame that is being read: what is known of its header, and what is left of its payload.
+  unsigned char header[10];
+  unsigned header_count, opcode;
+  uint64_t payload_left;
+  // The beginning of a message that another read brings the rest of.
+  char part[message_bytes];
+  unsigned part_count;
+};
+
+// Connects, and subscribes or only says who it is; from several addresses, since a gateway gives each so many places.
+void open_clients(struct client *clients, int count, const struct place *place, int subscribe);
+void feed(struct client *client, const char *bytes, size_t count);
+// A frame of a client: masked by zeros, which leave the payload as it is.
+size_t frame(char *room, unsigned opcode, const char *payload, size_t count);
+
+int connect_to(int port, int from);
+void say_all(int socket, const char *bytes, size_t count);
+uint64_t now(void);
+_Noreturn void fail(const char *what);

@@ -1,0 +1,217 @@
+// Clients of WebSockets, many in one process, the same for each server that they are held against.
+//
+//   socket-load fanout PROTOCOL PORT SUBSCRIBERS WINDOW SECONDS [TOKEN CHANNEL SINCE OUTLET]
+//       publishes messages of 100 bytes, of which WINDOW at most have not reached every subscriber; each subscriber
+//       checks that it gets all of them, in order. Prints: deliveries, seconds, the median delay and that of the slowest
+//       hundredth in nanoseconds, and nanoseconds of its own processor time
+//   socket-load hold PROTOCOL PORT CLIENTS [TOKEN CHANNEL SINCE]
+//       subscribes and prints "held", then waits until its input ends
+//   socket-load relay PORT TOKEN OUTLET PORT TOKEN CHANNEL SINCE COUNT
+//       posts a message to one gateway by HTTP and waits for it on a WebSocket of another. Prints both delays as above
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "load.h"
+
+// Delays by their size: a bucket is a thirty-second of its power of two wide.
+enum { parts_bits = 5, buckets = 64 << parts_bits };
+static uint64_t delays[buckets];
+
+static void note_delay(uint64_t delay) {
+  int top = 63 - __builtin_clzll(delay | 1 << parts_bits);
+  delays[((uint64_t)(top - parts_bits) << parts_bits) + (delay >> (top - parts_bits))]++;
+}
+
+static uint64_t delay_of(double share) {
+  uint64_t all = 0, seen = 0;
+  for (int at = 0; at < buckets; at++) all += delays[at];
+  for (int at = 0; at < buckets; at++) {
+    seen += delays[at];
+    if (seen == 0 || (double)seen < share * (double)all) continue;
+    int shift = at < 2 << parts_bits ? 0 : (at >> parts_bits) - 1;
+    return (uint64_t)(at - (shift << parts_bits)) << shift;
+  }
+  return 0;
+}
+
+static uint64_t processor_time(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static const char *word(int count, char **words, int at) { return at < count ? words[at] : ""; }
+
+// Fan-out
+
+enum { window_max = 1024 };
+static uint64_t sent_at[window_max];
+static int remaining[window_max];
+static uint64_t read_at, completed, delivered;
+
+static void hear(struct client *client, uint64_t number) {
+  errno = 0;
+  if (number != client->next) fail(number > client->next ? "a subscriber has missed messages" : "messages come twice");
+  client->next++;
+  delivered++;
+  note_delay(read_at - sent_at[number % window_max]);
+  if (--remaining[number % window_max] == 0) completed++;
+}
+
+static char room[256 << 10];
+
+static void fan_out(const struct place *place, int subscribers, int window, double seconds) {
+  struct client *clients = calloc((size_t)subscribers + 1, sizeof *clients), *publisher = clients + subscribers;
+  int poll = epoll_create1(EPOLL_CLOEXEC);
+  if (!clients || poll < 0 || window > window_max) fail("begin");
+  open_clients(clients, subscribers, place, 1);
+  open_clients(publisher, 1, place, 0);
+  for (int at = 0; at <= subscribers; at++) {
+    if (at < subscribers) clients[at].heard = hear;
+    fcntl(clients[at].socket, F_SETFL, O_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = clients + at};
+    if (epoll_ctl(poll, EPOLL_CTL_ADD, clients[at].socket, &event)) fail("wait");
+  }
+
+  static char queue[window_max * 1024];
+  size_t queued = 0;
+  uint64_t published = 0, start = now(), measured = 0, end = start + (uint64_t)(seconds * 1e9), progress = start, known = 0;
+  uint64_t processor = 0;
+  while (1) {
+    uint64_t time = now();
+    // What is still cold is not counted.
+    if (!measured && time > start + (end - start) / 5) {
+      memset(delays, 0, sizeof delays);
+      delivered = 0, measured = time, processor = processor_time();
+    }
+    if (time >= end && completed == published) break;
+    if (completed > known) known = completed, progress = time;
+    errno = 0;
+    if (time - progress > 5000000000) fail("nothing arrives any more");
+    while (time < end && published - completed < (uint64_t)window) {
+      char message[message_bytes];
+      write_message(message, published);
+      queued += place->protocol->publish(queue + queued, place, message);
+      sent_at[published % window_max] = time;
+      remaining[published++ % window_max] = subscribers;
+    }
+    if (queued) {
+      ssize_t said = send(publisher->socket, queue, queued, MSG_NOSIGNAL);
+      if (said < 0 && errno != EAGAIN) fail("publish");
+      if (said > 0) memmove(queue, queue + said, queued -= (size_t)said);
+    }
+    struct epoll_event events[64];
+    int count = epoll_wait(poll, events, 64, queued ? 0 : 100);
+    for (int at = 0; at < count; at++) {
+      struct client *client = events[at].data.ptr;
+      ssize_t got = recv(client->socket, room, sizeof room, 0);
+      if (got < 0 && errno == EAGAIN) continue;
+      if (got <= 0) fail("a WebSocket has ended");
+      errno = 0;
+      if (client == publisher && memmem(room, (size_t)got, "\"problem\"", 9)) fail("a message is refused");
+      read_at = now();
+      feed(client, room, (size_t)got);
+    }
+  }
+  printf("%llu %f %llu %llu %llu\n", (unsigned long long)delivered, (double)(now() - measured) / 1e9,
+         (unsigned long long)delay_of(0.5), (unsigned long long)delay_of(0.99),
+         (unsigned long long)(processor_time() - processor));
+}
+
+static void hold(const struct place *place, int count) {
+  struct client *clients = calloc((size_t)count, sizeof *clients);
+  if (!clients) fail("begin");
+  open_clients(clients, count, place, 1);
+  printf("held\n");
+  fflush(stdout);
+  while (read(0, room, sizeof room) > 0) continue;
+}
+
+// From one gateway to another
+
+static int has_come;
+static void note_relayed(struct client *client, uint64_t number) {
+  errno = 0;
+  if (number != client->next++) fail("a message is missing, or comes twice");
+  note_delay(now() - sent_at[0]);
+  has_come = 1;
+}
+
+// Whether the whole answer of a post is here.
+static int is_answered(const char *bytes, size_t count) {
+  char *end = memmem(bytes, count, "\r\n\r\n", 4), *length = memmem(bytes, count, "Content-Length:", 15);
+  errno = 0;
+  if (!end || !length) return 0;
+  if (memcmp(bytes, "HTTP/1.1 20", 11)) fail("a message is refused");
+  return count >= (size_t)(end + 4 - bytes) + (size_t)atol(length + 15);
+}
+
+static void relay(const struct place *from, const struct place *to, int count) {
+  struct client listener;
+  open_clients(&listener, 1, to, 1);
+  listener.heard = note_relayed;
+  int poster = connect_to(from->port, 2);
+  for (int number = 0; number < count; number++) {
+    // Apart from each other, as people's messages are.
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    char post[1024], message[message_bytes], answer[8192];
+    write_message(message, (uint64_t)number);
+    int bytes = snprintf(post, sizeof post,
+                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n"
+                         "Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n%.*s",
+                         from->outlet, from->port, from->token, message_bytes, message_bytes, message);
+    sent_at[0] = now();
+    say_all(poster, post, (size_t)bytes);
+    size_t answered = 0;
+    int is_done = 0;
+    has_come = 0;
+    while (!has_come || !is_done) {
+      struct pollfd both[] = {{.fd = listener.socket, .events = POLLIN}, {.fd = poster, .events = POLLIN}};
+      errno = 0;
+      if (poll(both, 2, 5000) <= 0) fail("a message does not arrive");
+      if (both[0].revents) {
+        ssize_t got = recv(listener.socket, room, sizeof room, 0);
+        if (got <= 0) fail("the WebSocket has ended");
+        feed(&listener, room, (size_t)got);
+      }
+      if (both[1].revents) {
+        ssize_t got = recv(poster, answer + answered, sizeof answer - answered, 0);
+        if (got <= 0) fail("the connection has ended");
+        is_done = is_answered(answer, answered += (size_t)got);
+      }
+    }
+  }
+  printf("%llu %llu\n", (unsigned long long)delay_of(0.5), (unsigned long long)delay_of(0.99));
+}
+
+int main(int count, char **words) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (count >= 7 && !strcmp(words[1], "fanout")) {
+    struct place place = {protocol_named(words[2]), atoi(words[3]), word(count, words, 7), word(count, words, 8),
+                          word(count, words, 9), word(count, words, 10)};
+    fan_out(&place, atoi(words[4]), atoi(words[5]), atof(words[6]));
+  } else if (count >= 5 && !strcmp(words[1], "hold")) {
+    struct place place = {protocol_named(words[2]), atoi(words[3]), word(count, words, 5), word(count, words, 6),
+                          word(count, words, 7), ""};
+    hold(&place, atoi(words[4]));
+  } else if (count == 10 && !strcmp(words[1], "relay")) {
+    const struct protocol *vicinity = protocol_named("vicinity");
+    struct place from = {vicinity, atoi(words[2]), words[3], "", "", words[4]};
+    struct place to = {vicinity, atoi(words[5]), words[6], words[7], words[8], ""};
+    relay(&from, &to, atoi(words[9]));
+  } else {
+    fprintf(stderr, "Usage: socket-load fanout|hold|relay …, as the head of its source says\n");
+    return 2;
+  }
+}

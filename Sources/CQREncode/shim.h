@@ -1,0 +1,4 @@
+// libqrencode 4.
+#pragma once
+
+#include <qrencode.h>

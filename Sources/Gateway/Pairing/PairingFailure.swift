@@ -1,0 +1,20 @@
+/// Why there is no pairing code.
+public enum PairingFailure: Error, Hashable, CustomStringConvertible {
+  case nobody(folder: String)
+  case othersFolder(folder: String)
+  /// In the gateway's words.
+  case refused(String)
+  case failed(String)
+
+  public var description: String {
+    switch self {
+    case .nobody(let folder):
+      "No gateway runs with the folder \(folder): start one with 'vicinity serve', or name the folder of the one that "
+        + "runs with --folder."
+    case .othersFolder(let folder):
+      "The gateway's folder \(folder) belongs to another user: ask as that user or as root."
+    case .refused(let detail): "The gateway gave no code: \(detail)."
+    case .failed(let cause): "The gateway could not be asked: \(cause)."
+    }
+  }
+}

@@ -1,0 +1,40 @@
+internal import Glibc
+internal import Notation
+internal import Reactor
+
+extension PairingTicket {
+  private static let patience = 10
+
+  /// Of the gateway that runs on this machine with that folder. It waits for the answer.
+  public static func asked(of folder: String, role: String) throws(PairingFailure) -> PairingTicket {
+    let question = JSON.object([.init("role", .text(role))]).bytes + [UInt8(ascii: "\n")]
+    let json: JSON
+    do throws(SystemError) {
+      json = try ask(question, folder)
+    } catch {
+      switch error.code {
+      case ENOENT, ENOTDIR, ECONNREFUSED: throw .nobody(folder: folder)
+      case EACCES, EPERM: throw .othersFolder(folder: folder)
+      default: throw .failed(error.description)
+      }
+    }
+    if let detail = json["problem"]?["detail"]?.text { throw .refused(detail) }
+    guard let code = json["code"]?.text, let role = json["role"]?.text, case .integer(let seconds)? = json["seconds"]
+    else { throw .failed("the gateway gave no answer that is understood: it may be of another version") }
+    return PairingTicket(code: code, role: role, seconds: Int(seconds), url: json["url"]?.text)
+  }
+
+  private static func ask(_ question: [UInt8], _ folder: String) throws(SystemError) -> JSON {
+    let socket = try Descriptor.connected(toFolder: folder, named: PairingDesk.name, patience: patience)
+    let answer = try socket.exchange(question, bytesMax: PairingDesk.lineBytesMax)
+    return (try? JSON(parsing: answer)) ?? .null
+  }
+
+  var json: JSON {
+    var members: [JSON.Member] = [
+      .init("code", .text(code)), .init("role", .text(role)), .init("seconds", .number(seconds)),
+    ]
+    if let url { members.append(.init("url", .text(url))) }
+    return .object(members)
+  }
+}

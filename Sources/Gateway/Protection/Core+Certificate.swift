@@ -1,0 +1,70 @@
+internal import Nearby
+internal import Notation
+internal import Reactor
+internal import Web
+
+/// What HTTPS is spoken with.
+extension Core {
+  func openCertificate() async throws {
+    let (source, addresses) = (certificateSource, addresses)
+    certificate = try await host.onDisk { try source.obtain(for: addresses) }
+    renewCertificateLater()
+  }
+
+  /// Those who are connected stay as they are.
+  func renewCertificate() {
+    let (source, addresses, host) = (certificateSource, addresses, host)
+    start { core in
+      do {
+        core.use(try await host.onDisk { try source.obtain(for: addresses) })
+      } catch {
+        core.stay(because: Problem(wrapping: error).detail)
+      }
+    }
+  }
+
+  private func renewCertificateLater() {
+    reactor.schedule(after: CertificateSource.renewalTime) { [weak self] in
+      self?.renewCertificate()
+      self?.renewCertificateLater()
+    }
+  }
+
+  private func use(_ new: WebCertificate) {
+    let old = certificate
+    certificateTrouble = nil
+    if old?.fingerprint == new.fingerprint { return }
+    certificate = new
+    front?.identity = new.identity
+    let isOther = old?.authority != new.authority
+    tell(
+      isOther ? "authorityRenewed" : "certificateRenewed", about: "/v1/gateway", .gateway,
+      [.init("fingerprint", .text(fingerprint))])
+  }
+
+  /// What there is goes on.
+  private func stay(because cause: String) {
+    if certificateTrouble == cause { return }
+    certificateTrouble = cause
+    tell("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+  }
+
+  /// What whoever asks by HTTPS compares: of the authority, which lasts, or of a certificate of the operator's.
+  var fingerprint: String { certificate?.authority?.fingerprint ?? certificate?.fingerprint ?? "" }
+
+  /// Where this gateway is asked, with HTTPS first. A URL has no place for the interface of a link-local IPv6 address.
+  var urls: [String] {
+    let places = addresses.filter { !$0.contains("%") }
+    return ["https", "http"].flatMap { scheme in places.map { "\(scheme)://\($0)" } }
+  }
+
+  /// For devices that shall trust it.
+  func authority() throws(Problem) -> Reply {
+    guard let authority = certificate?.authority else {
+      throw Problem(.notFound, "this gateway shows a certificate of its operator's, and has no authority of its own")
+    }
+    var reply = Reply(200, .bytes(authority.certificate, type: "application/x-x509-ca-cert"))
+    reply.headers = [.init(name: "Content-Disposition", value: "attachment; filename=\"vicinity-authority.crt\"")]
+    return reply
+  }
+}

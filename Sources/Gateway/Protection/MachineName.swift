@@ -1,0 +1,21 @@
+internal import Glibc
+
+/// The names by which others on a network know this machine.
+enum MachineName {
+  /// Alone, as the resolver on a LAN (mDNS) has it, and whole where it has a domain.
+  static var all: [String] {
+    var bytes = [CChar](repeating: 0, count: 256)
+    guard gethostname(&bytes, bytes.count - 1) == 0 else { return [] }
+    let name = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).lowercased()
+    let short = String(name.prefix { $0 != "." })
+    return (name.contains(".") ? [short, "\(short).local", name] : [short, "\(short).local"]).filter(isSound)
+  }
+
+  /// As RFC 1123 has them; others stand in no certificate.
+  static func isSound(_ name: String) -> Bool {
+    let letters = Set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    return name.utf8.count <= 253
+      && labels.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy(letters.contains) }
+  }
+}

@@ -1,0 +1,9 @@
+/// Where a gateway is asked.
+public struct WebPlace: Hashable, Sendable {
+  /// Such as `https://192.168.1.5:7777`; those in the clear come last.
+  public let urls: [String]
+  /// SHA-256 of its authority's certificate, or of its own where that is the operator's; as `ab:cd:…`.
+  public let fingerprint: String
+  /// Whether `/v1/gateway/authority` has a certificate for devices to trust.
+  public let hasOwnAuthority: Bool
+}

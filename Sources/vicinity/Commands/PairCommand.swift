@@ -1,0 +1,22 @@
+internal import Gateway
+
+/// Asks the gateway that runs on this machine for a pairing code.
+enum PairCommand {
+  static func run(_ context: Context) async throws -> ExitCode {
+    let folder = try ServeCommand.folder(context)
+    let role = context.invocation.text("role") ?? "operator"
+    do throws(PairingFailure) {
+      let ticket = try PairingTicket.asked(of: folder, role: role)
+      await context.announcer.tell(.pairingCode(ticket, on: context.terminal))
+      return .done
+    } catch {
+      let code: ExitCode =
+        switch error {
+        case .nobody: .notFound
+        case .othersFolder, .refused: .refused
+        case .failed: .failed
+        }
+      throw Failure(code, error.description)
+    }
+  }
+}
