@@ -9,7 +9,7 @@
 // A context on a loop of ours, with one protocol and without a port. The two protocols are room that it keeps.
 static inline struct lws_context *CWebSockets_start(
     uv_loop_t *loop, struct lws_protocols *protocols, lws_callback_function *callback, void *user,
-    size_t read_bytes) {
+    size_t read_bytes, size_t piece_bytes) {
   // Whether a client is alive is asked elsewhere, by any frame of his: no ping of its own in all of a program's life.
   static const lws_retry_bo_t retry = {.secs_since_valid_ping = 0, .secs_since_valid_hangup = 0};
   void *loops[1] = {loop};
@@ -18,7 +18,7 @@ static inline struct lws_context *CWebSockets_start(
   memset(protocols, 0, 2 * sizeof *protocols);
   protocols[0].name = "vicinity";
   protocols[0].callback = callback;
-  protocols[0].rx_buffer_size = read_bytes;
+  protocols[0].rx_buffer_size = piece_bytes;
   info.port = CONTEXT_PORT_NO_LISTEN_SERVER;
   info.protocols = protocols;
   info.foreign_loops = loops;

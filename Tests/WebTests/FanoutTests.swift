@@ -79,8 +79,8 @@ import Web
     #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
     try rig.desk { desk in
       let chosen = desk.sockets[1].socket
-      let audience = Fanout.Audience(otherwise: "skip") { $0 === chosen }
-      let silent = Fanout.Audience(otherwise: nil) { $0 === chosen }
+      let audience = Fanout.Audience(Fanout.Listeners { $0 === chosen }, otherwise: "skip")
+      let silent = Fanout.Audience(Fanout.Listeners { $0 === chosen }, otherwise: nil)
       for number in 0..<5 {
         Self.message(number, bytes: 20).withUnsafeBytes {
           desk.ring.publish($0, to: number == 1 ? audience : number == 3 ? silent : nil)

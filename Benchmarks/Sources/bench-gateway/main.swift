@@ -16,10 +16,15 @@ guard parts.count == names.count else {
 }
 signal(SIGPIPE, SIG_IGN)
 do {
-  var suite = try Suite()
-  for part in parts.isEmpty ? Suite.Part.allCases : parts { try suite.run(part) }
-  print(suite.table.text)
+  try measure(parts.isEmpty ? Suite.Part.allCases : parts)
 } catch {
   print("The benchmarks of a gateway cannot be run: \(error)")
   exit(1)
+}
+
+/// In a function, at whose end the servers and their folder go.
+func measure(_ parts: [Suite.Part]) throws {
+  var suite = try Suite()
+  for part in parts { try suite.run(part) }
+  print(suite.table.text)
 }

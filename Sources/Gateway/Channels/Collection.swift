@@ -37,6 +37,8 @@ final class Collection {
   private var changesBytes = 0
   private var followers: [ObjectIdentifier: any Follower] = [:]
   private var ring: Fanout?
+  /// Those who see what belongs to an owner: mostly that of the last change is the next one's too.
+  private var listeners: (of: Owner, who: Fanout.Listeners)?
   private let viewer: (WebSocket) -> ClientView?
   private(set) var isEnded = false
   /// What goes because there is no room for it.
@@ -107,11 +109,16 @@ final class Collection {
   }
 
   private func publish(_ change: Change, in ring: Fanout) {
-    let skip = SocketFrame.skip(1, to: change.offset, in: number)
-    let audience = Fanout.Audience(otherwise: skip) { [viewer] socket in
-      viewer(socket).map { change.owner.isSeen(by: $0) } ?? false
-    }
+    let audience = Fanout.Audience(
+      listeners(of: change.owner), otherwise: SocketFrame.skip(1, to: change.offset, in: number))
     change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: audience) }
+  }
+
+  private func listeners(of owner: Owner) -> Fanout.Listeners {
+    if let listeners, listeners.of == owner { return listeners.who }
+    let who = Fanout.Listeners { [viewer] socket in viewer(socket).map { owner.isSeen(by: $0) } ?? false }
+    listeners = (owner, who)
+    return who
   }
 
   /// There will be no more of it.
@@ -191,6 +198,8 @@ private struct OrderedItems {
   /// Ordinals and ids in order; those of removed things stay until half of all are.
   private var order: [(ordinal: UInt64, id: String)] = []
   private var gone = 0
+  /// Where the oldest thing stands: who is full removes that each time.
+  private var start = 0
   private(set) var bytes = 0
 
   var count: Int { byID.count }
@@ -200,7 +209,7 @@ private struct OrderedItems {
   var all: some BidirectionalCollection<Item> { after(0) }
 
   func after(_ ordinal: UInt64) -> some BidirectionalCollection<Item> {
-    var (low, high) = (0, order.count)
+    var (low, high) = (start, order.count)
     while low < high {
       let middle = (low + high) / 2
       if order[middle].ordinal > ordinal { high = middle } else { low = middle + 1 }
@@ -225,8 +234,9 @@ private struct OrderedItems {
     gone += 1
     if gone > order.count / 2 {
       order.removeAll { byID[$0.id]?.ordinal != $0.ordinal }
-      gone = 0
+      (gone, start) = (0, 0)
     }
+    while start < order.count, byID[order[start].id]?.ordinal != order[start].ordinal { start += 1 }
     return item
   }
 }

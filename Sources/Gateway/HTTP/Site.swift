@@ -20,19 +20,22 @@ final class Site {
   static let fileBytesMax = 4 << 20
 
   private var files: [String: File] = [:]
+  /// What their paths begin with.
+  private var roots: Set<String> = []
 
   init(_ folder: String?, _ read: (String) -> [(path: String, bytes: [UInt8])]) {
     guard let folder else { return }
     for (path, bytes) in read(folder) {
       guard let type = path.split(separator: ".").last.flatMap({ Self.types[String($0)] }) else { continue }
       files[path] = File(bytes: bytes, type: type, tag: "\"\(Fingerprint.of(bytes))\"")
+      roots.insert(String(path.prefix { $0 != "/" }))
     }
   }
 
   func file(at path: [String]) -> File? {
     if files.isEmpty { return nil }
     if path.isEmpty { return files["index.html"] }
-    return files[path.joined(separator: "/")]
+    return roots.contains(path[0]) ? files[path.joined(separator: "/")] : nil
   }
 
   func response(_ file: File, to head: Head) -> Response {

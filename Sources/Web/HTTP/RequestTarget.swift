@@ -17,7 +17,7 @@ package struct RequestTarget {
   /// The path and the query of a target that begins with a slash or with `http://` and a host (RFC 9112 §3.2).
   private static func part(_ text: String) throws(WebFault) -> (path: Substring, query: Substring?) {
     var rest = text[...]
-    if !rest.hasPrefix("/") {
+    if rest.utf8.first != UInt8(ascii: "/") {
       guard let scheme = ["http://", "https://"].first(where: { isSame(String(text.prefix($0.utf8.count)), $0) }) else {
         throw WebFault(400, "The request's target is neither a path nor a web address: begin it with a slash.")
       }
@@ -28,15 +28,15 @@ package struct RequestTarget {
       throw WebFault(
         400, "The request's target has a fragment, which is for the client alone: leave out # and the rest.")
     }
-    let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    return (parts.first ?? "", parts.count == 2 ? parts[1] : nil)
+    guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (rest, nil) }
+    return (rest[..<mark], rest[rest.utf8.index(after: mark)...])
   }
 
   private static func segments(_ path: Substring) throws(WebFault) -> [String] {
     if path.isEmpty || path == "/" { return [] }
     var segments: [String] = []
-    for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-      let segment = try decoded(part, plusIsSpace: false)
+    for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+      let segment = try decoded(Substring(part), plusIsSpace: false)
       if segment == "." || segment == ".." {
         throw WebFault(400, "The path has a segment of dots: ask for the place that is meant itself.")
       }

@@ -4,16 +4,25 @@ internal import Reactor
 ///
 /// Law: a publisher never waits. A subscriber that is further behind than the ring reaches is told that it lags.
 package final class Fanout {
-  /// Whom a message is for; asked for each subscriber when its turn comes.
+  /// Some of all subscribers; asked for each when its turn comes, and once for messages in a row that are for the same.
+  package final class Listeners {
+    let includes: (WebSocket) -> Bool
+
+    package init(_ includes: @escaping (WebSocket) -> Bool) {
+      self.includes = includes
+    }
+  }
+
+  /// Whom a message is for.
   package struct Audience {
-    package let includes: (WebSocket) -> Bool
+    let listeners: Listeners
     /// The frame that the others are sent in its place; nil for nothing.
     let otherwise: [UInt8]?
 
     /// The others are sent a text in its place, or nothing.
-    package init(otherwise: String?, includes: @escaping (WebSocket) -> Bool) {
+    package init(_ listeners: Listeners, otherwise: String?) {
+      self.listeners = listeners
       self.otherwise = otherwise.map { Frame.text.bytes(Array($0.utf8)) }
-      self.includes = includes
     }
   }
 
@@ -43,7 +52,7 @@ package final class Fanout {
       return
     }
     if let audience { audiences[log.end] = audience }
-    log.append(Frame(kind), bytes, order: SayingOrder.next(), isForSome: audience != nil)
+    log.append(Frame(kind), bytes, order: SayingOrder.next(), for: audience.map { ObjectIdentifier($0.listeners) })
     bytesSinceFlush += bytes.count
     if log.byteCount > bytesMax { dropOldest() }
     // Nobody shall lag who was not offered it.

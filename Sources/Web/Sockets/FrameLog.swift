@@ -8,7 +8,8 @@ final class FrameLog {
     /// Where the frame ends, counted from the first byte ever.
     var end: Int
     var order: UInt64
-    var isForSome: Bool
+    /// Whom it is for, as the ring knows them; nil for everybody.
+    var listeners: ObjectIdentifier?
   }
 
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -35,22 +36,23 @@ final class FrameLog {
   var isEmpty: Bool { start == end }
 
   func order(of frame: Int) -> UInt64 { mark(frame).order }
-  func isForSome(_ frame: Int) -> Bool { mark(frame).isForSome }
+  func listeners(of frame: Int) -> ObjectIdentifier? { mark(frame).listeners }
 
-  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer, order: UInt64, isForSome: Bool = false) {
+  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer, order: UInt64, for listeners: ObjectIdentifier? = nil)
+  {
     let count = frame.headerByteCount(payload.count) + payload.count
     makeRoom(for: count)
     let room = UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...].prefix(count))
     let headerCount = frame.writeHeader(payload.count, to: room)
     if !payload.isEmpty { UnsafeMutableRawBufferPointer(rebasing: room[headerCount...]).copyMemory(from: payload) }
-    append(count, order, isForSome)
+    append(count, order, listeners)
   }
 
   /// A frame that is one already.
   func append(_ frame: UnsafeRawBufferPointer, order: UInt64) {
     makeRoom(for: frame.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...]).copyMemory(from: frame)
-    append(frame.count, order, false)
+    append(frame.count, order, nil)
   }
 
   /// The bytes of frames that are kept.
@@ -98,9 +100,9 @@ final class FrameLog {
     droppedMarks = 0
   }
 
-  private func append(_ count: Int, _ order: UInt64, _ isForSome: Bool) {
+  private func append(_ count: Int, _ order: UInt64, _ listeners: ObjectIdentifier?) {
     lastByte += count
-    marks.append(Mark(end: lastByte, order: order, isForSome: isForSome))
+    marks.append(Mark(end: lastByte, order: order, listeners: listeners))
   }
 
   private func mark(_ frame: Int) -> Mark { marks[frame - firstMark + droppedMarks] }

@@ -110,7 +110,7 @@ final class Outflow {
   }
 
   private func sendOwn(upTo limit: UInt64, _ transport: Transport) -> Bool {
-    let last = run(of: own, from: own.start, to: own.end, upTo: limit, including: { _ in true })
+    let last = run(of: own, from: own.start, to: own.end, upTo: limit)
     guard let next = send(own, own.start..<last, transport) else { return false }
     own.drop(before: next)
     return true
@@ -121,28 +121,27 @@ final class Outflow {
   ) -> Bool {
     let cursor = cursors[index]
     let log = cursor.fanout.log
-    if log.isForSome(cursor.next), let audience = cursor.fanout.audience(of: cursor.next), !audience.includes(socket) {
+    if log.listeners(of: cursor.next) != nil, let audience = cursor.fanout.audience(of: cursor.next),
+      !audience.listeners.includes(socket)
+    {
       cursors[index].next += 1
       guard let otherwise = audience.otherwise else { return true }
       guard let count = write(otherwise.withUnsafeBytes { transport.write($0) }) else { return false }
       if count > 0 { partial = Array(otherwise[count...]) } else { cursors[index].next -= 1 }
       return true
     }
-    let last = run(of: log, from: cursor.next, to: cursor.last, upTo: limit) {
-      $0 == cursor.next || !log.isForSome($0) || cursor.fanout.audience(of: $0)?.includes(socket) != false
-    }
+    let last = run(of: log, from: cursor.next, to: cursor.last, upTo: limit)
     guard let next = send(log, cursor.next..<last, transport) else { return false }
     cursors[index].next = next
     return true
   }
 
-  /// Where a run of frames ends that goes out at once.
-  private func run(
-    of log: FrameLog, from start: Int, to end: Int, upTo limit: UInt64, including: (Int) -> Bool
-  ) -> Int {
+  /// Where a run of frames ends that goes out at once: they are for the same listeners.
+  private func run(of log: FrameLog, from start: Int, to end: Int, upTo limit: UInt64) -> Int {
+    let listeners = log.listeners(of: start)
     let bytesEnd = min(end, max(start + 1, log.frame(Self.runBytesMax, behind: start)))
     var last = start + 1
-    while last < bytesEnd, log.order(of: last) < limit, including(last) { last += 1 }
+    while last < bytesEnd, log.order(of: last) < limit, log.listeners(of: last) == listeners { last += 1 }
     return last
   }
 

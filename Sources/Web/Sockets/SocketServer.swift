@@ -26,6 +26,8 @@ final class SocketServer {
 
   /// Of what it reads at once from the pair, and tells at once.
   private static let readBytesMax = 16 << 10
+  /// What the library tells of a message at once; it keeps that much memory for each client, however idle.
+  private static let pieceBytesMax = 2 << 10
   private static let turnsMax = 8
   /// It has a table with a place for each descriptor that it could be given, and touches all of it: 16 bytes each. A client
   /// takes three.
@@ -40,7 +42,7 @@ final class SocketServer {
     protocols = .allocate(capacity: 2)
     let (loop, protocols, me) = (loop, protocols, Unmanaged.passUnretained(self).toOpaque())
     context = Descriptor.limited(to: Self.descriptorsMax) {
-      CWebSockets_start(loop, protocols, socketTold, me, Self.readBytesMax)
+      CWebSockets_start(loop, protocols, socketTold, me, Self.readBytesMax, Self.pieceBytesMax)
     }
     guard context != nil else {
       fatalError("libwebsockets does not start: is the package libwebsockets-evlib-uv installed?")

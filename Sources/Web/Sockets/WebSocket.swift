@@ -444,6 +444,8 @@ private struct AnswerReader {
       found.append(Array(rest.prefix(2 + Int(rest[1] & 0x7f))))
       rest.removeFirst(2 + Int(rest[1] & 0x7f))
     }
+    // Most have no more to say for long: their memory is not kept.
+    if rest.isEmpty { rest = [] }
     return (head, found)
   }
 }
