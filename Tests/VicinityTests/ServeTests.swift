@@ -3,6 +3,7 @@ import Glibc
 import Notation
 import Testing
 
+@testable import Nearby
 @testable import vicinity
 
 /// A gateway and the codes that let people in.

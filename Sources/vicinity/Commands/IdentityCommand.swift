@@ -74,10 +74,23 @@ enum IdentityCommand {
       return .known(id, "is not known any more")
     case .importFile:
       let password = try await password(context)
-      return .certificates(try await host.importIdentity(from: words[0], password: password).certificates, "imported")
+      do throws(NearbyError) {
+        return .certificates(try await host.importIdentity(from: words[0], password: password).certificates, "imported")
+      } catch {
+        throw refused(error)
+      }
     case .anchor:
-      return .certificates(try await host.addAnchors(from: words[0]), "believed")
+      do throws(NearbyError) {
+        return .certificates(try await host.addAnchors(from: words[0]), "believed")
+      } catch {
+        throw refused(error)
+      }
     }
+  }
+
+  /// A file that is no good was named well.
+  private static func refused(_ error: NearbyError) -> Failure {
+    Failure(.failed, error.description, reason: error.reason?.description ?? "\(error.code)")
   }
 
   private static func peer(_ word: String) throws(Misuse) -> PeerID {
