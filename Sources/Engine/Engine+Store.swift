@@ -134,7 +134,14 @@ extension Engine {
     guard !store.unclaimed.isEmpty else { return }
     store.isRestoring = true
     groupRows.forEach { serial, row in restore(row, serial) }
-    for (serial, row) in memberRows { restore(row, in: serial) }
+    // A host has each number once: rows that do not fit together are left out.
+    var owners: [HostID: [UInt32: EndpointID]] = [:]
+    for (serial, row) in memberRows {
+      let (host, endpoint) = (row.entry.host, row.entry.endpoint)
+      guard row.index == 0 || owners[host]?[row.index] ?? endpoint == endpoint else { continue }
+      owners[host, default: [:]][row.index] = endpoint
+      restore(row, in: serial)
+    }
     for (host, row) in bondRows { restore(row, records: recordRows[host] ?? [], with: host) }
     for (serial, host, slots) in announced {
       guard let presence = groups[serial]?.presences[host], let bond = presence.host.bond else { continue }
