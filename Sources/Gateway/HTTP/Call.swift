@@ -159,9 +159,7 @@ enum MediaRange {
   static func isType(_ text: String) -> Bool {
     let words = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
     return words.count == 2 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-      && words.allSatisfy { word in
-        !word.isEmpty && word.utf8.allSatisfy { $0.isASCIILetterOrDigit || "!#$&^_.+-".utf8.contains($0) }
-      }
+      && words.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(\.isTokenByte) }
   }
 
   /// The type without its parameters, in lower case.
@@ -189,16 +187,5 @@ enum MediaRange {
   /// Whether the header names the type itself.
   static func names(_ header: String?, _ type: String) -> Bool {
     header?.split(separator: ",").contains { essence(String($0)) == type } ?? false
-  }
-}
-
-extension UInt8 {
-  fileprivate var isASCIILetterOrDigit: Bool {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: false
-    }
   }
 }

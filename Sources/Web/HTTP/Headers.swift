@@ -44,7 +44,7 @@ extension UInt8 {
   var lowercased: UInt8 { (0x41...0x5a).contains(self) ? self | 0x20 : self }
 
   /// RFC 9110 §5.6.2.
-  var isTokenByte: Bool {
+  package var isTokenByte: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -74,23 +74,23 @@ enum IdentityCommand {
       return .known(id, "is not known any more")
     case .importFile:
       let password = try await password(context)
-      do throws(NearbyError) {
-        return .certificates(try await host.importIdentity(from: words[0], password: password).certificates, "imported")
-      } catch {
-        throw refused(error)
+      let identity = try await ofFile { () throws(NearbyError) in
+        try await host.importIdentity(from: words[0], password: password)
       }
+      return .certificates(identity.certificates, "imported")
     case .anchor:
-      do throws(NearbyError) {
-        return .certificates(try await host.addAnchors(from: words[0]), "believed")
-      } catch {
-        throw refused(error)
-      }
+      let anchors = try await ofFile { () throws(NearbyError) in try await host.addAnchors(from: words[0]) }
+      return .certificates(anchors, "believed")
     }
   }
 
-  /// A file that is no good was named well.
-  private static func refused(_ error: NearbyError) -> Failure {
-    Failure(.failed, error.description, reason: error.reason?.description ?? "\(error.code)")
+  /// A file that is no good was named well: the command line is understood.
+  private static func ofFile<Value>(_ take: () async throws(NearbyError) -> Value) async throws(Failure) -> Value {
+    do {
+      return try await take()
+    } catch {
+      throw Failure(.failed, error.description, reason: error.reason?.description ?? "\(error.code)")
+    }
   }
 
   private static func peer(_ word: String) throws(Misuse) -> PeerID {
