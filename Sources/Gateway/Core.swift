@@ -22,6 +22,7 @@ final class Core {
   let store: Writer
   let contract: Contract?
   let started: Timestamp
+  let meters: Meters
   var addresses: [String] = []
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
@@ -33,6 +34,8 @@ final class Core {
   /// Another host with this one's key was met.
   var conflict: HostID?
   var isDiagnosing = false
+  /// No more than what is under way.
+  var isDraining = false
   private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)
   unowned let gateway: Gateway
@@ -73,7 +76,7 @@ final class Core {
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
     let names = MachineName.all + options.hostNames.sorted()
-    access = Access(clients, options, names: names, of: host.id)
+    access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(
       options, title: "Vicinity gateway \(host.id.text.prefix(8)): \(options.name)",
       names: ["localhost"] + names.filter(MachineName.isSound))
@@ -81,6 +84,7 @@ final class Core {
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
     started = Timestamp.now
+    meters = Meters(routes: router.routes.count)
   }
 
   // MARK: Work that waits
@@ -116,6 +120,10 @@ final class Core {
   /// Whoever followed something as this client is sent away.
   func dismiss(_ client: ClientID) {
     for collection in collections.values { collection.dismiss(client) }
+  }
+
+  func count<Kind: Follower>(of kind: Kind.Type) -> Int {
+    collections.values.reduce(0) { $0 + $1.count(of: kind) }
   }
 
   // MARK: Events

@@ -7,6 +7,7 @@ extension Core {
   static let messageBytesMax = 1 << 20
 
   func received(_ message: Message, in model: SessionModel) {
+    meters.message(.incoming, message.mode, message.bytes.count)
     let isText = String(validating: message.bytes, as: UTF8.self) != nil
     record(
       Secrets.id(), from: message.from.peer.text, name: message.from.name, to: nil, message.mode, message.bytes,
@@ -70,6 +71,7 @@ extension Core {
       problem.retryAfter = 1
       throw problem
     }
+    meters.message(.outgoing, mode, call.body.count)
     return record(
       id, from: model.peer.id, name: model.peer.peer.name, to: names.isEmpty ? nil : recipients.map(\.peer.text), mode,
       call.body, type: call.headers["Content-Type"] ?? "application/octet-stream", receipt: receipt, in: model)
