@@ -22,6 +22,7 @@ final class Core {
   let archive: Archive
   let contract: Contract?
   let started: Timestamp
+  let meters: Meters
   var addresses: [String] = []
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
@@ -34,6 +35,8 @@ final class Core {
   var conflict: HostID?
   var isDiagnosing = false
   var isStopping = false
+  /// No more than what is under way.
+  var isDraining = false
   private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)
   unowned let gateway: Gateway
@@ -74,7 +77,7 @@ final class Core {
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
     let names = MachineName.all + options.hostNames.sorted()
-    access = Access(clients, options, names: names, of: host.id)
+    access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(
       options, title: "Vicinity gateway \(host.id.text.prefix(8)): \(options.name)",
       names: ["localhost"] + names.filter(MachineName.isSound))
@@ -82,6 +85,7 @@ final class Core {
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
     started = Timestamp.now
+    meters = Meters(routes: router.routes.count)
   }
 
   var store: Writer { archive.writer }
@@ -124,6 +128,10 @@ final class Core {
   /// Whoever followed something as this client is sent away.
   func dismiss(_ client: ClientID) {
     for collection in collections.values { collection.dismiss(client) }
+  }
+
+  func count<Kind: Follower>(of kind: Kind.Type) -> Int {
+    collections.values.reduce(0) { $0 + $1.count(of: kind) }
   }
 
   // MARK: Events

@@ -214,6 +214,8 @@ final class Collection {
     }
   }
 
+  func count<Kind: Follower>(of kind: Kind.Type) -> Int { followers.values.count { $0 is Kind } }
+
   func subscribe(_ socket: WebSocket) {
     let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)
     self.ring = ring

@@ -22,6 +22,7 @@ final class Service: WebHandler {
     do throws(Problem) {
       try admit(head)
       if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
+        exchange.tag = Meters.siteTag
         return exchange.respond(core.site.response(file, to: head))
       }
       guard let match = core.router.match(head.path) else {
@@ -34,6 +35,7 @@ final class Service: WebHandler {
         problem.headers = [.init(name: "Allow", value: match.methods)]
         throw problem
       }
+      exchange.tag = route.number
       var call = try call(head, route)
       call.captures = match.captures
       gather(route, call, exchange)
@@ -45,6 +47,7 @@ final class Service: WebHandler {
   private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
     var call = Call(head)
     call.client = try core.access.client(of: head, at: route)
+    if case .nearby = route.access { call.isNearby = core.access.isNearby(head) }
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
@@ -198,6 +201,10 @@ final class Service: WebHandler {
     }
     for field in reply.headers { response.headers.append(field.name, field.value) }
     core.respond(response, to: exchange)
+  }
+
+  func answered(_ exchange: Exchange, with status: Int) {
+    core.meters.answered(exchange.tag, with: status, after: Reactor.now - exchange.began)
   }
 
   private func options(_ match: Router.Match, _ head: Head) -> Response {

@@ -7,6 +7,7 @@ extension Core {
   static let messageBytesMax = 1 << 20
 
   func received(_ message: Message, in model: SessionModel) {
+    meters.message(.incoming, message.mode, message.bytes.count)
     // What lasts is told once it is stored.
     if model.history != nil { return }
     let text = MessageText(
@@ -40,11 +41,15 @@ extension Core {
       type: call.headers["Content-Type"] ?? "application/octet-stream")
     let addressees = recipients.map(Addressees.only) ?? .all
     do {
+      let item: Item
       if let history = model.history {
-        return try await store(text, named: name, to: addressees, in: model, history)
+        item = try await store(text, named: name, to: addressees, in: model, history)
+      } else {
+        let receipt = try give(text, to: addressees, in: model)
+        item = record(text, as: name ?? Secrets.id(), receipt: receipt, in: model)
       }
-      let receipt = try give(text, to: addressees, in: model)
-      return record(text, as: name ?? Secrets.id(), receipt: receipt, in: model)
+      meters.message(.outgoing, mode, call.body.count)
+      return item
     } catch let error as NearbyError {
       guard error.code == .unavailable else { throw Problem(error) }
       var problem = Problem(.tooMany, error.description, rule: "queueFull")

@@ -33,6 +33,7 @@ final class SocketClient: SocketOwner {
   }
 
   func closed(_ socket: WebSocket, _ code: UInt16) {
+    core.meters.closed(code)
     if let patience { core.reactor.cancel(patience) }
     patience = nil
     for collection in subscriptions.values { collection.unsubscribe(socket) }

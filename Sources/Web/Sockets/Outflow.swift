@@ -19,6 +19,7 @@ final class Outflow {
   /// What is given to a socket at once.
   private static let runBytesMax = 256 << 10
 
+  private let meter: WebMeter
   private let own = FrameLog()
   private var cursors: [Cursor] = []
   private var partial: [UInt8] = []
@@ -27,6 +28,10 @@ final class Outflow {
   var isBlocked = false
   /// Whether a flush was asked for.
   var isDue = false
+
+  init(_ meter: WebMeter) {
+    self.meter = meter
+  }
 
   var ownBytes: Int { own.byteCount + partial.count - partialSent }
 
@@ -61,7 +66,10 @@ final class Outflow {
     for index in cursors.indices where cursors[index].end == nil { cursors[index].end = cursors[index].fanout.log.end }
   }
 
-  func remove(_ fanout: Fanout) { cursors.removeAll { $0.fanout === fanout } }
+  func remove(_ fanout: Fanout) {
+    for cursor in cursors where cursor.fanout === fanout { meter.framesDropped += max(0, cursor.last - cursor.next) }
+    cursors.removeAll { $0.fanout === fanout }
+  }
 
   func forgetAll(_ socket: WebSocket) {
     for cursor in cursors { cursor.fanout.forget(socket) }
@@ -127,7 +135,13 @@ final class Outflow {
       cursors[index].next += 1
       guard let otherwise = audience.otherwise else { return true }
       guard let count = write(otherwise.withUnsafeBytes { transport.write($0) }) else { return false }
-      if count > 0 { partial = Array(otherwise[count...]) } else { cursors[index].next -= 1 }
+      if count > 0 {
+        partial = Array(otherwise[count...])
+        meter.framesOut += 1
+        meter.frameBytesOut += otherwise.count
+      } else {
+        cursors[index].next -= 1
+      }
       return true
     }
     let last = run(of: log, from: cursor.next, to: cursor.last, upTo: limit)
@@ -149,9 +163,15 @@ final class Outflow {
   private func send(_ log: FrameLog, _ frames: Range<Int>, _ transport: Transport) -> Int? {
     let bytes = log.bytes(frames)
     guard let count = write(transport.write(bytes)) else { return nil }
-    if count == bytes.count { return frames.upperBound }
+    if count == bytes.count {
+      meter.framesOut += frames.count
+      meter.frameBytesOut += count
+      return frames.upperBound
+    }
     if count == 0 { return frames.lowerBound }
     let next = log.frame(count, behind: frames.lowerBound)
+    meter.framesOut += next - frames.lowerBound
+    meter.frameBytesOut += log.byteCount(frames.lowerBound..<next)
     partial = Array(bytes[count..<log.byteCount(frames.lowerBound..<next)])
     return next
   }
