@@ -23,6 +23,7 @@ final class Core {
   let contract: Contract?
   let started: Timestamp
   let meters: Meters
+  let log: Log
   var addresses: [String] = []
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
@@ -68,7 +69,8 @@ final class Core {
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
 
-  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
+  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway) throws(Problem) {
+    self.log = log
     self.host = host
     self.options = options
     self.store = store
@@ -117,6 +119,11 @@ final class Core {
     collections[collection.path] = nil
   }
 
+  /// Whoever follows something is at its end.
+  func release() {
+    for collection in collections.values { collection.release() }
+  }
+
   /// Whoever followed something as this client is sent away.
   func dismiss(_ client: ClientID) {
     for collection in collections.values { collection.dismiss(client) }
@@ -130,6 +137,9 @@ final class Core {
 
   /// For the console of whoever may see it.
   func tell(_ event: String, about path: String, _ owner: Owner, _ members: [JSON.Member] = []) {
+    log(
+      .debug, for: .developer, event, "\(event) about \(path)",
+      members.map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
     let id = String(eventList.offset + 1)
     eventList.put(
       id,

@@ -27,7 +27,12 @@ public actor Gateway {
   public nonisolated let conditions: AsyncStream<Condition>
   private nonisolated let told: AsyncStream<Condition>.Continuation
 
+  /// What operators, clients and developers want to know, for one reader.
+  public nonisolated let log: AsyncStream<LogRecord>
+  private nonisolated let logged: AsyncStream<LogRecord>.Continuation
+
   private init(_ host: Host, _ store: Writer) {
+    (log, logged) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Log.waitingMax))
     // Who does not read has the last ones.
     (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
@@ -47,7 +52,7 @@ public actor Gateway {
   }
 
   private func open(_ options: GatewayOptions) async throws {
-    let core = try Core(host, store, options, self)
+    let core = try Core(host, store, options, Log(options.logLevel, on: reactor, to: logged), self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
@@ -75,12 +80,23 @@ public actor Gateway {
     return try core.makeTicket(role)
   }
 
+  /// Returns once the loop has come to it: a gateway that hangs does not answer.
+  public func pulse() {}
+
+  /// Takes nothing new, and lets requests, streams and resources that are under way end for so long; then it is time to
+  /// stop. Clients are sent away with word to come back.
+  public func drain(within time: Duration) async { await core?.drain(within: time) }
+
+  /// How much of that is under way.
+  public var workUnderWay: Int { core?.workUnderWay ?? 0 }
+
   /// Says goodbye to everybody and ends.
   public func stop() async {
     core?.pairingDesk = nil
-    core?.sockets.closeAll(4000, "the gateway stops")
+    core?.sockets.closeAll(Sockets.restartCode, "the gateway stops: come back")
     await host.stop()
     await store.close()
+    core?.log.close()
     core = nil
     told.finish()
   }

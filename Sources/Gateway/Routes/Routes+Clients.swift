@@ -60,6 +60,9 @@ extension Routes {
     core.refreshCodes()
     try await core.keep(client)
     core.meters.paired()
+    core.log(
+      .info, for: .operator, "paired", "a code was spent for a token",
+      [.init("client", .text(client.id.text)), .init("role", .text(client.role.rawValue)), .init("name", .text(name))])
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
@@ -86,6 +89,9 @@ extension Routes {
     let id = ClientID(text: call[0])
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
     try await core.revoke(id)
+    core.log(
+      .info, for: .operator, "revoked", "a token was revoked",
+      [.init("client", .text(id.text)), .init("by", .text(client.id.text))])
     return .nothing
   }
 }

@@ -41,6 +41,9 @@ final class SocketClient: SocketOwner {
   func close(_ code: UInt16, _ reason: String) { socket?.close(code, reason) }
 
   func lagging(_ socket: WebSocket, in fanout: Fanout) {
+    core.log(
+      .info, for: .client, "lagging", "a WebSocket is too far behind and is closed",
+      [.init("client", .text(view?.id.text ?? ""))])
     close(4001, "too far behind: reconnect, and subscribe with the last position")
   }
 
@@ -88,6 +91,7 @@ final class SocketClient: SocketOwner {
       }
     } catch {
       let problem = Problem(wrapping: error)
+      core.log.refused(problem, "a frame of a WebSocket", by: view)
       say(.problem, id, problem.json)
       if view == nil { close(problem.kind == .unauthorized ? 4401 : 4400, problem.detail) }
     }

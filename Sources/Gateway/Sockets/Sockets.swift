@@ -5,6 +5,8 @@ internal import Web
 final class Sockets {
   static let subprotocol = "vicinity.v1"
   static let messageBytesMax = 2 << 20
+  /// A service restart, as the registry of RFC 6455 has it: come back in a moment.
+  static let restartCode: UInt16 = 1012
 
   private unowned let core: Core
   private var clients: [ObjectIdentifier: SocketClient] = [:]
@@ -88,6 +90,11 @@ final class Sockets {
   func closeAll(_ code: UInt16, _ reason: String) {
     for socket in clients.values { socket.close(code, reason) }
     for socket in streams.values { socket.end(code, reason) }
+  }
+
+  /// Those that follow channels lose nothing by it.
+  func closeChannels(_ code: UInt16, _ reason: String) {
+    for socket in clients.values { socket.close(code, reason) }
   }
 
   func ended(_ collection: Collection) {

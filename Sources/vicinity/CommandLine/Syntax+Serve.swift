@@ -1,10 +1,12 @@
+internal import Gateway
+
 /// The gateway's commands. All that `serve` takes on its line, but what is about the line itself, an operator may say in
 /// the environment and in a file as well.
 extension Syntax {
   static let serve = CommandSyntax(
     name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",
     arguments: [],
-    options: (web + place + network + output).configured + [config] + [
+    options: (web + place + network + running + output).configured + [config] + [
       .init(name: "show-config", value: .none, summary: "show what holds, and who said so, and end")
     ],
     text: [
@@ -61,6 +63,18 @@ extension Syntax {
       isRepeatable: true),
     .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
     .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
+  ]
+
+  private static let running: [OptionSyntax] = [
+    .init(
+      name: "drain-time", value: .duration,
+      summary: "how long requests, streams and files under way may take once it is told to end", byDefault: "10"),
+    .init(
+      name: "log", value: .choice(["text", "json"]), summary: "how it tells on standard error what happens",
+      byDefault: "text"),
+    .init(
+      name: "log-level", value: .choice(LogRecord.Level.allCases.map(\.rawValue)),
+      summary: "the least urgent that it tells (info; warning on a terminal)"),
   ]
 
   private static let place: [OptionSyntax] = [
