@@ -19,7 +19,7 @@ final class Core {
   let access: Access
   let router: Router
   let site: Site
-  let store: Writer
+  let archive: Archive
   let contract: Contract?
   let started: Timestamp
   let meters: Meters
@@ -35,6 +35,7 @@ final class Core {
   /// Another host with this one's key was met.
   var conflict: HostID?
   var isDiagnosing = false
+  var isStopping = false
   /// No more than what is under way.
   var isDraining = false
   private(set) lazy var service = Service(self)
@@ -69,11 +70,13 @@ final class Core {
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
 
-  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway) throws(Problem) {
+  init(
+    _ host: Host, _ archive: Archive, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway
+  ) throws(Problem) {
     self.log = log
     self.host = host
     self.options = options
-    self.store = store
+    self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
@@ -89,6 +92,8 @@ final class Core {
     meters = Meters(routes: router.routes.count)
   }
 
+  var store: Writer { archive.writer }
+
   // MARK: Work that waits
 
   func start(_ body: @escaping @Sendable (Core) async -> Void) { gateway.start(body) }
@@ -100,18 +105,23 @@ final class Core {
 
   // MARK: Collections
 
-  func collection(_ path: String, keeping count: Int = .max, bytes: Int = .max, ring: Int = 1 << 20) -> Collection {
+  func collection(
+    _ path: String, keeping count: Int = .max, bytes: Int = .max, ring: Int = 1 << 20, epoch: String? = nil
+  ) -> Collection {
     lastNumber += 1
     var limits = Collection.Limits()
     limits.itemsMax = count
     limits.itemsBytesMax = bytes
     limits.ringBytesMax = ring
-    let collection = Collection(path: path, number: lastNumber, epoch: epoch, limits: limits) { [unowned self] socket in
+    let collection = Collection(path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits) {
+      [unowned self] socket in
       sockets.viewer(of: socket)
     }
     collections[path] = collection
     return collection
   }
+
+  func collection(at path: String) -> Collection? { collections[path] }
 
   func end(_ collection: Collection) {
     sockets.ended(collection)

@@ -51,10 +51,11 @@ struct DrainTests {
     while await place.gateway.workUnderWay == 0 {}
     await place.gateway.drain(within: .milliseconds(200))
     #expect(await place.gateway.workUnderWay == 1)
+    let log = place.gateway.log
     await place.close()
     #expect(try await onThread { try line.readToEnd() }.isEmpty)
     var said: [String] = []
-    for await record in place.gateway.log { said.append(record.event) }
+    for await record in log { said.append(record.event) }
     #expect(said.contains("cutOff") && said.contains("draining") && said.contains("paired"))
   }
 
@@ -62,9 +63,10 @@ struct DrainTests {
   func repeated() async throws {
     let place = try await Place.open()
     for number in 0..<50 { _ = try await place.stranger.get("/vct_secret\(number)") }
+    let log = place.gateway.log
     await place.close()
     var refused: [LogRecord] = []
-    for await record in place.gateway.log where record.event == "refused" { refused.append(record) }
+    for await record in log where record.event == "refused" { refused.append(record) }
     #expect(refused.count == 21)
     #expect(refused.last?.fields.contains { $0.name == "leftOut" && $0.value == .number(30) } == true)
     #expect(refused.allSatisfy { $0.audience == .client && !$0.text.contains("secret") })

@@ -9,9 +9,13 @@ extension Core {
 
   /// Requests, single streams and resources: what would be cut off. Whoever only follows something goes on elsewhere.
   var workUnderWay: Int {
-    let resources = sessions.values.reduce(0) { sum, session in
-      sum + session.resourceModels.values.count { $0.state == .transferring }
-    }
+    // Where the host lasts they go on where they were.
+    let resources =
+      archive.isLasting
+      ? 0
+      : sessions.values.reduce(0) { sum, session in
+        sum + session.resourceModels.values.count { $0.state == .transferring }
+      }
     return (front?.requestsUnderWay ?? 0) + sockets.streams.count + resources
   }
 
