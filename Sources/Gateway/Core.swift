@@ -79,7 +79,7 @@ final class Core {
     self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
-    clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
+    clients = Clients(OpenSSLCrypto(keys: []), Clients.Limits(options.limits), clock: { Timestamp.now })
     let names = MachineName.all + options.hostNames.sorted()
     access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(

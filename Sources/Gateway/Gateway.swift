@@ -13,6 +13,8 @@ internal import Web
 /// ```
 public actor Gateway {
   public static let version = "0.1.0"
+  /// Of its database, in its folder.
+  static let storeName = "gateway.db"
 
   public nonisolated let host: Host
   private nonisolated let reactor: Reactor
@@ -45,7 +47,7 @@ public actor Gateway {
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
-    let store = try Writer("\(options.folder)/gateway.db")
+    let store = try Writer("\(options.folder)/\(storeName)")
     let archive = try await Archive.open(store, isLasting: options.host.keys != .ephemeral)
     let host: Host
     if archive.isLasting {
@@ -67,7 +69,8 @@ public actor Gateway {
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
     // The network holds what stands at its port.
-    let front = Front(on: reactor, handler: core.service, identity: core.certificate?.identity) { [unowned network] in
+    let front = Front(on: reactor, handler: core.service, limits: core.webLimits, identity: core.certificate?.identity)
+    { [unowned network] in
       network.takeLink($0)
     }
     core.front = front
@@ -104,7 +107,7 @@ public actor Gateway {
   public func stop() async {
     core?.pairingDesk = nil
     core?.isStopping = true
-    core?.sockets.closeAll(Sockets.restartCode, "the gateway stops: come back")
+    core?.sockets.closeAll(.restart, "the gateway stops: come back")
     if core?.archive.isLasting == true { await host.suspend() } else { await host.stop() }
     await store.close()
     core?.log.close()

@@ -24,7 +24,7 @@ extension Core {
     isDraining = true
     pairingDesk = nil
     host.network?.closePort()
-    sockets.closeChannels(Sockets.restartCode, "the gateway stops: come back")
+    sockets.closeChannels(.restart, "the gateway stops: come back")
     release()
     log(.info, for: .operator, "draining", "the gateway takes nothing new", [.init("underWay", .number(workUnderWay))])
     let end = Reactor.now + UInt64(max(.zero, time) / .nanoseconds(1))

@@ -125,7 +125,7 @@ extension Core {
   private func watch(_ client: ClientID, until end: Timestamp) {
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
     reactor.schedule(after: left) { [weak self] in
-      self?.sockets.close(of: client, 4403, "the token has ended: pair anew")
+      self?.sockets.close(of: client, .forbidden, "the token has ended: pair anew")
       self?.dismiss(client)
     }
   }
@@ -148,7 +148,7 @@ extension Core {
     try await store.perform { try $0.removeClient(id.text) }
     clients.revoke(id)
     clientList.remove(id.text)
-    sockets.close(of: id, 4403, "the token was revoked")
+    sockets.close(of: id, .forbidden, "the token was revoked")
     dismiss(id)
     for peer in peers.values where peer.owner == .client(id) { remove(peer) }
     tell("revoked", about: "/v1/clients/\(id)", .operators)

@@ -6,7 +6,7 @@ extension Syntax {
   static let serve = CommandSyntax(
     name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",
     arguments: [],
-    options: (web + place + network + running + output).configured + [config] + [
+    options: (web + place + network + running + limits + output).configured + [config] + [
       .init(name: "show-config", value: .none, summary: "show what holds, and who said so, and end")
     ],
     text: [
@@ -43,6 +43,20 @@ extension Syntax {
       .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
     ])
 
+  static let admin = CommandSyntax(
+    name: "admin", summary: "let a new operator in where the token was lost, on the gateway's own machine",
+    arguments: [
+      .init(name: "action", summary: "what to do", choices: AdminCommand.Action.allCases.map(\.rawValue))
+    ],
+    options: [
+      .init(name: "everybody", value: .none, summary: "end the tokens of members and viewers, too")
+    ] + place.configured + [config] + output,
+    text: AdminCommand.Action.allCases.map { "\($0.usage): \($0.summary)" },
+    examples: [
+      .init(line: "vicinity admin reset", says: "the operators' tokens are worth nothing any more"),
+      .init(line: "sudo vicinity admin reset --everybody --folder /var/lib/vicinity", says: "nobody's is"),
+    ])
+
   private static let config = OptionSyntax(
     name: "config", value: .file("FILE"), summary: "a file of 'name = value' lines", isInEnvironment: true)
 
@@ -76,6 +90,12 @@ extension Syntax {
       name: "log-level", value: .choice(LogRecord.Level.allCases.map(\.rawValue)),
       summary: "the least urgent that it tells (info; warning on a terminal)"),
   ]
+
+  private static let limits = GatewayLimits.all.map { limit in
+    OptionSyntax(
+      name: limit.option, value: .number("N", limit.range), summary: limit.summary,
+      byDefault: String(GatewayLimits()[limit]))
+  }
 
   private static let place: [OptionSyntax] = [
     .init(

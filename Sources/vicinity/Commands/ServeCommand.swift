@@ -82,6 +82,9 @@ enum ServeCommand {
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
     options.metricsFrom = invocation.texts("metrics-from")
+    for limit in GatewayLimits.all {
+      if let number = invocation.number(limit.option) { options.limits[limit] = number }
+    }
     options.certificate = try certificate(invocation)
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")
