@@ -133,6 +133,7 @@ struct Router: Sendable {
   func match(_ path: [String]) -> Match? {
     var node = root
     var captures: [String] = []
+    captures.reserveCapacity(4)
     for segment in path {
       if let next = node.literals[segment] {
         node = next

@@ -194,6 +194,7 @@ final class Service: WebHandler {
       return answer(Reply(Problem(.notAcceptable, "this comes as application/json")), exchange)
     }
     var response = Response(reply.status)
+    response.headers.reserve(reply.headers.count + 4)
     if reply.status == 200, head.method == .get || head.method == .head,
       let tag = reply.headers.first(where: { $0.name == "ETag" }),
       EntityTags.match(head.headers["If-None-Match"], tag.value)

@@ -41,7 +41,7 @@ package final class Exchange {
     self.head = head
     self.connection = connection
     self.server = server
-    pace = Pace(server.limits)
+    pace = server.pace
   }
 
   /// Hands over the whole body once it is there. One of more bytes is refused (413), and one that ends early is a client
@@ -256,7 +256,7 @@ package protocol BodySink: AnyObject {
 }
 
 /// Whether bytes come at the least speed that is borne.
-private struct Pace {
+struct Pace {
   private let bytesMin: Int
   private let span: UInt64
   private var bytes = 0

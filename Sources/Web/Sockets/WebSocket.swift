@@ -79,6 +79,9 @@ package final class WebSocket {
 
   // MARK: What its owner calls
 
+  /// How often something was given to its client; in the clear, that is a system call each.
+  package var writeCount: Int { transport.writeCount }
+
   /// The bytes that wait to be sent, those of rings not counted.
   package var queuedBytes: Int { outflow.ownBytes }
 
