@@ -109,8 +109,6 @@ final class ResourceModel {
 }
 
 extension Core {
-  static let resourcesPerSessionMax = 1_024
-
   @discardableResult
   func publish(_ resource: ResourceModel, in session: SessionModel) -> Item {
     keep(resource, in: session)
@@ -120,10 +118,10 @@ extension Core {
   }
 
   func add(_ resource: ResourceModel, to session: SessionModel) throws(Problem) -> Item {
-    guard session.resourceModels.count < Self.resourcesPerSessionMax else {
+    guard session.resourceModels.count < options.limits.resourcesPerSession else {
       throw Problem(
         .tooMany, "the session has \(session.resourceModels.count) resources: delete those that are done",
-        rule: "resources", limit: Self.resourcesPerSessionMax)
+        rule: "resources", limit: options.limits.resourcesPerSession)
     }
     session.resourceModels[resource.id] = resource
     return publish(resource, in: session)

@@ -155,15 +155,14 @@ final class MemberModel {
 }
 
 extension Core {
-  static let sessionsPerPeerMax = 256
   /// In which somebody decides on a member.
   private static let decisionTime: Duration = .seconds(60)
 
   func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
-    guard sessions.values.count(where: { $0.peer === peer }) < Self.sessionsPerPeerMax else {
+    guard sessions.values.count(where: { $0.peer === peer }) < options.limits.sessionsPerPeer else {
       throw Problem(
-        .tooMany, "a peer is in at most \(Self.sessionsPerPeerMax) sessions at a time", rule: "sessions",
-        limit: Self.sessionsPerPeerMax)
+        .tooMany, "a peer is in at most \(options.limits.sessionsPerPeer) sessions at a time", rule: "sessions",
+        limit: options.limits.sessionsPerPeer)
     }
     var options = SessionOptions()
     options.encryption = wishes.encryption

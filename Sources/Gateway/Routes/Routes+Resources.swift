@@ -40,7 +40,7 @@ extension Routes {
     guard MediaRange.isType(type) else {
       throw fields.wrong("contentType", "must be a type such as image/png", rule: "mediaType")
     }
-    let size = try fields.integer("size", in: 0...1 << 41)
+    let size = try fields.integer("size", in: 0...Int64(core.options.limits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()
     let model = ResourceModel(
@@ -86,6 +86,7 @@ extension Routes {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
     guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
+    let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var isLast = true
     if call.method == .patch {
       guard let text = call.headers["Upload-Offset"], let offset = UInt64(text) else {
@@ -124,7 +125,7 @@ extension Routes {
           core.respond(problem, to: exchange)
         },
         gone: { _ = core.uploaded(id, in: place, isWhole: false) })
-    ).begin(exchange, bytesMax: model.size.map { Int(clamping: $0 - min($0, model.uploaded)) } ?? .max)
+    ).begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
 
   private static func uploaded(_ model: ResourceModel, _ isLast: Bool) -> Response {
