@@ -48,7 +48,7 @@ public actor Gateway {
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
     let store = try Writer("\(options.folder)/\(storeName)")
-    let archive = try await Archive.open(store, isLasting: options.host.keys != .ephemeral)
+    let archive = try await Archive.open(store, in: options.folder, isLasting: options.host.keys != .ephemeral)
     let host: Host
     if archive.isLasting {
       let peers = try await store.perform { try $0.peers() }.compactMap { peer in
@@ -114,6 +114,9 @@ public actor Gateway {
     core = nil
     told.finish()
   }
+
+  /// For tests.
+  var archive: Archive? { core?.archive }
 
   nonisolated func tell(_ condition: Condition) { told.yield(condition) }
 

@@ -1,6 +1,10 @@
 internal import Foundation
+internal import Nearby
 internal import Notation
+internal import Store
 internal import Testing
+
+@testable internal import Gateway
 
 @Suite("What lasts of a gateway", .timeLimit(.minutes(3)), .serialized)
 struct LastingTests {
@@ -118,6 +122,93 @@ struct LastingTests {
       let texts = bodies(items)
       #expect((40...43).contains(texts.count) && texts.last == "text 60", "\(texts)")
       #expect(try await anna.client.get("\(anna.path)/messages/m1").status == 404)
+    }
+  }
+
+  @Test("files that were sent, received and half uploaded are there again after a restart, and the rest of one goes on")
+  func files() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    func offer(_ name: String) async throws -> String {
+      let body: JSON = ["name": .text(name), "to": .text(anna.peer), "size": .number(content.count)]
+      return try await bert.client.make("\(bert.path)/resources", body).id
+    }
+    let (whole, half) = (try await offer("whole.bin"), try await offer("half.bin"))
+    let put = try await bert.client.ask("PUT", "\(bert.path)/resources/\(whole)/content", content)
+    #expect(put.status == 200)
+    let came = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
+    _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+    func patch(_ range: Range<Int>, complete: String) async throws -> Answer {
+      try await bert.client.ask(
+        "PATCH", "\(bert.path)/resources/\(half)/content", Array(content[range]), type: "application/partial-upload",
+        headers: ["Upload-Offset": String(range.lowerBound), "Upload-Complete": complete])
+    }
+    #expect(try await patch(0..<100_000, complete: "?0").status == 204)
+
+    meeting.bert = Meeting.Seat(
+      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.anna = Meeting.Seat(
+      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    let again = try await bert.client.get("\(bert.path)/resources")
+    #expect(again.ids == [whole, half] && again.json["items"]?.list?.first?["state"] == "complete", "\(again.text)")
+    #expect(try await bert.client.ask("HEAD", "\(bert.path)/resources/\(half)/content")["Upload-Offset"] == "100000")
+    #expect(try await anna.client.get("\(anna.path)/resources/\(came["id"]?.text ?? "")/content").body == content)
+    for seat in [meeting.anna, meeting.bert] {
+      _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected")
+    }
+    #expect(try await patch(100_000..<content.count, complete: "?1").status == 200)
+    let rest = try await anna.client.wait(in: "\(anna.path)/resources") {
+      $0["name"] == "half.bin" && $0["state"] == "complete"
+    }
+    #expect(try await anna.client.get("\(anna.path)/resources/\(rest["id"]?.text ?? "")/content").body == content)
+    await meeting.end()
+  }
+
+  @Test("a backup of a gateway that runs is a gateway with the same history, whose positions are new")
+  func backup() async throws {
+    try await Meeting.hold { meeting in
+      let anna = meeting.anna
+      for number in 1...3 { _ = try await post("text \(number)", anna) }
+      let before = try await anna.client.get("\(anna.path)/messages")
+      let copy = anna.place.folder + "-copy"
+      let backup = try await GatewayBackup.run(of: anna.place.folder, keys: anna.place.folder + "/keys", to: copy)
+      #expect(backup.sessions == 1)
+      await #expect(throws: PairingFailure.self, "it takes no folder that is there") {
+        try await GatewayBackup.run(of: anna.place.folder, keys: anna.place.folder + "/keys", to: copy)
+      }
+      let other = try await Place.open("Copy") { options in
+        options.host.keys = .folder(copy)
+        options.folder = copy + "/gateway"
+      }
+      let client = Asker(port: other.port, token: anna.client.token)
+      let after = try await client.get("\(anna.path)/messages")
+      #expect(after.ids == before.ids && bodies(after.json["items"]) == bodies(before.json["items"]))
+      let position = try #require(before.json["position"]?.text)
+      #expect(try await client.get("\(anna.path)/messages?since=\(position)").json["recovered"] == false)
+      await other.close()
+      try? FileManager.default.removeItem(atPath: copy)
+    }
+  }
+
+  @Test("where nothing can be stored, a message is refused with 507, and is taken again later")
+  func fullDisk() async throws {
+    try await Meeting.hold { meeting in
+      let anna = meeting.anna
+      let store = try #require(await anna.place.gateway.archive).writer
+      try await store.perform { try $0.run("PRAGMA max_page_count = 1") }
+      let body = [UInt8](repeating: 120, count: 100_000)
+      // The one that finds the disk full waits until it is stored; the others hear of it at once.
+      async let first = anna.client.ask("POST", "\(anna.path)/messages", body, type: "text/plain")
+      var status = 0
+      while status != 507 {
+        let line = try anna.client.line()
+        try line.write(anna.client.head("POST", "\(anna.path)/messages", 1, "text/plain", [:]) + "x")
+        status = try await onThread { try? line.readAnswer(to: "POST") }?.status ?? 0
+      }
+      try await store.perform { try $0.run("PRAGMA max_page_count = 1000000") }
+      #expect(try await first.status == 201)
+      _ = try await post("again", anna)
     }
   }
 

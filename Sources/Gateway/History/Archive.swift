@@ -12,6 +12,8 @@ final class Archive: Witness, @unchecked Sendable {
   // `@unchecked`: it is made before its host starts, and touched on the host's loop alone from then on.
 
   let writer: Writer
+  /// The gateway's.
+  private let folder: String
   /// Whether there is a host that is the same one after a restart.
   let isLasting: Bool
   private(set) var histories: [EndpointID: History] = [:]
@@ -24,17 +26,18 @@ final class Archive: Witness, @unchecked Sendable {
   private var resources: [Int: [StoredResource]] = [:]
   private var nextNumber: Int
 
-  private init(_ writer: Writer, isLasting: Bool, nextNumber: Int) {
+  private init(_ writer: Writer, in folder: String, isLasting: Bool, nextNumber: Int) {
     self.writer = writer
+    self.folder = folder
     self.isLasting = isLasting
     self.nextNumber = nextNumber
   }
 
-  static func open(_ writer: Writer, isLasting: Bool) async throws -> Archive {
+  static func open(_ writer: Writer, in folder: String, isLasting: Bool) async throws -> Archive {
     let (sessions, number, resources) = try await writer.perform {
       (try $0.sessions(), try $0.nextSessionNumber(), try $0.resources())
     }
-    let archive = Archive(writer, isLasting: isLasting, nextNumber: number)
+    let archive = Archive(writer, in: folder, isLasting: isLasting, nextNumber: number)
     archive.clearAway()
     archive.resources = Dictionary(grouping: resources, by: \.session)
     for session in sessions where isLasting { try await archive.restore(session) }
@@ -123,6 +126,7 @@ final class Archive: Witness, @unchecked Sendable {
 
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
     let state = ResourceModel.State(after: reason).rawValue
+    let path = path.map { $0.hasPrefix(folder + "/") ? String($0.dropFirst(folder.utf8.count + 1)) : $0 }
     note(Note { try $0.endTransfer(resource, state, at: path) })
   }
 }

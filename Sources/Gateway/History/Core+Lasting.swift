@@ -46,7 +46,9 @@ extension Core {
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
       sessions[model.id] = model
-      for resource in resources.compactMap(ResourceModel.init) { model.resourceModels[resource.id] = resource }
+      for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
+        model.resourceModels[resource.id] = resource
+      }
       begin(model)
       for resource in model.resourceModels.values { publish(resource, in: model) }
       if let type = model.adhoc { try? await session.startAdhoc(type) }

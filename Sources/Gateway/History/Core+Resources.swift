@@ -8,7 +8,7 @@ extension Core {
   /// With what the engine says of it at this moment, where something has changed that lasts.
   func keep(_ resource: ResourceModel, in session: SessionModel) {
     guard let number = session.stored?.number else { return }
-    let row = resource.row(in: number)
+    let row = resource.row(in: number, of: options.folder)
     guard row != resource.stored else { return }
     resource.stored = row
     archive.note(Note { try $0.keep(row) })
@@ -29,7 +29,8 @@ extension Core {
 }
 
 extension ResourceModel {
-  fileprivate func row(in session: Int) -> StoredResource {
+  /// Its content's place is named from the gateway's folder on, which may stand elsewhere one day.
+  fileprivate func row(in session: Int, of folder: String) -> StoredResource {
     var members: [JSON.Member] = [
       .init("name", .text(name)), .init("member", .text(other.member)), .init("peer", .text(other.peer)),
       .init("displayName", .text(other.name)), .init("isIncoming", .bool(isIncoming)), .init("type", .text(type)),
@@ -37,12 +38,13 @@ extension ResourceModel {
     ]
     if let size { members.append(.init("size", .number(size))) }
     return StoredResource(
-      id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue, path: path,
+      id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
+      path: path.map { $0.hasPrefix(folder + "/") ? String($0.dropFirst(folder.utf8.count + 1)) : $0 },
       transfer: transfer)
   }
 
   /// As it was before a restart.
-  convenience init?(_ row: StoredResource) {
+  convenience init?(_ row: StoredResource, in folder: String) {
     guard let settings = try? JSON(parsing: row.settings), let name = settings["name"]?.text,
       let member = settings["member"]?.text, let peer = settings["peer"]?.text,
       let displayName = settings["displayName"]?.text, let type = settings["type"]?.text,
@@ -52,12 +54,12 @@ extension ResourceModel {
       name, Other(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
       type: type, size: settings["size"]?.integer.map { UInt64($0) }, state, at: Timestamp(milliseconds: created),
       id: row.id)
-    path = row.path
+    path = row.path.map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
     transfer = row.transfer
     stored = row
     isRestored = true
     switch state {
-    case .uploading: uploaded = row.path.map(Self.bytesOnDisk) ?? 0
+    case .uploading: uploaded = path.map(Self.bytesOnDisk) ?? 0
     case .complete: bytes = size ?? 0
     case .failed: problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
     case .offered, .transferring, .declined, .cancelled: break

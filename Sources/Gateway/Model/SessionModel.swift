@@ -215,8 +215,11 @@ extension Core {
 
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
-    if model.stored != nil, !isStopping { archive.end(model.session.id) }
-    for resource in model.resourceModels.values { resource.discard() }
+    let goesOn = isStopping && model.stored != nil
+    if !goesOn {
+      if model.stored != nil { archive.end(model.session.id) }
+      for resource in model.resourceModels.values { resource.discard() }
+    }
     sessionList.remove(id)
     for collection in model.collections { end(collection) }
     tell("sessionClosed", about: model.path, model.owner)

@@ -16,7 +16,7 @@ extension Core {
       url: urls.first.map { "\($0)/#code=\(text)" })
   }
 
-  /// For `vicinity pair` and `vicinity admin`.
+  /// For `vicinity pair`, `vicinity admin` and `vicinity backup`.
   func openPairingDesk() throws(Problem) {
     do throws(SystemError) {
       pairingDesk = try PairingDesk(in: options.folder, on: reactor) {
@@ -25,6 +25,11 @@ extension Core {
         if let whose = try fields.text("reset") {
           try fields.end()
           try reset(whose, for: number)
+          return nil
+        }
+        if let place = try fields.text("backup") {
+          try fields.end()
+          answerLater(number) { try await $0.backUp(to: place) }
           return nil
         }
         let role = try fields.text("role") ?? Role.operator.rawValue
@@ -40,10 +45,15 @@ extension Core {
     guard let whose = AdminReset.Whose(rawValue: whose) else {
       throw Problem(.invalidParameter, "tokens of \(PlainName.of(whose)) are none", field: "reset")
     }
+    answerLater(visitor) { try await $0.reset(whose) }
+  }
+
+  private func answerLater(_ visitor: UInt64, _ work: @escaping @Sendable (Core) async throws -> JSON) {
+    pairingDesk?.waits(visitor)
     start { core in
       let answer: JSON
       do {
-        answer = try await core.reset(whose)
+        answer = try await work(core)
       } catch {
         answer = ["problem": Problem(wrapping: error).json]
       }

@@ -91,6 +91,11 @@ final class PairingDesk {
     if let said = reply(to: Array(visitor.said[..<line]), of: visitor, number) { say(said, to: number) }
   }
 
+  /// Its answer takes time.
+  func waits(_ number: UInt64) {
+    if let deadline = visitors[number]?.deadline.take() { reactor.cancel(deadline) }
+  }
+
   func say(_ json: JSON, to number: UInt64) {
     guard let visitor = visitors[number] else { return }
     // It is small, and the socket is empty.

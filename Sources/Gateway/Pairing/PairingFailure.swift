@@ -1,4 +1,4 @@
-/// Why there is no pairing code.
+/// Why a gateway of this machine has not done what it was asked here.
 public enum PairingFailure: Error, Hashable, CustomStringConvertible {
   case nobody(folder: String)
   /// Nothing was ever stored there.
@@ -17,7 +17,7 @@ public enum PairingFailure: Error, Hashable, CustomStringConvertible {
       "There is no gateway in the folder \(folder): name its folder with --folder, as 'vicinity serve' was given it."
     case .othersFolder(let folder):
       "The gateway's folder \(folder) belongs to another user: ask as that user or as root."
-    case .refused(let detail): "The gateway gave no code: \(detail)."
+    case .refused(let detail): "The gateway refused: \(detail)."
     case .failed(let cause): "The gateway could not be asked: \(cause)."
     }
   }

@@ -3,7 +3,7 @@ internal import Notation
 internal import Reactor
 
 extension PairingTicket {
-  private static let patience = 10
+  static let patience = 10
 
   /// Of the gateway that runs on this machine with that folder. It waits for the answer.
   public static func asked(of folder: String, role: String) throws(PairingFailure) -> PairingTicket {
@@ -11,10 +11,12 @@ extension PairingTicket {
   }
 
   /// What the gateway says to a question of this machine.
-  static func answer(to question: JSON, in folder: String) throws(PairingFailure) -> JSON {
+  static func answer(
+    to question: JSON, in folder: String, patience: Int = PairingTicket.patience
+  ) throws(PairingFailure) -> JSON {
     let json: JSON
     do throws(SystemError) {
-      json = try ask(question.bytes + [UInt8(ascii: "\n")], folder)
+      json = try ask(question.bytes + [UInt8(ascii: "\n")], folder, patience)
     } catch {
       switch error.code {
       case ENOENT, ENOTDIR, ECONNREFUSED: throw .nobody(folder: folder)
@@ -32,7 +34,7 @@ extension PairingTicket {
     self.init(code: code, role: role, seconds: Int(seconds), url: json["url"]?.text)
   }
 
-  private static func ask(_ question: [UInt8], _ folder: String) throws(SystemError) -> JSON {
+  private static func ask(_ question: [UInt8], _ folder: String, _ patience: Int) throws(SystemError) -> JSON {
     let socket = try Descriptor.connected(toFolder: folder, named: PairingDesk.name, patience: patience)
     let answer = try socket.exchange(question, bytesMax: PairingDesk.lineBytesMax)
     return (try? JSON(parsing: answer)) ?? .null

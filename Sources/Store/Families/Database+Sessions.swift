@@ -90,6 +90,11 @@ extension Database {
       """, session.id, session.peer, session.settings, session.created, session.epoch, session.number)
   }
 
+  /// Positions of a copy say nothing of what came after it was made.
+  public func beginEpochs(_ epoch: () -> String) throws {
+    for session in try sessions() { try run("UPDATE session SET epoch = ? WHERE id = ?", epoch(), session.id) }
+  }
+
   /// The last change of a session's channel that went with what was removed.
   public func floor(of number: Int) throws -> UInt64 {
     UInt64(try first("SELECT floor FROM session WHERE number = ?", number) { $0.integer(0) } ?? .max)

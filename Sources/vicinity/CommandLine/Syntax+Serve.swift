@@ -57,6 +57,20 @@ extension Syntax {
       .init(line: "sudo vicinity admin reset --everybody --folder /var/lib/vicinity", says: "nobody's is"),
     ])
 
+  static let backup = CommandSyntax(
+    name: "backup", summary: "copy all that a gateway keeps, while it runs",
+    arguments: [.init(name: "place", summary: "a folder that is made")],
+    options: place.configured + [config] + output,
+    text: [
+      "Keys, clients, sessions, messages and files, as they are together at one moment. The gateway makes the copy where "
+        + "one runs, and goes on meanwhile; so the folder is its user's. A gateway that starts with the copy is the same "
+        + "one to everybody: stop the other one first. Clients then read their lists anew."
+    ],
+    examples: [
+      .init(line: "vicinity backup ~/vicinity-monday", says: "a copy"),
+      .init(line: "vicinity serve --keys ~/vicinity-monday", says: "a gateway that goes on from it"),
+    ])
+
   private static let config = OptionSyntax(
     name: "config", value: .file("FILE"), summary: "a file of 'name = value' lines", isInEnvironment: true)
 

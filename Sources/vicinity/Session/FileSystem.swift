@@ -36,6 +36,15 @@ enum FileSystem {
     return nil
   }
 
+  /// From the root on.
+  static func whole(_ path: String) -> String {
+    let path = expanded(path)
+    if path.hasPrefix("/") { return path }
+    guard let here = getcwd(nil, 0) else { return path }
+    defer { free(here) }
+    return "\(String(cString: here))/\(path)"
+  }
+
   /// As a shell would take it.
   static func expanded(_ path: String) -> String {
     guard path == "~" || path.hasPrefix("~/"), let user = Terminal.environment("HOME") else { return path }

@@ -1,0 +1,127 @@
+internal import Glibc
+internal import Nearby
+internal import Notation
+internal import Reactor
+internal import Store
+
+/// A copy of all that a gateway keeps, made while it runs or when it does not: a folder with which another one starts,
+/// `vicinity serve --keys` and that folder.
+public struct GatewayBackup: Hashable, Sendable {
+  public let place: String
+  public let sessions: Int
+  public let files: Int
+
+  /// By the running gateway, or of what one that does not run has stored. It waits for the answer.
+  public static func run(of folder: String, keys: String, to place: String) async throws(PairingFailure) -> GatewayBackup {
+    do throws(PairingFailure) {
+      let json = try PairingTicket.answer(to: ["backup": .text(place)], in: folder, patience: hoursMax * 3_600)
+      guard let sessions = json["sessions"]?.integer, let files = json["files"]?.integer else {
+        throw .failed("the gateway gave no answer that is understood: it may be of another version")
+      }
+      return GatewayBackup(place: place, sessions: Int(sessions), files: Int(files))
+    } catch {
+      guard case .nobody = error else { throw error }
+      return try await copy(folder, keys, to: place)
+    }
+  }
+
+  private static let hoursMax = 24
+
+  private static func copy(_ folder: String, _ keys: String, to place: String) async throws(PairingFailure) -> GatewayBackup
+  {
+    guard access("\(folder)/\(Gateway.storeName)", F_OK) == 0 else {
+      if errno == EACCES { throw .othersFolder(folder: folder) }
+      throw .noStore(folder: folder)
+    }
+    do {
+      let writer = try Writer("\(folder)/\(Gateway.storeName)")
+      let backup = try await make(writer, folder, keys, to: place)
+      await writer.close()
+      return backup
+    } catch {
+      throw .failed("\(error)")
+    }
+  }
+
+  /// The keys first: who has no keys has nothing.
+  static func make(_ writer: Writer, _ folder: String, _ keys: String, to place: String) async throws -> GatewayBackup {
+    guard place.hasPrefix("/") else { throw Problem(.invalidParameter, "\(place) is no whole path", field: "backup") }
+    guard mkdir(place, 0o700) == 0 else {
+      throw Problem(
+        .invalidParameter, "\(place) cannot be made (\(String(cString: strerror(errno)))): name a folder that is not there",
+        field: "backup")
+    }
+    let inside = "\(place)/gateway"
+    for part in ["sending", "received"] { try Folder.make("\(inside)/\(part)") }
+    try CopiedFile.copy("\(keys)/keys", to: "\(place)/keys")
+    for name in ["authority.pem", "server.pem"] where access("\(folder)/\(name)", F_OK) == 0 {
+      try CopiedFile.copy("\(folder)/\(name)", to: "\(inside)/\(name)")
+    }
+    try await writer.backUp(to: "\(inside)/\(Gateway.storeName)")
+    let copy = try Writer("\(inside)/\(Gateway.storeName)")
+    let (sessions, resources) = try await copy.perform { database in
+      try database.beginEpochs(Secrets.epoch)
+      return (try database.sessions(), try database.resources())
+    }
+    await copy.close()
+    var files = 0
+    for path in resources.compactMap(\.path) where !path.hasPrefix("/") {
+      // It may have been removed since.
+      guard access("\(folder)/\(path)", F_OK) == 0 else { continue }
+      if let slash = path.lastIndex(of: "/") { try Folder.make("\(inside)/\(path[..<slash])") }
+      try CopiedFile.copy("\(folder)/\(path)", to: "\(inside)/\(path)")
+      files += 1
+    }
+    return GatewayBackup(place: place, sessions: sessions.count, files: files)
+  }
+}
+
+extension Core {
+  /// On a thread of its own, since it takes as long as there are bytes.
+  func backUp(to place: String) async throws -> JSON {
+    guard let keys = try options.host.keys.path() else {
+      throw Problem(.unsupported, "this gateway keeps its keys nowhere, so that there is nothing to go on from")
+    }
+    let (writer, folder) = (store, options.folder)
+    let backup = try await Task.detached { try await GatewayBackup.make(writer, folder, keys, to: place) }.value
+    log(
+      .info, for: .operator, "backup", "a backup was made",
+      [.init("place", .text(place)), .init("files", .number(backup.files))])
+    return ["sessions": .number(backup.sessions), "files": .number(backup.files)]
+  }
+}
+
+/// One file, whole and on the disk, for this user alone.
+private enum CopiedFile {
+  private static let pieceBytes = 1 << 20
+
+  static func copy(_ source: String, to target: String) throws(Problem) {
+    let from = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard from >= 0 else { throw problem("open", source) }
+    defer { close(from) }
+    let to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard to >= 0 else { throw problem("make", target) }
+    defer { close(to) }
+    var piece = [UInt8](repeating: 0, count: pieceBytes)
+    while true {
+      let count = read(from, &piece, piece.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw problem("read", source) }
+      if count == 0 { break }
+      var written = 0
+      while written < count {
+        let step = piece[written..<count].withUnsafeBytes { write(to, $0.baseAddress, $0.count) }
+        if step < 0, errno == EINTR { continue }
+        guard step > 0 else { throw problem("write", target) }
+        written += step
+      }
+    }
+    guard fsync(to) == 0 else { throw problem("sync", target) }
+  }
+
+  private static func problem(_ what: String, _ path: String) -> Problem {
+    let code = errno
+    return Problem(
+      code == ENOSPC ? .noSpace : .unavailable, "cannot \(what) \(path): \(String(cString: strerror(code)))")
+  }
+}

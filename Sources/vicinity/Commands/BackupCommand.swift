@@ -1,0 +1,34 @@
+internal import Gateway
+internal import Nearby
+
+/// Copies all that a gateway keeps, while it runs.
+enum BackupCommand {
+  static func run(_ context: Context) async throws -> ExitCode {
+    let folder = try ServeCommand.folder(context)
+    guard let keys = try context.keys.path() else {
+      throw Misuse("--keys ephemeral keeps nothing that could be copied.", in: context.invocation.command.name)
+    }
+    let place = FileSystem.whole(context.invocation.argument("place") ?? "")
+    do throws(PairingFailure) {
+      let backup = try await GatewayBackup.run(of: folder, keys: keys, to: place)
+      await context.announcer.tell(.backup(backup))
+      return .done
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+extension Event {
+  fileprivate static func backup(_ backup: GatewayBackup) -> Event {
+    Event(
+      "backup", .result,
+      [.text("place", backup.place), .number("sessions", backup.sessions), .number("files", backup.files)]
+    ) { _ in
+      [
+        "\(backup.place) has \(backup.sessions) sessions and \(backup.files) files, and the keys: keep it as safe as those.",
+        "A gateway goes on from there with: vicinity serve --keys \(backup.place)",
+      ]
+    }
+  }
+}
