@@ -76,6 +76,12 @@ public actor Gateway {
     core.front = front
     network.doorway = front
     try core.openPairingDesk()
+    core.log(
+      .info, for: .operator, "started", "the gateway is up",
+      [
+        .init("version", .text(Self.version)), .init("host", .text(host.id.text)),
+        .init("addresses", .text(core.addresses.joined(separator: " "))),
+      ])
   }
 
   /// Where it is asked, with HTTPS first, and by what one knows it there.

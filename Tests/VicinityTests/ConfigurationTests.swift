@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Notation
 import Testing
 
@@ -121,6 +122,15 @@ import Testing
         "Nobody knows VICINITY_PROT in the environment. Did you mean 'VICINITY_PORT'?"))
     #expect(mistake("serve", environment: ["VICINITY_PORT": "x"]).contains("VICINITY_PORT in the environment takes"))
     #expect(mistake("browse chat", environment: ["VICINITY_PROT": "80"]) == "understood")
+  }
+
+  @Test("The file that comes along is understood, and so is what it leaves out")
+  func packaged() throws {
+    let path = #filePath.replacing("Tests/VicinityTests/ConfigurationTests.swift", with: "packaging/vicinity.conf")
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let whole = text.replacing(#/# (?=[a-z-]+ = )/#, with: "")
+    #expect(try parse("serve", text).text("folder") == "/var/lib/vicinity/gateway")
+    #expect(try parse("serve", whole).options.count == 11)
   }
 
   @Test("'serve --show-config' tells each value and who said so, and starts nothing")

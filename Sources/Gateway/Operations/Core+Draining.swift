@@ -16,7 +16,8 @@ extension Core {
       : sessions.values.reduce(0) { sum, session in
         sum + session.resourceModels.values.count { $0.state == .transferring }
       }
-    return (front?.requestsUnderWay ?? 0) + sockets.streams.count + resources
+    let followers = count(of: EventStream.self) + count(of: LongPoll.self)
+    return max(0, (front?.requestsUnderWay ?? 0) - followers) + sockets.streams.count + resources
   }
 
   func drain(within time: Duration) async {
