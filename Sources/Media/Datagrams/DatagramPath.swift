@@ -121,7 +121,10 @@ public final class DatagramPath {
     if isLongAgo(heard) { echo = 0 }
     if target != nil, isLongAgo(proved) || sent == DatagramSeal.countMax { lose() }
     knock()
-    timer = reactor.schedule(after: target == nil ? delay : limits.knocks) { [weak self] in self?.knockAndWait() }
+    let again = { [weak self] in self?.knockAndWait() ?? () }
+    timer =
+      target == nil
+      ? reactor.schedule(after: delay, again) : reactor.scheduleInCompany(after: limits.knocks, again)
     delay = min(delay * 2, limits.knocks)
   }
 
