@@ -208,6 +208,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// is not worth waking alone, and may as well come some time sooner.
   @discardableResult
   public func scheduleInCompany(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+    // What is due so soon has no company to wait for.
+    if delay < .nanoseconds(2 * Self.companyTime) { return schedule(after: delay, action) }
     checkOnLoop()
     return patientTimers.insert(at: Self.deadline(after: delay), action)
   }

@@ -62,11 +62,14 @@ struct TLSStream: ~Copyable {
         guard case .moved(let more) = step else { return step }
         count += more
         // So little has emptied the socket: that nothing more is there need not be asked.
-        if count - before < Self.littleBytes, SSL_has_pending(ssl) == 0 { return .needsReadable }
+        if count - before < Self.littleBytes, !hasUnread { return .needsReadable }
       }
       return .moved(count - before)
     }
   }
+
+  /// Whether something has been taken from the socket that nobody has read.
+  var hasUnread: Bool { SSL_has_pending(ssl) == 1 }
 
   /// Less than the socket is asked for at a time.
   private static let littleBytes = 16 << 10
