@@ -23,8 +23,17 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     let rest = milliseconds - days * 86_400_000
     let (year, month, day) = Self.date(days)
     let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1_000 % 60)
-    return "\(digits(year, 4))-\(digits(month))-\(digits(day))T\(digits(hour)):\(digits(minute)):\(digits(second))"
-      + ".\(digits(rest % 1_000, 3))Z"
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    Self.write(year, 4, behind: nil, to: &text)
+    Self.write(month, 2, behind: "-", to: &text)
+    Self.write(day, 2, behind: "-", to: &text)
+    Self.write(hour, 2, behind: "T", to: &text)
+    Self.write(minute, 2, behind: ":", to: &text)
+    Self.write(second, 2, behind: ":", to: &text)
+    Self.write(rest % 1_000, 3, behind: ".", to: &text)
+    text.append(UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The Gregorian date so many days after the beginning of 1970, counted in years that begin in March.
@@ -39,9 +48,18 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
   }
 
-  private func digits(_ value: Int64, _ count: Int = 2) -> String {
-    let text = String(value)
-    return String(repeating: "0", count: max(0, count - text.count)) + text
+  /// So many digits, or more where the value has more.
+  private static func write(_ value: Int64, _ count: Int, behind mark: Unicode.Scalar?, to text: inout [UInt8]) {
+    if let mark { text.append(UInt8(ascii: mark)) }
+    if value < 0 { text.append(UInt8(ascii: "-")) }
+    let value = value.magnitude
+    var unit: UInt64 = 1
+    for _ in 1..<count { unit *= 10 }
+    while value / unit >= 10 { unit *= 10 }
+    while unit > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(value / unit % 10))
+      unit /= 10
+    }
   }
 }
 

@@ -254,7 +254,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     _ descriptor: borrowing Descriptor, for interest: Readiness, _ handler: @escaping (Readiness) -> Void
   ) throws(SystemError) -> Registration {
     checkOnLoop()
-    let registration = registrations.insert(descriptor.number, handler)
+    let registration = registrations.insert(descriptor.number, interest, handler)
     do {
       try control(EPOLL_CTL_ADD, descriptor.number, interest.epoll, tag: registration.tag)
     } catch {
@@ -264,10 +264,11 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return registration
   }
 
-  /// Changes what a live registration waits for; does nothing to one that has ended.
+  /// Changes what a live registration waits for; does nothing to one that has ended. With `once`, what is there already is
+  /// told anew.
   public func update(_ registration: Registration, to interest: Readiness) {
     checkOnLoop()
-    guard let descriptor = registrations.descriptor(of: registration) else { return }
+    guard let descriptor = registrations.change(registration, to: interest) else { return }
     changeKnown(EPOLL_CTL_MOD, descriptor, interest.epoll, tag: registration.tag)
   }
 

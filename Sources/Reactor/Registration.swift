@@ -44,19 +44,21 @@ struct RegistrationTable {
 
   private struct Slot {
     var generation: UInt32 = 0
-    var live: (descriptor: CInt, handler: (Readiness) -> Void)?
+    var live: (descriptor: CInt, interest: Readiness, handler: (Readiness) -> Void)?
   }
 
   private var slots: [Slot] = []
   private var free: [UInt32] = []
 
-  mutating func insert(_ descriptor: CInt, _ handler: @escaping (Readiness) -> Void) -> Registration {
+  mutating func insert(
+    _ descriptor: CInt, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void
+  ) -> Registration {
     if free.isEmpty {
       free.append(UInt32(slots.count))
       slots.append(Slot())
     }
     let slot = free.removeLast()
-    slots[Int(slot)].live = (descriptor, handler)
+    slots[Int(slot)].live = (descriptor, interest, handler)
     return Registration(slot: slot, generation: slots[Int(slot)].generation)
   }
 
@@ -75,6 +77,15 @@ struct RegistrationTable {
       remove(Registration(slot: UInt32(slot), generation: slots[slot].generation))
     }
     return handlers
+  }
+
+  /// Nil where the kernel need not hear of it.
+  mutating func change(_ registration: Registration, to interest: Readiness) -> CInt? {
+    guard let descriptor = descriptor(of: registration) else { return nil }
+    let place = Int(registration.slot)
+    if slots[place].live?.interest == interest, !interest.contains(.once) { return nil }
+    slots[place].live?.interest = interest
+    return descriptor
   }
 
   func descriptor(of registration: Registration) -> CInt? {

@@ -27,6 +27,8 @@ public struct Schema: Sendable {
     .facts,
     .transfers,
     .clients,
+    .sessions,
+    .resources,
   ])
 }
 

@@ -7,6 +7,8 @@ final class Desk: WebHandler {
   private let reactor: Reactor
   private(set) var begun = 0
   private(set) var gone = 0
+  /// Of requests for `head`.
+  private(set) var heads: [Head] = []
   private(set) var sinks: [Sink] = []
   private(set) var sockets: [Talker] = []
   /// Exchanges that wait for `release`.
@@ -22,7 +24,9 @@ final class Desk: WebHandler {
     exchange.onGone = { [unowned self] in gone += 1 }
     switch exchange.head.path.first ?? "" {
     case "": exchange.respond(text("hello\n"))
-    case "head": exchange.respond(text(describe(exchange.head)))
+    case "head":
+      heads.append(exchange.head)
+      exchange.respond(text(describe(exchange.head)))
     case "echo":
       exchange.collectBody(bytesMax: 1 << 20) { exchange.respond(Response(200, .bytes($0))) }
     case "upload":

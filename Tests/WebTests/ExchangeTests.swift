@@ -33,6 +33,38 @@ import Web
     #expect(answer.text == expected)
   }
 
+  @Test func `a head that is said again is known, and any other is read anew`() throws {
+    let client = try rig.connect()
+    func ask(_ line: String, _ headers: String) throws -> Answer {
+      try client.send("\(line)\r\nHost: here\r\n\(headers)\r\n")
+      return try client.answer()
+    }
+    let (line, other) = ("GET /head/a?x=1 HTTP/1.1", "GET /head/b HTTP/1.1")
+    #expect(try ask(line, "X: 12\r\n").text == #"get ["head", "a"] ["x=1"] ["12"] false true"#)
+    #expect(try ask(line, "X: 12\r\n").text == #"get ["head", "a"] ["x=1"] ["12"] false true"#)
+    #expect(try rig.desk { $0.heads.count == 2 && $0.heads[0] === $0.heads[1] })
+    // The same headers with another line, and then others that are as long, shorter, longer or parted elsewhere.
+    #expect(try ask(other, "X: 12\r\n").text == #"get ["head", "b"] [] ["12"] false true"#)
+    #expect(try ask("OPTIONS /head/b HTTP/1.1", "X: 12\r\n").text == #"options ["head", "b"] [] ["12"] false true"#)
+    #expect(try ask(other, "X: 13\r\n").text == #"get ["head", "b"] [] ["13"] false true"#)
+    #expect(try ask(other, "X: 1\r\n").text == #"get ["head", "b"] [] ["1"] false true"#)
+    #expect(try ask(other, "X: 1\r\nX: 1\r\n").text == #"get ["head", "b"] [] ["1", "1"] false true"#)
+    #expect(try ask(other, "X: 1\r\nX1: \r\n").text == #"get ["head", "b"] [] ["1"] false true"#)
+    #expect(try ask(other, "").text == #"get ["head", "b"] [] [] false true"#)
+    #expect(try ask(other, "X: 12\r\n").text == #"get ["head", "b"] [] ["12"] false true"#)
+    // What is known says nothing of what comes beside it.
+    #expect(try ask("GET /head/%zz HTTP/1.1", "X: 12\r\n").status == 400)
+    #expect(try client.isAtEnd())
+  }
+
+  @Test func `a head that is known in one version is read anew in another`() throws {
+    let client = try rig.connect()
+    try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HTTP/1.0\r\nHost: here\r\n\r\n")
+    #expect(try client.answer().status == 200)
+    #expect(try client.answer().status == 200)
+    #expect(try client.isAtEnd())
+  }
+
   @Test func `to a HEAD request only the head is sent`() throws {
     let client = try rig.connect()
     try client.send("HEAD / HTTP/1.1\r\nHost: here\r\n\r\n")

@@ -44,6 +44,20 @@ import Web
     #expect(try rig.desk { $0.sockets.allSatisfy { $0.lagged == 0 } })
   }
 
+  @Test func `what is published at once is given to each client at once`() throws {
+    let rig = try WebRig(limits)
+    let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
+    let before = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
+    try rig.desk { desk in
+      for number in 0..<64 { Self.message(number, bytes: 300).withUnsafeBytes { desk.ring.publish($0) } }
+    }
+    for client in clients {
+      for number in 0..<64 { #expect(try client.receive()?.payload == Self.message(number, bytes: 300)) }
+    }
+    #expect(try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } } == before.map { $0 + 1 })
+  }
+
   @Test func `one that reads nothing is told that it lags, and the others hear on`() throws {
     let rig = try WebRig(limits)
     let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)

@@ -14,7 +14,7 @@ struct Item: Sendable {
   let position: Position
 
   /// An entity tag: it changes when the thing does.
-  var tag: String { "\"\(position)\"" }
+  var tag: String { "\"" + position.description + "\"" }
 }
 
 /// To whom a thing belongs, which says who sees it.

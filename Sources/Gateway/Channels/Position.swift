@@ -18,7 +18,7 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
     self.init(epoch: String(parts[0]), offset: offset)
   }
 
-  var description: String { "\(epoch).\(offset)" }
+  var description: String { epoch + "." + String(offset) }
 }
 
 extension Position {

@@ -13,8 +13,14 @@ final class Clients {
     var codeTime: Duration = .seconds(600)
     /// All wrong guesses together, of everybody: 40 bits last for ages at this pace.
     var wrongGuessesPerMinuteMax = 20
+    /// That were held against their digests, and are known again without.
+    var knownTokensMax = 1_024
     /// Of a token that was given over a connection that others can read.
     var openTokenTime: Duration = .seconds(12 * 3_600)
+
+    init(_ limits: GatewayLimits = GatewayLimits()) {
+      clientsMax = limits.clients
+    }
   }
 
   struct Client {
@@ -22,7 +28,6 @@ final class Clients {
     var name: String
     let role: Role
     let createdAt: Timestamp
-    var lastSeen: Timestamp
     /// Nil for one that lasts until it is revoked.
     let expiresAt: Timestamp?
     fileprivate let digest: Digest
@@ -48,6 +53,7 @@ final class Clients {
   private let clock: () -> Timestamp
   private(set) var clients: [ClientID: Client] = [:]
   private var byDigest: [Digest: ClientID] = [:]
+  private var knownTokens = KnownTokens()
   private var codes: [String: Code] = [:]
   private var wrongGuesses: [Timestamp] = []
 
@@ -66,19 +72,25 @@ final class Clients {
       let created = Timestamp(milliseconds: client.created)
       let id = ClientID(text: client.id)
       clients[id] = Client(
-        id: id, name: client.name, role: role, createdAt: created, lastSeen: created,
+        id: id, name: client.name, role: role, createdAt: created,
         expiresAt: client.expires.map(Timestamp.init(milliseconds:)), digest: digest)
       byDigest[digest] = id
     }
   }
 
-  func holder(of token: String) -> Client? {
-    guard let id = byDigest[digest(token)], let client = clients[id] else { return nil }
-    if let end = client.expiresAt, end <= clock() { return nil }
-    return client
+  func holder(of token: Substring) -> ClientView? {
+    guard let holder = knownTokens[token] ?? learn(token) else { return nil }
+    if let end = holder.expiresAt, end <= clock() { return nil }
+    return holder.view
   }
 
-  func saw(_ id: ClientID) { clients[id]?.lastSeen = clock() }
+  private func learn(_ token: Substring) -> KnownTokens.Holder? {
+    guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
+    let holder = KnownTokens.Holder(view: client.view, expiresAt: client.expiresAt)
+    if knownTokens.count >= limits.knownTokensMax { knownTokens = KnownTokens() }
+    knownTokens[token] = holder
+    return holder
+  }
 
   /// What a page must send beside the cookie, which it can only know if it is ours.
   func csrf(for token: String) -> String {
@@ -94,7 +106,7 @@ final class Clients {
     let token = Secrets.token()
     let now = clock()
     let client = Client(
-      id: ClientID(text: Secrets.id()), name: name, role: role, createdAt: now, lastSeen: now,
+      id: ClientID(text: Secrets.id()), name: name, role: role, createdAt: now,
       expiresAt: time.map { now + $0 }, digest: digest(token))
     clients[client.id] = client
     byDigest[client.digest] = client.id
@@ -104,6 +116,7 @@ final class Clients {
   @discardableResult
   func revoke(_ id: ClientID) -> Client? {
     guard let client = clients.removeValue(forKey: id) else { return nil }
+    knownTokens = KnownTokens()
     byDigest[client.digest] = nil
     return client
   }

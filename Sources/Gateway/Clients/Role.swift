@@ -11,7 +11,14 @@ enum Role: String, CaseIterable, Comparable, Sendable {
 
   static func < (a: Role, b: Role) -> Bool { a.rank < b.rank }
 
-  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  private var rank: Int {
+    switch self {
+    case .viewer: 0
+    case .member: 1
+    case .operator: 2
+    case .admin: 3
+    }
+  }
 }
 
 struct ClientID: Hashable, Sendable, CustomStringConvertible {

@@ -13,8 +13,22 @@ final class Access {
   /// Under which clients may ask, beside addresses and this machine's own.
   private let names: Set<String>
   private let cookie: String
+  /// `Host` headers that were found to mean this gateway: most requests say one of few.
+  private var knownHosts: Set<String> = []
+  private static let knownHostsMax = 64
+  private static let knownHostBytesMax = 64
 
-  init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) {
+  /// Who is told numbers without a token, beside this machine.
+  let metricsFrom: [AddressRange]
+
+  init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) throws(Problem) {
+    metricsFrom = try settings.metricsFrom.map { (text) throws(Problem) in
+      guard let range = AddressRange(text) else {
+        throw Problem(
+          .invalidParameter, "\(PlainName.of(text)) is no address and no range such as 10.0.0.0/8: see --metrics-from")
+      }
+      return range
+    }
     cookie = "vicinity-\(host.text.prefix(8))"
     self.clients = clients
     self.settings = settings
@@ -25,7 +39,9 @@ final class Access {
 
   /// A page of somebody else's that makes its own name point here would be asked for by that name.
   func checkHost(_ head: Head) throws(Problem) {
-    guard let host = head.headers["Host"].flatMap(Self.name) else {
+    let header = head.headers["Host"] ?? ""
+    if knownHosts.contains(header) { return }
+    guard let host = Self.name(header) else {
       throw Problem(.badRequest, "the Host header is missing or malformed")
     }
     guard isMeant(host) else {
@@ -34,6 +50,9 @@ final class Access {
         "this gateway does not answer for \(PlainName.of(host)): ask by its address, or start it with --host-name \(host)"
       )
     }
+    if header.utf8.count > Self.knownHostBytesMax { return }
+    if knownHosts.count == Self.knownHostsMax { knownHosts = [] }
+    knownHosts.insert(header)
   }
 
   private func isMeant(_ host: String) -> Bool {
@@ -95,16 +114,15 @@ final class Access {
 
   func client(of head: Head, at route: Route) throws(Problem) -> ClientView? {
     if let header = head.headers["Authorization"] {
-      let parts = header.split(separator: " ", maxSplits: 1)
-      guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+      guard let token = Self.bearer(header) else {
         throw .unauthorized("the Authorization header must be 'Bearer' and a token")
       }
-      guard let client = clients.holder(of: String(parts[1])) else {
+      guard let client = clients.holder(of: token) else {
         throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
       }
       return try seen(client, over: Way(head))
     }
-    guard let token = cookie(of: head), let client = clients.holder(of: token) else { return nil }
+    guard let token = cookie(of: head), let client = clients.holder(of: token[...]) else { return nil }
     var view = try seen(client, over: Way(head))
     view.isByCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
@@ -118,16 +136,23 @@ final class Access {
     return view
   }
 
+  /// The token in an `Authorization` header.
+  private static func bearer(_ header: String) -> Substring? {
+    guard let space = header.utf8.firstIndex(of: UInt8(ascii: " ")), header[..<space].lowercased() == "bearer" else {
+      return nil
+    }
+    return header[header.utf8.index(after: space)...]
+  }
+
   /// Whoever may more than a member does not say so where others can read along.
-  private func seen(_ client: Clients.Client, over way: Way) throws(Problem) -> ClientView {
+  private func seen(_ client: ClientView, over way: Way) throws(Problem) -> ClientView {
     if client.role > .member { try way.needPrivate("a token of the role '\(client.role.rawValue)' is taken") }
-    clients.saw(client.id)
-    return client.view
+    return client
   }
 
   /// For the WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
   func client(token: String, over way: Way) throws(Problem) -> ClientView? {
-    guard let client = clients.holder(of: token) else { return nil }
+    guard let client = clients.holder(of: token[...]) else { return nil }
     return try seen(client, over: way)
   }
 
@@ -153,7 +178,7 @@ final class Access {
   }
 
   func check(_ call: Call, _ route: Route) throws(Problem) {
-    if case .role(let role) = route.access {
+    if let role = route.access.role(of: call) {
       guard let client = call.client else { throw .unauthorized() }
       guard client.role >= role else {
         throw Problem(

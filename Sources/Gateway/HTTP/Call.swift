@@ -13,6 +13,8 @@ struct Call: Sendable {
   /// Who asks; nil for nobody who is known.
   var client: ClientView?
   var way: Way
+  /// Whether it comes from where some things are told to anybody.
+  var isNearby = false
   /// What stands in the pattern's places, in order.
   var captures: [String] = []
 
@@ -76,14 +78,16 @@ struct Way: Sendable {
   let isSecure: Bool
   /// Whether nobody on the way can read it: TLS, or this machine.
   let isPrivate: Bool
-  /// Where the same gateway is asked under TLS.
-  let secureURL: String
+  private let head: Head
 
   init(_ head: Head) {
+    self.head = head
     isSecure = head.isSecure
     isPrivate = head.isSecure || head.client.isLoopback
-    secureURL = "https://\(head.headers["Host"] ?? "")"
   }
+
+  /// Where the same gateway is asked under TLS.
+  var secureURL: String { "https://\(head.headers["Host"] ?? "")" }
 
   /// The sentence begins with what is not done over a way that others can read.
   func needPrivate(_ what: String, field: String? = nil) throws(Problem) {
@@ -174,7 +178,7 @@ enum MediaRange {
 
   /// Whether an Accept header names a type, by itself or by a wildcard, and does not weigh it with nothing.
   static func accepts(_ header: String?, _ type: String) -> Bool {
-    guard let header, !header.isEmpty else { return true }
+    guard let header, !header.isEmpty, header != "*/*", header != type else { return true }
     let kind = type.prefix { $0 != "/" }
     return header.split(separator: ",").contains { range in
       let essence = essence(String(range))

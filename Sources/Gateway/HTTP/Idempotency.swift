@@ -35,8 +35,9 @@ struct Idempotency {
     return "\(call.target)?\(query) \(call.body.count) \(Fingerprint.of(call.body))"
   }
 
-  mutating func recall(_ call: Call, at now: Timestamp) throws(Problem) -> Reply? {
+  mutating func recall(_ call: Call, at time: @autoclosure () -> Timestamp) throws(Problem) -> Reply? {
     guard let key = key(call) else { return nil }
+    let now = time()
     guard !key.text.isEmpty, key.text.utf8.count <= Self.keyBytesMax else {
       throw Problem(
         .invalidParameter, "an Idempotency-Key has 1 to \(Self.keyBytesMax) bytes", field: "Idempotency-Key",
@@ -59,13 +60,13 @@ struct Idempotency {
     return reply
   }
 
-  mutating func remember(_ reply: Reply, to call: Call, at now: Timestamp) {
+  mutating func remember(_ reply: Reply, to call: Call, at now: @autoclosure () -> Timestamp) {
     guard let key = key(call), entries[key] != nil else { return }
     // What was refused may turn out otherwise: it is tried anew.
     if reply.status >= 400 { return forget(call) }
     entries[key]?.reply = reply
     bytes += reply.bytesCount
-    trim(now)
+    trim(now())
   }
 
   mutating func forget(_ call: Call) {

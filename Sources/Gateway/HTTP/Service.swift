@@ -22,6 +22,7 @@ final class Service: WebHandler {
     do throws(Problem) {
       try admit(head)
       if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
+        exchange.tag = Meters.siteTag
         return exchange.respond(core.site.response(file, to: head))
       }
       guard let match = core.router.match(head.path) else {
@@ -34,17 +35,19 @@ final class Service: WebHandler {
         problem.headers = [.init(name: "Allow", value: match.methods)]
         throw problem
       }
+      exchange.tag = route.number
       var call = try call(head, route)
       call.captures = match.captures
       gather(route, call, exchange)
     } catch {
-      answer(Reply(error), exchange)
+      refuse(error, exchange)
     }
   }
 
   private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
     var call = Call(head)
     call.client = try core.access.client(of: head, at: route)
+    if case .nearby = route.access { call.isNearby = core.access.isNearby(head) }
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
@@ -81,7 +84,7 @@ final class Service: WebHandler {
       case .now(let work):
         answer(try core.once(call) { try work(core, call) }, exchange)
       case .collection(let facets, let work):
-        try show(try work(core, call), try Listing(call, facets: facets), call, exchange)
+        try look(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
         try work(core, call, exchange)
       case .socket(let subprotocol, _):
@@ -93,53 +96,92 @@ final class Service: WebHandler {
         later(call, exchange, work)
       }
     } catch {
-      answer(Reply(Problem(wrapping: error)), exchange)
+      refuse(Problem(wrapping: error), exchange, call.client)
     }
+  }
+
+  private func refuse(_ problem: Problem, _ exchange: Exchange, _ client: ClientView? = nil) {
+    core.log.refused(problem, core.name(of: exchange), by: client)
+    answer(Reply(problem), exchange)
   }
 
   /// The exchange waits here, by a number, until its work is done.
   private func later(
     _ call: Call, _ exchange: Exchange, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
   ) {
-    lastExchange += 1
-    let number = lastExchange
-    exchanges[number] = exchange
-    exchange.onGone = { [unowned self] in exchanges[number] = nil }
+    let number = keep(exchange)
     core.start { core in
       let reply: Reply
       do {
         reply = try await work(core, call)
       } catch {
-        reply = Reply(Problem(wrapping: error))
+        let problem = Problem(wrapping: error)
+        core.log.refused(problem, core.service.name(of: number), by: call.client)
+        reply = Reply(problem)
       }
       core.remember(reply, to: call)
       core.service.answer(reply, number)
     }
   }
 
-  private func answer(_ reply: Reply, _ number: UInt64) {
-    guard let exchange = exchanges.removeValue(forKey: number) else { return }
+  private func name(of number: UInt64) -> String { exchanges[number].map(core.name) ?? "a request" }
+
+  private func keep(_ exchange: Exchange) -> UInt64 {
+    lastExchange += 1
+    let number = lastExchange
+    exchanges[number] = exchange
+    exchange.onGone = { [unowned self] in exchanges[number] = nil }
+    return number
+  }
+
+  private func take(_ number: UInt64) -> Exchange? {
+    guard let exchange = exchanges.removeValue(forKey: number) else { return nil }
     exchange.onGone = nil
-    answer(reply, exchange)
+    return exchange
+  }
+
+  private func answer(_ reply: Reply, _ number: UInt64) {
+    if let exchange = take(number) { answer(reply, exchange) }
   }
 
   // MARK: Collections
 
-  private func show(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
+  /// What the channel has not is asked of its attic first.
+  private func look(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
+    guard collection.needsAttic(listing) else { return try show(collection, listing, call, exchange, nil) }
+    let (number, path) = (keep(exchange), collection.path)
+    core.start { core in
+      do {
+        // It may have ended meanwhile.
+        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        let recalled = try await collection.recall(listing)
+        guard let exchange = core.service.take(number) else { return }
+        try core.service.show(collection, listing, call, exchange, recalled)
+      } catch {
+        let problem = Problem(wrapping: error)
+        core.log.refused(problem, core.service.name(of: number), by: call.client)
+        core.service.answer(Reply(problem), number)
+      }
+    }
+  }
+
+  private func show(
+    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: Recalled?
+  ) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
-      return EventStream(collection, listing, client).begin(exchange, in: core)
+      return EventStream(collection, listing, client, recalled).begin(exchange, in: core)
     }
     guard MediaRange.accepts(call.headers["Accept"], "application/json") else {
       throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
     }
-    guard listing.since != nil else { return answer(listing.page(of: collection, for: client), exchange) }
-    if listing.wait > 0, !listing.isNews(collection, for: client) {
+    guard listing.since != nil else { return answer(listing.page(of: collection, for: client, recalled), exchange) }
+    if listing.wait > 0, !core.isDraining, recalled == nil, !listing.isNews(collection, for: client) {
       return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [unowned self] in
         answer($0, exchange)
       }
     }
-    answer(listing.news(of: collection, for: client), exchange)
+    answer(listing.news(of: collection, for: client, recalled), exchange)
   }
 
   // MARK: Answers
@@ -152,6 +194,7 @@ final class Service: WebHandler {
       return answer(Reply(Problem(.notAcceptable, "this comes as application/json")), exchange)
     }
     var response = Response(reply.status)
+    response.headers.reserve(reply.headers.count + 4)
     if reply.status == 200, head.method == .get || head.method == .head,
       let tag = reply.headers.first(where: { $0.name == "ETag" }),
       EntityTags.match(head.headers["If-None-Match"], tag.value)
@@ -170,6 +213,16 @@ final class Service: WebHandler {
     }
     for field in reply.headers { response.headers.append(field.name, field.value) }
     core.respond(response, to: exchange)
+  }
+
+  func answered(_ exchange: Exchange, with status: Int) {
+    let time = Reactor.now - exchange.began
+    core.meters.answered(exchange.tag, with: status, after: time)
+    if core.log.tells(.debug) {
+      core.log(
+        .debug, for: .developer, "answered", core.name(of: exchange),
+        [.init("status", .number(status)), .init("microseconds", .number(Int(time / 1_000)))])
+    }
   }
 
   private func options(_ match: Router.Match, _ head: Head) -> Response {
@@ -204,8 +257,10 @@ final class Service: WebHandler {
   func upgrade(_ head: Head) -> SocketDecision {
     do throws(Problem) {
       try admit(head)
+      if core.isDraining { throw Problem(.unavailable, "the gateway is about to stop: come back in a moment") }
       return try core.sockets.decide(head)
     } catch {
+      core.log.refused(error, "a WebSocket", by: nil)
       return .refuse(Response(error))
     }
   }
@@ -215,11 +270,23 @@ extension Core {
   /// With what every answer says.
   func respond(_ response: Response, to exchange: Exchange) {
     var response = response
+    if isDraining { response.closes = true }
     access.dress(&response, exchange.head)
     exchange.respond(response)
   }
 
-  func respond(_ problem: Problem, to exchange: Exchange) { respond(Response(problem), to: exchange) }
+  func respond(_ problem: Problem, to exchange: Exchange) {
+    log.refused(problem, name(of: exchange), by: nil)
+    respond(Response(problem), to: exchange)
+  }
+
+  /// Without what a client put into it: the route.
+  func name(of exchange: Exchange) -> String { "\(exchange.head.method.name) \(routeName(exchange.tag))" }
+
+  func routeName(_ tag: Int) -> String {
+    if tag == Meters.siteTag { return "dashboard" }
+    return tag > 0 && tag <= router.routes.count ? router.routes[tag - 1].pattern : "none"
+  }
 }
 
 extension Response {

@@ -10,12 +10,15 @@ extension Core {
     add(PeerModel(peer, .gateway, .stored, at: Timestamp.now))
     let host = host
     try await restore()
+    for peer in peers.values { try await takeUp(peer) }
+    archive.endUntaken()
     publishTrust()
     start { core in
       for await condition in host.conditions { core.heed(condition) }
     }
     start { core in
       for await advice in host.advice {
+        core.log(.warning, for: .client, "advice", advice)
         core.tell("advice", about: "/v1/gateway", .gateway, [.init("text", .text(advice))])
       }
     }
@@ -55,8 +58,9 @@ extension Core {
     case .addresses(let addresses):
       self.addresses = addresses
       renewCertificate()
-    // The gateway's host has no store yet.
-    case .notStored, .storedAgain: break
+    case .notStored(let cause):
+      tell("notStored", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+    case .storedAgain: tell("storedAgain", about: "/v1/gateway", .operators)
     case .conflict(let host):
       conflict = host
       tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])

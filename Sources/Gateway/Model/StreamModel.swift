@@ -44,8 +44,6 @@ final class StreamModel {
 }
 
 extension Core {
-  static let streamsPerSessionMax = 1_024
-
   @discardableResult
   func publish(_ stream: StreamModel, in session: SessionModel) -> Item {
     session.streams.put(
@@ -54,7 +52,7 @@ extension Core {
   }
 
   func opened(_ reader: StreamReader, in session: SessionModel) {
-    guard session.streamModels.count < Self.streamsPerSessionMax else { return }
+    guard session.streamModels.count < options.limits.streamsPerSession else { return }
     add(StreamModel(.incoming(reader), reader.name, reader.member, at: Timestamp.now), to: session)
   }
 
@@ -70,6 +68,7 @@ extension Core {
   func ended(_ id: String, _ reason: Reason, in session: String) {
     guard let session = sessions[session], let stream = session.streamModels[id], stream.state == .open else { return }
     stream.state = reason == .none ? .closed : .failed
+    meters.ended(.stream, stream.isIncoming ? .incoming : .outgoing, reason == .none ? "complete" : "\(reason)")
     if reason != .none { stream.reason = "\(reason)" }
     publish(stream, in: session)
     tell(

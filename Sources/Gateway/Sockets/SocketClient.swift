@@ -4,7 +4,8 @@ internal import Web
 
 /// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
 final class SocketClient: SocketOwner {
-  private static let subscriptionsMax = 256
+  /// Answers that wait for a client: the messages of a whole session are one.
+  private static let queuedBytesMax = 24 << 20
 
   private let core: Core
   private let head: Head
@@ -13,7 +14,6 @@ final class SocketClient: SocketOwner {
   private var subscriptions: [String: Collection] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
-  private static let requestsMax = 64
 
   init(_ core: Core, _ head: Head) {
     self.core = core
@@ -22,14 +22,16 @@ final class SocketClient: SocketOwner {
 
   func opened(_ socket: WebSocket) {
     self.socket = socket
+    socket.queuedBytesMax = Self.queuedBytesMax
     core.sockets.add(self, socket)
     patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
       patience = nil
-      close(4408, "nothing was said in time: send 'connect' first")
+      close(.silence, "nothing was said in time: send 'connect' first")
     }
   }
 
   func closed(_ socket: WebSocket, _ code: UInt16) {
+    core.meters.closed(code)
     if let patience { core.reactor.cancel(patience) }
     patience = nil
     for collection in subscriptions.values { collection.unsubscribe(socket) }
@@ -37,16 +39,19 @@ final class SocketClient: SocketOwner {
     core.sockets.remove(socket)
   }
 
-  func close(_ code: UInt16, _ reason: String) { socket?.close(code, reason) }
+  func close(_ code: CloseCode, _ reason: String) { socket?.close(code.rawValue, reason) }
 
   func lagging(_ socket: WebSocket, in fanout: Fanout) {
-    close(4001, "too far behind: reconnect, and subscribe with the last position")
+    core.log(
+      .info, for: .client, "lagging", "a WebSocket is too far behind and is closed",
+      [.init("client", .text(view?.id.text ?? ""))])
+    close(.lagging, "too far behind: reconnect, and subscribe with the last position")
   }
 
   // MARK: What it says
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    guard kind == .text else { return close(4400, "binary frames are not agreed on: send text") }
+    guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
       hear(Array(UnsafeRawBufferPointer(rebasing: line)))
     }
@@ -87,8 +92,9 @@ final class SocketClient: SocketOwner {
       }
     } catch {
       let problem = Problem(wrapping: error)
+      core.log.refused(problem, "a frame of a WebSocket", by: view)
       say(.problem, id, problem.json)
-      if view == nil { close(problem.kind == .unauthorized ? 4401 : 4400, problem.detail) }
+      if view == nil { close(problem.kind == .unauthorized ? .unauthorized : .badFrame, problem.detail) }
     }
   }
 
@@ -103,7 +109,7 @@ final class SocketClient: SocketOwner {
   private enum Word: String { case ok, problem }
 
   private func say(_ word: Word, _ id: JSON, _ json: JSON) {
-    socket?.send(JSON.object([.init("id", id), .init(word.rawValue, json)]).line)
+    send(JSON.object([.init("id", id), .init(word.rawValue, json)]).bytes)
   }
 
   // MARK: Connect
@@ -123,8 +129,9 @@ final class SocketClient: SocketOwner {
     return [
       "client": .text(view.id.text), "name": .text(view.name), "role": .text(view.role.rawValue),
       "limits": [
-        "messageBytes": .number(Sockets.messageBytesMax), "subscriptions": .number(Self.subscriptionsMax),
-        "requests": .number(Self.requestsMax),
+        "messageBytes": .number(Sockets.messageBytesMax),
+        "subscriptions": .number(core.options.limits.subscriptionsPerSocket),
+        "requests": .number(core.options.limits.requestsPerSocket),
       ],
     ]
   }
@@ -139,42 +146,68 @@ final class SocketClient: SocketOwner {
     }
     try subscribe.end()
     guard subscriptions[path] == nil else { throw Problem(.conflict, "this channel is subscribed already") }
-    guard subscriptions.count < Self.subscriptionsMax else {
+    guard subscriptions.count < core.options.limits.subscriptionsPerSocket else {
       throw Problem(
-        .tooMany, "a WebSocket follows \(Self.subscriptionsMax) channels at most", limit: Self.subscriptionsMax)
+        .tooMany, "a WebSocket follows \(core.options.limits.subscriptionsPerSocket) channels at most",
+        limit: core.options.limits.subscriptionsPerSocket)
     }
     let collection = try collection(path, view)
     subscriptions[path] = collection
-    let changes = since.flatMap { collection.changes(after: $0) }
+    guard let since, collection.needsAttic(since: since), let socket else {
+      return begin(collection, since, since.flatMap { collection.changes(after: $0) }.map(Array.init), id, view)
+    }
+    let key = ObjectIdentifier(socket)
+    core.start { core in
+      var changes: [Change]?
+      if case .changes(let recalled)? = try? await core.collection(at: path)?.recall(since: since) {
+        changes = recalled
+      }
+      // It, the client or the wish may have gone meanwhile.
+      guard let client = core.sockets[key], let collection = client.subscriptions[path], client.view != nil else {
+        return
+      }
+      client.begin(collection, since, changes, id, view)
+    }
+  }
+
+  /// Nil where it is not known what has changed since then: then everything is told.
+  private func begin(_ collection: Collection, _ since: Position?, _ changes: [Change]?, _ id: JSON, _ view: ClientView)
+  {
+    let position = changes == nil ? collection.position : since ?? collection.position
     var answer: [JSON.Member] = [
-      .init("channel", .text(path)), .init("number", .number(collection.number)),
-      .init(
-        "position", .text((changes == nil ? nil : since ?? nil).map(\.description) ?? collection.position.description)),
-      .init("recovered", .bool(changes != nil)),
+      .init("channel", .text(collection.path)), .init("number", .number(collection.number)),
+      .init("position", .text(position.description)), .init("recovered", .bool(changes != nil)),
     ]
-    if changes == nil {
+    if let changes {
+      answer.append(.init("missed", .number(changes.count)))
+      say(.ok, id, .object(answer))
+    } else {
       // Written once already: they go into the answer as they are.
       var frame = JSON.object([.init("id", id), .init("ok", .object(answer))]).bytes
       frame.removeLast(2)
       frame += Array(",\"items\":".utf8) + JSON.list(ofWritten: collection.seen(by: view).map(\.bytes))
       frame += "}}".utf8
       send(frame)
-    } else {
-      answer.append(.init("missed", .number(changes?.count ?? 0)))
-      say(.ok, id, .object(answer))
     }
-    for change in changes ?? [] {
-      let isMine = change.owner.isSeen(by: view)
-      if isMine {
-        send(change.json(putting: change.bytes, in: collection.number))
-      } else {
-        socket?.send(SocketFrame.skip(1, to: change.offset, in: collection.number))
-      }
+    var told = position.offset
+    func skip(to offset: UInt64) {
+      if offset > told { send(Array(SocketFrame.skip(Int(offset - told), to: offset, in: collection.number).utf8)) }
+      told = offset
     }
+    for change in changes ?? [] where change.owner.isSeen(by: view) {
+      skip(to: change.offset - 1)
+      send(change.json(putting: change.bytes, in: collection.number))
+      told = change.offset
+    }
+    skip(to: collection.offset)
     if let socket { collection.subscribe(socket) }
   }
 
-  private func send(_ frame: [UInt8]) { frame.withUnsafeBytes { _ = socket?.send($0, .text) } }
+  private func send(_ frame: [UInt8]) {
+    guard frame.withUnsafeBytes({ socket?.send($0, .text) ?? true }) else {
+      return close(.lagging, "too far behind: reconnect, and subscribe with the last position")
+    }
+  }
 
   private func collection(_ path: String, _ view: ClientView) throws -> Collection {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
@@ -221,8 +254,10 @@ final class SocketClient: SocketOwner {
     let body = request.value("body")
     let headers = try request.dictionary("headers", max: 16) ?? [:]
     try request.end()
-    guard requestsUnderWay < Self.requestsMax else {
-      throw Problem(.tooMany, "\(Self.requestsMax) requests are under way on this WebSocket", limit: Self.requestsMax)
+    guard requestsUnderWay < core.options.limits.requestsPerSocket else {
+      throw Problem(
+        .tooMany, "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket",
+        limit: core.options.limits.requestsPerSocket)
     }
     let parsed = try Self.parse(target, method)
     guard let match = core.router.match(parsed.path), let route = match[method] else {
@@ -243,13 +278,25 @@ final class SocketClient: SocketOwner {
     case .collection(let facets, let work):
       let listing = try Listing(call, facets: facets)
       let collection = try work(core, call)
-      say(id, listing.since == nil ? listing.page(of: collection, for: view) : listing.news(of: collection, for: view))
+      guard collection.needsAttic(listing) else { return say(id, Self.look(collection, listing, nil, view)) }
+      let path = collection.path
+      later(call, id) { core, _ in
+        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        return Self.look(collection, listing, try await collection.recall(listing), view)
+      }
     case .later(let work):
       if let reply = try core.recall(call) { return say(id, reply) }
       later(call, id, work)
     case .live, .socket:
       throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
     }
+  }
+
+  private static func look(
+    _ collection: Collection, _ listing: Listing, _ recalled: Recalled?, _ view: ClientView
+  ) -> Reply {
+    listing.since == nil
+      ? listing.page(of: collection, for: view, recalled) : listing.news(of: collection, for: view, recalled)
   }
 
   /// As HTTP reads the target of a request.

@@ -14,6 +14,8 @@ final class Transport {
 
   let socket: Descriptor
   private let stream: ServerStream?
+  /// How often something was written.
+  private(set) var writeCount = 0
 
   init(_ socket: consuming Descriptor, _ stream: ServerStream? = nil) {
     self.socket = socket
@@ -42,6 +44,7 @@ final class Transport {
 
   /// Takes what it can of the bytes, which are at least one.
   func write(_ bytes: UnsafeRawBufferPointer) -> Step {
+    writeCount += 1
     do throws(SystemError) {
       guard let stream else { return try socket.send(bytes).map(Step.moved) ?? .blocked }
       if case .failed = flush() { return .failed }

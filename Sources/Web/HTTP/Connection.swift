@@ -1,4 +1,5 @@
-internal import Reactor
+internal import CMicroHTTPD
+internal import Glibc
 
 /// One connection that is served by libmicrohttpd, over all of its requests.
 final class Connection {
@@ -7,6 +8,9 @@ final class Connection {
   private let admission: Admission
   var exchange: Exchange?
   private(set) var requestCount = 0
+  /// Of the request that is under way: what its first line asks for. The library takes it apart where it lies.
+  private var target = ""
+  private var memory = HeadMemory()
   /// When the next whole head has to be there, on the reactor's clock; nil while a request is served.
   var headDeadline: UInt64?
 
@@ -15,5 +19,27 @@ final class Connection {
     self.admission = admission
   }
 
-  func countRequest() { requestCount += 1 }
+  /// A request's first line is here.
+  func begins(_ text: UnsafePointer<CChar>) {
+    var target = target
+    let isSame = target.withUTF8 { UnsafeRawBufferPointer($0).isText(text) }
+    if !isSame { self.target = String(cString: text) }
+  }
+
+  /// Its head is here.
+  func head(
+    of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
+  ) throws(WebFault) -> Head {
+    headDeadline = nil
+    requestCount += 1
+    return try memory.head(of: connection, method, target, version, from: origin)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether these are the bytes of a text that a zero ends.
+  fileprivate func isText(_ text: UnsafePointer<CChar>) -> Bool {
+    guard let baseAddress else { return text.pointee == 0 }
+    return strlen(text) == count && memcmp(baseAddress, text, count) == 0
+  }
 }

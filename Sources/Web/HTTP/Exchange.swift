@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+internal import Reactor
 
 /// One request and its response.
 ///
@@ -18,6 +19,11 @@ package final class Exchange {
     case discarding
   }
 
+  /// When it began, by the reactor's clock.
+  package let began = Reactor.now
+  /// For the handler's own use: what it takes the request for.
+  package var tag = 0
+
   private let connection: OpaquePointer
   private unowned let server: HTTPServer
   private var reading = Reading.undecided
@@ -35,7 +41,7 @@ package final class Exchange {
     self.head = head
     self.connection = connection
     self.server = server
-    pace = Pace(server.limits)
+    pace = server.pace
   }
 
   /// Hands over the whole body once it is there. One of more bytes is refused (413), and one that ends early is a client
@@ -84,6 +90,7 @@ package final class Exchange {
     let taken = take(bytes)
     left = bytes.count - taken
     bodyBytes += taken
+    server.meter.bodyBytesIn += taken
     if isGone, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
     return .YES
   }
@@ -204,6 +211,7 @@ package final class Exchange {
       switch source.pull(room) {
       case .wrote(let count):
         precondition((1...room.count).contains(count), "a source wrote \(count) bytes where \(room.count) were room")
+        server.meter.bodyBytesOut += count
         return count
       case .end: return CMicroHTTPD_END_OF_STREAM
       case .failed: return CMicroHTTPD_END_WITH_ERROR
@@ -248,7 +256,7 @@ package protocol BodySink: AnyObject {
 }
 
 /// Whether bytes come at the least speed that is borne.
-private struct Pace {
+struct Pace {
   private let bytesMin: Int
   private let span: UInt64
   private var bytes = 0

@@ -10,6 +10,10 @@ internal import Reactor
 /// - The library checks little of what it reads; each head passes `Head.init` before the handler hears of it.
 final class HTTPServer {
   let limits: WebLimits
+  let meter: WebMeter
+  /// Of a body that begins.
+  let pace: Pace
+  private let idleNanoseconds: UInt64
   private let reactor: Reactor
   private unowned let handler: any WebHandler
   /// Nil once it is closed.
@@ -29,10 +33,13 @@ final class HTTPServer {
   /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies.
   private static let extraMemory = 16 << 10
 
-  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits) {
+  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ meter: WebMeter) {
     self.reactor = reactor
+    self.meter = meter
     self.handler = handler
     self.limits = limits
+    pace = Pace(limits)
+    idleNanoseconds = UInt64(limits.idleTime.nanoseconds)
     let context = Unmanaged.passUnretained(self).toOpaque()
     // Front counts connections; the library's own limit only must not be less.
     daemon = CMicroHTTPD_start(
@@ -80,6 +87,8 @@ final class HTTPServer {
     for watch in watches.values { reactor.deregister(watch) }
     watches = [:]
   }
+
+  var requestsUnderWay: Int { connections.values.count { $0.connection.exchange != nil } }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
 
@@ -168,22 +177,16 @@ final class HTTPServer {
   }
 
   fileprivate func accessed(
-    _ connection: OpaquePointer, _ request: Request, _ method: String, _ version: String,
-    _ bytes: UnsafeRawBufferPointer, _ left: inout Int
+    _ connection: OpaquePointer, _ served: Connection, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
   ) -> MHD_Result {
-    guard let served = served(connection) else { return .NO }
-    if let exchange = request.exchange { return exchange.proceed(bytes, &left) }
-    served.headDeadline = nil
-    served.countRequest()
     var head: Head?
     do throws(WebFault) {
-      let sound = try Head(request.head(connection, method, version, limits), from: served.origin)
+      let sound = try served.head(of: connection, method, version)
       head = sound
       if sound.wantsWebSocket {
         throw WebFault(426, "A WebSocket begins on a connection of its own: connect anew for it.")
       }
       let exchange = Exchange(sound, connection, of: self)
-      request.exchange = exchange
       served.exchange = exchange
       handler.begin(exchange)
       return exchange.hasBegun()
@@ -195,21 +198,25 @@ final class HTTPServer {
     }
   }
 
-  fileprivate func completed(_ connection: OpaquePointer, _ request: Request, isComplete: Bool) {
-    request.exchange?.finish(isComplete: isComplete)
-    guard let served = served(connection) else { return }
-    served.exchange = nil
-    served.headDeadline = Reactor.now + UInt64(limits.idleTime.nanoseconds)
+  fileprivate func completed(_ served: Connection, isComplete: Bool) {
+    served.exchange.take()?.finish(isComplete: isComplete)
+    served.headDeadline = Reactor.now + idleNanoseconds
   }
 
   // MARK: Responses
 
   func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result {
     guard let made = response.make(for: exchange) else { return .NO }
+    meter.bodyBytesOut += response.knownByteCount
+    if let exchange {
+      handler.answered(exchange, with: response.status)
+    } else {
+      meter.refused(with: response.status)
+    }
     defer { MHD_destroy_response(made) }
     for field in response.headers.fields {
       // It takes no value with a line's end in it: such a header is left out.
-      MHD_add_response_header(made, field.name, field.value)
+      _ = field.name.withCString { name in field.value.withCString { MHD_add_response_header(made, name, $0) } }
     }
     if response.closes || served(connection)?.requestCount ?? 0 >= limits.requestsPerConnectionMax {
       MHD_add_response_header(made, "Connection", "close")
@@ -218,46 +225,22 @@ final class HTTPServer {
   }
 }
 
-/// One request as the library knows it, from its first line to its end.
-private final class Request {
-  let target: String
-  var exchange: Exchange?
-
-  init(_ target: String) {
-    self.target = target
-  }
-
-  func head(_ connection: OpaquePointer, _ method: String, _ version: String, _ limits: WebLimits) -> RawHead {
-    var head = RawHead(method: method, target: target, version: version)
-    _ = withUnsafeMutablePointer(to: &head.headers) {
-      MHD_get_connection_values_n(connection, .HEADER_KIND, addField, $0)
-    }
-    return head
-  }
-}
-
-private func text(_ pointer: UnsafePointer<CChar>?, _ count: Int) -> String {
-  String(decoding: UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count), as: UTF8.self)
-}
-
-private func addField(
-  _ headers: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameCount: Int,
-  _ value: UnsafePointer<CChar>?, _ valueCount: Int
-) -> MHD_Result {
-  headers?.assumingMemoryBound(to: Headers.self).pointee.append(text(name, nameCount), text(value, valueCount).trimmed)
-  return .YES
-}
-
 /// The server outlives its daemon.
 private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
   Unmanaged<HTTPServer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
 }
 
+/// A request's context is its connection, which serves one at a time, and which the server keeps until after its last.
+private func served(_ context: UnsafeMutableRawPointer) -> Connection {
+  Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+}
+
 private func requestBegan(
-  _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _: OpaquePointer?
+  _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-  // Released when the request is completed.
-  Unmanaged.passRetained(Request(target.map { String(cString: $0) } ?? "")).toOpaque()
+  guard let connection, let target, let context = CMicroHTTPD_socket_context(connection) else { return nil }
+  served(context).begins(target)
+  return context
 }
 
 private func requestAccessed(
@@ -265,23 +248,22 @@ private func requestAccessed(
   _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ bytes: UnsafePointer<CChar>?,
   _ count: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-  guard let connection, let count, let known = request?.pointee else { return .NO }
-  let request = Unmanaged<Request>.fromOpaque(known).takeUnretainedValue()
-  let body = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
-  let isKnown = request.exchange != nil
-  return server(context).accessed(
-    connection, request, isKnown ? "" : method.map { String(cString: $0) } ?? "",
-    isKnown ? "" : version.map { String(cString: $0) } ?? "", body, &count.pointee)
+  guard let connection, let method, let version, let count, let known = request?.pointee else { return .NO }
+  let served = served(known)
+  if let exchange = served.exchange {
+    let body = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
+    return exchange.proceed(body, &count.pointee)
+  }
+  return server(context).accessed(connection, served, method, version)
 }
 
 private func requestCompleted(
-  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?,
   _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
 ) {
-  guard let connection, let known = request?.pointee else { return }
+  guard let known = request?.pointee else { return }
   request?.pointee = nil
-  let request = Unmanaged<Request>.fromOpaque(known).takeRetainedValue()
-  server(context).completed(connection, request, isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+  server(context).completed(served(known), isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
 }
 
 private func connectionChanged(

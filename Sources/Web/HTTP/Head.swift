@@ -1,7 +1,9 @@
 package import Reactor
 
 /// What a request says before its body.
-package struct Head: Sendable {
+///
+/// It is shared by all who hold it: the request, who answers it, and the connection, which knows it again.
+package final class Head: Sendable {
   package let method: Method
   /// As it was sent, with its query.
   package let target: String
@@ -14,9 +16,51 @@ package struct Head: Sendable {
   package let client: SocketAddress
   /// Whether it came over TLS.
   package let isSecure: Bool
+  /// Nil where it is not said.
+  let contentLength: Int?
+  /// Whether a body follows.
+  let hasBody: Bool
+  /// Whether it asks to go on as a WebSocket.
+  let wantsWebSocket: Bool
 
   /// Of the first item of that name.
   package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+  /// Holds a head to what would be read in two ways, or be one's own mistake: everything here is refused, and the
+  /// connection ends.
+  convenience init(_ raw: RawHead, from origin: Origin) throws(WebFault) {
+    let method = try Self.method(raw.method)
+    try Self.checkTarget(raw.target)
+    guard raw.version == "HTTP/1.1" || raw.version == "HTTP/1.0" else {
+      throw WebFault(505, "The request is not of HTTP 1.1 or 1.0, which is what is spoken here.")
+    }
+    try Self.checkFields(raw.headers)
+    try Self.checkHost(raw.headers, isNeeded: raw.version == "HTTP/1.1")
+    try Self.checkFraming(raw.headers, version: raw.version)
+    try self.init(method, raw.target, raw.headers, from: origin)
+  }
+
+  /// Of a request whose version and headers, to the last byte, are those of another one of the same connection.
+  convenience init(_ method: String, _ target: String, like other: Head) throws(WebFault) {
+    let method = try Self.method(method)
+    try Self.checkTarget(target)
+    let origin = Origin(client: other.client, isSecure: other.isSecure)
+    try self.init(method, target, other.headers, from: origin)
+  }
+
+  private init(_ method: Method, _ target: String, _ headers: Headers, from origin: Origin) throws(WebFault) {
+    let parts = try RequestTarget(target, method)
+    self.method = method
+    self.target = target
+    self.headers = headers
+    path = parts.path
+    query = parts.query
+    client = origin.client
+    isSecure = origin.isSecure
+    contentLength = headers["Content-Length"].flatMap(Int.init)
+    hasBody = headers.count("Transfer-Encoding") > 0 || contentLength ?? 0 > 0
+    wantsWebSocket = method == .get && headers.lists("websocket", in: "Upgrade")
+  }
 }
 
 package struct QueryItem: Hashable, Sendable {
@@ -66,30 +110,18 @@ struct Origin {
 }
 
 extension Head {
-  /// Holds a head to what would be read in two ways, or be one's own mistake: everything here is refused, and the
-  /// connection ends.
-  init(_ raw: RawHead, from origin: Origin) throws(WebFault) {
-    guard !raw.method.isEmpty, raw.method.utf8.allSatisfy(\.isTokenByte) else {
+  private static func method(_ text: String) throws(WebFault) -> Method {
+    guard !text.isEmpty, text.utf8.allSatisfy(\.isTokenByte) else {
       throw WebFault(400, "The request's method is no word: write one such as GET.")
     }
-    guard !raw.target.isEmpty, raw.target.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+    return Method(text)
+  }
+
+  private static func checkTarget(_ text: String) throws(WebFault) {
+    guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw WebFault(
         400, "The request's target has a byte that must be encoded: write it as % and two hexadecimal digits.")
     }
-    guard raw.version == "HTTP/1.1" || raw.version == "HTTP/1.0" else {
-      throw WebFault(505, "The request is not of HTTP 1.1 or 1.0, which is what is spoken here.")
-    }
-    try Self.checkFields(raw.headers)
-    try Self.checkHost(raw.headers, isNeeded: raw.version == "HTTP/1.1")
-    try Self.checkFraming(raw.headers, version: raw.version)
-    method = Method(raw.method)
-    target = raw.target
-    let parts = try RequestTarget(raw.target, method)
-    path = parts.path
-    query = parts.query
-    headers = raw.headers
-    client = origin.client
-    isSecure = origin.isSecure
   }
 
   private static func checkFields(_ headers: Headers) throws(WebFault) {
@@ -137,12 +169,4 @@ extension Head {
       throw WebFault(501, "The request's Transfer-Encoding is not known here: send 'chunked' once, in HTTP 1.1.")
     }
   }
-
-  /// Whether a body follows.
-  var hasBody: Bool { headers.count("Transfer-Encoding") > 0 || contentLength ?? 0 > 0 }
-
-  var contentLength: Int? { headers["Content-Length"].flatMap(Int.init) }
-
-  /// Whether it asks to go on as a WebSocket.
-  var wantsWebSocket: Bool { method == .get && headers.lists("websocket", in: "Upgrade") }
 }

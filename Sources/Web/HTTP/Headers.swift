@@ -22,6 +22,9 @@ package struct Headers: Sendable {
     fields.count { isSame($0.name, name) }
   }
 
+  /// So many more will be appended, most likely.
+  package mutating func reserve(_ count: Int) { fields.reserveCapacity(fields.count + count) }
+
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
@@ -36,7 +39,9 @@ package struct Headers: Sendable {
 
 /// Whether two ASCII texts are the same but for the case of letters.
 func isSame(_ one: String, _ other: String) -> Bool {
-  one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
+  // Most are of other lengths, or the same letter by letter.
+  if one.utf8.count != other.utf8.count { return false }
+  return one == other || zip(one.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
 }
 
 extension UInt8 {
@@ -47,7 +52,7 @@ extension UInt8 {
   package var isTokenByte: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
       true
     default: "!#$%&'*+-.^_`|~".utf8.contains(self)
     }
@@ -60,9 +65,11 @@ extension UInt8 {
 extension String {
   /// Without spaces and tabs at both ends.
   var trimmed: String {
+    func isSpace(_ byte: UInt8?) -> Bool { byte == 0x20 || byte == 0x09 }
+    if !isSpace(utf8.first), !isSpace(utf8.last) { return self }
     var rest = Substring(self)
-    while let first = rest.utf8.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
-    while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+    while isSpace(rest.utf8.first) { rest.removeFirst() }
+    while isSpace(rest.utf8.last) { rest.removeLast() }
     return String(rest)
   }
 }

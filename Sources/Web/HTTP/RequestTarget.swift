@@ -35,8 +35,14 @@ package struct RequestTarget {
   private static func segments(_ path: Substring) throws(WebFault) -> [String] {
     if path.isEmpty || path == "/" { return [] }
     var segments: [String] = []
-    for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-      let segment = try decoded(Substring(part), plusIsSpace: false)
+    segments.reserveCapacity(8)
+    var rest = path.utf8.dropFirst()
+    var isMore = true
+    while isMore {
+      let end = rest.firstIndex(of: UInt8(ascii: "/"))
+      let segment = try decoded(Substring(rest[..<(end ?? rest.endIndex)]), plusIsSpace: false)
+      isMore = end != nil
+      if let end { rest = rest[rest.index(after: end)...] }
       if segment == "." || segment == ".." {
         throw WebFault(400, "The path has a segment of dots: ask for the place that is meant itself.")
       }

@@ -29,6 +29,9 @@ package final class Fanout {
   let log = FrameLog()
   private let bytesMax: Int
   private var audiences: [Int: Audience] = [:]
+  /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
+  private var listeners: Listeners?
+  private var run: UInt64 = 0
   private var subscribers: [ObjectIdentifier: WebSocket] = [:]
   private var isDue = false
   /// What was published since all subscribers were offered what is there.
@@ -52,7 +55,11 @@ package final class Fanout {
       return
     }
     if let audience { audiences[log.end] = audience }
-    log.append(Frame(kind), bytes, order: SayingOrder.next(), for: audience.map { ObjectIdentifier($0.listeners) })
+    if audience?.listeners !== listeners {
+      listeners = audience?.listeners
+      run += 1
+    }
+    log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
     bytesSinceFlush += bytes.count
     if log.byteCount > bytesMax { dropOldest() }
     // Nobody shall lag who was not offered it.
@@ -86,13 +93,24 @@ package final class Fanout {
   private func flushSoon() {
     guard !isDue, let reactor = subscribers.first?.value.flushes else { return }
     isDue = true
-    reactor.soon { [self] in
-      isDue = false
-      flush()
+    gather(on: reactor, until: Reactor.now + Self.gatheringNanosecondsMax)
+  }
+
+  /// What is published in turns of the loop that follow each other goes out together: each subscriber is one system call,
+  /// whatever that carries. Where a turn brings nothing more, nothing is waited for.
+  private func gather(on reactor: Reactor, until deadline: UInt64) {
+    let end = log.end
+    reactor.schedule(after: .zero) { [self] in
+      if isDue, log.end > end, Reactor.now < deadline { return gather(on: reactor, until: deadline) }
+      if isDue { flush() }
     }
   }
 
+  /// Nobody notices it, and it is longer than the loop takes for what comes in one go.
+  private static let gatheringNanosecondsMax: UInt64 = 4_000_000
+
   private func flush() {
+    isDue = false
     bytesSinceFlush = 0
     for socket in subscribers.values { socket.flush(after: self) }
   }

@@ -8,8 +8,8 @@ final class FrameLog {
     /// Where the frame ends, counted from the first byte ever.
     var end: Int
     var order: UInt64
-    /// Whom it is for, as the ring knows them; nil for everybody.
-    var listeners: ObjectIdentifier?
+    /// The same for frames in a row that are for the same listeners.
+    var run: UInt64
   }
 
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -21,7 +21,6 @@ final class FrameLog {
   /// The number of the first mark, and how many marks before it are dropped and not cleared yet.
   private var firstMark = 0
   private var droppedMarks = 0
-
   private static let leastBytes = 4 << 10
 
   deinit {
@@ -36,23 +35,22 @@ final class FrameLog {
   var isEmpty: Bool { start == end }
 
   func order(of frame: Int) -> UInt64 { mark(frame).order }
-  func listeners(of frame: Int) -> ObjectIdentifier? { mark(frame).listeners }
+  func run(of frame: Int) -> UInt64 { mark(frame).run }
 
-  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer, order: UInt64, for listeners: ObjectIdentifier? = nil)
-  {
+  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
     let count = frame.headerByteCount(payload.count) + payload.count
     makeRoom(for: count)
     let room = UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...].prefix(count))
     let headerCount = frame.writeHeader(payload.count, to: room)
     if !payload.isEmpty { UnsafeMutableRawBufferPointer(rebasing: room[headerCount...]).copyMemory(from: payload) }
-    append(count, order, listeners)
+    append(count, order, run)
   }
 
   /// A frame that is one already.
   func append(_ frame: UnsafeRawBufferPointer, order: UInt64) {
     makeRoom(for: frame.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...]).copyMemory(from: frame)
-    append(frame.count, order, nil)
+    append(frame.count, order, 0)
   }
 
   /// The bytes of frames that are kept.
@@ -67,10 +65,24 @@ final class FrameLog {
   /// The first frame at or behind `frame` that begins at `count` bytes behind it or later.
   func frame(_ count: Int, behind frame: Int) -> Int {
     let byte = begin(of: frame) + count
-    var (low, high) = (frame, end)
+    return first(in: frame..<end) { begin(of: $0) >= byte }
+  }
+
+  /// Where those end that follow `frame` up to `end`, are in its run, and were said before `limit`.
+  func end(ofRunAt frame: Int, upTo end: Int, before limit: UInt64) -> Int {
+    let run = mark(frame).run
+    // Mostly it is all of them.
+    let last = mark(end - 1)
+    if last.run == run, last.order < limit { return end }
+    return first(in: frame + 1..<end) { mark($0).run != run || mark($0).order >= limit }
+  }
+
+  /// The first of which it is so; of all that come after it, it must be so, too.
+  private func first(in frames: Range<Int>, where isSo: (Int) -> Bool) -> Int {
+    var (low, high) = (frames.lowerBound, frames.upperBound)
     while low < high {
       let middle = (low + high) / 2
-      if begin(of: middle) < byte { low = middle + 1 } else { high = middle }
+      if isSo(middle) { high = middle } else { low = middle + 1 }
     }
     return low
   }
@@ -100,9 +112,9 @@ final class FrameLog {
     droppedMarks = 0
   }
 
-  private func append(_ count: Int, _ order: UInt64, _ listeners: ObjectIdentifier?) {
+  private func append(_ count: Int, _ order: UInt64, _ run: UInt64) {
     lastByte += count
-    marks.append(Mark(end: lastByte, order: order, listeners: listeners))
+    marks.append(Mark(end: lastByte, order: order, run: run))
   }
 
   private func mark(_ frame: Int) -> Mark { marks[frame - firstMark + droppedMarks] }

@@ -10,6 +10,8 @@ final class Outflow {
     var next: Int
     /// Where it stops hearing.
     var end: Int?
+    /// Whether the last frames in a row were for it.
+    var heard: (run: UInt64, isIncluded: Bool)?
 
     var last: Int { end ?? fanout.log.end }
     /// One that stopped hearing is done, too, where the ring no longer has the rest.
@@ -19,14 +21,21 @@ final class Outflow {
   /// What is given to a socket at once.
   private static let runBytesMax = 256 << 10
 
+  private let meter: WebMeter
   private let own = FrameLog()
   private var cursors: [Cursor] = []
+  /// Whether any of them stops hearing.
+  private var hasEnds = false
   private var partial: [UInt8] = []
   private var partialSent = 0
   /// Whether the socket takes nothing now.
   var isBlocked = false
   /// Whether a flush was asked for.
   var isDue = false
+
+  init(_ meter: WebMeter) {
+    self.meter = meter
+  }
 
   var ownBytes: Int { own.byteCount + partial.count - partialSent }
 
@@ -55,13 +64,18 @@ final class Outflow {
   func end(_ fanout: Fanout) {
     guard let index = cursors.lastIndex(where: { $0.fanout === fanout && $0.end == nil }) else { return }
     cursors[index].end = fanout.log.end
+    hasEnds = true
   }
 
   func endRings() {
+    hasEnds = true
     for index in cursors.indices where cursors[index].end == nil { cursors[index].end = cursors[index].fanout.log.end }
   }
 
-  func remove(_ fanout: Fanout) { cursors.removeAll { $0.fanout === fanout } }
+  func remove(_ fanout: Fanout) {
+    for cursor in cursors where cursor.fanout === fanout { meter.framesDropped += max(0, cursor.last - cursor.next) }
+    cursors.removeAll { $0.fanout === fanout }
+  }
 
   func forgetAll(_ socket: WebSocket) {
     for cursor in cursors { cursor.fanout.forget(socket) }
@@ -83,8 +97,8 @@ final class Outflow {
         partialSent += count
         continue
       }
-      (partial, partialSent) = ([], 0)
-      cursors.removeAll { $0.isDone }
+      if partialSent > 0 { (partial, partialSent) = ([], 0) }
+      if hasEnds { removeDone() }
       guard let (index, limit) = nextSource() else { break }
       guard
         index < 0
@@ -93,6 +107,11 @@ final class Outflow {
     }
     if own.isEmpty { own.release() }
     return true
+  }
+
+  private func removeDone() {
+    cursors.removeAll { $0.isDone }
+    hasEnds = cursors.contains { $0.end != nil }
   }
 
   /// The queue whose next frame was said first (−1 for the own one), and the order up to which it alone has frames.
@@ -119,39 +138,55 @@ final class Outflow {
   private func sendRing(
     _ index: Int, upTo limit: UInt64, _ transport: Transport, _ socket: WebSocket
   ) -> Bool {
-    let cursor = cursors[index]
-    let log = cursor.fanout.log
-    if log.listeners(of: cursor.next) != nil, let audience = cursor.fanout.audience(of: cursor.next),
-      !audience.listeners.includes(socket)
-    {
-      cursors[index].next += 1
-      guard let otherwise = audience.otherwise else { return true }
-      guard let count = write(otherwise.withUnsafeBytes { transport.write($0) }) else { return false }
-      if count > 0 { partial = Array(otherwise[count...]) } else { cursors[index].next -= 1 }
+    let (fanout, next) = (cursors[index].fanout, cursors[index].next)
+    let log = fanout.log
+    let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
+    if !includes(socket, index, log.run(of: next)) {
+      for frame in next..<last {
+        guard let otherwise = fanout.audience(of: frame)?.otherwise else { continue }
+        partial += otherwise
+        meter.framesOut += 1
+        meter.frameBytesOut += otherwise.count
+      }
+      cursors[index].next = last
       return true
     }
-    let last = run(of: log, from: cursor.next, to: cursor.last, upTo: limit)
-    guard let next = send(log, cursor.next..<last, transport) else { return false }
+    guard let next = send(log, next..<last, transport) else { return false }
     cursors[index].next = next
     return true
   }
 
+  /// Whether the next frames of a ring are for the socket. It is asked once for frames in a row.
+  private func includes(_ socket: WebSocket, _ index: Int, _ run: UInt64) -> Bool {
+    if cursors[index].heard?.run != run {
+      let audience = cursors[index].fanout.audience(of: cursors[index].next)
+      cursors[index].heard = (run, audience?.listeners.includes(socket) ?? true)
+    }
+    return cursors[index].heard?.isIncluded ?? true
+  }
+
   /// Where a run of frames ends that goes out at once: they are for the same listeners.
   private func run(of log: FrameLog, from start: Int, to end: Int, upTo limit: UInt64) -> Int {
-    let listeners = log.listeners(of: start)
-    let bytesEnd = min(end, max(start + 1, log.frame(Self.runBytesMax, behind: start)))
-    var last = start + 1
-    while last < bytesEnd, log.order(of: last) < limit, log.listeners(of: last) == listeners { last += 1 }
-    return last
+    var end = end
+    if log.byteCount(start..<end) > Self.runBytesMax {
+      end = min(end, max(start + 1, log.frame(Self.runBytesMax, behind: start)))
+    }
+    return log.end(ofRunAt: start, upTo: end, before: limit)
   }
 
   /// Says which frame comes next; nil where the transport is broken.
   private func send(_ log: FrameLog, _ frames: Range<Int>, _ transport: Transport) -> Int? {
     let bytes = log.bytes(frames)
     guard let count = write(transport.write(bytes)) else { return nil }
-    if count == bytes.count { return frames.upperBound }
+    if count == bytes.count {
+      meter.framesOut += frames.count
+      meter.frameBytesOut += count
+      return frames.upperBound
+    }
     if count == 0 { return frames.lowerBound }
     let next = log.frame(count, behind: frames.lowerBound)
+    meter.framesOut += next - frames.lowerBound
+    meter.frameBytesOut += log.byteCount(frames.lowerBound..<next)
     partial = Array(bytes[count..<log.byteCount(frames.lowerBound..<next)])
     return next
   }

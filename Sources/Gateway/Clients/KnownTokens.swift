@@ -1,0 +1,42 @@
+internal import Notation
+
+/// Tokens that were held against their digests, so that this is done once for many requests.
+///
+/// Laws: it is emptied where a client goes. A token is found by a hash under a key of this process, and compared in a time
+/// that does not tell how much of it is right.
+struct KnownTokens {
+  struct Holder {
+    let view: ClientView
+    let expiresAt: Timestamp?
+  }
+
+  private var holders: [Int: (token: [UInt8], holder: Holder)] = [:]
+
+  var count: Int { holders.count }
+
+  subscript(token: Substring) -> Holder? {
+    get {
+      guard let known = holders[Self.hash(token)], Self.isSame(known.token, token) else { return nil }
+      return known.holder
+    }
+    set { holders[Self.hash(token)] = newValue.map { (Array(token.utf8), $0) } }
+  }
+
+  /// `Hasher` takes its key from the system's randomness when the process starts.
+  private static func hash(_ token: Substring) -> Int {
+    var hasher = Hasher()
+    var token = token
+    token.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    return hasher.finalize()
+  }
+
+  private static func isSame(_ known: [UInt8], _ token: Substring) -> Bool {
+    var token = token
+    return token.withUTF8 { token in
+      if token.count != known.count { return false }
+      var difference: UInt8 = 0
+      for place in token.indices { difference |= known[place] ^ token[place] }
+      return difference == 0
+    }
+  }
+}
