@@ -191,8 +191,9 @@ extension Engine {
     bond.journal.forEach { ordinal, _ in ledger.touch(record: ordinal, of: bond.host.id) }
   }
 
+  /// What has time until after the next beat is done with one of those to come.
   func scheduleBond(_ bond: Bond) {
-    if let due = bond.comparesRostersAt { timers.set(.bond(bond.host.id), due) }
+    if let due = bond.comparesRostersAt, due < now + settings.beat { timers.set(.bond(bond.host.id), due) }
   }
 
   func bondDue(_ bond: Bond) {

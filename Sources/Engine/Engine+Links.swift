@@ -185,14 +185,29 @@ extension Engine {
       close(link, .idle)
       return
     }
-    // Not an answer to a question: that could wait behind a long record for longer than the other side does.
-    if now - link.said >= settings.beat {
-      link.giveBack()
-      link.said = now
-      say(Pong(token: 0), on: link)
+    if now - link.said >= settings.beat { beat(link) }
+    // It can wait for a beat, and a link that always has something to say has its turn here too.
+    if let bond = link.host.bond, bond.link === link, bond.isOpen, let due = bond.comparesRostersAt, due <= now {
+      compareRosters(over: bond)
     }
     let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + settings.silenceMax
     timers.set(.link(link.id), min(link.said + settings.beat, end))
+  }
+
+  /// Shows life. It is no answer to a question: that could wait behind a long record for longer than the other side does.
+  private func beat(_ link: Link) {
+    link.giveBack()
+    link.said = now
+    say(Pong(token: 0), on: link)
+    hasBeaten = true
+  }
+
+  /// Links whose turn it is soon show life now: a host wakes once for many links, and not once for each.
+  func beatAlong() {
+    for link in links.values where !link.isLoopback && !link.isClosing && now - link.said >= settings.beat / 2 {
+      beat(link)
+    }
+    hasBeaten = false
   }
 
   // MARK: Bytes in

@@ -16,29 +16,35 @@ extension Engine {
       }
       return
     }
-    guard !host.links.contains(where: { !$0.isClosing }), host.dials.count < Self.dialsMax, isWanted(host) else {
-      return
-    }
+    guard !host.links.contains(where: { !$0.isClosing }), isWanted(host) else { return }
     if let again = host.dialsAgain, again > now {
       timers.set(.host(host.id), again)
       return
     }
-    // What is dialled already is waited for; what has become known since is not.
-    let underWay = host.dials.values.flatMap(\.self)
-    let addresses = addresses(of: host).filter { !underWay.contains($0) }
+    let addresses = addresses(of: host)
+    if let dial = host.dial { return lead(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) }) }
     guard !addresses.isEmpty else { return }
     if host.key == nil, dials.count >= Self.strangersDialledMax {
       strangers[host.id] = true
       return
     }
     let dial = DialID(rawValue: number())
-    host.dials[dial] = addresses
+    host.dial = (dial, addresses)
     dials[dial] = host.id
     emit(.dial(dial, host: host.id, addresses: addresses))
   }
 
-  /// A host that moves is dialled where it was and where it is; whoever sends more records than that is no such host.
-  private static let dialsMax = 4
+  /// What is dialled already is waited for; what has become known since joins it.
+  private func lead(_ dial: DialID, of host: RemoteHost, to addresses: [Address]) {
+    guard let known = host.dial?.addresses.count, known < Self.dialledMax, !addresses.isEmpty else { return }
+    let more = Array(addresses.prefix(Self.dialledMax - known))
+    host.dial?.addresses += more
+    emit(.dialAlso(dial, addresses: more))
+  }
+
+  /// What a host says, what is said of it and what its records show, before it moves and after; whoever sends more
+  /// records than that is no such host.
+  private static let dialledMax = 48
 
   /// The best first: what both its records and itself say, what its records show now, what it said when it last
   /// greeted, what connection data say, and what others say.
@@ -75,8 +81,8 @@ extension Engine {
   }
 
   func ended(_ dial: DialID, of host: RemoteHost, hasFailed: Bool) {
-    host.dials[dial] = nil
-    if hasFailed, host.dials.isEmpty { dialFailed(host) }
+    if host.dial?.id == dial { host.dial = nil }
+    if hasFailed, host.dial == nil { dialFailed(host) }
   }
 
   func dialFailed(_ host: RemoteHost) {
@@ -108,7 +114,7 @@ extension Engine {
   /// Forgets a host of which nothing is known that another contact would not tell. Whoever remembers one that was
   /// forgotten does not mean the one that has been made known again since.
   func forgetIfUnknown(_ host: RemoteHost) {
-    guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dials.isEmpty, !host.isSelf,
+    guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dial == nil, !host.isSelf,
       !isWanted(host), !discovery.knows(host.id), host.asking.isEmpty
     else { return }
     hosts[host.id] = nil

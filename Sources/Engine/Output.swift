@@ -141,6 +141,8 @@ public enum Output {
   case probe(SightingID)
   /// Open a link by the address that answers first, the best one first; answered once by `linkOpened` or `dialFailed`.
   case dial(DialID, host: HostID, addresses: [Address])
+  /// The dial that is under way leads to these addresses too.
+  case dialAlso(DialID, addresses: [Address])
   /// The link has bytes to send: `fill` it when it can take some.
   case wantsToSend(LinkID)
   /// One datagram for the link's host.

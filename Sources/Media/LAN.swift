@@ -173,6 +173,8 @@ public final class LAN {
     switch output {
     case .dial(let dial, let host, let addresses):
       open(dial, to: host, at: addresses)
+    case .dialAlso(let dial, let addresses):
+      dials[dial]?.join(addresses.compactMap { SocketAddress($0) })
     case .wantsToSend(let link):
       links[link]?.link?.wantsToSend()
     case .close(let link, _):

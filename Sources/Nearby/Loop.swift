@@ -58,7 +58,7 @@ actor Loop {
 
   /// For what has no answer, and means nothing to a host that has been stopped.
   nonisolated func post(_ body: @escaping @Sendable (Core) -> Void) {
-    reactor.spawn { await self.go(body) }
+    reactor.post { self.assumeIsolated { $0.go(body) } }
   }
 
   func go(_ body: @Sendable (Core) -> Void) {

@@ -12,12 +12,18 @@ final class Mailbox<Element: Sendable>: Sendable {
     var reader: CheckedContinuation<Void, Never>?
     var isFinished = false
 
+    /// A burst's memory is given back.
+    private static var keptMax: Int { 64 }
+
     mutating func next() -> Element? {
       guard taken < waiting.count, let next = waiting[taken].take() else { return nil }
       taken += 1
       weight -= next.weight
-      // Half of it is enough to move the rest for.
-      if taken * 2 >= waiting.count {
+      if taken == waiting.count {
+        waiting.removeAll(keepingCapacity: taken <= Self.keptMax)
+        taken = 0
+      } else if taken * 2 >= waiting.count {
+        // Half of it is enough to move the rest for.
         waiting.removeFirst(taken)
         taken = 0
       }
@@ -76,6 +82,7 @@ final class Mailbox<Element: Sendable>: Sendable {
   }
 
   /// The next; nil at the end, or where the reader's task is cancelled.
+  @specialized(where Element == SessionEvent)
   func next() async -> Element? {
     while true {
       let (next, isOver, hasEased) = state.withLock { state in
@@ -117,6 +124,7 @@ public struct Events<Element: Sendable>: AsyncSequence, Sendable {
 
     public func next() async -> Element? { await mailbox.next() }
 
+    @specialized(where Element == SessionEvent)
     public func next(isolation actor: isolated (any Actor)?) async throws(Never) -> Element? { await mailbox.next() }
   }
 

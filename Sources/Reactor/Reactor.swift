@@ -5,7 +5,7 @@ internal import Synchronization
 /// One thread that waits for descriptors, timers and jobs, and is the executor of the actors that live on it.
 ///
 /// Laws:
-/// - Everything but `enqueue`, `spawn`, `stop` and `now` belongs to the thread inside `run()`, or, before `run()`,
+/// - Everything but `enqueue`, `spawn`, `post`, `stop` and `now` belongs to the thread inside `run()`, or, before `run()`,
 ///   to the one thread that sets the reactor up.
 /// - A turn is bounded: at most so many events, the timers that were there, so many jobs. What is left waits for the
 ///   next turn, after the descriptors were looked at again.
@@ -20,9 +20,17 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Many enough to spare system calls when busy, few enough that timers and jobs are not kept waiting.
   private static let eventsPerTurnMax = 256
   private static let jobsPerTurnMax = 1024
+  /// How much sooner a timer goes that goes in company. A loop with links to some others is awake more often.
+  private static let companyTime: UInt64 = 250_000_000
+
+  /// What other threads have for the loop.
+  private enum Arrival: Sendable {
+    case job(UnownedJob)
+    case call(@Sendable () -> Void)
+  }
 
   private struct Inbox {
-    var jobs: [UnownedJob] = []
+    var arrivals: [Arrival] = []
     /// Whether the loop has been woken for what stands here; one wake serves all.
     var hasWoken = false
   }
@@ -44,6 +52,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var ready: [Work] = []
   private var registrations = RegistrationTable()
   private var timers = TimerHeap()
+  /// Those that wait for company.
+  private var patientTimers = TimerHeap(isPatient: true)
   private var clockDeadline = UInt64.max
   var lookupsUnderWay = 0
 
@@ -85,7 +95,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func letGo() {
     // Held until the tables are whole again: what dies with a handler may deregister what it had.
     let handlers = registrations.removeAll()
-    let actions = timers.removeAll()
+    let actions = timers.removeAll() + patientTimers.removeAll()
     let work = ready
     ready = []
     withExtendedLifetime((handlers, actions, work)) {}
@@ -102,12 +112,17 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func dispatch(_ event: epoll_event) {
     switch event.data.u64 {
     case RegistrationTable.wakeupTag:
-      let jobs = inbox.withLock { inbox in
+      let arrivals = inbox.withLock { inbox in
         inbox.hasWoken = false
-        defer { inbox.jobs.removeAll(keepingCapacity: true) }
-        return inbox.jobs
+        defer { inbox.arrivals = [] }
+        return inbox.arrivals
       }
-      ready += jobs.lazy.map(Work.job)
+      for arrival in arrivals {
+        switch arrival {
+        case .job(let job): ready.append(.job(job))
+        case .call(let call): ready.append(.call(call))
+        }
+      }
     case RegistrationTable.clockTag:
       clockDeadline = .max
     case let tag:
@@ -117,12 +132,15 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   private func fireTimers() {
     // Those there are now: a timer that sets another one, already due, does not hold up the turn.
-    var left = timers.count
-    if left == 0 { return }
+    if timers.count + patientTimers.count == 0 { return }
     let now = Self.now
-    while left > 0, let action = timers.removeDue(at: now) {
+    for _ in 0..<timers.count {
+      guard let action = timers.removeDue(at: now) else { break }
       action()
-      left -= 1
+    }
+    for _ in 0..<patientTimers.count {
+      guard let action = patientTimers.removeDue(at: now + Self.companyTime) else { break }
+      action()
     }
   }
 
@@ -147,7 +165,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Whether there is something to do at once; if not, sees to it that the next timer ends the wait.
   private func mustNotWait() -> Bool {
     if !ready.isEmpty { return true }
-    guard let deadline = timers.earliest else { return false }
+    let deadline = min(timers.earliest ?? .max, patientTimers.earliest ?? .max)
+    if deadline == .max { return false }
     if deadline <= Self.now { return true }
     if deadline < clockDeadline {
       var time = itimerspec()
@@ -182,21 +201,49 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   @discardableResult
   public func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+    schedule(at: Self.deadline(after: delay), action)
+  }
+
+  /// Calls the action once, then or up to a quarter of a second sooner, where something else has woken the loop: for what
+  /// is not worth waking alone, and may as well come some time sooner.
+  @discardableResult
+  public func scheduleInCompany(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+    // What is due so soon has no company to wait for.
+    if delay < .nanoseconds(2 * Self.companyTime) { return schedule(after: delay, action) }
+    checkOnLoop()
+    return patientTimers.insert(at: Self.deadline(after: delay), action)
+  }
+
+  private static func deadline(after delay: Duration) -> UInt64 {
     let (seconds, attoseconds) = delay.components
     let nanoseconds = max(0, seconds) * 1_000_000_000 + max(0, attoseconds) / 1_000_000_000
-    return schedule(at: Self.now + UInt64(nanoseconds), action)
+    return now + UInt64(nanoseconds)
   }
 
   /// Does nothing to a timer that has fired.
   public func cancel(_ timer: Timer) {
     checkOnLoop()
-    timers.remove(timer)
+    if timer.isPatient { patientTimers.remove(timer) } else { timers.remove(timer) }
   }
 
   /// Calls the action when the caller has returned to the loop, in the order of asking.
   public func soon(_ action: @escaping () -> Void) {
     checkOnLoop()
     ready.append(.call(action))
+  }
+
+  /// The same, from any thread.
+  public func post(_ action: @escaping @Sendable () -> Void) {
+    if isOnLoop { ready.append(.call(action)) } else { arrive(.call(action)) }
+  }
+
+  private func arrive(_ arrival: Arrival) {
+    let mustWake = inbox.withLock { inbox in
+      inbox.arrivals.append(arrival)
+      defer { inbox.hasWoken = true }
+      return !inbox.hasWoken
+    }
+    if mustWake { eventfd_write(wakeup.number, 1) }
   }
 
   // MARK: Descriptors
@@ -257,16 +304,7 @@ extension Reactor {
 
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    if isOnLoop {
-      ready.append(.job(job))
-      return
-    }
-    let mustWake = inbox.withLock { inbox in
-      inbox.jobs.append(job)
-      defer { inbox.hasWoken = true }
-      return !inbox.hasWoken
-    }
-    if mustWake { eventfd_write(wakeup.number, 1) }
+    if isOnLoop { ready.append(.job(job)) } else { arrive(.job(job)) }
   }
 
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }

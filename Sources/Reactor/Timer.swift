@@ -2,13 +2,16 @@
 public final class Timer {
   /// Nanoseconds on the monotonic clock.
   public let deadline: UInt64
+  /// Whether it goes with whatever else wakes the loop.
+  let isPatient: Bool
   fileprivate let order: UInt64
   fileprivate var action: (() -> Void)?
   /// Where it stands in its heap; nil once it has fired or was cancelled.
   fileprivate var index: Int?
 
-  fileprivate init(deadline: UInt64, order: UInt64, action: @escaping () -> Void) {
+  fileprivate init(deadline: UInt64, isPatient: Bool, order: UInt64, action: @escaping () -> Void) {
     self.deadline = deadline
+    self.isPatient = isPatient
     self.order = order
     self.action = action
   }
@@ -22,14 +25,17 @@ public final class Timer {
 ///
 /// Each timer knows its place, so one that is cancelled leaves at once and nothing of it stays behind.
 struct TimerHeap {
+  private let isPatient: Bool
   private var heap: [Timer] = []
   private var made: UInt64 = 0
+
+  init(isPatient: Bool = false) { self.isPatient = isPatient }
 
   var count: Int { heap.count }
   var earliest: UInt64? { heap.first?.deadline }
 
   mutating func insert(at deadline: UInt64, _ action: @escaping () -> Void) -> Timer {
-    let timer = Timer(deadline: deadline, order: made, action: action)
+    let timer = Timer(deadline: deadline, isPatient: isPatient, order: made, action: action)
     made += 1
     heap.append(timer)
     timer.index = heap.count - 1

@@ -70,6 +70,8 @@ final class SimHost {
   var filesFreeAt: Int64 = 0
 
   // Media.
+  /// When each dial that nobody answers yet will have failed.
+  var dialFailures: [DialID: Int64] = [:]
   var published: [Record] = []
   var looksFor: [ServiceType] = []
   /// What the engine has been told of others' records: one list for each host.

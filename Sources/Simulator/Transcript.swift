@@ -49,6 +49,7 @@ struct Transcript {
     case .dial(let dial, let host, _):
       mix(dial.rawValue)
       mix(host.raw.low)
+    case .dialAlso(let dial, _): mix(dial.rawValue)
     case .close(let link, let reason): mix(link.rawValue << 8 | UInt64(reason.rawValue))
     case .found(let by, _, let peer, _, _), .updated(let by, _, let peer, _, _), .lost(let by, _, let peer):
       mix(by.raw.low)
@@ -123,6 +124,7 @@ struct Transcript {
     case .progress: 35
     case .resourceEnded: 36
     case .keep: 37
+    case .dialAlso: 38
     }
   }
 }

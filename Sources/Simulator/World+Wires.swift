@@ -118,7 +118,23 @@ extension World {
 
   /// All addresses race: the first of them that somebody answers at wins, and where nobody does, the slowest to fail
   /// ends the dial.
-  func dial(_ host: SimHost, _ dial: DialID, _ wanted: HostID, _ addresses: [Address]) {
+  func dial(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) {
+    if let failure = race(host, dial, addresses) { fail(dial, of: host, at: now + failure) }
+  }
+
+  /// More addresses join a race: one in which somebody has answered is decided.
+  func dialAlso(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) {
+    guard let failure = host.dialFailures.removeValue(forKey: dial) else { return }
+    if let later = race(host, dial, addresses) { fail(dial, of: host, at: max(failure, now + later)) }
+  }
+
+  private func fail(_ dial: DialID, of host: SimHost, at time: Int64) {
+    host.dialFailures[dial] = time
+    events.push(.dialFailed(host: host.index, run: host.run, dial), at: time)
+  }
+
+  /// Connects to the first that answers; if nobody does, says how long that takes to be known.
+  private func race(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) -> Int64? {
     var fails: Int64 = 1_000_000
     for address in addresses {
       guard let target = self.host(at: address) else {
@@ -130,11 +146,12 @@ extension World {
       let canReach = isUp(from: host.index, to: target) && isUp(from: target, to: host.index)
       if canReach, hosts[target].isUp || hosts[target].isMalicious, !wires.chance(perMille: faults.dialFailure) {
         transcript.add(now, host.index) { "dials h\(target)" }
-        return connect(host.index, target, dial)
+        connect(host.index, target, dial)
+        return nil
       }
       fails = max(fails, canReach ? 2_000_000 : Int64(faults.dialTimeout) * 1_000_000)
     }
-    events.push(.dialFailed(host: host.index, run: host.run, dial), at: now + fails)
+    return fails
   }
 
   func connect(_ from: Int, _ to: Int, _ dial: DialID?) {
@@ -161,14 +178,12 @@ extension World {
     guard host.run == end.run, host.isUp || host.isMalicious else { return }
     guard !end.hasEnded else {
       // It broke before this side was done: every dial is answered.
-      if let dial { events.push(.dialFailed(host: end.host, run: end.run, dial), at: now) }
+      if let dial { fail(dial, of: host, at: now) }
       return
     }
     guard !link.isStray, isUp(from: other.host, to: end.host) else {
       // The last flight of the handshake is lost: this side gives up.
-      if let dial {
-        events.push(.dialFailed(host: end.host, run: end.run, dial), at: now + Int64(faults.dialTimeout) * 1_000_000)
-      }
+      if let dial { fail(dial, of: host, at: now + Int64(faults.dialTimeout) * 1_000_000) }
       return
     }
     if dial == nil, other.hasEnded || link.ends[1 - side].isClosing && !other.isOpen { return }

@@ -132,6 +132,8 @@ final class World {
     case .opened(let link, let side, let dial): open(links[link], side, dial)
     case .dialFailed(let host, let run, let dial):
       with(host, run) { host, engine in
+        guard host.dialFailures[dial] == now else { return }
+        host.dialFailures[dial] = nil
         transcript.add(now, host.index) { "dial failed" }
         engine.dialFailed(dial, at: host.local(now))
       }
@@ -209,6 +211,7 @@ final class World {
     if host.isMalicious { return startMalice(host) }
     guard !host.isUp, !host.peers.isEmpty else { return }
     host.run += 1
+    host.dialFailures = [:]
     switch from {
     case .fresh: host.disk = [:]
     case .stored: break
@@ -331,7 +334,8 @@ final class World {
     case .look(let type): look(host, type)
     case .lookNoMore(let type): host.looksFor.removeAll { $0 == type }
     case .probe(let id): probe(host, id)
-    case .dial(let dial, let hostID, let addresses): self.dial(host, dial, hostID, addresses)
+    case .dial(let dial, _, let addresses): self.dial(host, dial, addresses)
+    case .dialAlso(let dial, let addresses): dialAlso(host, dial, addresses)
     case .wantsToSend(let link): wantsToSend(host, link)
     case .datagram(let link, let bytes): sendDatagram(host, link, bytes.bytes)
     case .close(let link, let reason): closeLink(host, link, reason)

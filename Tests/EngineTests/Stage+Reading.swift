@@ -44,8 +44,8 @@ extension Stage {
     case .comparison(_, let local, let remote, let code): "\(name(local)) and \(name(remote)) compare \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
-    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .wantsToSend,
-      .datagram, .close, .persist, .streamed, .read, .store, .keep, .progress:
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .dialAlso,
+      .wantsToSend, .datagram, .close, .persist, .streamed, .read, .store, .keep, .progress:
       nil
     }
   }

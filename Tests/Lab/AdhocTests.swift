@@ -9,28 +9,43 @@ extension LabTests {
     @Test func `P-SES-7 P-SES-3 Eight hosts start within a second: 28 pairs, each connected once within five seconds`()
       async throws
     {
-      try await Rig.lend(8) { rig in
-        let start = ContinuousClock.now
-        let visitors = try await rig.visit(rig.hosts, "lab-eight")
-        for visitor in visitors {
-          for other in visitors where other.peer != visitor.peer {
-            try await visitor.meets(other, within: .seconds(15))
-          }
+      for meeting in 1...Self.meetings(of: 8, unlessTold: 5) {
+        try await Rig.lend(8) { try await Self.meet(on: $0, "lab-eight-\(meeting)", within: .seconds(5)) }
+      }
+    }
+
+    @Test func `P-SES-7 P-SES-3 Thirty-two hosts start together: 496 pairs, each connected once`() async throws {
+      for meeting in 1...Self.meetings(of: 32, unlessTold: 1) {
+        try await Rig.lend(32) { try await Self.meet(on: $0, "lab-many-\(meeting)", within: .seconds(30)) }
+      }
+    }
+
+    /// As often as `LAB_MEETINGS_OF_8` and its like say, for those who want to know how rarely it fails.
+    private static func meetings(of hosts: Int, unlessTold count: Int) -> Int {
+      getenv("LAB_MEETINGS_OF_\(hosts)").flatMap { Int(String(cString: $0)) } ?? count
+    }
+
+    private static func meet(on rig: Rig, _ type: String, within time: Duration) async throws {
+      let start = ContinuousClock.now
+      let visitors = try await rig.visit(rig.hosts, type)
+      for visitor in visitors {
+        for other in visitors where other.peer != visitor.peer {
+          try await visitor.meets(other, within: .seconds(60))
         }
-        let starts = visitors.compactMap { $0.told("started").first?.time }
-        let last = visitors.flatMap { $0.told("connected") }.map(\.time).max() ?? .max
-        let time = Duration.nanoseconds(last - (starts.max() ?? 0))
-        print(
-          "eight hosts were connected \(time) after the last had started, and \(ContinuousClock.now - start) in all")
-        #expect(time < .seconds(5))
-        // Whatever else would come of it comes within the time of a lost link.
-        await Laboratory.pass(.seconds(6))
-        for visitor in visitors {
-          #expect(visitor.told("connected").count == 7)
-          #expect(visitor.connected == Set(visitors.map(\.peer)).subtracting([visitor.peer]))
-          for name in ["notConnected", "suspended", "lost", "error"] { #expect(visitor.told(name).isEmpty) }
-          #expect(visitor.told("found").count == 7)
-        }
+      }
+      let starts = visitors.compactMap { $0.told("started").first?.time }
+      let last = visitors.flatMap { $0.told("connected") }.map(\.time).max() ?? .max
+      let taken = Duration.nanoseconds(last - (starts.max() ?? 0))
+      print("\(type): connected \(taken) after the last had started, and \(ContinuousClock.now - start) in all")
+      #expect(taken < time)
+      // Whatever else would come of it comes within the time of a lost link.
+      await Laboratory.pass(.seconds(6))
+      let peers = Set(visitors.map(\.peer))
+      for visitor in visitors {
+        #expect(visitor.told("connected").count == peers.count - 1)
+        #expect(visitor.connected == peers.subtracting([visitor.peer]))
+        for name in ["notConnected", "suspended", "lost", "error"] { #expect(visitor.told(name).isEmpty) }
+        #expect(visitor.told("found").count == peers.count - 1)
       }
     }
 

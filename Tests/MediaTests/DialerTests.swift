@@ -79,6 +79,58 @@ import Wire
     #expect(guest.received == [1, 2, 3])
   }
 
+  @Test func `an address that becomes known while others are tried joins them`() throws {
+    let rig = try Rig()
+    try rig.listen(for: Recorder())
+    let (place, tarpit) = (try #require(rig.listener).address, try Tarpit())
+    let guest = Recorder()
+    guest.opened = { _ in rig.reactor.stop() }
+    let dialer = Dialer.dial(
+      [tarpit.address], expecting: nil, LinkContext(key: rig.guestKey), on: rig.reactor, limits: quick, owner: guest
+    ) { Issue.record($0) }
+    rig.reactor.soon { dialer.join([tarpit.address, place]) }
+    rig.run()
+    #expect(guest.remoteKeys == [rig.hostKey.publicKey])
+  }
+
+  @Test func `an address that joins one which answers is not dialled`() throws {
+    let rig = try Rig()
+    try rig.listen(for: Recorder())
+    var callers = 0
+    let other = try Listener(at: .loopback(port: 0), on: rig.reactor) { _ in callers += 1 }
+    let guest = Recorder()
+    guest.opened = { _ in rig.reactor.stop() }
+    let dialer = Dialer.dial(
+      [try #require(rig.listener).address], expecting: nil, LinkContext(key: rig.guestKey), on: rig.reactor,
+      owner: guest
+    ) { Issue.record($0) }
+    rig.reactor.soon { dialer.join([other.address]) }
+    rig.run()
+    #expect(guest.remoteKeys == [rig.hostKey.publicKey])
+    #expect(callers == 0)
+  }
+
+  @Test func `addresses that join count as those that were there`() throws {
+    let rig = try Rig()
+    let addresses = try (0..<6).map { _ in try closed() }
+    var limits = quick
+    limits.attemptsMax = 3
+    var failure: DialFailure?
+    let dialer = Dialer.dial(
+      Array(addresses[..<2]), expecting: nil, LinkContext(key: rig.guestKey), on: rig.reactor, limits: limits,
+      owner: Recorder()
+    ) {
+      failure = $0
+      rig.reactor.stop()
+    }
+    // The first one is tried by then.
+    rig.reactor.soon { dialer.join(Array(addresses[2...])) }
+    rig.run()
+    let attempts = try #require(failure).attempts
+    #expect(Set(attempts.map(\.address)) == Set(addresses))
+    #expect(attempts.filter { "\($0)".contains("ECONNREFUSED") }.map(\.address) == [0, 2, 3].map { addresses[$0] })
+  }
+
   @Test func `P-ID-5 another host at one address is passed over for the one that was meant`() throws {
     let (rig, other) = (try Rig(), try Rig())
     // Two hosts on one loop.

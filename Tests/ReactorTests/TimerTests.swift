@@ -30,6 +30,28 @@ import Testing
     #expect(fired == ["first"])
   }
 
+  @Test func `a timer in company goes with one that fires shortly before it, and else at its own time`() throws {
+    let reactor = try Reactor()
+    let start = Reactor.now
+    var fired: [(String, milliseconds: UInt64)] = []
+    func note(_ name: String) { fired.append((name, (Reactor.now - start) / 1_000_000)) }
+    reactor.scheduleInCompany(after: .milliseconds(600)) { note("with it") }
+    let cancelled = reactor.scheduleInCompany(after: .milliseconds(600)) { note("cancelled") }
+    reactor.cancel(cancelled)
+    reactor.schedule(after: .milliseconds(10)) { note("too soon") }
+    reactor.schedule(after: .milliseconds(400)) {
+      note("company")
+      reactor.scheduleInCompany(after: .milliseconds(260)) {
+        note("alone")
+        reactor.stop()
+      }
+    }
+    reactor.run()
+    #expect(fired.map(\.0) == ["too soon", "company", "with it", "alone"])
+    #expect(fired[2].milliseconds < 600)
+    #expect(fired[3].milliseconds >= 660)
+  }
+
   @Test func `a timer that always sets another one, already due, does not hold up the loop`() throws {
     let reactor = try Reactor()
     func again() { reactor.schedule(at: 0, again) }

@@ -35,6 +35,7 @@ struct Timers {
   mutating func cancel(_ timer: Timer) {
     earliest[timer] = nil
     sweepIfStale()
+    dropStale()
   }
 
   /// Entries that were overtaken or cancelled are dropped once they are the greater part.
@@ -49,10 +50,16 @@ struct Timers {
       removeFirst()
       if earliest[first.timer] == first.due {
         earliest[first.timer] = nil
+        dropStale()
         return first.timer
       }
     }
     return nil
+  }
+
+  /// Nobody shall wake for an entry that means nothing any more.
+  private mutating func dropStale() {
+    while let first = heap.first, earliest[first.timer] != first.due { removeFirst() }
   }
 
   private mutating func siftUp() {

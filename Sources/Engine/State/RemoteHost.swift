@@ -22,8 +22,8 @@ final class RemoteHost {
   /// Its peers that have shown a valid carrier statement.
   var proved: [PeerID: Incarnation] = [:]
 
-  /// Dials that have not ended, and where they lead.
-  var dials = Table<DialID, [Address]>()
+  /// The dial that has not ended, and where it leads.
+  var dial: (id: DialID, addresses: [Address])?
   var dialFailures = 0
   var dialsAgain: Instant?
   /// Probes of its records that are unanswered, in a row, and when the next is due.

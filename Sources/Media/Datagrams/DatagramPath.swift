@@ -19,7 +19,8 @@ public protocol DatagramPathOwner: AnyObject {
 /// - It belongs to its port's reactor. The port keeps it until `close()`.
 public final class DatagramPath {
   public struct Limits: Sendable {
-    /// The first knock may come before the other side is ready for it: the next ones come at once, and then less often.
+    /// Before the first knock the link has its time, in which what it was made for is said; the next ones come as soon
+    /// again, and then less often.
     public var firstKnocks: Duration = .milliseconds(50)
     /// How often to knock in the long run, with a way or without one.
     public var knocks: Duration = .seconds(2)
@@ -89,7 +90,7 @@ public final class DatagramPath {
 
   func begin(_ owner: any DatagramPathOwner) {
     self.owner = owner
-    if candidate != nil { knockAndWait() }
+    if candidate != nil { wait() }
   }
 
   // MARK: Out
@@ -121,7 +122,14 @@ public final class DatagramPath {
     if isLongAgo(heard) { echo = 0 }
     if target != nil, isLongAgo(proved) || sent == DatagramSeal.countMax { lose() }
     knock()
-    timer = reactor.schedule(after: target == nil ? delay : limits.knocks) { [weak self] in self?.knockAndWait() }
+    wait()
+  }
+
+  private func wait() {
+    let again = { [weak self] in self?.knockAndWait() ?? () }
+    timer =
+      target == nil
+      ? reactor.schedule(after: delay, again) : reactor.scheduleInCompany(after: limits.knocks, again)
     delay = min(delay * 2, limits.knocks)
   }
 

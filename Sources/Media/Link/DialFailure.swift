@@ -17,6 +17,8 @@ public struct DialFailure: Error, CustomStringConvertible {
     public let address: SocketAddress
     public let outcome: Outcome
 
+    var isUntried: Bool { if case .notTried = outcome { true } else { false } }
+
     public var description: String {
       switch outcome {
       case .ended(.failed(let error)): "\(address): \(error)"

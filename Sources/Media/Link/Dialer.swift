@@ -5,6 +5,7 @@ public import Wire
 ///
 /// Law: exactly one of two things is told: the owner hears `opened` of the first link that is open to the host that was
 /// expected, and all else of that link; or it is told why there is none. Nothing of the other attempts stays.
+/// An address that becomes known on the way joins the race, and does not begin another.
 /// From its making until then it keeps itself alive; it belongs to its reactor's thread.
 public final class Dialer {
   public struct Limits: Sendable {
@@ -27,6 +28,7 @@ public final class Dialer {
   private var attempts: [Attempt] = []
   private var outcomes: [DialFailure.Attempt] = []
   private var nextAttempt: Timer?
+  private var lastAttempt: UInt64?
   private var deadline: Timer?
 
   /// Begins to dial. Any host will do where none is expected.
@@ -48,9 +50,8 @@ public final class Dialer {
     self.limits = limits
     self.owner = owner
     self.failed = failed
-    let order = Self.order(of: addresses)
-    waiting = order.prefix(limits.attemptsMax)
-    outcomes = order.dropFirst(limits.attemptsMax).map { DialFailure.Attempt(address: $0, outcome: .notTried) }
+    waiting = []
+    line(up: Self.order(of: addresses), attemptsMax: limits.attemptsMax)
     deadline = reactor.schedule(after: limits.time) { [self] in giveUp() }
     reactor.soon { [self] in goOn() }
   }
@@ -59,6 +60,22 @@ public final class Dialer {
   public func cancel() {
     reactor.preconditionIsolated()
     end()
+  }
+
+  /// What was not known when it began has the next turns: a host that has moved is rather where it was seen last.
+  public func join(_ addresses: [SocketAddress]) {
+    reactor.preconditionIsolated()
+    guard owner != nil else { return }
+    let known = Set(waiting + attempts.map(\.address) + outcomes.map(\.address))
+    let tried = attempts.count + outcomes.count { !$0.isUntried }
+    line(
+      up: Self.order(of: addresses).filter { !known.contains($0) } + waiting, attemptsMax: limits.attemptsMax - tried)
+    if nextAttempt == nil { setNextAttempt() }
+  }
+
+  private func line(up addresses: [SocketAddress], attemptsMax: Int) {
+    waiting = addresses.prefix(max(0, attemptsMax))
+    outcomes += addresses.dropFirst(waiting.count).map { DialFailure.Attempt(address: $0, outcome: .notTried) }
   }
 
   /// IPv6 first, then in turns; each once, in the order they came. A link-local address that names no interface is one
@@ -86,6 +103,7 @@ public final class Dialer {
     nextAttempt = nil
     while let address = waiting.popFirst() {
       let attempt = Attempt(of: self, at: address)
+      lastAttempt = Reactor.now
       do throws(SystemError) {
         attempt.link = try .dial(address, context, resuming: expected, on: reactor, owner: attempt)
       } catch {
@@ -93,10 +111,17 @@ public final class Dialer {
         continue
       }
       attempts.append(attempt)
-      if !waiting.isEmpty { nextAttempt = reactor.schedule(after: limits.attemptDelay) { [self] in goOn() } }
+      setNextAttempt()
       return
     }
     if attempts.isEmpty { fail() }
+  }
+
+  /// Where there was no attempt yet, the first one is about to begin.
+  private func setNextAttempt() {
+    guard let lastAttempt, !waiting.isEmpty else { return }
+    let alone = Duration.nanoseconds(Reactor.now - lastAttempt)
+    nextAttempt = reactor.schedule(after: limits.attemptDelay - alone) { [self] in goOn() }
   }
 
   fileprivate func opened(_ attempt: Attempt, _ link: SecureLink, _ key: PublicKey, _ exporter: Digest) {

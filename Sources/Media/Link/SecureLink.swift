@@ -190,6 +190,8 @@ public final class SecureLink: @unchecked Sendable {
       return
     }
     state = .open
+    // The handshake has read all that was there, and the socket tells of more.
+    mayRead = tls?.hasUnread ?? false
     cancelDeadline()
     handshakeEnded.take()?(self)
     owner?.opened(self, remoteKey: remoteKey, exporter: exporter)

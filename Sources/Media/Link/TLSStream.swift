@@ -52,7 +52,7 @@ struct TLSStream: ~Copyable {
   }
 
   /// Appends what has come, as far as there is room. Where the step is no error, it says what ended it: a `moved` that
-  /// the room was filled.
+  /// the room was filled, and else the socket tells when there is more.
   func read(into out: inout OutputRawSpan) -> Step {
     out.withUnsafeMutableBytes { room, count in
       let before = count
@@ -61,10 +61,18 @@ struct TLSStream: ~Copyable {
         let step = step { SSL_read_ex(ssl, free.baseAddress, free.count, &$0) }
         guard case .moved(let more) = step else { return step }
         count += more
+        // So little has emptied the socket: that nothing more is there need not be asked.
+        if count - before < Self.littleBytes, !hasUnread { return .needsReadable }
       }
       return .moved(count - before)
     }
   }
+
+  /// Whether something has been taken from the socket that nobody has read.
+  var hasUnread: Bool { SSL_has_pending(ssl) == 1 }
+
+  /// Less than the socket is asked for at a time.
+  private static let littleBytes = 16 << 10
 
   /// Takes all of up to `batchBytesMax` bytes; only after what was written before is flushed.
   func write(_ bytes: UnsafeRawBufferPointer) -> Step {
