@@ -19,9 +19,10 @@ final class Core {
   let access: Access
   let router: Router
   let site: Site
-  let store: Writer
+  let archive: Archive
   let contract: Contract?
   let started: Timestamp
+  let meters: Meters
   var addresses: [String] = []
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
@@ -33,6 +34,9 @@ final class Core {
   /// Another host with this one's key was met.
   var conflict: HostID?
   var isDiagnosing = false
+  var isStopping = false
+  /// No more than what is under way.
+  var isDraining = false
   private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)
   unowned let gateway: Gateway
@@ -65,15 +69,15 @@ final class Core {
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
 
-  init(_ host: Host, _ store: Writer, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
+  init(_ host: Host, _ archive: Archive, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
     self.host = host
     self.options = options
-    self.store = store
+    self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
     clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
     let names = MachineName.all + options.hostNames.sorted()
-    access = Access(clients, options, names: names, of: host.id)
+    access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(
       options, title: "Vicinity gateway \(host.id.text.prefix(8)): \(options.name)",
       names: ["localhost"] + names.filter(MachineName.isSound))
@@ -81,7 +85,10 @@ final class Core {
     site = Site(options.site, Folder.files)
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
     started = Timestamp.now
+    meters = Meters(routes: router.routes.count)
   }
+
+  var store: Writer { archive.writer }
 
   // MARK: Work that waits
 
@@ -94,18 +101,23 @@ final class Core {
 
   // MARK: Collections
 
-  func collection(_ path: String, keeping count: Int = .max, bytes: Int = .max, ring: Int = 1 << 20) -> Collection {
+  func collection(
+    _ path: String, keeping count: Int = .max, bytes: Int = .max, ring: Int = 1 << 20, epoch: String? = nil
+  ) -> Collection {
     lastNumber += 1
     var limits = Collection.Limits()
     limits.itemsMax = count
     limits.itemsBytesMax = bytes
     limits.ringBytesMax = ring
-    let collection = Collection(path: path, number: lastNumber, epoch: epoch, limits: limits) { [unowned self] socket in
+    let collection = Collection(path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits) {
+      [unowned self] socket in
       sockets.viewer(of: socket)
     }
     collections[path] = collection
     return collection
   }
+
+  func collection(at path: String) -> Collection? { collections[path] }
 
   func end(_ collection: Collection) {
     sockets.ended(collection)
@@ -116,6 +128,10 @@ final class Core {
   /// Whoever followed something as this client is sent away.
   func dismiss(_ client: ClientID) {
     for collection in collections.values { collection.dismiss(client) }
+  }
+
+  func count<Kind: Follower>(of kind: Kind.Type) -> Int {
+    collections.values.reduce(0) { $0 + $1.count(of: kind) }
   }
 
   // MARK: Events

@@ -39,15 +39,25 @@ public actor Gateway {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
-    let host = try await Host.start(options.host)
     for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
-    let gateway = Gateway(host, try Writer("\(options.folder)/gateway.db"))
-    try await gateway.open(options)
+    let store = try Writer("\(options.folder)/gateway.db")
+    let archive = try await Archive.open(store, isLasting: options.host.keys != .ephemeral)
+    let host: Host
+    if archive.isLasting {
+      let peers = try await store.perform { try $0.peers() }.compactMap { peer in
+        SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
+      }
+      host = try await Host.start(options.host, carrying: Cargo(store, peers: peers, archive))
+    } else {
+      host = try await Host.start(options.host)
+    }
+    let gateway = Gateway(host, store)
+    try await gateway.open(options, archive)
     return gateway
   }
 
-  private func open(_ options: GatewayOptions) async throws {
-    let core = try Core(host, store, options, self)
+  private func open(_ options: GatewayOptions, _ archive: Archive) async throws {
+    let core = try Core(host, archive, options, self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
@@ -75,11 +85,12 @@ public actor Gateway {
     return try core.makeTicket(role)
   }
 
-  /// Says goodbye to everybody and ends.
+  /// Ends. Where it lasts, sessions are not left: they go on when it is started again.
   public func stop() async {
     core?.pairingDesk = nil
+    core?.isStopping = true
     core?.sockets.closeAll(4000, "the gateway stops")
-    await host.stop()
+    if core?.archive.isLasting == true { await host.suspend() } else { await host.stop() }
     await store.close()
     core = nil
     told.finish()

@@ -11,6 +11,8 @@ public struct GatewayOptions: Sendable {
   public var certificate: CertificateFiles?
   /// Pages of others that may ask it, such as `https://stage.example`.
   public var origins: Set<String> = []
+  /// Addresses beside this machine's own from which anybody is told `/metrics`, such as `10.0.0.0/8`.
+  public var metricsFrom: [String] = []
   /// Where files that are received and sent lie, and what the gateway keeps.
   public var folder: String
   /// Where the dashboard lies; nil for none.

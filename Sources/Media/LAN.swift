@@ -102,6 +102,9 @@ public final class LAN {
 
   private static let portsTried = 8
 
+  /// With other hosts, as they are now.
+  public var linkCount: Int { links.count }
+
   /// Where others may reach this host, as its interfaces are now.
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
 

@@ -20,14 +20,16 @@ actor Loop {
   }
 
   var network: LAN? { core?.network }
+  /// Nil where the host has been stopped.
+  var upCore: Core? { core?.isUp == true ? core : nil }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   func begin(
-    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>,
-    _ options: HostOptions
+    _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
+    _ advice: Mailbox<String>, _ options: HostOptions
   ) throws -> HostID {
-    let core = try Core(keys, store, conditions, advice, options, on: self)
+    let core = try Core(keys, store, cargo, conditions, advice, options, on: self)
     self.core = core
     return core.hostID
   }

@@ -27,6 +27,7 @@ public struct Schema: Sendable {
     .facts,
     .transfers,
     .clients,
+    .sessions,
   ])
 }
 

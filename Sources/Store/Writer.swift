@@ -30,8 +30,7 @@ public actor Writer {
   nonisolated private let reactor: Reactor
   nonisolated private let queue = Mutex(Queue())
   private var database: Database?
-  /// How often something was brought to the disk.
-  public private(set) var commits = 0
+  public nonisolated let meter = WriterMeter()
 
   /// Opens the database on the calling thread, which waits for that.
   public init(_ path: String, schema: Schema = .house) throws {
@@ -39,6 +38,9 @@ public actor Writer {
     reactor = try Reactor()
     reactor.start()
   }
+
+  /// Bodies that wait to be written.
+  public nonisolated var waitingCount: Int { queue.withLock { $0.waiting.count } }
 
   deinit {
     // Not isolated: with that, Swift 6.3 cannot optimise an asynchronous `main` that makes a writer.
@@ -127,12 +129,14 @@ public actor Writer {
 
   private func commit(_ batch: [Request], to database: Database) {
     var failures: [(any Error)?] = []
+    let began = ContinuousClock.now
     do {
       try database.connection.execute("BEGIN IMMEDIATE")
       for request in batch { failures.append(try attempt(request, on: database)) }
       try database.connection.execute("COMMIT")
-      commits += 1
+      meter.committed(in: ContinuousClock.now - began)
     } catch {
+      meter.failed()
       if database.connection.isInTransaction { try? database.connection.execute("ROLLBACK") }
       // It may be the fault of one of them: each gets its own chance, and its own answer.
       guard batch.count == 1 else { return batch.forEach { commit([$0], to: database) } }

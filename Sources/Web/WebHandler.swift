@@ -6,11 +6,16 @@ package protocol WebHandler: AnyObject {
   /// A client asks for a WebSocket at this target. `Host` and `Origin` are the handler's to check.
   func upgrade(_ head: Head) -> SocketDecision
 
+  /// The answer to a request is on its way; one that the server gave by itself as well.
+  func answered(_ exchange: Exchange, with status: Int)
+
   /// How to say that the server refuses by itself; the connection ends after it. The head is nil where it is not sound.
   func refuse(_ fault: WebFault, _ head: Head?) -> Response
 }
 
 extension WebHandler {
+  package func answered(_ exchange: Exchange, with status: Int) {}
+
   package func refuse(_ fault: WebFault, _ head: Head?) -> Response {
     var response = Response(fault.status, .bytes(Array("\(fault)\n".utf8)))
     response.headers.append("Content-Type", "text/plain; charset=utf-8")

@@ -21,7 +21,7 @@ enum Vicinity {
 
   private static func run(_ words: [String], _ screen: Screen) async -> ExitCode {
     do {
-      switch try Parser(.vicinity, environment: Terminal.environment).parse(words) {
+      switch try Parser(.vicinity, in: .current).parse(words) {
       case .version: return await VersionCommand.run(screen, isJSON: false)
       case .help(let command): return await HelpCommand.run(command, screen)
       case .invocation(let invocation): return try await run(invocation, screen)
@@ -45,6 +45,8 @@ enum Vicinity {
     case "completion": return await CompletionCommand.run(invocation, screen)
     default: break
     }
+    // The line said so before, and the others only now.
+    let screen = invocation.has("no-color") ? Screen(.current(wantsColour: false)) : screen
     let watch = Watch()
     watch.start()
     var announcer = Announcer(screen: screen)

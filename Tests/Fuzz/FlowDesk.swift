@@ -165,7 +165,7 @@ final class FlowDesk {
         told: view.bytes, stored: view.bytes)
     } else {
       outgoing[id] = Outgoing(
-        isCalm: view.info.name == Self.calmName, bytes: min(view.info.size ?? 100_000, 1 << 20), wasRestored: true)
+        isCalm: view.info.name == Self.calmName, bytes: min(view.info.size ?? 100_000, 150_000), wasRestored: true)
     }
   }
 

@@ -30,6 +30,10 @@ struct ContractTests {
       let ways = operation.security.map { $0.members ?? [] }
       switch route.access {
       case .anyone: #expect(operation.json["security"] == [], "\(name)")
+      case .nearby(let role):
+        #expect(
+          ways.count == 3 && ways[0].isEmpty
+            && ways.dropFirst().allSatisfy { $0.allSatisfy { $0.value == [.text(role.rawValue)] } }, "\(name)")
       case .role(let role):
         #expect(ways.count == 2 && ways.allSatisfy { $0.allSatisfy { $0.value == [.text(role.rawValue)] } }, "\(name)")
         #expect(ways.last?.contains { $0.name == "csrf" } == (route.method != .get), "\(name)")

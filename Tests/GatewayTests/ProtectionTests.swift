@@ -141,7 +141,7 @@ struct ProtectionTests {
 }
 
 /// Of this machine, by which who asks is none of its loopback.
-private var outsideAddress: String? {
+var outsideAddress: String? {
   NetworkInterface.addresses(port: 0).first { !$0.isV6 && !$0.isLoopback }.map { String($0.description.dropLast(2)) }
 }
 

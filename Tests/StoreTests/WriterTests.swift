@@ -29,7 +29,7 @@ import Testing
     let count = try await writer.perform { try $0.first("SELECT count(*) FROM thing") { $0.integer(0) } }
     #expect(count == 1_000)
     #expect(answered.withLock { $0 } == 1_000)
-    #expect(await writer.commits <= 7)
+    #expect(writer.meter.commits <= 7)
     await writer.close()
   }
 

@@ -5,7 +5,9 @@ import Testing
 @Suite struct ParserTests {
   private func parse(_ line: String, environment: [String: String] = [:]) throws -> Invocation {
     let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    guard case .invocation(let invocation) = try Parser(.vicinity, environment: { environment[$0] }).parse(words) else {
+    guard
+      case .invocation(let invocation) = try Parser(.vicinity, in: Surroundings(variables: environment)).parse(words)
+    else {
       throw Misuse("help or version")
     }
     return invocation

@@ -41,8 +41,8 @@ final class Collection {
   private var listeners: (of: Owner, who: Fanout.Listeners)?
   private let viewer: (WebSocket) -> ClientView?
   private(set) var isEnded = false
-  /// What goes because there is no room for it.
-  var dropped: ((Item) -> Void)?
+  /// Where its past is, of a channel that lasts.
+  private(set) weak var attic: (any Attic)?
 
   init(
     path: String, number: Int, epoch: String, limits: Limits = Limits(), viewer: @escaping (WebSocket) -> ClientView?
@@ -86,10 +86,42 @@ final class Collection {
     while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first, oldest.id != id
     {
       remove(oldest.id)
-      dropped?(oldest)
     }
     return item
   }
+
+  // MARK: What lasts
+
+  /// As the store has it: the latest things, and how far the channel is.
+  func begin(with latest: [Item], at offset: UInt64, attic: any Attic) {
+    for item in latest { items.put(item) }
+    self.offset = offset
+    self.attic = attic
+  }
+
+  /// A change that is stored, with the number that it has there. What there is no room for goes untold: it is there to be
+  /// asked for.
+  func put(lasting item: Item) {
+    let before = items[item.id]
+    let isNew = item.ordinal == item.position.offset
+    offset = item.position.offset
+    if before != nil || isNew { items.put(item) }
+    tell(
+      Change(
+        offset: offset, owner: item.owner, id: item.id, bytes: item.bytes, facets: item.facets,
+        facetsBefore: isNew ? nil : item.facets))
+    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first {
+      _ = items.remove(oldest.id)
+    }
+  }
+
+  /// What is older is gone from the store.
+  func forget(before ordinal: UInt64) {
+    while let oldest = items.first, oldest.ordinal < ordinal { _ = items.remove(oldest.id) }
+  }
+
+  /// The first that needs no store to be seen.
+  var firstOrdinal: UInt64 { items.first?.ordinal ?? offset + 1 }
 
   func remove(_ id: String) {
     guard let item = items.remove(id) else { return }
@@ -181,6 +213,8 @@ final class Collection {
       follower.dismissed()
     }
   }
+
+  func count<Kind: Follower>(of kind: Kind.Type) -> Int { followers.values.count { $0 is Kind } }
 
   func subscribe(_ socket: WebSocket) {
     let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)

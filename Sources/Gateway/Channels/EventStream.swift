@@ -15,16 +15,17 @@ final class EventStream: Follower, BodySource {
   private var position: Position
   private var isDismissed = false
 
-  init(_ collection: Collection, _ listing: Listing, _ client: ClientView) {
+  init(_ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: Recalled? = nil) {
     self.collection = collection
     self.listing = listing
     self.client = client
     position = collection.position
     // Browsers come back two seconds after a stream has ended.
     waiting = Array("retry: 2000\n".utf8)
-    if let since = listing.since, collection.changes(after: since) != nil {
-      position = since
+    if let since = listing.since, let changes = listing.changes(of: collection, recalled) {
       waiting += "event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n".utf8
+      // What the channel has comes at the client's pace.
+      if recalled == nil { position = since } else { changes.forEach(take) }
     } else {
       let items = collection.seen(by: client, where: listing.filter).map { $0.bytes }
       waiting += "event: snapshot\nid: \(position)\ndata: ".utf8

@@ -51,8 +51,9 @@ struct Listing: Sendable {
   }
 
   /// A page of the collection as it is now.
-  func page(of collection: Collection, for client: ClientView) -> Reply {
-    let (items, hasMore) = collection.page(after: after, atMost: limit, for: client, where: filter)
+  func page(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
+    var (items, hasMore) = collection.page(after: after, atMost: limit, for: client, where: filter)
+    if case .page(let past, let isMore)? = recalled { (items, hasMore) = (past, isMore) }
     var body = Array("{\"items\":".utf8) + JSON.list(ofWritten: items.lazy.map(\.bytes))
     body += ",\"position\":\"\(collection.position)\"".utf8
     var reply = Reply(200)
@@ -78,8 +79,8 @@ struct Listing: Sendable {
   }
 
   /// The changes after `since`, or all things anew where they are not all there any more.
-  func news(of collection: Collection, for client: ClientView) -> Reply {
-    guard let since, let changes = collection.changes(after: since) else {
+  func news(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
+    guard let changes = changes(of: collection, recalled) else {
       let items = collection.seen(by: client, where: filter).map { $0.bytes }
       return Reply(200, .json(Self.snapshot(items, at: collection.position)))
     }
@@ -92,6 +93,12 @@ struct Listing: Sendable {
     }
     let body = Array("{\"recovered\":true,\"changes\":".utf8) + JSON.list(ofWritten: told)
     return Reply(200, .json(body + Array(",\"position\":\"\(collection.position)\"}".utf8)))
+  }
+
+  /// Those after `since`, or nil where they are not all there any more.
+  func changes(of collection: Collection, _ recalled: Recalled?) -> [Change]? {
+    if case .changes(let changes)? = recalled { return changes }
+    return since.flatMap { collection.changes(after: $0) }.map(Array.init)
   }
 
   static func snapshot(_ items: [[UInt8]], at position: Position) -> [UInt8] {

@@ -18,7 +18,17 @@ final class Access {
   private static let knownHostsMax = 64
   private static let knownHostBytesMax = 64
 
-  init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) {
+  /// Who is told numbers without a token, beside this machine.
+  let metricsFrom: [AddressRange]
+
+  init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) throws(Problem) {
+    metricsFrom = try settings.metricsFrom.map { (text) throws(Problem) in
+      guard let range = AddressRange(text) else {
+        throw Problem(
+          .invalidParameter, "\(PlainName.of(text)) is no address and no range such as 10.0.0.0/8: see --metrics-from")
+      }
+      return range
+    }
     cookie = "vicinity-\(host.text.prefix(8))"
     self.clients = clients
     self.settings = settings
@@ -168,7 +178,7 @@ final class Access {
   }
 
   func check(_ call: Call, _ route: Route) throws(Problem) {
-    if case .role(let role) = route.access {
+    if let role = route.access.role(of: call) {
       guard let client = call.client else { throw .unauthorized() }
       guard client.role >= role else {
         throw Problem(

@@ -13,6 +13,8 @@ struct Call: Sendable {
   /// Who asks; nil for nobody who is known.
   var client: ClientView?
   var way: Way
+  /// Whether it comes from where some things are told to anybody.
+  var isNearby = false
   /// What stands in the pattern's places, in order.
   var captures: [String] = []
 

@@ -5,6 +5,8 @@ struct Route: Sendable {
   enum Access: Sendable {
     case anyone
     case role(Role)
+    /// Whoever asks on this machine itself or from where the operator allows it, and elsewhere this role.
+    case nearby(Role)
   }
 
   enum BodyRule: Sendable {
@@ -35,6 +37,8 @@ struct Route: Sendable {
   let parameters: [String]
   let body: BodyRule
   let work: Work
+  /// Among all routes; 0 is none of them.
+  fileprivate(set) var number = 0
 
   init(
     _ method: Method, _ pattern: String, _ access: Access, parameters: [String] = [], body: BodyRule = .none,
@@ -104,7 +108,9 @@ struct Router: Sendable {
   private let root: Node
   let routes: [Route]
 
-  init(_ routes: [Route]) {
+  init(_ all: [Route]) {
+    var routes = all
+    for index in routes.indices { routes[index].number = index + 1 }
     self.routes = routes
     root = Node(routes.map { (pattern: $0.pattern.split(separator: "/").map(String.init)[...], route: $0) })
   }

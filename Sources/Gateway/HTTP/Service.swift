@@ -22,6 +22,7 @@ final class Service: WebHandler {
     do throws(Problem) {
       try admit(head)
       if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
+        exchange.tag = Meters.siteTag
         return exchange.respond(core.site.response(file, to: head))
       }
       guard let match = core.router.match(head.path) else {
@@ -34,6 +35,7 @@ final class Service: WebHandler {
         problem.headers = [.init(name: "Allow", value: match.methods)]
         throw problem
       }
+      exchange.tag = route.number
       var call = try call(head, route)
       call.captures = match.captures
       gather(route, call, exchange)
@@ -45,6 +47,7 @@ final class Service: WebHandler {
   private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
     var call = Call(head)
     call.client = try core.access.client(of: head, at: route)
+    if case .nearby = route.access { call.isNearby = core.access.isNearby(head) }
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
@@ -81,7 +84,7 @@ final class Service: WebHandler {
       case .now(let work):
         answer(try core.once(call) { try work(core, call) }, exchange)
       case .collection(let facets, let work):
-        try show(try work(core, call), try Listing(call, facets: facets), call, exchange)
+        try look(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
         try work(core, call, exchange)
       case .socket(let subprotocol, _):
@@ -101,10 +104,7 @@ final class Service: WebHandler {
   private func later(
     _ call: Call, _ exchange: Exchange, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
   ) {
-    lastExchange += 1
-    let number = lastExchange
-    exchanges[number] = exchange
-    exchange.onGone = { [unowned self] in exchanges[number] = nil }
+    let number = keep(exchange)
     core.start { core in
       let reply: Reply
       do {
@@ -117,29 +117,60 @@ final class Service: WebHandler {
     }
   }
 
-  private func answer(_ reply: Reply, _ number: UInt64) {
-    guard let exchange = exchanges.removeValue(forKey: number) else { return }
+  private func keep(_ exchange: Exchange) -> UInt64 {
+    lastExchange += 1
+    let number = lastExchange
+    exchanges[number] = exchange
+    exchange.onGone = { [unowned self] in exchanges[number] = nil }
+    return number
+  }
+
+  private func take(_ number: UInt64) -> Exchange? {
+    guard let exchange = exchanges.removeValue(forKey: number) else { return nil }
     exchange.onGone = nil
-    answer(reply, exchange)
+    return exchange
+  }
+
+  private func answer(_ reply: Reply, _ number: UInt64) {
+    if let exchange = take(number) { answer(reply, exchange) }
   }
 
   // MARK: Collections
 
-  private func show(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
+  /// What the channel has not is asked of its attic first.
+  private func look(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
+    guard collection.needsAttic(listing) else { return try show(collection, listing, call, exchange, nil) }
+    let (number, path) = (keep(exchange), collection.path)
+    core.start { core in
+      do {
+        // It may have ended meanwhile.
+        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        let recalled = try await collection.recall(listing)
+        guard let exchange = core.service.take(number) else { return }
+        try core.service.show(collection, listing, call, exchange, recalled)
+      } catch {
+        core.service.answer(Reply(Problem(wrapping: error)), number)
+      }
+    }
+  }
+
+  private func show(
+    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: Recalled?
+  ) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
-      return EventStream(collection, listing, client).begin(exchange, in: core)
+      return EventStream(collection, listing, client, recalled).begin(exchange, in: core)
     }
     guard MediaRange.accepts(call.headers["Accept"], "application/json") else {
       throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
     }
-    guard listing.since != nil else { return answer(listing.page(of: collection, for: client), exchange) }
-    if listing.wait > 0, !listing.isNews(collection, for: client) {
+    guard listing.since != nil else { return answer(listing.page(of: collection, for: client, recalled), exchange) }
+    if listing.wait > 0, recalled == nil, !listing.isNews(collection, for: client) {
       return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [unowned self] in
         answer($0, exchange)
       }
     }
-    answer(listing.news(of: collection, for: client), exchange)
+    answer(listing.news(of: collection, for: client, recalled), exchange)
   }
 
   // MARK: Answers
@@ -171,6 +202,10 @@ final class Service: WebHandler {
     }
     for field in reply.headers { response.headers.append(field.name, field.value) }
     core.respond(response, to: exchange)
+  }
+
+  func answered(_ exchange: Exchange, with status: Int) {
+    core.meters.answered(exchange.tag, with: status, after: Reactor.now - exchange.began)
   }
 
   private func options(_ match: Router.Match, _ head: Head) -> Response {

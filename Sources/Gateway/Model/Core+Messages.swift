@@ -7,28 +7,18 @@ extension Core {
   static let messageBytesMax = 1 << 20
 
   func received(_ message: Message, in model: SessionModel) {
-    let isText = String(validating: message.bytes, as: UTF8.self) != nil
-    record(
-      Secrets.id(), from: message.from.peer.text, name: message.from.name, to: nil, message.mode, message.bytes,
-      type: isText ? "text/plain; charset=utf-8" : "application/octet-stream", in: model)
+    meters.message(.incoming, message.mode, message.bytes.count)
+    // What lasts is told once it is stored.
+    if model.history != nil { return }
+    let text = MessageText(
+      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
+      type: MessageText.type(of: message.bytes))
+    record(text, as: Secrets.id(), in: model)
   }
 
   @discardableResult
-  private func record(
-    _ id: String, from: String, name: String, to: [String]?, _ mode: Mode, _ bytes: [UInt8], type: String,
-    receipt: Receipt? = nil, in model: SessionModel
-  ) -> Item {
-    var members: [JSON.Member] = [
-      .init("id", .text(id)), .init("from", .text(from)), .init("displayName", .text(name)),
-    ]
-    if let to { members.append(.init("to", .list(to.map(JSON.text)))) }
-    members += [
-      .init("mode", .text("\(mode)")), .init("at", .text(Timestamp.now.description)),
-      .init("size", .number(bytes.count)),
-      .init("contentType", .text(type)),
-    ]
-    members += Payload.members(bytes, as: "body")
-    var written = JSON.object(members).bytes
+  private func record(_ text: MessageText, as id: String, receipt: Receipt? = nil, in model: SessionModel) -> Item {
+    var written = text.written(as: id, at: Timestamp.now)
     if let receipt {
       let head = written.dropLast()
       let delivery = Delivery(of: id, head.count, to: receipt.recipients)
@@ -36,13 +26,102 @@ extension Core {
       written = delivery.written(after: head)
     }
     return model.messages.put(
-      id, written: written, owner: model.owner, facets: ["from": from, "mode": "\(mode)"])
+      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": "\(text.mode)"])
   }
 
-  /// Sends to those who are named, or to all who are connected: all of it, or nothing.
-  func send(_ call: Call, in model: SessionModel, as id: String) throws -> Item {
+  // MARK: Sending
+
+  /// To those who are named, or to all who are connected: all of it, or nothing. The answer comes once it is stored, where
+  /// the history lasts. Without a name the message gets one.
+  func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
     let mode = try mode(call)
+    let recipients = try recipients(call, in: model)
+    let text = MessageText(
+      from: model.peer.id, name: model.peer.peer.name, to: recipients?.map(\.peer.text), mode: mode, bytes: call.body,
+      type: call.headers["Content-Type"] ?? "application/octet-stream")
+    let addressees = recipients.map(Addressees.only) ?? .all
+    do {
+      let item: Item
+      if let history = model.history {
+        item = try await store(text, named: name, to: addressees, in: model, history)
+      } else {
+        let receipt = try give(text, to: addressees, in: model)
+        item = record(text, as: name ?? Secrets.id(), receipt: receipt, in: model)
+      }
+      meters.message(.outgoing, mode, call.body.count)
+      return item
+    } catch let error as NearbyError {
+      guard error.code == .unavailable else { throw Problem(error) }
+      var problem = Problem(.tooMany, error.description, rule: "queueFull")
+      problem.retryAfter = 1
+      throw problem
+    }
+  }
+
+  /// One that has the name, or else it is sent: once, however often it is asked for.
+  func put(_ call: Call, in model: SessionModel, named name: String) async throws -> (item: Item, isNew: Bool) {
+    if let item = model.messages[name] { return (item, false) }
+    guard let history = model.history else { return (try await send(call, in: model, named: name), true) }
+    guard History.ordinal(of: name) == nil else {
+      throw Problem(
+        .invalidParameter, "names like 'm12' are those of messages that were given none: take another",
+        field: "message", rule: "reserved")
+    }
+    await history.hold(name)
+    defer { history.release(name) }
+    if let item = try await history.item(name) { return (item, false) }
+    return (try await send(call, in: model, named: name), true)
+  }
+
+  private func give(_ text: MessageText, to addressees: Addressees, in model: SessionModel) throws -> Receipt? {
+    switch text.mode {
+    case .reliable: return try model.session.trySend(withReceipt: text.bytes, to: addressees)
+    case .unreliable:
+      try model.session.trySend(text.bytes, to: addressees, .unreliable)
+      return nil
+    }
+  }
+
+  private func store(
+    _ text: MessageText, named name: String?, to addressees: Addressees, in model: SessionModel, _ history: History
+  ) async throws -> Item {
+    if host.storeIsFailing {
+      throw Problem(
+        .noSpace, "nothing can be stored at the moment, and so nothing was sent: make room on the gateway's disk",
+        rule: "stored")
+    }
+    let recipients: [Member] =
+      switch addressees {
+      case .all: model.connected.map(\.member)
+      case .only(let members): members
+      }
+    let named: Addressees = text.mode == .reliable ? .only(recipients) : addressees
+    let item: Item? = try await withCheckedThrowingContinuation { continuation in
+      do {
+        try host.together {
+          try history.send(text, named: name, to: recipients) {
+            try model.session.dispatch(text.bytes, to: named, text.mode, wantsFate: text.mode == .reliable)
+          } settle: {
+            continuation.resume(returning: $0)
+          }
+        }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+    guard let item else { throw Problem(.unavailable, "the gateway stopped before the message was stored") }
+    return item
+  }
+
+  /// Nil for all.
+  private func recipients(_ call: Call, in model: SessionModel) throws(Problem) -> [Member]? {
     let names = call.query.filter { $0.name == "to" }.map(\.value)
+    if names.isEmpty {
+      guard !model.connected.isEmpty else {
+        throw Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
+      }
+      return nil
+    }
     var recipients: [Member] = []
     for name in names {
       guard let known = model.present.values.first(where: { $0.member.peer.text == name || $0.member.id.text == name }),
@@ -54,25 +133,7 @@ extension Core {
       }
       if !recipients.contains(known.member) { recipients.append(known.member) }
     }
-    if names.isEmpty, model.connected.isEmpty {
-      throw Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
-    }
-    let addressees: Addressees = names.isEmpty ? .all : .only(recipients)
-    var receipt: Receipt?
-    do {
-      switch mode {
-      case .reliable: receipt = try model.session.trySend(withReceipt: call.body, to: addressees)
-      case .unreliable: try model.session.trySend(call.body, to: addressees, mode)
-      }
-    } catch {
-      guard error.code == .unavailable else { throw Problem(error) }
-      var problem = Problem(.tooMany, error.description, rule: "queueFull")
-      problem.retryAfter = 1
-      throw problem
-    }
-    return record(
-      id, from: model.peer.id, name: model.peer.peer.name, to: names.isEmpty ? nil : recipients.map(\.peer.text), mode,
-      call.body, type: call.headers["Content-Type"] ?? "application/octet-stream", receipt: receipt, in: model)
+    return recipients
   }
 
   private func mode(_ call: Call) throws(Problem) -> Mode {

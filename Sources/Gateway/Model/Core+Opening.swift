@@ -10,6 +10,8 @@ extension Core {
     add(PeerModel(peer, .gateway, .stored, at: Timestamp.now))
     let host = host
     try await restore()
+    for peer in peers.values { try await takeUp(peer) }
+    archive.endUntaken()
     publishTrust()
     start { core in
       for await condition in host.conditions { core.heed(condition) }
@@ -55,8 +57,9 @@ extension Core {
     case .addresses(let addresses):
       self.addresses = addresses
       renewCertificate()
-    // The gateway's host has no store yet.
-    case .notStored, .storedAgain: break
+    case .notStored(let cause):
+      tell("notStored", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+    case .storedAgain: tell("storedAgain", about: "/v1/gateway", .operators)
     case .conflict(let host):
       conflict = host
       tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])

@@ -1,6 +1,8 @@
 internal import Nearby
 internal import Notation
 internal import Reactor
+internal import Store
+internal import Wire
 
 /// What becomes of a reliable message that was sent from here, for each of its recipients.
 struct Delivery {
@@ -20,44 +22,86 @@ struct Delivery {
     }
   }
 
-  /// The message's id.
+  private struct Recipient {
+    let member: String
+    let peer: String
+    let name: String
+    var state = State.pending
+
+    var json: JSON {
+      [
+        "member": .text(member), "peer": .text(peer), "displayName": .text(name), "state": .text(state.rawValue),
+      ]
+    }
+  }
+
+  /// The message's id, where that is not known otherwise.
   let message: String
   /// How much of the message's JSON stands before this.
-  let headCount: Int
-  private let recipients: [Member]
-  private var states: [EndpointID: State] = [:]
+  private(set) var headCount: Int
+  private var recipients: [Recipient]
+  private var places: [String: Int] = [:]
+  private var pending: Int
 
-  init(of message: String, _ headCount: Int, to recipients: [Member]) {
+  init(of message: String = "", _ headCount: Int = 0, to members: [Member]) {
+    self.init(
+      message, headCount, members.map { Recipient(member: $0.id.text, peer: $0.peer.text, name: $0.name) })
+  }
+
+  private init(_ message: String, _ headCount: Int, _ recipients: [Recipient]) {
     self.message = message
     self.headCount = headCount
     self.recipients = recipients
+    pending = recipients.count { $0.state == .pending }
+    for (place, recipient) in recipients.enumerated() { places[recipient.member] = place }
   }
 
-  var isSettled: Bool { states.count == recipients.count }
+  var isSettled: Bool { pending == 0 }
 
-  mutating func tell(_ fate: Fate, for members: [Member]) {
-    for member in members { states[member.id] = State(fate) }
+  func after(_ headCount: Int) -> Delivery {
+    var delivery = self
+    delivery.headCount = headCount
+    return delivery
+  }
+
+  mutating func tell(_ fate: Fate, for members: [EndpointID]) {
+    for member in members {
+      guard let place = places[member.text] else { continue }
+      if recipients[place].state == .pending { pending -= 1 }
+      recipients[place].state = State(fate)
+    }
   }
 
   var json: JSON {
-    let counts = Dictionary(grouping: recipients, by: state).mapValues(\.count)
+    let counts = Dictionary(grouping: recipients, by: \.state).mapValues(\.count)
     var members = State.allCases.map { JSON.Member($0.rawValue, .number(counts[$0] ?? 0)) }
     if recipients.count <= Self.namedMax {
-      members.append(
-        .init(
-          "recipients",
-          .list(
-            recipients.map {
-              [
-                "member": .text($0.id.text), "peer": .text($0.peer.text), "displayName": .text($0.name),
-                "state": .text(state(of: $0).rawValue),
-              ]
-            })))
+      members.append(.init("recipients", .list(recipients.map(\.json))))
     }
     return .object(members)
   }
+}
 
-  private func state(of member: Member) -> State { states[member.id] ?? .pending }
+// MARK: Kept
+
+extension Delivery {
+  /// All recipients, however many.
+  var stored: [UInt8] { JSON.list(recipients.map(\.json)).bytes }
+
+  init?(restoring message: StoredMessage) {
+    guard let stored = message.recipients, let recipients = try? JSON(parsing: stored).list,
+      case .object(let members)? = try? JSON(parsing: message.json)
+    else { return nil }
+    let head = JSON.object(members.filter { $0.name != "delivery" }).bytes
+    self.init(
+      "", head.count - 1,
+      recipients.compactMap { json in
+        guard let member = json["member"]?.text, let peer = json["peer"]?.text, let name = json["displayName"]?.text,
+          let state = json["state"]?.text.flatMap(State.init(rawValue:))
+        else { return nil }
+        return Recipient(member: member, peer: peer, name: name, state: state)
+      })
+  }
 }
 
 extension Core {
@@ -66,7 +110,7 @@ extension Core {
 
   func told(_ fate: Fate, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
     guard model.deliveries[receipt] != nil else { return }
-    model.deliveries[receipt]?.tell(fate, for: members)
+    model.deliveries[receipt]?.tell(fate, for: members.map(\.id))
     if model.changedDeliveries.isEmpty {
       let id = model.id
       reactor.schedule(after: Self.deliveryDelay) { [weak self] in

@@ -120,6 +120,7 @@ extension Core {
         if let path { resource.path = path }
         if !resource.isIncoming { resource.discard() }
       }
+      meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, resource.state.rawValue)
       guard let session = sessions[session] else { return }
       tell(
         "resourceEnded", about: "\(session.resources.path)/\(id)", session.owner,
@@ -212,6 +213,7 @@ extension Core {
       if isOffered { await incoming?.decline() } else { await incoming?.cancel() }
       await outgoing?.cancel()
     }
+    if !model.isOver { meters.ended(.resource, model.isIncoming ? .incoming : .outgoing, "cancelled") }
     session.resourceModels[model.id] = nil
     session.resources.remove(model.id)
     model.discard()

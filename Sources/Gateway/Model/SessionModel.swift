@@ -1,5 +1,7 @@
 internal import Nearby
 internal import Notation
+internal import Store
+internal import Wire
 
 /// What a client may ask of a session that it opens.
 struct SessionWishes {
@@ -11,12 +13,28 @@ struct SessionWishes {
   var acceptsResources = true
   /// What members are shown of who this is.
   var identity: Identity?
-  var history = History()
+  /// Nil for what suits the gateway.
+  var keeping: Keeping?
 
-  /// What is kept of its messages for those who come later or come back; it lasts as long as this process.
-  struct History {
-    var count = 10_000
-    var bytes = 16 << 20
+  /// What is kept of its messages for those who come later or come back.
+  struct Keeping: Hashable, Sendable {
+    enum Keep: String, CaseIterable { case durable, memory, none }
+
+    /// In the store, or as long as this process.
+    var keep = Keep.memory
+    var limits = History.Limits()
+
+    /// What may be asked for.
+    var most: (count: Int64, bytes: Int64) { keep == .durable ? (1_000_000_000, 1 << 42) : (1_000_000, 1 << 30) }
+
+    /// What is in memory of it.
+    var window: (count: Int, bytes: Int) {
+      switch keep {
+      case .none: (1, 1_024)
+      case .memory: (limits.count, limits.bytes)
+      case .durable: (min(limits.count, 10_000), min(limits.bytes, 16 << 20))
+      }
+    }
   }
 }
 
@@ -26,6 +44,9 @@ final class SessionModel {
   let peer: PeerModel
   let wishes: SessionWishes
   let createdAt: Timestamp
+  let keeping: SessionWishes.Keeping
+  /// Where it lasts.
+  let history: History?
   let members: Collection
   let messages: Collection
   let streams: Collection
@@ -33,6 +54,8 @@ final class SessionModel {
   let certificates: Collection
   let connections: Collection
   let comparisons: Collection
+  /// Of one that is there again after a restart.
+  var stored: StoredSession?
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
@@ -49,21 +72,25 @@ final class SessionModel {
   var changedDeliveries: Set<Receipt.ID> = []
 
   init(
-    _ session: Session, _ peer: PeerModel, _ wishes: SessionWishes, at time: Timestamp,
-    _ collection: (String, SessionWishes.History?) -> Collection
+    _ session: Session, _ peer: PeerModel, _ wishes: SessionWishes, _ keeping: SessionWishes.Keeping,
+    _ history: History?, at time: Timestamp,
+    _ collection: (String, SessionWishes.Keeping?, String?) -> Collection
   ) {
     self.session = session
+    self.keeping = keeping
+    self.history = history
     self.peer = peer
     self.wishes = wishes
     createdAt = time
     let path = "/v1/sessions/\(session.id.text)"
-    members = collection("\(path)/members", nil)
-    messages = collection("\(path)/messages", wishes.history)
-    streams = collection("\(path)/streams", nil)
-    resources = collection("\(path)/resources", nil)
-    certificates = collection("\(path)/certificates", nil)
-    connections = collection("\(path)/connections", nil)
-    comparisons = collection("\(path)/comparisons", nil)
+    members = collection("\(path)/members", nil, nil)
+    messages = collection("\(path)/messages", keeping, history?.session.epoch)
+    streams = collection("\(path)/streams", nil, nil)
+    resources = collection("\(path)/resources", nil, nil)
+    certificates = collection("\(path)/certificates", nil, nil)
+    connections = collection("\(path)/connections", nil, nil)
+    comparisons = collection("\(path)/comparisons", nil, nil)
+    history?.attach(messages, peer.owner)
   }
 
   var id: String { session.id.text }
@@ -80,7 +107,11 @@ final class SessionModel {
       .init("blocked", .list(blocked.sorted().map(JSON.text))),
       .init(
         "history",
-        ["keep": "memory", "count": .number(wishes.history.count), "bytes": .number(wishes.history.bytes)]),
+        .object(
+          [
+            .init("keep", .text(keeping.keep.rawValue)), .init("count", .number(keeping.limits.count)),
+            .init("bytes", .number(keeping.limits.bytes)),
+          ] + (keeping.limits.age.map { [.init("age", .number(Int($0.components.seconds)))] } ?? []))),
     ]
     if let adhoc { members.append(.init("adhoc", .text(adhoc))) }
     members.append(.init("createdAt", .text(createdAt.description)))
@@ -140,21 +171,34 @@ extension Core {
     options.resources.acceptsUnasked = false
     options.identity = wishes.identity
     if wishes.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
+    let keeping = try keeping(of: wishes, for: peer)
     let session = try await peer.peer.openSession(options)
     guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
-    let model = SessionModel(session, peer, wishes, at: Timestamp.now) { path, history in
-      collection(
-        path, keeping: history?.count ?? .max, bytes: history?.bytes ?? .max, ring: history == nil ? 1 << 20 : 4 << 20)
-    }
+    let stored = StoredSession(
+      id: session.id.text, peer: peer.id, settings: [], created: Timestamp.now.milliseconds, epoch: Secrets.epoch(),
+      number: archive.number())
+    let history = keeping.keep == .durable ? archive.begin(stored, keeping.limits, of: session.id) : nil
+    let model = SessionModel(session, peer, wishes, keeping, history, at: Timestamp.now, makeCollection)
     sessions[model.id] = model
-    publish(model)
+    if isLasting(peer) { model.stored = stored }
+    await keep(model)
+    begin(model)
     tell("sessionOpened", about: model.path, model.owner)
-    let id = model.id
+    return model
+  }
+
+  func makeCollection(_ path: String, _ keeping: SessionWishes.Keeping?, _ epoch: String?) -> Collection {
+    guard let window = keeping?.window else { return collection(path) }
+    return collection(path, keeping: window.count, bytes: window.bytes, ring: 4 << 20, epoch: epoch)
+  }
+
+  func begin(_ model: SessionModel) {
+    publish(model)
+    let (id, session) = (model.id, model.session)
     start { core in
       for await event in session.events { await core.told(event, in: id) }
       core.closed(id)
     }
-    return model
   }
 
   @discardableResult
@@ -172,6 +216,7 @@ extension Core {
 
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
+    if model.stored != nil, !isStopping { archive.end(model.session.id) }
     for resource in model.resourceModels.values { resource.discard() }
     sessionList.remove(id)
     for collection in model.collections { end(collection) }

@@ -70,6 +70,7 @@ extension Core {
   func ended(_ id: String, _ reason: Reason, in session: String) {
     guard let session = sessions[session], let stream = session.streamModels[id], stream.state == .open else { return }
     stream.state = reason == .none ? .closed : .failed
+    meters.ended(.stream, stream.isIncoming ? .incoming : .outgoing, reason == .none ? "complete" : "\(reason)")
     if reason != .none { stream.reason = "\(reason)" }
     publish(stream, in: session)
     tell(

@@ -59,6 +59,7 @@ extension Routes {
     let (client, token) = try core.clients.pair(code, name: name, over: call.way)
     core.refreshCodes()
     try await core.keep(client)
+    core.meters.paired()
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),

@@ -10,7 +10,6 @@ extension Routes {
       .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
     Route(.get, "/v1/gateway/authority", .anyone, .now { core, _ in try core.authority() }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
-    Route(.get, "/healthz", .anyone, .now { _, _ in Reply(200, .bytes(Array("ok\n".utf8), type: "text/plain")) }),
     Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json, "application/json") }),
     Route(.get, "/docs", .anyone, .now { core, _ in .page(try core.needContract().page) }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.bytes, "text/css; charset=utf-8") }),

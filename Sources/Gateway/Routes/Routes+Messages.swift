@@ -9,15 +9,17 @@ extension Routes {
       }),
     Route(
       .get, "/v1/sessions/{session}/messages/{message}", .role(.viewer),
-      .now { core, call in
-        try core.item(call[1], in: core.session(call[0], for: call.need()).messages, "message", call)
+      .later { core, call in
+        let session = try core.session(call[0], for: call.need())
+        if session.messages[call[1]] == nil, let item = try await session.history?.item(call[1]) { return .item(item) }
+        return try core.item(call[1], in: session.messages, "message", call)
       }),
     Route(
       .post, "/v1/sessions/{session}/messages", .role(.member), parameters: ["to", "mode"],
       body: .bytes(max: Core.messageBytesMax),
-      .now { core, call in
+      .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
-        let item = try core.send(call, in: session, as: Secrets.id())
+        let item = try await core.send(call, in: session)
         var reply = Reply.created(item, at: "\(session.messages.path)/\(item.id)")
         if try call.parameter("mode") == "unreliable" { reply.status = 202 }
         return reply
@@ -25,16 +27,14 @@ extension Routes {
     Route(
       .put, "/v1/sessions/{session}/messages/{message}", .role(.member), parameters: ["to", "mode"],
       body: .bytes(max: Core.messageBytesMax),
-      .now { core, call in
+      .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
         guard (1...64).contains(call[1].utf8.count) else {
           throw Problem(
             .invalidParameter, "a message's own id has 1 to 64 bytes", field: "message", rule: "length", limit: 64)
         }
-        // Sent once, however often it is asked for.
-        if let item = session.messages[call[1]] { return .item(item) }
-        let item = try core.send(call, in: session, as: call[1])
-        return .created(item, at: "\(session.messages.path)/\(Percent.encode(item.id))")
+        let (item, isNew) = try await core.put(call, in: session, named: call[1])
+        return isNew ? .created(item, at: "\(session.messages.path)/\(Percent.encode(item.id))") : .item(item)
       }),
   ]
 }

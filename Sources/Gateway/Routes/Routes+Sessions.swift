@@ -69,11 +69,14 @@ extension Routes {
     let adhoc = try fields.text("adhoc")
     if let id = try fields.text("identity") { wishes.identity = try identity(id, core, client) }
     if var history = try fields.object("history") {
-      wishes.history.count = try history.integer("count", in: 1...1_000_000).map(Int.init) ?? wishes.history.count
-      wishes.history.bytes = try history.integer("bytes", in: 1_024...1 << 30).map(Int.init) ?? wishes.history.bytes
-      let keep = try history.word("keep", of: Keep.self) ?? .memory
+      var keeping = SessionWishes.Keeping(keep: core.archive.isLasting ? .durable : .memory)
+      keeping.keep = try history.word("keep", of: SessionWishes.Keeping.Keep.self) ?? keeping.keep
+      let most = keeping.most
+      keeping.limits.count = try history.integer("count", in: 1...most.count).map(Int.init) ?? keeping.limits.count
+      keeping.limits.bytes = try history.integer("bytes", in: 1_024...most.bytes).map(Int.init) ?? keeping.limits.bytes
+      keeping.limits.age = try history.integer("age", in: 1...Self.ageMax).map { .seconds($0) }
       try history.end()
-      if keep == .none { wishes.history = .init(count: 1, bytes: 1_024) }
+      wishes.keeping = keeping
     }
     try fields.end()
     let model = try await core.openSession(of: peer, wishes)
@@ -85,8 +88,12 @@ extension Routes {
         throw error
       }
     }
+    await core.keep(model)
     return .created(core.publish(model), at: model.path)
   }
+
+  /// A hundred years, in seconds.
+  private static let ageMax: Int64 = 3_155_760_000
 
   /// It says who somebody is: that is not for everybody to say.
   private static func identity(_ id: String, _ core: Core, _ client: ClientView) throws(Problem) -> Identity {
@@ -102,7 +109,6 @@ extension Routes {
   }
 
   private enum Taking: String, CaseIterable { case ask, accept }
-  private enum Keep: String, CaseIterable { case memory, none }
   private enum Word: String, CaseIterable {
     case optional, required, none
     var encryption: Encryption {
@@ -148,6 +154,7 @@ extension Routes {
       model.adhoc = nil
       if let adhoc { try await startAdhoc(adhoc, model) }
     }
+    await core.keep(model)
     return .item(core.publish(model))
   }
 

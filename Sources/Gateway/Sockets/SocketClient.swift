@@ -5,6 +5,8 @@ internal import Web
 /// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
 final class SocketClient: SocketOwner {
   private static let subscriptionsMax = 256
+  /// Answers that wait for a client: the messages of a whole session are one.
+  private static let queuedBytesMax = 24 << 20
 
   private let core: Core
   private let head: Head
@@ -22,6 +24,7 @@ final class SocketClient: SocketOwner {
 
   func opened(_ socket: WebSocket) {
     self.socket = socket
+    socket.queuedBytesMax = Self.queuedBytesMax
     core.sockets.add(self, socket)
     patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
       patience = nil
@@ -30,6 +33,7 @@ final class SocketClient: SocketOwner {
   }
 
   func closed(_ socket: WebSocket, _ code: UInt16) {
+    core.meters.closed(code)
     if let patience { core.reactor.cancel(patience) }
     patience = nil
     for collection in subscriptions.values { collection.unsubscribe(socket) }
@@ -103,7 +107,7 @@ final class SocketClient: SocketOwner {
   private enum Word: String { case ok, problem }
 
   private func say(_ word: Word, _ id: JSON, _ json: JSON) {
-    socket?.send(JSON.object([.init("id", id), .init(word.rawValue, json)]).line)
+    send(JSON.object([.init("id", id), .init(word.rawValue, json)]).bytes)
   }
 
   // MARK: Connect
@@ -145,36 +149,61 @@ final class SocketClient: SocketOwner {
     }
     let collection = try collection(path, view)
     subscriptions[path] = collection
-    let changes = since.flatMap { collection.changes(after: $0) }
+    guard let since, collection.needsAttic(since: since), let socket else {
+      return begin(collection, since, since.flatMap { collection.changes(after: $0) }.map(Array.init), id, view)
+    }
+    let key = ObjectIdentifier(socket)
+    core.start { core in
+      var changes: [Change]?
+      if case .changes(let recalled)? = try? await core.collection(at: path)?.recall(since: since) {
+        changes = recalled
+      }
+      // It, the client or the wish may have gone meanwhile.
+      guard let client = core.sockets[key], let collection = client.subscriptions[path], client.view != nil else {
+        return
+      }
+      client.begin(collection, since, changes, id, view)
+    }
+  }
+
+  /// Nil where it is not known what has changed since then: then everything is told.
+  private func begin(_ collection: Collection, _ since: Position?, _ changes: [Change]?, _ id: JSON, _ view: ClientView)
+  {
+    let position = changes == nil ? collection.position : since ?? collection.position
     var answer: [JSON.Member] = [
-      .init("channel", .text(path)), .init("number", .number(collection.number)),
-      .init(
-        "position", .text((changes == nil ? nil : since ?? nil).map(\.description) ?? collection.position.description)),
-      .init("recovered", .bool(changes != nil)),
+      .init("channel", .text(collection.path)), .init("number", .number(collection.number)),
+      .init("position", .text(position.description)), .init("recovered", .bool(changes != nil)),
     ]
-    if changes == nil {
+    if let changes {
+      answer.append(.init("missed", .number(changes.count)))
+      say(.ok, id, .object(answer))
+    } else {
       // Written once already: they go into the answer as they are.
       var frame = JSON.object([.init("id", id), .init("ok", .object(answer))]).bytes
       frame.removeLast(2)
       frame += Array(",\"items\":".utf8) + JSON.list(ofWritten: collection.seen(by: view).map(\.bytes))
       frame += "}}".utf8
       send(frame)
-    } else {
-      answer.append(.init("missed", .number(changes?.count ?? 0)))
-      say(.ok, id, .object(answer))
     }
-    for change in changes ?? [] {
-      let isMine = change.owner.isSeen(by: view)
-      if isMine {
-        send(change.json(putting: change.bytes, in: collection.number))
-      } else {
-        socket?.send(SocketFrame.skip(1, to: change.offset, in: collection.number))
-      }
+    var told = position.offset
+    func skip(to offset: UInt64) {
+      if offset > told { send(Array(SocketFrame.skip(Int(offset - told), to: offset, in: collection.number).utf8)) }
+      told = offset
     }
+    for change in changes ?? [] where change.owner.isSeen(by: view) {
+      skip(to: change.offset - 1)
+      send(change.json(putting: change.bytes, in: collection.number))
+      told = change.offset
+    }
+    skip(to: collection.offset)
     if let socket { collection.subscribe(socket) }
   }
 
-  private func send(_ frame: [UInt8]) { frame.withUnsafeBytes { _ = socket?.send($0, .text) } }
+  private func send(_ frame: [UInt8]) {
+    guard frame.withUnsafeBytes({ socket?.send($0, .text) ?? true }) else {
+      return close(4001, "too far behind: reconnect, and subscribe with the last position")
+    }
+  }
 
   private func collection(_ path: String, _ view: ClientView) throws -> Collection {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
@@ -243,13 +272,25 @@ final class SocketClient: SocketOwner {
     case .collection(let facets, let work):
       let listing = try Listing(call, facets: facets)
       let collection = try work(core, call)
-      say(id, listing.since == nil ? listing.page(of: collection, for: view) : listing.news(of: collection, for: view))
+      guard collection.needsAttic(listing) else { return say(id, Self.look(collection, listing, nil, view)) }
+      let path = collection.path
+      later(call, id) { core, _ in
+        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        return Self.look(collection, listing, try await collection.recall(listing), view)
+      }
     case .later(let work):
       if let reply = try core.recall(call) { return say(id, reply) }
       later(call, id, work)
     case .live, .socket:
       throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
     }
+  }
+
+  private static func look(
+    _ collection: Collection, _ listing: Listing, _ recalled: Recalled?, _ view: ClientView
+  ) -> Reply {
+    listing.since == nil
+      ? listing.page(of: collection, for: view, recalled) : listing.news(of: collection, for: view, recalled)
   }
 
   /// As HTTP reads the target of a request.

@@ -92,6 +92,7 @@ final class StreamSocket: SocketOwner {
   }
 
   func closed(_ socket: WebSocket, _ code: UInt16) {
+    core.meters.closed(code)
     stopWaiting()
     switch stage {
     case .waiting, .over: leave()

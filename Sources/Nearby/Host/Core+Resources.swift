@@ -193,7 +193,7 @@ extension Core {
         }
       }
     }
-    if store == nil { release() } else { storing.next.afterwards.append(release) }
+    if store == nil { release() } else { storing.next.afterwards.append { _ in release() } }
   }
 
   /// What is hidden goes, with its place or without.

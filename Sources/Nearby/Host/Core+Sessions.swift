@@ -158,6 +158,25 @@ extension Core {
     }
   }
 
+  /// Past the outbox, for who is on the loop.
+  func dispatch(
+    _ bytes: [UInt8], from id: EndpointID, to recipients: Addressees, _ mode: Mode, _ wantsFate: Bool
+  ) throws(NearbyError) -> UInt64 {
+    do {
+      let recipients: Recipients =
+        switch recipients {
+        case .all: .all
+        case .only(let members): .only(members.map(\.id))
+        }
+      return try call { engine, now throws(EngineError) in
+        // A UInt8 has no padding to show.
+        try engine.send(bytes.span.bytes, from: id, to: recipients, mode, receipt: wantsFate, at: now).rawValue
+      }
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+  }
+
   /// Said once: whoever sends one such message sends more.
   private func adviseOnSize(of post: SessionState.Post, _ port: SessionPort) {
     guard post.mode == .unreliable, post.bytes.count > Limits.unreliableBytesAdvised, !port.hasLargeUnreliable else {

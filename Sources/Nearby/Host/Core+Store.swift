@@ -23,7 +23,23 @@ extension Core {
 
   /// Hands what is noted to the store, one load at a time.
   func advanceStore() {
+    if storing.isHeld || storing.current != nil { return }
+    for note in cargo?.witness.takeNotes() ?? [] {
+      storing.next.changes.append(.perform(note.change))
+      storing.next.afterwards.append(note.settle)
+    }
     if storing.begin() { write() }
+  }
+
+  /// What the body notes, and what it makes the engine say, is stored as one.
+  func together<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    precondition(!storing.isHeld, "one within another")
+    storing.isHeld = true
+    defer {
+      storing.isHeld = false
+      advanceStore()
+    }
+    return try body()
   }
 
   private func write() {
@@ -46,8 +62,8 @@ extension Core {
     guard let load = storing.end() else { return }
     if storing.isFailing { tell(.storedAgain) }
     storing.isFailing = false
-    for action in load.afterwards { action() }
     if let batch = load.batch { call { $0.persisted(batch, at: $1) } }
+    for action in load.afterwards { action(true) }
     advanceStore()
     if isStopping, storing.current == nil { letGoOfNetwork() }
   }
@@ -58,8 +74,10 @@ extension Core {
   func addRestoredPeers() throws {
     guard let store, !store.facts.isEmpty else { return }
     for identity in keys.identities { crypto.hold(identity) }
-    for name in keys.peerNames {
-      let sessions = addRestoredPeer(try keys.peerKey(named: name), named: name)
+    let named = try keys.peerNames.map { (key: try keys.peerKey(named: $0), name: $0) }
+    let carried = try (cargo?.peers ?? []).map { (key: $0.key, name: try DisplayName($0.name)) }
+    for (key, name) in named + carried {
+      let sessions = addRestoredPeer(key, named: name)
       if let peer = sessions.first?.peer { restored[peer] = sessions }
     }
     reactor.schedule(after: Self.takingUpMax) { [weak self] in self?.closeUntaken() }
@@ -139,7 +157,7 @@ struct Storing {
     var batch: UInt64?
     var facts: [Fact] = []
     var changes: [HostStore.Change] = []
-    var afterwards: [() -> Void] = []
+    var afterwards: [(_ isStored: Bool) -> Void] = []
 
     var isEmpty: Bool { batch == nil && changes.isEmpty }
   }
@@ -147,6 +165,8 @@ struct Storing {
   var next = Load()
   private(set) var current: Load?
   var isFailing = false
+  /// Something is under way that belongs together.
+  var isHeld = false
 
   /// Whether there is something to write.
   mutating func begin() -> Bool {
@@ -159,7 +179,7 @@ struct Storing {
   mutating func end() -> Load? { current.take() }
 
   /// What was to follow when it was written, and will not be.
-  mutating func giveUp() -> [() -> Void] {
+  mutating func giveUp() -> [(_ isStored: Bool) -> Void] {
     defer { (next, current) = (Load(), nil) }
     return (current?.afterwards ?? []) + next.afterwards
   }

@@ -29,11 +29,13 @@ extension Core {
       let bytes = payload.bytes
       for local in locals.all {
         guard let port = sessions[local], let member = port.members[from] else { continue }
-        tell(
-          .message(Message(from: member, mode: mode, bytes: bytes)), port, weight: bytes.count + SessionState.overhead)
+        let message = Message(from: member, mode: mode, bytes: bytes)
+        cargo?.witness.heard(message, in: local)
+        tell(.message(message), port, weight: bytes.count + SessionState.overhead)
       }
     case .fate(let id, let from, let to, let fate):
       fatesInCall[id, default: []].append((to, fate))
+      cargo?.witness.settled(id.rawValue, for: to, fate, in: from)
       inform(id, of: to, fate, from)
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = port.known(to)

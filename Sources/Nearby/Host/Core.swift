@@ -26,6 +26,8 @@ final class Core: EngineDriver {
   private let engine: Engine
   /// Nil for a host that begins anew each time.
   let store: HostStore?
+  /// What it carries for a program of this package.
+  let cargo: Cargo?
   var storing = Storing()
   /// Sessions of an earlier run that their program has not taken up yet.
   var restored: [PeerID: [SessionState]] = [:]
@@ -33,7 +35,7 @@ final class Core: EngineDriver {
   var restoredFiles: [ResourceID: HostStore.KeptFile]?
   private var lan: LAN?
   private var alarm: (deadline: Instant, timer: Timer)?
-  private var isDraining = false
+  private(set) var isDraining = false
 
   var sessions: [EndpointID: SessionPort] = [:]
   var interests: [Interest: InterestState] = [:]
@@ -57,12 +59,13 @@ final class Core: EngineDriver {
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
   init(
-    _ keys: KeyStore, _ store: HostStore?, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>,
-    _ options: HostOptions, on loop: Loop
+    _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
+    _ advice: Mailbox<String>, _ options: HostOptions, on loop: Loop
   ) throws {
     self.loop = loop
     self.keys = keys
     self.store = store
+    self.cargo = cargo
     restoredFiles = store?.files
     self.conditions = conditions
     self.advice = advice
@@ -209,7 +212,7 @@ final class Core: EngineDriver {
     if let alarm { reactor.cancel(alarm.timer) }
     alarm = nil
     letGo()
-    for action in storing.giveUp() { action() }
+    for action in storing.giveUp() { action(false) }
     conditions.finish()
     advice.finish()
     let waiters = stopWaiters

@@ -33,13 +33,20 @@ public final class Host: Sendable {
   }
 
   public static func start(_ options: HostOptions = HostOptions()) async throws(NearbyError) -> Host {
+    try await start(options, carrying: nil)
+  }
+
+  static func start(_ options: HostOptions, carrying cargo: Cargo?) async throws(NearbyError) -> Host {
     do {
       let keys = try KeyStore(options.keys)
-      let store = try await HostStore.open(options.store, with: keys)
+      let store =
+        if let cargo { try await HostStore(cargo.writer, keys) } else {
+          try await HostStore.open(options.store, with: keys)
+        }
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
       let advice = Mailbox<String>(weightMax: Core.adviceMax)
-      let id = try await loop.begin(keys, store, conditions, advice, options)
+      let id = try await loop.begin(keys, store, cargo, conditions, advice, options)
       return Host(id, keys, conditions, advice, loop)
     } catch {
       throw NearbyError(wrapping: error)

@@ -15,6 +15,8 @@ struct HostStore: Sendable {
   enum Change: Sendable {
     case keep(StoredTransfer)
     case forget(ResourceID)
+    /// What a program keeps with it.
+    case perform(@Sendable (Database) throws -> Void)
   }
 
   let writer: Writer
@@ -36,13 +38,13 @@ struct HostStore: Sendable {
     case (.besideKeys(let name), let folder?): path = "\(folder)/\(name).db"
     case (.file(let file), _): path = file
     }
-    return try await HostStore(path, HostID(of: keys.hostKey.publicKey))
+    return try await HostStore(try Writer(path), keys)
   }
 
-  private init(_ path: String, _ id: HostID) async throws {
-    let host = Array(id.text.utf8)
+  init(_ writer: Writer, _ keys: KeyStore) async throws {
+    let host = Array(HostID(of: keys.hostKey.publicKey).text.utf8)
     self.host = host
-    writer = try Writer(path)
+    self.writer = writer
     let (facts, transfers) = try await writer.perform { database in
       (
         try database.facts(of: host).map { Fact(key: $0.key, value: $0.value) },
@@ -64,6 +66,7 @@ struct HostStore: Sendable {
           switch change {
           case .keep(let transfer): try database.keep(transfer, of: host)
           case .forget(let id): try database.forgetTransfer(id.rawValue, of: host)
+          case .perform(let body): try body(database)
           }
         }
       }, answer: answer)

@@ -14,6 +14,7 @@ package final class Front: Doorway {
   private let link: ((consuming Descriptor) -> Void)?
   private let attendance: Attendance
   private let scratch = Scratch()
+  package let meter = WebMeter()
   private let http: HTTPServer
   private let sockets: SocketServer
   private var arrivals: [UInt64: Arrival] = [:]
@@ -34,12 +35,16 @@ package final class Front: Doorway {
       limits.headBytesMax <= Scratch.byteCount, "heads of \(limits.headBytesMax) bytes are more than is read at once")
     Descriptor.raiseLimit(to: SocketServer.descriptorsMax)
     attendance = Attendance(limits)
-    http = HTTPServer(on: reactor, handler, limits)
-    sockets = SocketServer(on: reactor, limits, scratch)
+    http = HTTPServer(on: reactor, handler, limits, meter)
+    sockets = SocketServer(on: reactor, limits, scratch, meter)
   }
 
   /// Of clients, whatever they do.
   package var connectionCount: Int { attendance.count }
+
+  /// Of messages that wait to be sent to WebSockets, those of rings not counted.
+  package var queuedBytes: Int { sockets.queuedBytes }
+  package var requestsUnderWay: Int { http.requestsUnderWay }
 
   package func take(_ socket: consuming Descriptor) {
     guard !isClosed, let client = try? socket.remoteAddress(), let admission = attendance.admit(client) else { return }
@@ -62,6 +67,7 @@ package final class Front: Doorway {
 
   private func decided(_ arrival: Arrival, _ decision: Arrival.Decision) {
     arrivals[arrival.number] = nil
+    meter.connected(as: decision.kind)
     switch decision {
     case .link:
       if let socket = arrival.takeSocket() { link?(socket) }
@@ -73,6 +79,7 @@ package final class Front: Doorway {
       upgrade(transport, head, bytes, arrival.admission)
     case .refused(let transport, let fault, let head):
       var response = handler.refuse(fault, head)
+      meter.refused(with: response.status)
       if fault.status == 426 {
         response.headers.append("Sec-WebSocket-Version", "13")
         response.headers.append("Upgrade", "websocket")
@@ -93,11 +100,23 @@ package final class Front: Doorway {
   private func upgrade(_ transport: Transport, _ head: Head, _ bytes: [UInt8], _ admission: Admission) {
     switch handler.upgrade(head) {
     case .refuse(let response):
+      meter.refused(with: response.status)
       Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
     case .accept(let subprotocol, let owner, let reading):
       precondition(
         subprotocol.map { head.subprotocols.contains($0) } ?? true, "a subprotocol is chosen that was not offered")
       try? sockets.take(transport, head, first: bytes, subprotocol, owner, reading, admission)
+    }
+  }
+}
+
+extension Arrival.Decision {
+  fileprivate var kind: WebMeter.Kind {
+    switch self {
+    case .link: .link
+    case .http, .tunnel: .http
+    case .socket: .socket
+    case .refused, .dropped: .refused
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+internal import Reactor
 
 /// One request and its response.
 ///
@@ -17,6 +18,11 @@ package final class Exchange {
     /// What comes is thrown away.
     case discarding
   }
+
+  /// When it began, by the reactor's clock.
+  package let began = Reactor.now
+  /// For the handler's own use: what it takes the request for.
+  package var tag = 0
 
   private let connection: OpaquePointer
   private unowned let server: HTTPServer
@@ -84,6 +90,7 @@ package final class Exchange {
     let taken = take(bytes)
     left = bytes.count - taken
     bodyBytes += taken
+    server.meter.bodyBytesIn += taken
     if isGone, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
     return .YES
   }
@@ -204,6 +211,7 @@ package final class Exchange {
       switch source.pull(room) {
       case .wrote(let count):
         precondition((1...room.count).contains(count), "a source wrote \(count) bytes where \(room.count) were room")
+        server.meter.bodyBytesOut += count
         return count
       case .end: return CMicroHTTPD_END_OF_STREAM
       case .failed: return CMicroHTTPD_END_WITH_ERROR

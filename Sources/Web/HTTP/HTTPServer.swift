@@ -13,6 +13,7 @@ final class HTTPServer {
   /// Of a body that begins.
   let pace: Pace
   private let idleNanoseconds: UInt64
+  let meter: WebMeter
   private let reactor: Reactor
   private unowned let handler: any WebHandler
   /// Nil once it is closed.
@@ -32,8 +33,9 @@ final class HTTPServer {
   /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies.
   private static let extraMemory = 16 << 10
 
-  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits) {
+  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ meter: WebMeter) {
     self.reactor = reactor
+    self.meter = meter
     self.handler = handler
     self.limits = limits
     pace = Pace(limits)
@@ -85,6 +87,8 @@ final class HTTPServer {
     for watch in watches.values { reactor.deregister(watch) }
     watches = [:]
   }
+
+  var requestsUnderWay: Int { connections.values.count { $0.connection.exchange != nil } }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
 
@@ -203,6 +207,12 @@ final class HTTPServer {
 
   func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result {
     guard let made = response.make(for: exchange) else { return .NO }
+    meter.bodyBytesOut += response.knownByteCount
+    if let exchange {
+      handler.answered(exchange, with: response.status)
+    } else {
+      meter.refused(with: response.status)
+    }
     defer { MHD_destroy_response(made) }
     for field in response.headers.fields {
       // It takes no value with a line's end in it: such a header is left out.

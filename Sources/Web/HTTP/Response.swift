@@ -20,6 +20,15 @@ package struct Response {
   /// Whether the connection ends after it.
   package var closes = false
 
+  /// What is known of its body's length before it goes out; a source's bytes are counted as they do.
+  var knownByteCount: Int {
+    switch body {
+    case .none, .source: 0
+    case .bytes(let bytes): bytes.count
+    case .file(let part): part.length
+    }
+  }
+
   package init(_ status: Int, _ body: Body = .none) {
     self.status = status
     self.body = body

@@ -21,6 +21,7 @@ final class Outflow {
   /// What is given to a socket at once.
   private static let runBytesMax = 256 << 10
 
+  private let meter: WebMeter
   private let own = FrameLog()
   private var cursors: [Cursor] = []
   /// Whether any of them stops hearing.
@@ -31,6 +32,10 @@ final class Outflow {
   var isBlocked = false
   /// Whether a flush was asked for.
   var isDue = false
+
+  init(_ meter: WebMeter) {
+    self.meter = meter
+  }
 
   var ownBytes: Int { own.byteCount + partial.count - partialSent }
 
@@ -67,7 +72,10 @@ final class Outflow {
     for index in cursors.indices where cursors[index].end == nil { cursors[index].end = cursors[index].fanout.log.end }
   }
 
-  func remove(_ fanout: Fanout) { cursors.removeAll { $0.fanout === fanout } }
+  func remove(_ fanout: Fanout) {
+    for cursor in cursors where cursor.fanout === fanout { meter.framesDropped += max(0, cursor.last - cursor.next) }
+    cursors.removeAll { $0.fanout === fanout }
+  }
 
   func forgetAll(_ socket: WebSocket) {
     for cursor in cursors { cursor.fanout.forget(socket) }
@@ -134,7 +142,12 @@ final class Outflow {
     let log = fanout.log
     let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
     if !includes(socket, index, log.run(of: next)) {
-      for frame in next..<last { partial += fanout.audience(of: frame)?.otherwise ?? [] }
+      for frame in next..<last {
+        guard let otherwise = fanout.audience(of: frame)?.otherwise else { continue }
+        partial += otherwise
+        meter.framesOut += 1
+        meter.frameBytesOut += otherwise.count
+      }
       cursors[index].next = last
       return true
     }
@@ -165,9 +178,15 @@ final class Outflow {
   private func send(_ log: FrameLog, _ frames: Range<Int>, _ transport: Transport) -> Int? {
     let bytes = log.bytes(frames)
     guard let count = write(transport.write(bytes)) else { return nil }
-    if count == bytes.count { return frames.upperBound }
+    if count == bytes.count {
+      meter.framesOut += frames.count
+      meter.frameBytesOut += count
+      return frames.upperBound
+    }
     if count == 0 { return frames.lowerBound }
     let next = log.frame(count, behind: frames.lowerBound)
+    meter.framesOut += next - frames.lowerBound
+    meter.frameBytesOut += log.byteCount(frames.lowerBound..<next)
     partial = Array(bytes[count..<log.byteCount(frames.lowerBound..<next)])
     return next
   }

@@ -14,6 +14,7 @@ final class SocketServer {
   let limits: WebLimits
   let reactor: Reactor
   let scratch: Scratch
+  let meter: WebMeter
   private let loop: UnsafeMutablePointer<uv_loop_t>
   private let protocols: UnsafeMutablePointer<lws_protocols>
   /// Nil once it is closed.
@@ -33,7 +34,8 @@ final class SocketServer {
   /// takes three.
   static let descriptorsMax = 1 << 16
 
-  init(on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch) {
+  init(on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
+    self.meter = meter
     self.reactor = reactor
     self.limits = limits
     self.scratch = scratch
@@ -59,6 +61,7 @@ final class SocketServer {
   }
 
   var count: Int { sockets.count }
+  var queuedBytes: Int { sockets.values.reduce(0) { $0 + $1.queuedBytes } }
 
   /// Takes a client whose head is sound and whose wish was granted. The bytes are what it sent behind its head.
   func take(

@@ -44,7 +44,7 @@ package final class WebSocket {
   private var hasClientEnded = false
   private var hasFailed = false
 
-  private let outflow = Outflow()
+  private let outflow: Outflow
   private var answer = AnswerReader()
   private var owesWritable = false
 
@@ -67,6 +67,7 @@ package final class WebSocket {
     self.library = library
     self.admission = admission
     self.server = server
+    outflow = Outflow(server.meter)
     queuedBytesMax = server.limits.socketQueueBytesMax
     pingedAt = Reactor.now
     checks =
@@ -156,6 +157,7 @@ package final class WebSocket {
   func flush(after fanout: Fanout) {
     if state == .closed { return }
     if outflow.isBehind(fanout) {
+      server.meter.lags += 1
       outflow.remove(fanout)
       fanout.forget(self)
       owner?.lagging(self, in: fanout)
@@ -175,6 +177,7 @@ package final class WebSocket {
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool) {
     guard state == .open else { return }
+    if isLast { server.meter.socketMessagesIn += 1 }
     switch reading {
     case .pieces:
       owner?.received(bytes, kind, isLast: isLast, from: self)
@@ -245,6 +248,7 @@ package final class WebSocket {
       switch transport.read(room) {
       case .moved(let count):
         pingsUnanswered = 0
+        server.meter.socketBytesIn += count
         if !held.isEmpty { server.scratch.room.copyBytes(from: held) }
         pass(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<(held.count + count)]))
       case .blocked: return

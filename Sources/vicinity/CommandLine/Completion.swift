@@ -116,7 +116,8 @@ struct Completion {
   private func zshSpec(_ option: OptionSyntax) -> String {
     let star = option.isRepeatable ? "*" : ""
     // Brackets and colons part the parts of a spec.
-    let summary = quoted(option.summary.replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: "\\:"))
+    let summary = quoted(
+      option.explanation.replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: "\\:"))
     let head = "\(star)--\(option.name)"
     switch option.value {
     case .none: return "'\(head)[\(summary)]'"
@@ -158,7 +159,7 @@ struct Completion {
       case .folder: " -x -a '(__fish_complete_directories)'"
       case .text, .number, .duration, .address, .pair: " -x"
       }
-    return "complete -c vicinity \(condition) -l \(option.name)\(value) -d '\(quoted(option.summary, fish: true))'"
+    return "complete -c vicinity \(condition) -l \(option.name)\(value) -d '\(quoted(option.explanation, fish: true))'"
   }
 
   /// For the inside of single quotation marks.

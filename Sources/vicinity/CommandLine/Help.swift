@@ -45,7 +45,7 @@ struct Help {
     for paragraph in command.text { lines += [""] + paragraph.wrapped(to: columns) }
     if !command.options.isEmpty {
       lines += ["", title("Options")]
-      lines += columnPair(command.options.map { ($0.usage, $0.summary) })
+      lines += columnPair(command.options.map { ($0.usage, $0.explanation) })
     }
     if !command.examples.isEmpty {
       lines += ["", title("Examples")]

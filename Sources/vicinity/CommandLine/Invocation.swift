@@ -5,6 +5,23 @@ struct Invocation: Sendable {
   let command: CommandSyntax
   let arguments: [String: [String]]
   let options: [String: [String]]
+  /// Who said each option that somebody spoke of.
+  var sources: [String: Source] = [:]
+
+  /// Where an option was said; the first of these counts.
+  enum Source: Hashable, Sendable, CustomStringConvertible {
+    case commandLine
+    case environment(String)
+    case file(String, line: Int)
+
+    var description: String {
+      switch self {
+      case .commandLine: "the command line"
+      case .environment(let variable): variable
+      case .file(let path, let line): "\(path):\(line)"
+      }
+    }
+  }
 
   func argument(_ name: String) -> String? { arguments[name]?.first }
 
@@ -16,7 +33,8 @@ struct Invocation: Sendable {
 
   func has(_ option: String) -> Bool { options[option] != nil }
 
-  func text(_ option: String) -> String? { options[option]?.last }
+  /// As it was said, or by default.
+  func text(_ option: String) -> String? { options[option]?.last ?? command.option(option)?.byDefault }
 
   func texts(_ option: String) -> [String] { options[option] ?? [] }
 

@@ -1,12 +1,11 @@
 /// Takes the words of a command line apart.
 struct Parser {
   let syntax: Syntax
-  /// What the environment says of options that may stand there.
-  let environment: (String) -> String?
+  let surroundings: Surroundings
 
-  init(_ syntax: Syntax, environment: @escaping (String) -> String? = { _ in nil }) {
+  init(_ syntax: Syntax, in surroundings: Surroundings = Surroundings()) {
     self.syntax = syntax
-    self.environment = environment
+    self.surroundings = surroundings
   }
 
   enum Outcome: Sendable {
@@ -27,7 +26,7 @@ struct Parser {
       let hint = Suggestion.hint(for: name, among: syntax.commands.map(\.name))
       throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
     }
-    var line = Line(command, syntax, environment)
+    var line = Line(command, syntax, surroundings)
     return try line.take(ahead + rest)
   }
 
@@ -50,14 +49,15 @@ struct Parser {
 private struct Line {
   let command: CommandSyntax
   let syntax: Syntax
-  let environment: (String) -> String?
+  let surroundings: Surroundings
   private var positional: [String] = []
   private var options: [String: [String]] = [:]
+  private var sources: [String: Invocation.Source] = [:]
 
-  init(_ command: CommandSyntax, _ syntax: Syntax, _ environment: @escaping (String) -> String?) {
+  init(_ command: CommandSyntax, _ syntax: Syntax, _ surroundings: Surroundings) {
     self.command = command
     self.syntax = syntax
-    self.environment = environment
+    self.surroundings = surroundings
   }
 
   static func split(_ word: String) -> (name: String, value: String?) {
@@ -75,8 +75,11 @@ private struct Line {
       if word == "--help" || word == "-h" { return .help(command) }
       if word.hasPrefix("-"), word.count > 1 { try takeOption(word, &words) } else { positional.append(word) }
     }
+    for name in options.keys { sources[name] = .commandLine }
     try takeEnvironment()
-    return .invocation(Invocation(command: command, arguments: try arguments(), options: options))
+    try takeFile()
+    return .invocation(
+      Invocation(command: command, arguments: try arguments(), options: options, sources: sources))
   }
 
   // MARK: Options
@@ -113,11 +116,49 @@ private struct Line {
   }
 
   private mutating func takeEnvironment() throws(Misuse) {
-    for option in command.options where option.isInEnvironment && options[option.name] == nil {
-      guard let value = environment(option.variable), !value.isEmpty else { continue }
-      if let fault = option.fault(of: value) { throw misuse("\(option.variable) in the environment \(fault)") }
-      options[option.name] = [value]
+    for option in command.options where option.isInEnvironment && sources[option.name] == nil {
+      guard let text = surroundings.variables[option.variable], !text.isEmpty else { continue }
+      let values = option.isRepeatable ? text.split(separator: " ").map(String.init) : [text]
+      for value in values {
+        try take(value, of: option, from: .environment(option.variable), named: "\(option.variable) in the environment")
+      }
     }
+    guard command.takesFile else { return }
+    let known = syntax.options.map(\.variable)
+    for name in surroundings.variables.keys.sorted() where name.hasPrefix("VICINITY_") && !known.contains(name) {
+      throw misuse(
+        "Nobody knows \(PlainText.brief(name)) in the environment.\(Suggestion.hint(for: name, among: known.map { $0.lowercased() }) { $0.uppercased() })"
+      )
+    }
+  }
+
+  /// What is in it for other commands is passed over.
+  private mutating func takeFile() throws(Misuse) {
+    guard command.takesFile, let file = try ConfigurationFile.find(options["config"]?.last, in: surroundings) else {
+      return
+    }
+    let above = Set(sources.keys)
+    for line in try file.lines(of: syntax.configurable) {
+      guard let option = command.option(line.name), option.isInFile, !above.contains(line.name) else { continue }
+      try take(
+        line.value, of: option, from: .file(file.path, line: line.number),
+        named: "\(file.path):\(line.number): \(line.name)")
+    }
+  }
+
+  private mutating func take(
+    _ value: String, of option: OptionSyntax, from source: Invocation.Source, named name: String
+  ) throws(Misuse) {
+    sources[option.name] = source
+    if option.placeholder == nil {
+      guard let isOn = ["true": true, "false": false][value] else {
+        throw misuse("\(name) takes true or false, not '\(PlainText.brief(value))'.")
+      }
+      options[option.name] = isOn ? [] : nil
+      return
+    }
+    if let fault = option.fault(of: value) { throw misuse("\(name) \(fault)") }
+    options[option.name, default: []].append(value)
   }
 
   private func unknown(_ word: String, _ name: String) -> Misuse {

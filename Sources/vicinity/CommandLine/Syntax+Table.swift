@@ -7,55 +7,6 @@ extension Syntax {
 
   // MARK: Commands
 
-  private static let serve = CommandSyntax(
-    name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",
-    arguments: [],
-    options: [
-      .init(
-        name: "host-name", value: .text("NAME"), summary: "a name under which clients may ask, beside the addresses",
-        isRepeatable: true),
-      .init(
-        name: "origin", value: .text("ORIGIN"), summary: "pages of others that may ask, such as https://stage.example",
-        isRepeatable: true),
-      .init(
-        name: "certificate", value: .file("FILE"),
-        summary: "what HTTPS is spoken with, as PEM; goes with --key (made by an authority of the gateway's own)"),
-      .init(name: "key", value: .file("FILE"), summary: "the key of --certificate, as PEM without a password"),
-      .init(name: "folder", value: .folder("FOLDER"), summary: "where files that are sent and received lie"),
-      .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
-      .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
-    ] + host(timeout: "how long one waits for others") + output,
-    text: [
-      "REST, WebSockets, the dashboard and the links of other hosts share one port, 7777 if not told, with HTTPS and "
-        + "without. Whoever has the pairing code becomes an operator, and lets others in from there; that takes HTTPS, "
-        + "or a browser on this machine. Devices that trust the authority at /v1/gateway/authority do not warn."
-    ],
-    examples: [
-      .init(line: "vicinity serve", says: "then open http://localhost:7777"),
-      .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
-      .init(line: "vicinity serve --certificate box.crt --key box.key", says: "with a certificate of one's own"),
-    ])
-
-  private static let pair = CommandSyntax(
-    name: "pair", summary: "show a new pairing code of the gateway that runs on this machine", arguments: [],
-    options: [
-      .init(
-        name: "role", value: .choice(["viewer", "member", "operator"]), summary: "for whom the code is (operator)"),
-      .init(name: "folder", value: .folder("FOLDER"), summary: "the gateway's folder, where it was given one"),
-      .init(
-        name: "keys", value: .folder("FOLDER"), summary: "the gateway's keys, where it was given a folder for them",
-        isInEnvironment: true),
-    ] + output,
-    text: [
-      "The gateway is asked by a socket in its folder, which its own user and root may open, so that no code stands in a "
-        + "log. The code is for one use and ends after ten minutes. On a terminal it is shown for a phone's camera too."
-    ],
-    examples: [
-      .init(line: "vicinity pair", says: "for a gateway of the same user"),
-      .init(line: "sudo vicinity pair --folder /var/lib/vicinity --role member", says: "for one that is a service"),
-      .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
-    ])
-
   private static let advertise = CommandSyntax(
     name: "advertise", summary: "let others find this peer and invite it", arguments: [type],
     options: session + host(timeout: "end after this time") + output,
@@ -273,7 +224,7 @@ extension Syntax {
       group: .session),
   ]
 
-  private static func host(timeout: String) -> [OptionSyntax] {
+  static func host(timeout: String) -> [OptionSyntax] {
     [
       .init(
         name: "name", value: .text("NAME"), summary: "what others see (the stored one, or user@host)", group: .host,
@@ -296,7 +247,7 @@ extension Syntax {
     ]
   }
 
-  private static let output: [OptionSyntax] = [
+  static let output: [OptionSyntax] = [
     .init(name: "json", value: .none, summary: "one object a line on standard output, nothing else", group: .output),
     .init(name: "no-color", value: .none, summary: "no colours; NO_COLOR=1 says the same", group: .output),
     .init(name: "quiet", value: .none, summary: "only results and errors", group: .output),

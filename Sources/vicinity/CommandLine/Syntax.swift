@@ -4,6 +4,9 @@ struct Syntax: Sendable {
 
   func command(_ name: String) -> CommandSyntax? { commands.first { $0.name == name } }
 
+  /// What a file of configuration may say.
+  var configurable: [OptionSyntax] { commands.flatMap(\.options).filter(\.isInFile) }
+
   /// Every option there is, once.
   var options: [OptionSyntax] {
     var seen: Set<String> = []
@@ -24,9 +27,23 @@ struct CommandSyntax: Sendable {
 
   func option(_ name: String) -> OptionSyntax? { options.first { $0.name == name } }
 
+  /// Whether it reads what an operator has written down.
+  var takesFile: Bool { option("config") != nil }
+
   struct Example: Sendable {
     let line: String
     let says: String
+  }
+}
+
+extension [OptionSyntax] {
+  /// The same, which the environment and a file may say too.
+  var configured: [OptionSyntax] {
+    map { option in
+      var option = option
+      (option.isInEnvironment, option.isInFile) = (true, true)
+      return option
+    }
   }
 }
 
@@ -72,7 +89,7 @@ struct OptionSyntax: Sendable {
 
   let name: String
   let value: Value
-  let summary: String
+  var summary: String
   var group = Group.own
   /// It may stand there more than once.
   var isRepeatable = false
@@ -80,6 +97,10 @@ struct OptionSyntax: Sendable {
   var isGreedy = false
   /// The environment may say it as well: `VICINITY_` and its name in capitals.
   var isInEnvironment = false
+  /// A file of configuration may say it, by its name.
+  var isInFile = false
+  /// What holds where nobody says anything, as it would be said; nil where that is nothing, or takes a sentence.
+  var byDefault: String?
 
   /// As it stands in a help: `--port N`.
   var usage: String {
@@ -98,6 +119,9 @@ struct OptionSyntax: Sendable {
     case .pair: "KEY=VALUE"
     }
   }
+
+  /// What its help says.
+  var explanation: String { byDefault.map { "\(summary) (\($0))" } ?? summary }
 
   var variable: String { "VICINITY_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
 }

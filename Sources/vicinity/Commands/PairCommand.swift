@@ -4,7 +4,7 @@ internal import Gateway
 enum PairCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let folder = try ServeCommand.folder(context)
-    let role = context.invocation.text("role") ?? "operator"
+    let role = context.invocation.text("role") ?? ""
     do throws(PairingFailure) {
       let ticket = try PairingTicket.asked(of: folder, role: role)
       await context.announcer.tell(.pairingCode(ticket, on: context.terminal))

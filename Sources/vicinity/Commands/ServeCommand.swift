@@ -3,9 +3,8 @@ internal import Nearby
 
 /// The gateway: browsers, scripts and services join nearby sessions through it.
 enum ServeCommand {
-  private static let portByDefault: UInt16 = 7777
-
   static func run(_ context: Context) async throws -> ExitCode {
+    if context.invocation.has("show-config") { return await ConfigurationTable.show(context) }
     let gateway = try await Gateway.start(options(context))
     let addresses = await gateway.host.addresses
     await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
@@ -27,11 +26,11 @@ enum ServeCommand {
     let invocation = context.invocation
     var options = GatewayOptions(folder: try folder(context))
     options.host = try context.hostOptions()
-    if invocation.number("port") == nil { options.host.port = portByDefault }
     options.host.web.allowsLoopback = false
     options.name = context.name
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
+    options.metricsFrom = invocation.texts("metrics-from")
     options.certificate = try certificate(invocation)
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")

@@ -44,6 +44,23 @@ struct Terminal: Sendable {
     return value
   }
 
+  /// All of it, as it was when the program began.
+  static var environment: [String: String] {
+    guard let file = fopen("/proc/self/environ", "re") else { return [:] }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while case let count = fread(&piece, 1, piece.count, file), count > 0 { bytes += piece.prefix(count) }
+    var variables: [String: String] = [:]
+    for entry in bytes.split(separator: 0) {
+      let parts = entry.split(separator: UInt8(ascii: "="), maxSplits: 1)
+      if parts.count == 2 {
+        variables[String(decoding: parts[0], as: UTF8.self)] = String(decoding: parts[1], as: UTF8.self)
+      }
+    }
+    return variables
+  }
+
   private static func hasUnicode() -> Bool {
     let locale = environment("LC_ALL") ?? environment("LC_CTYPE") ?? environment("LANG") ?? ""
     return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")

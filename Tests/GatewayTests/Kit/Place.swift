@@ -1,21 +1,30 @@
 internal import Foundation
 internal import Nearby
 internal import Notation
+internal import Synchronization
 internal import Testing
 
 @testable internal import Gateway
 
 /// A gateway of its own in this process, at a free port of the loopback.
 final class Place: Sendable {
-  let gateway: Gateway
+  private let running: Mutex<Gateway?>
   let port: UInt16
-  let folder: String
+  private let options: GatewayOptions
 
-  private init(_ gateway: Gateway, _ port: UInt16, _ folder: String) {
-    self.gateway = gateway
+  private init(_ gateway: Gateway, _ port: UInt16, _ options: GatewayOptions) {
+    running = Mutex(gateway)
     self.port = port
-    self.folder = folder
+    self.options = options
   }
+
+  /// As long as it is not closed.
+  var gateway: Gateway {
+    guard let gateway = running.withLock({ $0 }) else { preconditionFailure("the place is closed") }
+    return gateway
+  }
+
+  var folder: String { options.folder }
 
   /// `next` to another one, it looks for peers there.
   static func open(
@@ -24,20 +33,45 @@ final class Place: Sendable {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)").path
     var options = GatewayOptions(folder: folder)
     options.name = name
-    options.host.keys = .ephemeral
+    options.host.keys = .folder("\(folder)/keys")
     options.host.port = 0
     // This machine may be busy with other tests.
     options.connectTime = .seconds(60)
     options.host.discovery = .fixed(other.map { ["127.0.0.1:\($0.port)"] } ?? [])
     options.contract = Document.path
     change(&options)
+    return try await start(options)
+  }
+
+  private static func start(_ options: GatewayOptions) async throws -> Place {
     let gateway = try await Gateway.start(options)
     let port = try #require(await gateway.host.addresses.first?.split(separator: ":").last.flatMap { UInt16($0) })
-    return Place(gateway, port, folder)
+    return Place(gateway, port, options)
+  }
+
+  /// The same after a restart.
+  func restarted(_ meanwhile: () async throws -> Void = {}) async throws -> Place {
+    await stop()
+    try await meanwhile()
+    var options = options
+    options.host.port = port
+    // Its keys are free when the last of it is gone.
+    let deadline = ContinuousClock.now + .seconds(20)
+    while true {
+      do {
+        return try await Self.start(options)
+      } catch let error as NearbyError where error.code == .unavailable && ContinuousClock.now < deadline {
+        await Task.yield()
+      }
+    }
+  }
+
+  private func stop() async {
+    await running.withLock { $0.take() }?.stop()
   }
 
   func close() async {
-    await gateway.stop()
+    await stop()
     try? FileManager.default.removeItem(atPath: folder)
   }
 

@@ -1,0 +1,135 @@
+internal import Engine
+internal import Nearby
+internal import Notation
+internal import Store
+internal import Wire
+
+/// What lasts of sessions: how each was opened, and the messages of those whose history lasts.
+///
+/// Law: what is noted is stored together with what the engine says of it at that moment; what came of it is told when it
+/// is stored, and not before.
+final class Archive: Witness, @unchecked Sendable {
+  // `@unchecked`: it is made before its host starts, and touched on the host's loop alone from then on.
+
+  let writer: Writer
+  /// Whether there is a host that is the same one after a restart.
+  let isLasting: Bool
+  private(set) var histories: [EndpointID: History] = [:]
+  /// Sessions that were open when it was last closed, or its process was killed, and are not taken up yet.
+  private var stored: [String: StoredSession] = [:]
+  private var notes: [Note] = []
+  /// Histories in which the fate of a message has changed.
+  private var restless: [History] = []
+  private var nextNumber: Int
+
+  private init(_ writer: Writer, isLasting: Bool, nextNumber: Int) {
+    self.writer = writer
+    self.isLasting = isLasting
+    self.nextNumber = nextNumber
+  }
+
+  static func open(_ writer: Writer, isLasting: Bool) async throws -> Archive {
+    let (sessions, number) = try await writer.perform { (try $0.sessions(), try $0.nextSessionNumber()) }
+    let archive = Archive(writer, isLasting: isLasting, nextNumber: number)
+    archive.clearAway()
+    for session in sessions where isLasting { try await archive.restore(session) }
+    return archive
+  }
+
+  /// Before the host starts: what comes for a session from its first moment on is kept.
+  private func restore(_ session: StoredSession) async throws {
+    guard let id = try? EndpointID(text: session.id) else { return }
+    stored[session.id] = session
+    let (_, keeping) = SessionWishes.restored(from: (try? JSON(parsing: session.settings)) ?? .null)
+    guard keeping.keep == .durable else { return }
+    let number = session.number
+    let stored = try await writer.perform { database in
+      History.Stored(
+        latest: try database.latestMessages(of: number, atMost: History.windowCount),
+        open: try database.openMessages(of: number),
+        oldest: try database.messages(of: number, after: 0, atMost: 1).first,
+        offset: max(session.floor, try database.latestChange(of: number)))
+    }
+    histories[id] = History(session, keeping.limits, stored, in: self)
+  }
+
+  // MARK: Noting
+
+  func note(_ note: Note) { notes.append(note) }
+
+  func isRestless(_ history: History) { restless.append(history) }
+
+  func takeNotes() -> [Note] {
+    for history in restless { history.noteFates() }
+    restless = []
+    defer { notes = [] }
+    return notes
+  }
+
+  // MARK: Sessions
+
+  /// A number for one that begins.
+  func number() -> Int {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  func takeUp(_ id: EndpointID) -> StoredSession? { stored.removeValue(forKey: id.text) }
+
+  /// Of those that nobody has taken up, the host knows nothing.
+  func endUntaken() {
+    for session in stored.values { if let id = try? EndpointID(text: session.id) { end(id) } }
+    stored = [:]
+  }
+
+  func begin(_ session: StoredSession, _ limits: History.Limits, of id: EndpointID) -> History {
+    let history = History(session, limits, History.Stored(), in: self)
+    histories[id] = history
+    return history
+  }
+
+  /// What is kept of it goes, a piece at a time.
+  func end(_ id: EndpointID) {
+    histories[id] = nil
+    let text = id.text
+    note(
+      Note {
+        try $0.endSession(text)
+      } settle: { [weak self] _ in
+        self?.clearAway()
+      })
+  }
+
+  private func clearAway() {
+    // Where it is refused, the next start does it.
+    _ = writer.enqueue(
+      { [weak self] database in if try database.clearAway() { self?.clearAway() } }, answer: { _ in })
+  }
+
+  // MARK: What the host tells
+
+  func heard(_ message: Nearby.Message, in session: EndpointID) { histories[session]?.heard(message) }
+
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {
+    histories[session]?.settled(message, for: recipients, fate)
+  }
+}
+
+extension Archive {
+  /// Returns when it is stored, or never will be.
+  func settled(_ note: Note, _ host: Host) async {
+    await withCheckedContinuation { continuation in
+      self.note(
+        Note(note.change) { isStored in
+          note.settle(isStored)
+          continuation.resume()
+        })
+      do {
+        try host.together {}
+      } catch {
+        // The host was stopped: nobody takes it any more.
+        for note in takeNotes() { note.settle(false) }
+      }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+internal import Nearby
+internal import Notation
+internal import Store
+internal import Wire
+
+/// Sessions that are there again after a restart.
+extension Core {
+  /// Whether it is there again after a restart.
+  func isLasting(_ peer: PeerModel) -> Bool { archive.isLasting && peer.lifetime == .stored }
+
+  func keeping(of wishes: SessionWishes, for peer: PeerModel) throws(Problem) -> SessionWishes.Keeping {
+    guard let keeping = wishes.keeping else {
+      return SessionWishes.Keeping(keep: isLasting(peer) ? .durable : .memory)
+    }
+    guard keeping.keep != .durable || isLasting(peer) else {
+      throw Problem(
+        .unsupported,
+        archive.isLasting
+          ? "the peer lives with its WebSocket, and its sessions do too: keep the history in memory"
+          : "this gateway keeps its keys nowhere, so that nothing of it lasts: keep the history in memory",
+        field: "history.keep", rule: "lasting")
+    }
+    return keeping
+  }
+
+  /// Returns when it would be there after a power cut, as it is now.
+  func keep(_ model: SessionModel) async {
+    guard var stored = model.stored else { return }
+    stored.settings = model.settings.bytes
+    await archive.settled(Note { [stored] in try $0.keep(stored) }, host)
+  }
+
+  /// Sessions from before this start, of a peer that is carried again.
+  func takeUp(_ peer: PeerModel) async throws {
+    for session in try await peer.peer.restoredSessions() {
+      guard let row = archive.takeUp(session.id), let settings = try? JSON(parsing: row.settings) else {
+        await session.close()
+        continue
+      }
+      let (wishes, keeping) = SessionWishes.restored(from: settings)
+      let model = SessionModel(
+        session, peer, wishes, keeping, archive.histories[session.id], at: Timestamp(milliseconds: row.created),
+        makeCollection)
+      model.stored = row
+      model.isLocked = settings["locked"] == true
+      model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
+      model.adhoc = settings["adhoc"]?.text
+      sessions[model.id] = model
+      begin(model)
+      if let type = model.adhoc { try? await session.startAdhoc(type) }
+    }
+  }
+}
+
+extension SessionModel {
+  /// As it is kept.
+  var settings: JSON {
+    var members: [JSON.Member] = [
+      .init("encryption", .text("\(wishes.encryption)")), .init("trust", .text(wishes.trust.rawValue)),
+      .init("maxPeers", .number(wishes.maxPeers)), .init("acceptsResources", .bool(wishes.acceptsResources)),
+      .init("keep", .text(keeping.keep.rawValue)), .init("count", .number(keeping.limits.count)),
+      .init("bytes", .number(keeping.limits.bytes)), .init("locked", .bool(isLocked)),
+      .init("blocked", .list(blocked.sorted().map(JSON.text))),
+    ]
+    if let age = keeping.limits.age { members.append(.init("age", .number(Int(age.components.seconds)))) }
+    if let adhoc { members.append(.init("adhoc", .text(adhoc))) }
+    return .object(members)
+  }
+}
+
+extension SessionWishes {
+  /// What a later release has no word for is as it is where nobody says anything.
+  static func restored(from settings: JSON) -> (SessionWishes, Keeping) {
+    var wishes = SessionWishes()
+    let encryptions: [String: Encryption] = ["optional": .optional, "required": .required, "none": .none]
+    wishes.encryption = settings["encryption"]?.text.flatMap { encryptions[$0] } ?? wishes.encryption
+    wishes.trust = settings["trust"]?.text.flatMap(Trust.init(rawValue:)) ?? wishes.trust
+    wishes.maxPeers = settings["maxPeers"]?.integer.map(Int.init) ?? wishes.maxPeers
+    wishes.acceptsResources = settings["acceptsResources"] != false
+    var keeping = Keeping()
+    keeping.keep = settings["keep"]?.text.flatMap(Keeping.Keep.init(rawValue:)) ?? keeping.keep
+    keeping.limits.count = settings["count"]?.integer.map(Int.init) ?? keeping.limits.count
+    keeping.limits.bytes = settings["bytes"]?.integer.map(Int.init) ?? keeping.limits.bytes
+    keeping.limits.age = settings["age"]?.integer.map { .seconds($0) }
+    return (wishes, keeping)
+  }
+}

@@ -1,0 +1,290 @@
+internal import Nearby
+internal import Notation
+internal import Store
+internal import Wire
+
+/// The messages of a session, as they last: all of them are in the store, and the latest in the channel.
+///
+/// A change has its number when it is noted, and is told in the channel once it is stored; notes are stored in their
+/// order, so the channel's numbers are those of the store.
+final class History {
+  struct Limits: Hashable, Sendable {
+    var count = 10_000
+    var bytes = 16 << 20
+    var age: Duration?
+  }
+
+  /// What the store has of it at a start.
+  struct Stored: Sendable {
+    var latest: [StoredMessage] = []
+    var open: [StoredMessage] = []
+    var oldest: StoredMessage?
+    var offset: UInt64 = 0
+  }
+
+  /// What the channel has at a start.
+  static let windowCount = 1_000
+  /// Of a change that follows others closely it is not looked each time whether something is too old.
+  private static let pruneStride = 64
+
+  let session: StoredSession
+  let limits: Limits
+  private unowned let archive: Archive
+  /// The last change that has a number.
+  private var offset: UInt64
+  private var count: Int
+  private var total: Int
+  /// Of the oldest message that is kept.
+  private(set) var oldest: (ordinal: UInt64, count: Int, start: Int, at: Int64)?
+  private var isPruning = false
+  private let latest: [StoredMessage]
+  private let offsetAtStart: UInt64
+  /// Where it is told; what is stored before there is somebody to tell waits.
+  private var channel: Collection?
+  private var untold: [StoredMessage] = []
+  private var owner = Owner.operators
+  /// Messages whose fate is not known for all, by the engine's numbers.
+  private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
+  private var changed: Set<UInt64> = []
+  /// Told before it is known which message they belong to.
+  private var early: [UInt64: [(recipients: [EndpointID], fate: Fate)]] = [:]
+  private var isDispatching = false
+  /// Names that somebody is about to use, with those who wait for them.
+  private var holders: [String: [CheckedContinuation<Void, Never>]] = [:]
+
+  init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in archive: Archive) {
+    self.session = session
+    self.limits = limits
+    self.archive = archive
+    latest = stored.latest
+    offset = stored.offset
+    offsetAtStart = stored.offset
+    count = stored.latest.last?.count ?? 0
+    total = stored.latest.last?.total ?? 0
+    if let first = stored.oldest { oldest = Self.mark(first) }
+    for message in stored.open {
+      guard let receipt = message.receipt, let delivery = Delivery(restoring: message) else { continue }
+      open[receipt] = (message, delivery)
+    }
+  }
+
+  private static func mark(_ message: StoredMessage) -> (ordinal: UInt64, count: Int, start: Int, at: Int64) {
+    (message.ordinal, message.count, message.total - message.json.count, message.at)
+  }
+
+  /// From now on it is told there.
+  func attach(_ channel: Collection, _ owner: Owner) {
+    self.channel = channel
+    self.owner = owner
+    channel.begin(with: latest.map(item), at: offsetAtStart, attic: self)
+    for message in untold { channel.put(lasting: item(message)) }
+    untold = []
+  }
+
+  func item(_ message: StoredMessage) -> Item {
+    Item(
+      id: message.name ?? Self.id(of: message.ordinal), ordinal: message.ordinal, owner: owner,
+      facets: ["from": message.sender, "mode": message.mode], bytes: message.json,
+      position: Position(epoch: session.epoch, offset: message.changed))
+  }
+
+  /// Of a message that its sender has given none.
+  private static func id(of ordinal: UInt64) -> String { "m\(ordinal)" }
+
+  static func ordinal(of id: String) -> UInt64? {
+    guard id.hasPrefix("m"), let ordinal = UInt64(id.dropFirst()), Self.id(of: ordinal) == id else { return nil }
+    return ordinal
+  }
+
+  // MARK: New messages
+
+  func heard(_ message: Message) {
+    let text = MessageText(
+      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
+      type: MessageText.type(of: message.bytes))
+    add(text, named: nil, nil)
+  }
+
+  /// One that is sent from here: what the body gives to the engine is told by that number.
+  func send(
+    _ text: MessageText, named name: String?, to recipients: [Member], _ dispatch: () throws -> UInt64,
+    settle: @escaping (Item?) -> Void
+  ) rethrows {
+    isDispatching = true
+    defer {
+      isDispatching = false
+      early = [:]
+    }
+    let number = try dispatch()
+    if text.mode == .unreliable { return add(text, named: name, nil, settle) }
+    var delivery = Delivery(to: recipients)
+    for (recipients, fate) in early[number] ?? [] { delivery.tell(fate, for: recipients) }
+    add(text, named: name, (number, delivery), settle)
+  }
+
+  private func add(
+    _ text: MessageText, named name: String?, _ receipt: (number: UInt64, delivery: Delivery)?,
+    _ settle: @escaping (Item?) -> Void = { _ in }
+  ) {
+    offset += 1
+    count += 1
+    let now = Timestamp.now
+    let head = text.written(as: name ?? Self.id(of: offset), at: now)
+    let json = receipt?.delivery.written(after: head.dropLast()) ?? head
+    total += json.count
+    var message = StoredMessage(
+      ordinal: offset, changed: offset, count: count, total: total, at: now.milliseconds, name: name,
+      sender: text.from, mode: "\(text.mode)", json: json)
+    if let (number, delivery) = receipt, !delivery.isSettled {
+      message.receipt = number
+      message.recipients = delivery.stored
+      open[number] = (message, delivery.after(head.count - 1))
+    }
+    if oldest == nil { oldest = Self.mark(message) }
+    let number = session.number
+    archive.note(
+      Note { [message] database in
+        try database.add(message, to: number)
+      } settle: { [self, message] isStored in
+        if isStored { tell(message) }
+        settle(isStored ? item(message) : nil)
+      })
+    prune(at: now)
+  }
+
+  private func tell(_ message: StoredMessage) {
+    if let channel { channel.put(lasting: item(message)) } else { untold.append(message) }
+  }
+
+  // MARK: Names
+
+  /// Waits for its turn with a name: who has it looks whether a message has that, and sends it otherwise.
+  func hold(_ name: String) async {
+    guard let waiting = holders[name] else { return holders[name] = [] }
+    await withCheckedContinuation { holders[name] = waiting + [$0] }
+  }
+
+  func release(_ name: String) {
+    guard let waiting = holders[name], let next = waiting.first else { return holders[name] = nil }
+    holders[name] = Array(waiting.dropFirst())
+    next.resume()
+  }
+
+  // MARK: Fates
+
+  func settled(_ number: UInt64, for recipients: [EndpointID], _ fate: Fate) {
+    guard open[number] != nil else {
+      if isDispatching { early[number, default: []].append((recipients, fate)) }
+      return
+    }
+    open[number]?.delivery.tell(fate, for: recipients)
+    if changed.isEmpty { archive.isRestless(self) }
+    changed.insert(number)
+  }
+
+  /// As they stand by now.
+  func noteFates() {
+    for number in changed.sorted() {
+      guard let (before, delivery) = open[number] else { continue }
+      var message = before
+      offset += 1
+      message.changed = offset
+      message.json = delivery.written(after: message.json.prefix(delivery.headCount))
+      message.receipt = delivery.isSettled ? nil : number
+      message.recipients = delivery.isSettled ? nil : delivery.stored
+      open[number] = delivery.isSettled ? nil : (message, delivery)
+      let session = session.number
+      archive.note(
+        Note { [message] in
+          try $0.change(message, of: session)
+        } settle: { [self, message] isStored in
+          if isStored { tell(message) }
+        })
+    }
+    changed = []
+  }
+
+  // MARK: Too old
+
+  /// What goes is not told: who has it may keep it, and who asks finds it no more.
+  func prune(at now: Timestamp) {
+    guard let oldest, !isPruning, isTooMuch(since: oldest, now) else { return }
+    isPruning = true
+    let (number, limits) = (session.number, limits)
+    let end = limits.age.map { now + (.zero - $0) } ?? Timestamp(milliseconds: .min)
+    let kept = Kept()
+    archive.note(
+      Note { database in
+        _ = try database.prune(number, to: limits.count, bytes: limits.bytes, since: end.milliseconds)
+        kept.oldest = try database.messages(of: number, after: 0, atMost: 1).first
+      } settle: { [weak self] isStored in
+        guard let self else { return }
+        isPruning = false
+        guard isStored else { return }
+        self.oldest = kept.oldest.map(Self.mark)
+        channel?.forget(before: kept.oldest?.ordinal ?? .max)
+      })
+  }
+
+  private func isTooMuch(
+    since oldest: (ordinal: UInt64, count: Int, start: Int, at: Int64), _ now: Timestamp
+  ) -> Bool {
+    let (count, bytes) = (count - oldest.count + 1, total - oldest.start)
+    let slack = min(Self.pruneStride, limits.count / 16)
+    return count > limits.count + slack || bytes > limits.bytes + limits.bytes / Self.pruneStride
+      || limits.age.map { Timestamp(milliseconds: oldest.at) + $0 < now } ?? false
+  }
+
+  /// What the writer's thread has found, for the loop's.
+  private final class Kept: @unchecked Sendable {
+    // `@unchecked`: written before its note is settled, and read after that.
+    var oldest: StoredMessage?
+  }
+}
+
+// MARK: Its past
+
+extension History: Attic {
+  /// Of changes that are read at once.
+  private static let changesMax = 32_768
+  private static let changesBytesMax = 16 << 20
+
+  var oldestOrdinal: UInt64? { oldest?.ordinal }
+
+  func page(
+    after ordinal: UInt64, atMost count: Int, where filter: [String: String]
+  ) async throws -> [Item] {
+    let (session, filter) = (session.number, MessageFilter(sender: filter["from"], mode: filter["mode"]))
+    return try await archive.writer.perform { database in
+      try database.messages(of: session, after: ordinal, atMost: count, where: filter)
+    }.map(item)
+  }
+
+  func changes(after since: UInt64, through last: UInt64) async throws -> [Change]? {
+    let number = session.number
+    let messages = try await archive.writer.perform { database -> [StoredMessage]? in
+      guard try database.floor(of: number) <= since else { return nil }
+      return try database.messages(of: number, changedAfter: since, through: last, atMost: Self.changesMax + 1)
+    }
+    guard let messages, messages.count <= Self.changesMax,
+      messages.reduce(0, { $0 + $1.json.count }) <= Self.changesBytesMax
+    else { return nil }
+    return messages.map { message in
+      let item = item(message)
+      return Change(
+        offset: message.changed, owner: owner, id: item.id, bytes: item.bytes, facets: item.facets,
+        facetsBefore: message.ordinal == message.changed ? nil : item.facets)
+    }
+  }
+
+  func item(_ id: String) async throws -> Item? {
+    let (session, ordinal) = (session.number, Self.ordinal(of: id))
+    return try await archive.writer.perform { database in
+      if let ordinal {
+        try database.message(ordinal, of: session)
+      } else {
+        try database.message(named: id, of: session)
+      }
+    }.map(item)
+  }
+}

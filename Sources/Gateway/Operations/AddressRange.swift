@@ -1,0 +1,59 @@
+internal import Reactor
+internal import Web
+
+/// Addresses that begin alike, such as `10.0.0.0/8`, or one of them.
+struct AddressRange: Hashable, Sendable {
+  private let bytes: [UInt8]
+  private let bits: Int
+
+  /// Nil where it is none.
+  init?(_ text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard let address = SocketAddress(parts[0], port: 0) else { return nil }
+    bytes = Self.bytes(of: address)
+    guard parts.count == 2 else {
+      bits = bytes.count * 8
+      return
+    }
+    guard let bits = Int(parts[1]), (0...bytes.count * 8).contains(bits) else { return nil }
+    self.bits = bits
+  }
+
+  func contains(_ address: SocketAddress) -> Bool {
+    let other = Self.bytes(of: address)
+    guard other.count == bytes.count else { return false }
+    let whole = bits / 8
+    guard other.prefix(whole) == bytes.prefix(whole) else { return false }
+    let rest = bits % 8
+    return rest == 0 || (other[whole] ^ bytes[whole]) >> (8 - rest) == 0
+  }
+
+  private static func bytes(of address: SocketAddress) -> [UInt8] {
+    switch address.host {
+    case .v4(let bytes): bytes
+    case .v6(let bytes, _): bytes
+    }
+  }
+}
+
+extension Access {
+  /// Headers by which a proxy of this machine says that it asks for somebody else.
+  private static let proxied = ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"]
+
+  /// Whether it comes from this machine itself, or from where the operator allows it.
+  func isNearby(_ head: Head) -> Bool {
+    if Self.proxied.contains(where: { head.headers[$0] != nil }) { return false }
+    return head.client.isLoopback || metricsFrom.contains { $0.contains(head.client) }
+  }
+}
+
+extension Route.Access {
+  /// What a call must show; nil for nothing.
+  func role(of call: Call) -> Role? {
+    switch self {
+    case .anyone: nil
+    case .role(let role): role
+    case .nearby(let role): call.isNearby ? nil : role
+    }
+  }
+}

@@ -1,0 +1,190 @@
+internal import Nearby
+internal import Store
+internal import Web
+
+/// All that `/metrics` tells; docs/operations.md says what each means, and a test holds the two together.
+extension Metric {
+  static let all = requests + followers + nearby + exchanged + kept + process
+
+  private static let requests: [Metric] = [
+    Metric(.counter, "vicinity_http_requests_total", "Answered requests by route, method and status.") { core in
+      core.answered { labels, answers in
+        answers.statuses.map { answer in
+          var sample = Sample(answer.count)
+          sample.labels = labels + [("status", String(answer.status))]
+          return sample
+        }
+      }
+    },
+    Metric(
+      .histogram, "vicinity_http_request_duration_seconds",
+      "Time from the head of a request to the beginning of its answer, by route."
+    ) { core in core.answered { labels, answers in answers.times.samples(labels) } },
+    Metric(.counter, "vicinity_http_refusals_total", "What was no sound request, or no WebSocket to be had, by status.")
+    {
+      core in
+      core.web { $0.refusals.sorted { $0.key < $1.key }.map { Sample($0.value, ("status", String($0.key))) } }
+    },
+    .one(.gauge, "vicinity_http_requests_in_flight", "Requests whose answer has not gone out whole.") {
+      $0.front.map { Double($0.requestsUnderWay) }
+    },
+    .one(.counter, "vicinity_http_request_body_bytes_total", "Bytes of the bodies of requests.") {
+      $0.front.map { Double($0.meter.bodyBytesIn) }
+    },
+    .one(.counter, "vicinity_http_response_body_bytes_total", "Bytes of the bodies of answers.") {
+      $0.front.map { Double($0.meter.bodyBytesOut) }
+    },
+    Metric(.counter, "vicinity_connections_total", "Connections that said what they are, by what that is.") { core in
+      core.web { meter in
+        WebMeter.Kind.allCases.map { Sample(meter.connections[$0.rawValue], ("kind", "\($0)")) }
+      }
+    },
+    .one(.gauge, "vicinity_connections", "Connections of clients that are open.") {
+      $0.front.map { Double($0.connectionCount) }
+    },
+  ]
+
+  private static let followers: [Metric] = [
+    Metric(.gauge, "vicinity_websockets", "Open WebSockets, by kind.") { core in
+      [Sample(core.sockets.count, ("kind", "channels")), Sample(core.sockets.streams.count, ("kind", "stream"))]
+    },
+    Metric(.counter, "vicinity_websocket_closes_total", "WebSockets that have ended, by close code.") { core in
+      core.meters.closes.sorted { $0.key < $1.key }.map { Sample($0.value, ("code", String($0.key))) }
+    },
+    .one(.gauge, "vicinity_event_streams", "Open streams of Server-Sent Events.") {
+      Double($0.count(of: EventStream.self))
+    },
+    .one(.gauge, "vicinity_long_polls", "Requests that wait for news.") { Double($0.count(of: LongPoll.self)) },
+    .one(.gauge, "vicinity_websocket_queue_bytes", "Bytes that wait for WebSockets, those of channels not counted.") {
+      $0.front.map { Double($0.queuedBytes) }
+    },
+    .one(.counter, "vicinity_websocket_messages_received_total", "Messages that came by WebSockets.") {
+      $0.front.map { Double($0.meter.socketMessagesIn) }
+    },
+    .one(.counter, "vicinity_websocket_received_bytes_total", "Bytes that came by WebSockets.") {
+      $0.front.map { Double($0.meter.socketBytesIn) }
+    },
+    .one(.counter, "vicinity_websocket_frames_sent_total", "Frames that went out by WebSockets.") {
+      $0.front.map { Double($0.meter.framesOut) }
+    },
+    .one(.counter, "vicinity_websocket_sent_bytes_total", "Bytes that went out by WebSockets.") {
+      $0.front.map { Double($0.meter.frameBytesOut) }
+    },
+    .one(.counter, "vicinity_websocket_frames_dropped_total", "Frames that a WebSocket was too slow for.") {
+      $0.front.map { Double($0.meter.framesDropped) }
+    },
+    .one(.counter, "vicinity_websocket_lags_total", "How often a WebSocket was too far behind in a channel.") {
+      $0.front.map { Double($0.meter.lags) }
+    },
+  ]
+
+  private static let nearby: [Metric] = [
+    .one(.gauge, "vicinity_discovery_up", "Whether peers nearby can be found: 1, or 0.") {
+      $0.discoveryTrouble == nil ? 1 : 0
+    },
+    .one(.gauge, "vicinity_links", "Links with other hosts.") { $0.host.network.map { Double($0.linkCount) } },
+    .one(.gauge, "vicinity_peers", "Peers that the gateway carries.") { Double($0.peers.count) },
+    .one(.gauge, "vicinity_advertisers", "Advertisers.") { Double($0.advertisers.count) },
+    .one(.gauge, "vicinity_browsers", "Browsers.") { Double($0.browsers.count) },
+    .one(.gauge, "vicinity_sessions", "Ends of sessions that its peers have.") { Double($0.sessions.count) },
+    .one(.gauge, "vicinity_pairs", "Members that are connected, counted for each end of a session.") { core in
+      Double(core.sessions.values.reduce(0) { $0 + $1.connected.count })
+    },
+    .one(.gauge, "vicinity_clients", "Clients that hold a token.") { Double($0.clients.clients.count) },
+    .one(.counter, "vicinity_pairings_total", "Codes that were spent for a token.") { Double($0.meters.pairings) },
+  ]
+
+  private static let exchanged: [Metric] = [
+    Metric(.counter, "vicinity_messages_total", "Messages of sessions, by direction and mode.") { core in
+      core.messages { $0.count }
+    },
+    Metric(.counter, "vicinity_message_bytes_total", "Bytes of these messages.") { core in core.messages { $0.bytes } },
+    Metric(.gauge, "vicinity_transfers", "Streams that are open and resources on their way, by kind and direction.") {
+      core in
+      Meters.Flow.allCases.flatMap { flow in
+        Meters.Direction.allCases.map { direction in
+          Sample(core.running(flow, direction), ("kind", flow.rawValue), ("direction", direction.rawValue))
+        }
+      }
+    },
+    Metric(.counter, "vicinity_transfers_ended_total", "Streams and resources that have ended, by outcome.") { core in
+      core.meters.endings.map { ending, count in
+        Sample(
+          count, ("kind", ending.flow.rawValue), ("direction", ending.direction.rawValue), ("outcome", ending.outcome))
+      }.sorted { $0.labels.map(\.value).joined(separator: " ") < $1.labels.map(\.value).joined(separator: " ") }
+    },
+    .one(.gauge, "vicinity_uploads", "Bodies of requests that are written somewhere as they come.") {
+      Double($0.uploads.count)
+    },
+  ]
+
+  private static let kept: [Metric] = [
+    .one(.counter, "vicinity_store_commits_total", "What was brought to the disk for good, many writes at a time.") {
+      Double($0.store.meter.commits)
+    },
+    .one(.counter, "vicinity_store_commit_seconds_total", "Time that this took.") {
+      Double($0.store.meter.nanoseconds) / 1e9
+    },
+    .one(.counter, "vicinity_store_commit_failures_total", "How often it could not be done.") {
+      Double($0.store.meter.failures)
+    },
+    .one(.gauge, "vicinity_store_queue", "Writes that wait for the disk.") { Double($0.store.waitingCount) },
+    .one(.gauge, "vicinity_disk_free_bytes", "Room on the disk of the gateway's folder, for its user.") {
+      ProcessFacts.disk(of: $0.options.folder)?.free
+    },
+    .one(.gauge, "vicinity_disk_size_bytes", "The size of that disk.") {
+      ProcessFacts.disk(of: $0.options.folder)?.size
+    },
+    .one(.gauge, "vicinity_certificate_expiry_timestamp_seconds", "When the certificate of HTTPS ends.") {
+      $0.certificate?.identity.summary.validUntil.map(Double.init)
+    },
+  ]
+
+  private static let process: [Metric] = [
+    Metric(.gauge, "vicinity_build_info", "1, with the version.") { _ in [Sample(1, ("version", Gateway.version))] },
+    .one(.gauge, "vicinity_ready", "Whether /readyz says yes: 1, or 0.") { $0.unreadiness == nil ? 1 : 0 },
+    .one(.gauge, "process_start_time_seconds", "When the process began.") { _ in ProcessFacts.startTime },
+    .one(.counter, "process_cpu_seconds_total", "Processor time of the process.") { _ in ProcessFacts.processorTime },
+    .one(.gauge, "process_resident_memory_bytes", "Memory that it has.") { _ in ProcessFacts.memory?.resident },
+    .one(.gauge, "process_virtual_memory_bytes", "Addresses that it has.") { _ in ProcessFacts.memory?.virtual },
+    .one(.gauge, "process_open_fds", "Descriptors that are open.") { _ in ProcessFacts.descriptors },
+    .one(.gauge, "process_max_fds", "Descriptors that it may open.") { _ in ProcessFacts.descriptorsMax },
+  ]
+}
+
+extension Core {
+  /// What is told of each route that was asked.
+  fileprivate func answered(
+    _ samples: ([(name: String, value: String)], Meters.Answers) -> [Metric.Sample]
+  ) -> [Metric.Sample] {
+    meters.answers.enumerated().flatMap { number, answers -> [Metric.Sample] in
+      if answers.times.total == 0 { return [] }
+      let route = number > 0 && number <= router.routes.count ? router.routes[number - 1] : nil
+      let name = route?.pattern ?? (number == 0 ? "none" : "dashboard")
+      return samples([("route", name), ("method", route?.method.name ?? "any")], answers)
+    }
+  }
+
+  fileprivate func web(_ samples: (WebMeter) -> [Metric.Sample]) -> [Metric.Sample] {
+    front.map { samples($0.meter) } ?? []
+  }
+
+  fileprivate func messages(_ value: (Meters.Messages) -> Int) -> [Metric.Sample] {
+    Meters.Direction.allCases.flatMap { direction in
+      [Mode.reliable, .unreliable].map { mode in
+        Metric.Sample(value(meters.messages(direction, mode)), ("direction", direction.rawValue), ("mode", "\(mode)"))
+      }
+    }
+  }
+
+  fileprivate func running(_ flow: Meters.Flow, _ direction: Meters.Direction) -> Int {
+    let isIncoming = direction == .incoming
+    return sessions.values.reduce(0) { sum, session in
+      switch flow {
+      case .resource:
+        sum + session.resourceModels.values.count { $0.isIncoming == isIncoming && $0.state == .transferring }
+      case .stream: sum + session.streamModels.values.count { $0.isIncoming == isIncoming && $0.state == .open }
+      }
+    }
+  }
+}

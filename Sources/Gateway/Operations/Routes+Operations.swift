@@ -1,0 +1,42 @@
+internal import Notation
+internal import Web
+
+/// For those who look after the gateway.
+extension Routes {
+  static let operations: [Route] = [
+    Route(.get, "/healthz", .anyone, .now { _, _ in .plain("ok\n") }),
+    Route(.get, "/readyz", .anyone, .now { core, _ in try core.readiness() }),
+    Route(.get, "/metrics", .nearby(.operator), .now { core, call in core.metrics(call) }),
+  ]
+}
+
+extension Core {
+  /// With less, neither a log of the store nor a file can grow.
+  private static let diskFreeMin: Double = 16_777_216
+
+  /// Why clients should go elsewhere, or come later; nil where they should not.
+  var unreadiness: String? {
+    if isDraining { return "the gateway is about to stop" }
+    if let free = ProcessFacts.disk(of: options.folder)?.free, free < Self.diskFreeMin {
+      return "the disk of \(options.folder) is full: nothing can be stored"
+    }
+    return nil
+  }
+
+  fileprivate func readiness() throws(Problem) -> Reply {
+    guard let unreadiness else { return .plain("ready\n") }
+    var problem = Problem(.unavailable, unreadiness)
+    problem.retryAfter = 5
+    throw problem
+  }
+
+  fileprivate func metrics(_ call: Call) -> Reply {
+    let form: Exposition.Form =
+      MediaRange.names(call.headers["Accept"], "application/openmetrics-text") ? .openMetrics : .text
+    return Reply(200, .bytes(Array(Exposition(Metric.all, of: self, as: form).text.utf8), type: form.type))
+  }
+}
+
+extension Reply {
+  fileprivate static func plain(_ text: String) -> Reply { Reply(200, .bytes(Array(text.utf8), type: "text/plain")) }
+}

@@ -1,0 +1,88 @@
+package import Engine
+package import Media
+package import Store
+package import Wire
+
+/// What a host carries for a program of this package: peers of others, and what is kept with what the host keeps.
+package struct Cargo: Sendable {
+  /// The host's store too, which is closed with the host.
+  package var writer: Writer
+  package var peers: [(key: SigningKey, name: String)]
+  package var witness: any Witness
+
+  package init(_ writer: Writer, peers: [(key: SigningKey, name: String)], _ witness: any Witness) {
+    self.writer = writer
+    self.peers = peers
+    self.witness = witness
+  }
+}
+
+/// Told on the host's loop of what belongs to the engine's next batch; what it notes meanwhile is stored with that, or
+/// neither is.
+package protocol Witness: AnyObject, Sendable {
+  func heard(_ message: Message, in session: EndpointID)
+  /// What became of what was dispatched under this number.
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID)
+  /// All that is to be stored by now.
+  func takeNotes() -> [Note]
+}
+
+/// A change that is stored with what the engine says. It may be run more than once, and changes the database alone.
+package struct Note {
+  package var change: @Sendable (Database) throws -> Void
+  /// Whether it is stored, or never will be.
+  package var settle: (_ isStored: Bool) -> Void
+
+  package init(
+    _ change: @escaping @Sendable (Database) throws -> Void, settle: @escaping (_ isStored: Bool) -> Void = { _ in }
+  ) {
+    self.change = change
+    self.settle = settle
+  }
+}
+
+/// On the host's loop.
+extension Host {
+  package static func start(_ options: HostOptions, carrying cargo: Cargo) async throws(NearbyError) -> Host {
+    try await start(options, carrying: Optional(cargo))
+  }
+
+  /// Whether the store takes nothing, so that what is noted waits.
+  package var storeIsFailing: Bool { onLoop { $0.storing.isFailing } ?? false }
+
+  /// What the body makes happen, and what is noted by its end, is stored as one.
+  package func together<Result>(_ body: () throws -> Result) throws -> Result {
+    // Unsafe for the compiler only: it does not leave the loop's thread.
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) var result: Swift.Result<Result, any Error> = .failure(NearbyError.closed)
+    onLoop { core in result = Swift.Result { try core.together(body) } }
+    return try result.get()
+  }
+
+  /// Nil where the host has been stopped.
+  @discardableResult
+  private func onLoop<Result>(_ body: (Core) -> Result) -> Result? {
+    // Unsafe for the compiler only: it does not leave the loop's thread.
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) var result: Result?
+    loop.assumeIsolated { loop in result = loop.upCore.map(body) }
+    return result
+  }
+}
+
+/// On the host's loop.
+extension Session {
+  /// Gives it to the engine at once, or not at all: `unavailable` where a member is behind. Its fate is told to the host's
+  /// witness, by this number, where it is wanted.
+  package func dispatch(
+    _ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode, wantsFate: Bool
+  ) throws(NearbyError) -> UInt64 {
+    // Unsafe for the compiler only: it does not leave the loop's thread.
+    nonisolated(unsafe) var outcome: Result<UInt64, NearbyError> = .failure(.closed)
+    loop.assumeIsolated { [id] loop in
+      guard let core = loop.upCore else { return }
+      outcome = Result { () throws(NearbyError) in try core.dispatch(bytes, from: id, to: recipients, mode, wantsFate) }
+    }
+    return try outcome.get()
+  }
+}

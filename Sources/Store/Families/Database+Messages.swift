@@ -1,0 +1,172 @@
+/// A message in the history of a session.
+public struct StoredMessage: Hashable, Sendable {
+  /// The change with which it came, by which it is ordered.
+  public var ordinal: UInt64
+  /// Its latest change.
+  public var changed: UInt64
+  /// How many messages there ever were with it, and how much their JSON is.
+  public var count: Int
+  public var total: Int
+  public var at: Int64
+  /// Given by who sent it; nil for one that is known by its ordinal.
+  public var name: String?
+  public var sender: String
+  public var mode: String
+  /// As clients see it.
+  public var json: [UInt8]
+  /// By which its fate will be told, and whose, as long as it is not known.
+  public var receipt: UInt64?
+  public var recipients: [UInt8]?
+
+  public init(
+    ordinal: UInt64, changed: UInt64, count: Int, total: Int, at: Int64, name: String?, sender: String, mode: String,
+    json: [UInt8]
+  ) {
+    self.ordinal = ordinal
+    self.changed = changed
+    self.count = count
+    self.total = total
+    self.at = at
+    self.name = name
+    self.sender = sender
+    self.mode = mode
+    self.json = json
+  }
+}
+
+/// Which of a session's messages are asked for; nil leaves a side open.
+public struct MessageFilter: Hashable, Sendable {
+  public var sender: String?
+  public var mode: String?
+
+  public init(sender: String? = nil, mode: String? = nil) {
+    self.sender = sender
+    self.mode = mode
+  }
+}
+
+extension Database {
+  private static let columns =
+    "ordinal, changed, count, total, at, name, sender, mode, json, receipt, recipients, checksum"
+  private static let insertion =
+    "INSERT INTO message (session, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+  public func add(_ message: StoredMessage, to session: Int) throws(StoreError) {
+    try run(
+      Self.insertion, session, Int(message.ordinal), Int(message.changed), message.count, message.total, message.at,
+      message.name,
+      message.sender, message.mode, message.json, message.receipt.map(Int.init), message.recipients,
+      Checksum.of(message.json))
+  }
+
+  /// How it stands now.
+  public func change(_ message: StoredMessage, of session: Int) throws(StoreError) {
+    try run(
+      """
+      UPDATE message SET changed = ?, json = ?, receipt = ?, recipients = ?, checksum = ?
+      WHERE session = ? AND ordinal = ?
+      """, Int(message.changed), message.json, message.receipt.map(Int.init), message.recipients,
+      Checksum.of(message.json), session, Int(message.ordinal))
+  }
+
+  // MARK: Looking
+
+  /// Those after an ordinal, in order.
+  public func messages(
+    of session: Int, after ordinal: UInt64, atMost count: Int, where filter: MessageFilter = MessageFilter()
+  ) throws -> [StoredMessage] {
+    try messages(
+      """
+      SELECT \(Self.columns) FROM message WHERE session = ?1 AND ordinal > ?2
+      AND (?3 IS NULL OR sender = ?3) AND (?4 IS NULL OR mode = ?4) ORDER BY ordinal LIMIT ?5
+      """, session, Int(ordinal), filter.sender, filter.mode, count)
+  }
+
+  /// Those that have changed after one change and up to another, in the order of that.
+  public func messages(
+    of session: Int, changedAfter since: UInt64, through last: UInt64, atMost count: Int
+  ) throws -> [StoredMessage] {
+    try messages(
+      """
+      SELECT \(Self.columns) FROM message WHERE session = ? AND changed > ? AND changed <= ? ORDER BY changed LIMIT ?
+      """, session, Int(clamping: since), Int(clamping: last), count)
+  }
+
+  /// The latest ones, oldest first.
+  public func latestMessages(of session: Int, atMost count: Int) throws -> [StoredMessage] {
+    try messages(
+      "SELECT \(Self.columns) FROM message WHERE session = ? ORDER BY ordinal DESC LIMIT ?", session, count
+    ).reversed()
+  }
+
+  /// Those whose fate is not known.
+  public func openMessages(of session: Int) throws -> [StoredMessage] {
+    try messages(
+      "SELECT \(Self.columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY ordinal", session)
+  }
+
+  public func message(_ ordinal: UInt64, of session: Int) throws -> StoredMessage? {
+    try messages(
+      "SELECT \(Self.columns) FROM message WHERE session = ? AND ordinal = ?", session, Int(clamping: ordinal)
+    ).first
+  }
+
+  public func message(named name: String, of session: Int) throws -> StoredMessage? {
+    try messages("SELECT \(Self.columns) FROM message WHERE session = ? AND name = ?", session, name).first
+  }
+
+  public func latestChange(of session: Int) throws -> UInt64 {
+    let sql = "SELECT coalesce(max(changed), 0) FROM message WHERE session = ?"
+    return UInt64(try first(sql, session) { $0.integer(0) } ?? 0)
+  }
+
+  /// What the disk has made something else of is left out.
+  private func messages<each Value: Bindable>(
+    _ sql: String, _ values: repeat each Value
+  ) throws -> [StoredMessage] {
+    var messages: [StoredMessage] = []
+    try self.each(sql, repeat each values) { row in
+      var message = StoredMessage(
+        ordinal: UInt64(row.integer(0)), changed: UInt64(row.integer(1)), count: row.integer(2), total: row.integer(3),
+        at: Int64(row.integer(4)), name: row.isNull(5) ? nil : row.text(5), sender: row.text(6), mode: row.text(7),
+        json: row.bytes(8))
+      if !row.isNull(9) { message.receipt = UInt64(row.integer(9)) }
+      if !row.isNull(10) { message.recipients = row.bytes(10) }
+      if Checksum.of(message.json) == row.integer(11) { messages.append(message) }
+    }
+    return messages
+  }
+
+  // MARK: Removing
+
+  /// Takes the oldest away until there are no more than so many, and no more bytes, and none from before that time; nil
+  /// where there was nothing to do, else the ordinal of the last that went.
+  public func prune(
+    _ session: Int, to count: Int, bytes: Int, since time: Int64
+  ) throws -> UInt64? {
+    guard
+      let last = try first(
+        "SELECT count, total FROM message WHERE session = ? ORDER BY ordinal DESC LIMIT 1", session,
+        row: { (count: $0.integer(0), total: $0.integer(1)) })
+    else { return nil }
+    var (end, floor, isOver) = (UInt64?.none, 0, false)
+    try each(
+      "SELECT ordinal, changed, count, total - length(json), at FROM message WHERE session = ? ORDER BY ordinal LIMIT ?",
+      session, Self.pruneMax
+    ) { row in
+      let goes =
+        last.count - row.integer(2) >= count || last.total - row.integer(3) > bytes || Int64(row.integer(4)) < time
+      // Only from the front on: the clock may have been set back between them.
+      isOver = isOver || !goes
+      if isOver { return }
+      end = UInt64(row.integer(0))
+      floor = max(floor, row.integer(1))
+    }
+    guard let end else { return nil }
+    try run("DELETE FROM message WHERE session = ? AND ordinal <= ?", session, Int(end))
+    try run("UPDATE session SET floor = max(floor, ?) WHERE number = ?", floor, session)
+    return end
+  }
+
+  private static let pruneMax = 1_000
+}

@@ -1,0 +1,116 @@
+extension Migration {
+  static let sessions = Migration(
+    "sessions",
+    """
+    CREATE TABLE session (
+      id TEXT NOT NULL PRIMARY KEY,
+      peer TEXT NOT NULL,
+      settings BLOB NOT NULL,
+      created INTEGER NOT NULL,
+      epoch TEXT NOT NULL,
+      number INTEGER NOT NULL UNIQUE,
+      floor INTEGER NOT NULL DEFAULT 0,
+      is_ended INTEGER NOT NULL DEFAULT 0 CHECK (is_ended IN (0, 1))
+    ) STRICT;
+    CREATE TABLE message (
+      session INTEGER NOT NULL,
+      ordinal INTEGER NOT NULL,
+      changed INTEGER NOT NULL,
+      count INTEGER NOT NULL,
+      total INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      name TEXT,
+      sender TEXT NOT NULL,
+      mode TEXT NOT NULL,
+      json BLOB NOT NULL,
+      receipt INTEGER,
+      recipients BLOB,
+      checksum INTEGER NOT NULL,
+      PRIMARY KEY (session, ordinal)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX message_changed ON message (session, changed);
+    CREATE UNIQUE INDEX message_name ON message (session, name) WHERE name IS NOT NULL;
+    CREATE INDEX message_receipt ON message (session, receipt) WHERE receipt IS NOT NULL;
+    """)
+}
+
+/// A session of a peer that a gateway carries.
+public struct StoredSession: Hashable, Sendable {
+  public var id: String
+  public var peer: String
+  /// JSON, its owner's own.
+  public var settings: [UInt8]
+  public var created: Int64
+  /// Of the channel of its messages.
+  public var epoch: String
+  /// By which its messages know it.
+  public var number: Int
+  /// The last change of the channel that went with what was removed.
+  public internal(set) var floor: UInt64 = 0
+
+  public init(id: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
+    self.id = id
+    self.peer = peer
+    self.settings = settings
+    self.created = created
+    self.epoch = epoch
+    self.number = number
+  }
+}
+
+extension Database {
+  /// Those that were not ended, oldest first.
+  public func sessions() throws -> [StoredSession] {
+    var sessions: [StoredSession] = []
+    try each(
+      """
+      SELECT id, peer, settings, created, epoch, number, floor FROM session WHERE is_ended = 0 ORDER BY number
+      """
+    ) { row in
+      var session = StoredSession(
+        id: row.text(0), peer: row.text(1), settings: row.bytes(2), created: Int64(row.integer(3)), epoch: row.text(4),
+        number: row.integer(5))
+      session.floor = UInt64(row.integer(6))
+      sessions.append(session)
+    }
+    return sessions
+  }
+
+  /// Above all that there are.
+  public func nextSessionNumber() throws -> Int {
+    try first("SELECT coalesce(max(number), 0) + 1 FROM session") { $0.integer(0) } ?? 1
+  }
+
+  /// A new one, or how it has changed.
+  public func keep(_ session: StoredSession) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO session (id, peer, settings, created, epoch, number) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
+      """, session.id, session.peer, session.settings, session.created, session.epoch, session.number)
+  }
+
+  /// The last change of a session's channel that went with what was removed.
+  public func floor(of number: Int) throws -> UInt64 {
+    UInt64(try first("SELECT floor FROM session WHERE number = ?", number) { $0.integer(0) } ?? .max)
+  }
+
+  /// Its messages are taken away a piece at a time, by `clearAway`.
+  public func endSession(_ id: String) throws(StoreError) {
+    try run("UPDATE session SET is_ended = 1 WHERE id = ?", id)
+  }
+
+  /// A piece of what ended sessions have left; false where there is nothing more.
+  public func clearAway(atMost count: Int = 1_000) throws -> Bool {
+    guard let number = try first("SELECT number FROM session WHERE is_ended = 1 LIMIT 1", row: { $0.integer(0) }) else {
+      return false
+    }
+    try run(
+      """
+      DELETE FROM message WHERE session = ?1
+      AND ordinal IN (SELECT ordinal FROM message WHERE session = ?1 ORDER BY ordinal LIMIT ?2)
+      """, number, count)
+    if changes < count { try run("DELETE FROM session WHERE number = ?", number) }
+    return true
+  }
+}

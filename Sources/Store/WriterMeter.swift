@@ -1,0 +1,21 @@
+internal import Synchronization
+
+/// What a writer has brought to the disk, for whoever asks on any thread.
+public final class WriterMeter: Sendable {
+  private let commitCount = Atomic<Int>(0)
+  private let time = Atomic<Int64>(0)
+  private let failureCount = Atomic<Int>(0)
+
+  public var commits: Int { commitCount.load(ordering: .relaxed) }
+  /// That all commits have taken.
+  public var nanoseconds: Int64 { time.load(ordering: .relaxed) }
+  public var failures: Int { failureCount.load(ordering: .relaxed) }
+
+  func committed(in duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    commitCount.wrappingAdd(1, ordering: .relaxed)
+    time.wrappingAdd(seconds * 1_000_000_000 + attoseconds / 1_000_000_000, ordering: .relaxed)
+  }
+
+  func failed() { failureCount.wrappingAdd(1, ordering: .relaxed) }
+}

@@ -1,0 +1,68 @@
+/// What an operator has written down for the gateway: lines of `name = value`, with the names of the options.
+///
+/// Empty lines and those that begin with `#` say nothing. A value is all behind the first `=`, without the space around it.
+/// What may be said several times has a line for each; an option without a value is `true` or `false`.
+struct ConfigurationFile: Sendable {
+  static let bytesMax = 64 << 10
+  static let systemPath = "/etc/vicinity/vicinity.conf"
+
+  struct Line: Hashable, Sendable {
+    let number: Int
+    let name: String
+    let value: String
+  }
+
+  let path: String
+  let text: String
+
+  /// The file that is named; otherwise the user's or, where there is none, the machine's. Nil where there is neither.
+  static func find(_ named: String?, in surroundings: Surroundings) throws(Misuse) -> ConfigurationFile? {
+    let variables = surroundings.variables
+    // The XDG rules have a relative path ignored.
+    let folder =
+      variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? variables["HOME"].map { $0 + "/.config" }
+    let usual = [folder.map { $0 + "/vicinity/vicinity.conf" }, systemPath].compactMap { $0 }
+    for path in named.map({ [FileSystem.expanded($0)] }) ?? usual {
+      switch surroundings.read(path) {
+      case .success(let text)?: return ConfigurationFile(path: path, text: text)
+      case .failure(let fault)?: throw Misuse("The configuration \(path) cannot be read: \(fault.cause).")
+      case nil: continue
+      }
+    }
+    if let named { throw Misuse("There is no file \(PlainText.brief(named)); name another one with --config.") }
+    return nil
+  }
+
+  func lines(of options: [OptionSyntax]) throws(Misuse) -> [Line] {
+    var lines: [Line] = []
+    // To Swift the two that end a line on some systems are one letter.
+    let parts = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    for (index, raw) in parts.enumerated() {
+      let content = Self.trimmed(raw)
+      if content.isEmpty || content.hasPrefix("#") { continue }
+      func fault(_ sentence: String) -> Misuse { Misuse("\(path):\(index + 1): \(sentence)") }
+      guard let equals = content.firstIndex(of: "=") else {
+        throw fault("'\(PlainText.brief(content))' says nothing: a line is 'name = value', or begins with '#'.")
+      }
+      let line = Line(
+        number: index + 1, name: Self.trimmed(content[..<equals]),
+        value: Self.trimmed(content[content.index(after: equals)...]))
+      guard let option = options.first(where: { $0.name == line.name }) else {
+        let hint = Suggestion.hint(for: line.name, among: options.map(\.name))
+        throw fault(
+          "Nobody knows '\(PlainText.brief(line.name))'.\(hint) 'vicinity serve --show-config' lists all names.")
+      }
+      if !option.isRepeatable, let first = lines.first(where: { $0.name == line.name }) {
+        throw fault("'\(line.name)' stands in line \(first.number) already.")
+      }
+      lines.append(line)
+    }
+    return lines
+  }
+
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    let tail = text.drop(while: isSpace)
+    return String(tail.prefix(tail.count - tail.reversed().prefix(while: isSpace).count))
+  }
+}

@@ -1,0 +1,84 @@
+/// The gateway's commands. All that `serve` takes on its line, but what is about the line itself, an operator may say in
+/// the environment and in a file as well.
+extension Syntax {
+  static let serve = CommandSyntax(
+    name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",
+    arguments: [],
+    options: (web + place + network + output).configured + [config] + [
+      .init(name: "show-config", value: .none, summary: "show what holds, and who said so, and end")
+    ],
+    text: [
+      "REST, WebSockets, the dashboard and the links of other hosts share one port, 7777 if not told, with HTTPS and "
+        + "without. Whoever has the pairing code becomes an operator, and lets others in from there; that takes HTTPS, "
+        + "or a browser on this machine. Devices that trust the authority at /v1/gateway/authority do not warn.",
+      "Each option may also stand as VICINITY_NAME in the environment (several values parted by spaces), or in a file "
+        + "as a line 'name = value': what is said here goes before the environment, and that before the file. The file "
+        + "is the one of --config; otherwise ~/.config/vicinity/vicinity.conf or, where there is none, "
+        + "/etc/vicinity/vicinity.conf.",
+    ],
+    examples: [
+      .init(line: "vicinity serve", says: "then open http://localhost:7777"),
+      .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
+      .init(line: "vicinity serve --certificate box.crt --key box.key", says: "with a certificate of one's own"),
+      .init(line: "vicinity serve --port 8080 --show-config", says: "all that would hold, and who says so"),
+    ])
+
+  static let pair = CommandSyntax(
+    name: "pair", summary: "show a new pairing code of the gateway that runs on this machine", arguments: [],
+    options: [
+      .init(
+        name: "role", value: .choice(["viewer", "member", "operator"]), summary: "for whom the code is",
+        byDefault: "operator")
+    ] + place.configured + [config] + output,
+    text: [
+      "The gateway is asked by a socket in its folder, which its own user and root may open, so that no code stands in a "
+        + "log. The code is for one use and ends after ten minutes. On a terminal it is shown for a phone's camera too. "
+        + "The folder is found as the gateway finds it: on the line, in the environment or in its file."
+    ],
+    examples: [
+      .init(line: "vicinity pair", says: "for a gateway of the same user"),
+      .init(line: "sudo vicinity pair --folder /var/lib/vicinity --role member", says: "for one that is a service"),
+      .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
+    ])
+
+  private static let config = OptionSyntax(
+    name: "config", value: .file("FILE"), summary: "a file of 'name = value' lines", isInEnvironment: true)
+
+  private static let web: [OptionSyntax] = [
+    .init(
+      name: "host-name", value: .text("NAME"), summary: "a name under which clients may ask, beside the addresses",
+      isRepeatable: true),
+    .init(
+      name: "origin", value: .text("ORIGIN"), summary: "pages of others that may ask, such as https://stage.example",
+      isRepeatable: true),
+    .init(
+      name: "certificate", value: .file("FILE"),
+      summary: "what HTTPS is spoken with, as PEM; goes with --key (made by an authority of the gateway's own)"),
+    .init(name: "key", value: .file("FILE"), summary: "the key of --certificate, as PEM without a password"),
+    .init(
+      name: "metrics-from", value: .text("ADDRESS"),
+      summary: "addresses that are told /metrics without a token, such as 10.0.0.0/8, beside this machine's own",
+      isRepeatable: true),
+    .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
+    .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
+  ]
+
+  private static let place: [OptionSyntax] = [
+    .init(
+      name: "folder", value: .folder("FOLDER"),
+      summary: "what the gateway keeps, and files on their way (beside the keys)"),
+    .init(
+      name: "keys", value: .folder("FOLDER|ephemeral"),
+      summary: "where the gateway keeps who it is; 'ephemeral': nowhere (the user's data folder)", group: .host),
+  ]
+
+  private static let network: [OptionSyntax] = host(timeout: "").compactMap { option in
+    var option = option
+    switch option.name {
+    case "timeout", "keys": return nil
+    case "port": (option.summary, option.byDefault) = ("where clients and other hosts connect", "7777")
+    default: break
+    }
+    return option
+  }
+}

@@ -1,0 +1,30 @@
+/// What holds for the gateway, and who said so.
+enum ConfigurationTable {
+  static func show(_ context: Context) async -> ExitCode {
+    let invocation = context.invocation
+    var table = Table(titles: ["NAME", "VALUE", "FROM"])
+    for option in invocation.command.options where option.isInFile {
+      let values = values(of: option, invocation)
+      let source = invocation.sources[option.name]?.description ?? "default"
+      if context.announcer.isJSON {
+        await context.announcer.tell(.setting(option.name, values, from: source))
+      } else {
+        table.rows.append([option.name, values.map(PlainText.line).joined(separator: " "), source])
+      }
+    }
+    if !context.announcer.isJSON { await context.screen.print(table.lines(columns: .max / 2)) }
+    return .done
+  }
+
+  /// As a file would say it.
+  private static func values(of option: OptionSyntax, _ invocation: Invocation) -> [String] {
+    if option.placeholder == nil { return [invocation.has(option.name) ? "true" : "false"] }
+    return invocation.options[option.name] ?? option.byDefault.map { [$0] } ?? []
+  }
+}
+
+extension Event {
+  fileprivate static func setting(_ name: String, _ values: [String], from source: String) -> Event {
+    Event("setting", .result, [.text("name", name), .list("values", values), .text("from", source)])
+  }
+}

@@ -1,0 +1,144 @@
+internal import Foundation
+internal import Notation
+internal import Reactor
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Those who look after a gateway see how it is", .timeLimit(.minutes(2)))
+struct OperationsTests {
+  @Test("It is alive and ready, and says so to anybody")
+  func health() async throws {
+    try await atPlace { place in
+      let (health, readiness) = (try await place.stranger.get("/healthz"), try await place.stranger.get("/readyz"))
+      #expect(health.text == "ok\n" && readiness.text == "ready\n")
+    }
+  }
+
+  @Test("promtool finds no fault in the numbers, and all of them are there once something has happened")
+  func promtool() async throws {
+    try await atPlace { place in
+      try await happenings(at: place)
+      let answer = try await place.stranger.get("/metrics")
+      #expect(answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+      let judged = try await judge(answer.body)
+      #expect(judged.status == 0 && judged.said.isEmpty, "\(judged.said)")
+      let told = answer.text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map {
+        $0.split(separator: " ")[2]
+      }
+      let missing = Set(Metric.all.map(\.name)).subtracting(told.map(String.init))
+      // Nobody has lagged, and nothing was refused or transferred.
+      #expect(missing.isSubset(of: ["vicinity_http_refusals_total", "vicinity_transfers_ended_total"]), "\(missing)")
+      let open = try await place.stranger.get("/metrics", ["Accept": "application/openmetrics-text; version=1.0.0"])
+      #expect(open["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+      #expect(open.text.hasSuffix("\n# EOF\n") && open.text.contains("# TYPE vicinity_http_requests counter\n"))
+    }
+  }
+
+  @Test("Requests, WebSockets, streams of events and what they carry are counted")
+  func counted() async throws {
+    try await atPlace { place in
+      let before = try await numbers(place)
+      let client = try await place.client()
+      _ = try await client.make("/v1/peers", ["displayName": "Anna"])
+      _ = try await place.stranger.get("/v1/peers")
+      _ = try await place.stranger.get("/nowhere")
+      let events = try await client.follow("/v1/peers")
+      _ = try await events.next()
+      let talk = try await Talk.connected(client)
+      let after = try await numbers(place)
+      func grown(_ name: String) -> Double { (after[name] ?? 0) - (before[name] ?? 0) }
+      #expect(grown("vicinity_http_requests_total{route=\"/v1/peers\",method=\"POST\",status=\"201\"}") == 1)
+      #expect(grown("vicinity_http_requests_total{route=\"/v1/peers\",method=\"GET\",status=\"401\"}") == 1)
+      #expect(grown("vicinity_http_requests_total{route=\"none\",method=\"any\",status=\"404\"}") == 1)
+      #expect(
+        after["vicinity_http_request_duration_seconds_bucket{route=\"/v1/peers\",method=\"POST\",le=\"+Inf\"}"] == 1)
+      #expect(grown("vicinity_event_streams") == 1 && grown("vicinity_websockets{kind=\"channels\"}") == 1)
+      #expect(grown("vicinity_pairings_total") == 1 && grown("vicinity_clients") == 1 && grown("vicinity_peers") == 1)
+      #expect(grown("vicinity_websocket_frames_sent_total") == 1)
+      #expect(grown("vicinity_websocket_messages_received_total") == 1)
+      #expect(grown("vicinity_connections_total{kind=\"socket\"}") == 1)
+      #expect(grown("vicinity_http_request_body_bytes_total") > 20)
+      #expect(grown("vicinity_store_commits_total") > 0 && after["process_open_fds"] ?? 0 > 3)
+      #expect(after["vicinity_build_info{version=\"\(Gateway.version)\"}"] == 1 && after["vicinity_ready"] == 1)
+      #expect(after["process_start_time_seconds"] ?? 0 > 1_700_000_000)
+      talk.hangUp()
+    }
+  }
+
+  @Test("Numbers are told on the machine itself, to operators, and where they are allowed; not through a proxy")
+  func access() async throws {
+    try await atPlace { place in
+      let proxied = ["X-Forwarded-For": "203.0.113.7"]
+      #expect(try await place.stranger.get("/metrics", proxied).status == 401)
+      let member = try await place.client()
+      #expect(try await member.get("/metrics", proxied).status == 403)
+      let op = try await place.client("operator")
+      #expect(try await op.get("/metrics", proxied).status == 200)
+      guard let outsideAddress else { return }
+      var outside = place.stranger
+      outside.host = outsideAddress
+      #expect(try await outside.get("/metrics").status == 401)
+      #expect(try await outside.get("/readyz").status == 200)
+    }
+    guard let outsideAddress else { return }
+    try await atPlace({ $0.metricsFrom = ["192.0.2.0/24", outsideAddress] }) { place in
+      var outside = place.stranger
+      outside.host = outsideAddress
+      let answer = try await outside.get("/metrics")
+      #expect(answer.status == 200)
+    }
+    await #expect(throws: Problem.self) { try await atPlace({ $0.metricsFrom = ["10.0.0.0/33"] }) { _ in } }
+  }
+
+  @Test(
+    "A range has the addresses that begin like it",
+    arguments: [
+      ("10.0.0.0/8", "10.255.1.2", true), ("10.0.0.0/8", "11.0.0.0", false), ("192.0.2.5", "192.0.2.5", true),
+      ("192.0.2.5", "192.0.2.4", false), ("192.0.2.4/31", "192.0.2.5", true), ("0.0.0.0/0", "8.8.8.8", true),
+      ("fd00::/8", "fd12::1", true), ("fd00::/8", "fe80::1", false), ("0.0.0.0/0", "::1", false),
+    ])
+  func ranges(_ range: String, _ address: String, _ isIn: Bool) throws {
+    #expect(try #require(AddressRange(range)).contains(#require(SocketAddress(address, port: 1))) == isIn)
+  }
+
+  // MARK: The stage
+
+  private func happenings(at place: Place) async throws {
+    let client = try await place.client()
+    let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
+    _ = try await client.make("/v1/sessions", ["peer": .text(peer)])
+    let talk = try await Talk.connected(client)
+    try await talk.goodbye(1000)
+    _ = try await talk.closing()
+    var closed = false
+    while !closed { closed = try await numbers(place)["vicinity_websocket_closes_total{code=\"1000\"}"] == 1 }
+  }
+
+  private func numbers(_ place: Place) async throws -> [String: Double] {
+    var numbers: [String: Double] = [:]
+    for line in try await place.stranger.get("/metrics").text.split(separator: "\n") where !line.hasPrefix("#") {
+      let space = try #require(line.lastIndex(of: " "))
+      numbers[String(line[..<space])] = Double(line[line.index(after: space)...])
+    }
+    return numbers
+  }
+
+  private func judge(_ metrics: [UInt8]) async throws -> (status: Int32, said: String) {
+    try await onThread {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/promtool")
+      process.arguments = ["check", "metrics"]
+      let (input, output) = (Pipe(), Pipe())
+      process.standardInput = input
+      process.standardOutput = output
+      process.standardError = output
+      try process.run()
+      input.fileHandleForWriting.write(Data(metrics))
+      try input.fileHandleForWriting.close()
+      let said = output.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+    }
+  }
+}
