@@ -26,6 +26,9 @@ final class Connection {
     if !isSame { self.target = String(cString: text) }
   }
 
+  /// Of the last head.
+  var note: HeadNote { memory.note }
+
   /// Its head is here.
   func head(
     of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>

@@ -186,7 +186,7 @@ final class HTTPServer {
       if sound.wantsWebSocket {
         throw WebFault(426, "A WebSocket begins on a connection of its own: connect anew for it.")
       }
-      let exchange = Exchange(sound, connection, of: self)
+      let exchange = Exchange(sound, served.note, connection, of: self)
       served.exchange = exchange
       handler.begin(exchange)
       return exchange.hasBegun()
