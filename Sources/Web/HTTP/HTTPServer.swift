@@ -10,10 +10,10 @@ internal import Reactor
 /// - The library checks little of what it reads; each head passes `Head.init` before the handler hears of it.
 final class HTTPServer {
   let limits: WebLimits
+  let meter: WebMeter
   /// Of a body that begins.
   let pace: Pace
   private let idleNanoseconds: UInt64
-  let meter: WebMeter
   private let reactor: Reactor
   private unowned let handler: any WebHandler
   /// Nil once it is closed.
