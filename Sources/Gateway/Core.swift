@@ -23,6 +23,7 @@ final class Core {
   let contract: Contract?
   let started: Timestamp
   let meters: Meters
+  let log: Log
   var addresses: [String] = []
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
@@ -69,13 +70,16 @@ final class Core {
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
 
-  init(_ host: Host, _ archive: Archive, _ options: GatewayOptions, _ gateway: Gateway) throws(Problem) {
+  init(
+    _ host: Host, _ archive: Archive, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway
+  ) throws(Problem) {
+    self.log = log
     self.host = host
     self.options = options
     self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
-    clients = Clients(OpenSSLCrypto(keys: []), clock: { Timestamp.now })
+    clients = Clients(OpenSSLCrypto(keys: []), Clients.Limits(options.limits), clock: { Timestamp.now })
     let names = MachineName.all + options.hostNames.sorted()
     access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(
@@ -125,6 +129,11 @@ final class Core {
     collections[collection.path] = nil
   }
 
+  /// Whoever follows something is at its end.
+  func release() {
+    for collection in collections.values { collection.release() }
+  }
+
   /// Whoever followed something as this client is sent away.
   func dismiss(_ client: ClientID) {
     for collection in collections.values { collection.dismiss(client) }
@@ -138,6 +147,9 @@ final class Core {
 
   /// For the console of whoever may see it.
   func tell(_ event: String, about path: String, _ owner: Owner, _ members: [JSON.Member] = []) {
+    log(
+      .debug, for: .developer, event, "\(event) about \(path)",
+      members.map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
     let id = String(eventList.offset + 1)
     eventList.put(
       id,

@@ -13,6 +13,8 @@ internal import Web
 /// ```
 public actor Gateway {
   public static let version = "0.1.0"
+  /// Of its database, in its folder.
+  static let storeName = "gateway.db"
 
   public nonisolated let host: Host
   private nonisolated let reactor: Reactor
@@ -27,7 +29,12 @@ public actor Gateway {
   public nonisolated let conditions: AsyncStream<Condition>
   private nonisolated let told: AsyncStream<Condition>.Continuation
 
+  /// What operators, clients and developers want to know, for one reader.
+  public nonisolated let log: AsyncStream<LogRecord>
+  private nonisolated let logged: AsyncStream<LogRecord>.Continuation
+
   private init(_ host: Host, _ store: Writer) {
+    (log, logged) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Log.waitingMax))
     // Who does not read has the last ones.
     (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
@@ -40,7 +47,7 @@ public actor Gateway {
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
-    let store = try Writer("\(options.folder)/gateway.db")
+    let store = try Writer("\(options.folder)/\(storeName)")
     let archive = try await Archive.open(store, isLasting: options.host.keys != .ephemeral)
     let host: Host
     if archive.isLasting {
@@ -57,12 +64,13 @@ public actor Gateway {
   }
 
   private func open(_ options: GatewayOptions, _ archive: Archive) async throws {
-    let core = try Core(host, archive, options, self)
+    let core = try Core(host, archive, options, Log(options.logLevel, on: reactor, to: logged), self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
     // The network holds what stands at its port.
-    let front = Front(on: reactor, handler: core.service, identity: core.certificate?.identity) { [unowned network] in
+    let front = Front(on: reactor, handler: core.service, limits: core.webLimits, identity: core.certificate?.identity)
+    { [unowned network] in
       network.takeLink($0)
     }
     core.front = front
@@ -85,13 +93,24 @@ public actor Gateway {
     return try core.makeTicket(role)
   }
 
+  /// Returns once the loop has come to it: a gateway that hangs does not answer.
+  public func pulse() {}
+
+  /// Takes nothing new, and lets requests, streams and resources that are under way end for so long; then it is time to
+  /// stop. Clients are sent away with word to come back.
+  public func drain(within time: Duration) async { await core?.drain(within: time) }
+
+  /// How much of that is under way.
+  public var workUnderWay: Int { core?.workUnderWay ?? 0 }
+
   /// Ends. Where it lasts, sessions are not left: they go on when it is started again.
   public func stop() async {
     core?.pairingDesk = nil
     core?.isStopping = true
-    core?.sockets.closeAll(4000, "the gateway stops")
+    core?.sockets.closeAll(.restart, "the gateway stops: come back")
     if core?.archive.isLasting == true { await host.suspend() } else { await host.stop() }
     await store.close()
+    core?.log.close()
     core = nil
     told.finish()
   }

@@ -13,6 +13,9 @@ public struct GatewayOptions: Sendable {
   public var origins: Set<String> = []
   /// Addresses beside this machine's own from which anybody is told `/metrics`, such as `10.0.0.0/8`.
   public var metricsFrom: [String] = []
+  public var limits = GatewayLimits()
+  /// What is less urgent is not in its log.
+  public var logLevel = LogRecord.Level.info
   /// Where files that are received and sent lie, and what the gateway keeps.
   public var folder: String
   /// Where the dashboard lies; nil for none.

@@ -20,6 +20,8 @@ public final class LAN {
   public struct Options: Sendable {
     /// 0 for a free one.
     public var port: UInt16 = 0
+    /// Open already, and ours: some that listen for TCP, and perhaps one for UDP, all at one port.
+    public var sockets: [Int32] = []
     /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
     public var fixed: [SocketAddress]?
     public init() {}
@@ -59,7 +61,7 @@ public final class LAN {
   private var isStopping = false
 
   /// Of its links, for both families.
-  public var port: UInt16 { listeners.first?.address.port ?? 0 }
+  public private(set) var port: UInt16 = 0
 
   public init(
     key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver
@@ -69,7 +71,7 @@ public final class LAN {
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
-    try listen(at: options.port)
+    if options.sockets.isEmpty { try listen(at: options.port) } else { try take(options.sockets) }
     directory =
       if let places = options.fixed {
         FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
@@ -87,6 +89,7 @@ public final class LAN {
   private func listen(at port: UInt16) throws(SystemError) {
     for _ in 0..<Self.portsTried {
       listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in take($0) }
+      self.port = listeners.first?.address.port ?? 0
       let place = listeners.count == 2 ? SocketAddress.anyV6(port: self.port) : .anyV4(port: self.port)
       let datagrams = try DatagramPort(at: place, host: host, on: reactor, owner: self)
       if datagrams.address.port == self.port {
@@ -102,6 +105,28 @@ public final class LAN {
 
   private static let portsTried = 8
 
+  /// Where nobody opened a socket for datagrams, one is opened here.
+  private func take(_ sockets: [CInt]) throws(SystemError) {
+    var bound: [CInt] = []
+    for number in sockets {
+      let socket = try Descriptor.given(number)
+      guard try socket.isListening() else {
+        bound.append(socket.release())
+        continue
+      }
+      listeners.append(try Listener(taking: socket, on: reactor) { [unowned self] in take($0) })
+    }
+    port = listeners.first?.address.port ?? 0
+    guard port != 0, listeners.allSatisfy({ $0.address.port == port }), bound.count <= 1 else {
+      throw SystemError("use the sockets that were passed: TCP at one port is needed, and UDP at it once", code: EINVAL)
+    }
+    let place = listeners.contains { $0.address.isV6 } ? SocketAddress.anyV6(port: port) : .anyV4(port: port)
+    let given = bound.first.map { Descriptor(owning: $0) }
+    let datagrams = try DatagramPort(at: place, taking: given, host: host, on: reactor, owner: self)
+    guard datagrams.address.port == port else { throw SystemError("bind to UDP port \(port)", code: EADDRINUSE) }
+    self.datagrams = datagrams
+  }
+
   /// With other hosts, as they are now.
   public var linkCount: Int { links.count }
 
@@ -109,10 +134,13 @@ public final class LAN {
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
 
   private func tellAddresses() {
-    guard network != nil else { return }
+    guard network != nil, !listeners.isEmpty else { return }
     let told = addresses.prefix(Limits.helloAddressesMax).map(Address.init(telling:))
     driver?.call { $0.setAddresses(told, at: $1) }
   }
+
+  /// Nobody connects any more; who is connected stays.
+  public func closePort() { listeners = [] }
 
   /// Ends every link, after what it still has to send; then says so.
   public func stop(_ stopped: @escaping () -> Void) {

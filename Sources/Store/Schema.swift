@@ -28,6 +28,7 @@ public struct Schema: Sendable {
     .transfers,
     .clients,
     .sessions,
+    .resources,
   ])
 }
 

@@ -68,6 +68,7 @@ enum Vicinity {
     case "peers": return try await PeersCommand.run(context)
     case "identity": return try await IdentityCommand.run(context)
     case "serve": return try await ServeCommand.run(context)
+    case "admin": return try await AdminCommand.run(context)
     case "pair": return try await PairCommand.run(context)
     case "doctor": return try await DoctorCommand.run(context)
     case let name: preconditionFailure("\(name) stands in the table, and nothing carries it out")

@@ -129,6 +129,6 @@ struct SocketTests {
     let talk = try await Talk.connected(try await place.client())
     async let code = talk.closing()
     await place.close()
-    #expect(try await code == 4000)
+    #expect(try await code == 1012)
   }
 }

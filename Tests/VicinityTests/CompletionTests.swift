@@ -60,7 +60,7 @@ import Testing
     #expect(try offers(["browse", "--discovery", "=", "st"], folder) == ["static"])
     #expect(try offers(["browse", "--discovery", "="], folder) == ["avahi", "static"])
     #expect(try offers(["completion", "f"], folder) == ["fish"])
-    #expect(try offers(["help", "ad"], folder) == ["advertise", "adhoc"])
+    #expect(try offers(["help", "ad"], folder) == ["admin", "advertise", "adhoc"])
     #expect(try offers(["send", "chat", "Ada", "--file", "pho"], folder) == ["photo one.jpg", "photos"])
     #expect(try offers(["receive", "--to-folder", "pho"], folder) == ["photos"])
     #expect(try offers(["browse", "--name", "x"], folder) == [])

@@ -33,7 +33,8 @@ final class Program {
   private var code: CInt?
 
   init(
-    _ arguments: [String], _ ways: Ways = .pipes, in folder: String = ".", environment: [String: String] = [:]
+    _ arguments: [String], _ ways: Ways = .pipes, in folder: String = ".", environment: [String: String] = [:],
+    through launcher: [String] = [], running other: String? = nil
   ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -76,8 +77,9 @@ final class Program {
     for number in outputs + [input] { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
     variables.merge(environment) { $1 }
     let environment = variables.map { strdup("\($0)=\($1)") } + [nil]
-    let path = try Self.path()
-    let words = (["sh", "-c", "cd \"$0\" && exec \"$@\"", folder, path] + arguments).map { strdup($0) } + [nil]
+    let path = try other ?? Self.path()
+    let words =
+      (["sh", "-c", "cd \"$0\" && exec \"$@\"", folder] + launcher + [path] + arguments).map { strdup($0) } + [nil]
     defer { for text in environment + words { free(text) } }
     var process: pid_t = 0
     let failure = posix_spawn(&process, "/bin/sh", &actions, &attributes, words, environment)

@@ -30,12 +30,20 @@ extension Collection {
 
   /// With the changes that came while it was looked for them.
   func recall(since position: Position) async throws -> Recalled? {
-    let last = offset
-    guard let past = try await attic?.changes(after: position.offset, through: last),
-      let news = changes(after: Position(epoch: epoch, offset: last))
-    else { return nil }
-    return .changes(past + news)
+    var past: [Change] = []
+    var since = position.offset
+    // So much may come while it is looked for them that it has to be looked again.
+    for _ in 0..<Self.looksMax {
+      let last = offset
+      guard let older = try await attic?.changes(after: since, through: last) else { return nil }
+      past += older
+      if let news = changes(after: Position(epoch: epoch, offset: last)) { return .changes(past + news) }
+      since = last
+    }
+    return nil
   }
+
+  private static let looksMax = 8
 
   func recall(_ listing: Listing) async throws -> Recalled? {
     if let since = listing.since { return try await recall(since: since) }

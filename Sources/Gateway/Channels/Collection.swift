@@ -8,6 +8,8 @@ protocol Follower: AnyObject {
   func ended(_ collection: Collection)
   /// The client may look no longer.
   func dismissed()
+  /// The gateway is about to stop.
+  func released()
 }
 
 /// Things of one kind under one path, in the order in which they came, and the channel of their changes.
@@ -215,6 +217,10 @@ final class Collection {
   }
 
   func count<Kind: Follower>(of kind: Kind.Type) -> Int { followers.values.count { $0 is Kind } }
+
+  func release() {
+    for follower in followers.values { follower.released() }
+  }
 
   func subscribe(_ socket: WebSocket) {
     let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)

@@ -52,6 +52,8 @@ final class EventStream: Follower, BodySource {
     exchange?.wake()
   }
 
+  func released() { dismissed() }
+
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
     if sent == waiting.count, !refill() { return .end }
     guard sent < waiting.count else { return .nothingYet }

@@ -37,6 +37,8 @@ final class LongPoll: Follower {
     answer?(Reply(Problem.unauthorized("the token was revoked: pair anew")))
   }
 
+  func released() { tell() }
+
   private func tell() {
     let answer = answer
     finish()

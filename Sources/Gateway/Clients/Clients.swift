@@ -17,6 +17,10 @@ final class Clients {
     var knownTokensMax = 1_024
     /// Of a token that was given over a connection that others can read.
     var openTokenTime: Duration = .seconds(12 * 3_600)
+
+    init(_ limits: GatewayLimits = GatewayLimits()) {
+      clientsMax = limits.clients
+    }
   }
 
   struct Client {

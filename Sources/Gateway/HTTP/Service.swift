@@ -40,7 +40,7 @@ final class Service: WebHandler {
       exchange.note.content = asked
       try serve(asked, exchange)
     } catch {
-      answer(Reply(error), exchange)
+      refuse(error, exchange)
     }
   }
 
@@ -116,8 +116,13 @@ final class Service: WebHandler {
         later(call, exchange, work)
       }
     } catch {
-      answer(Reply(Problem(wrapping: error)), exchange)
+      refuse(Problem(wrapping: error), exchange, call.client)
     }
+  }
+
+  private func refuse(_ problem: Problem, _ exchange: Exchange, _ client: ClientView? = nil) {
+    core.log.refused(problem, core.name(of: exchange), by: client)
+    answer(Reply(problem), exchange)
   }
 
   /// The exchange waits here, by a number, until its work is done.
@@ -130,12 +135,16 @@ final class Service: WebHandler {
       do {
         reply = try await work(core, call)
       } catch {
-        reply = Reply(Problem(wrapping: error))
+        let problem = Problem(wrapping: error)
+        core.log.refused(problem, core.service.name(of: number), by: call.client)
+        reply = Reply(problem)
       }
       core.remember(reply, to: call)
       core.service.answer(reply, number)
     }
   }
+
+  private func name(of number: UInt64) -> String { exchanges[number].map(core.name) ?? "a request" }
 
   private func keep(_ exchange: Exchange) -> UInt64 {
     lastExchange += 1
@@ -169,7 +178,9 @@ final class Service: WebHandler {
         guard let exchange = core.service.take(number) else { return }
         try core.service.show(collection, listing, call, exchange, recalled)
       } catch {
-        core.service.answer(Reply(Problem(wrapping: error)), number)
+        let problem = Problem(wrapping: error)
+        core.log.refused(problem, core.service.name(of: number), by: call.client)
+        core.service.answer(Reply(problem), number)
       }
     }
   }
@@ -185,7 +196,7 @@ final class Service: WebHandler {
       throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
     }
     guard listing.since != nil else { return answer(listing.page(of: collection, for: client, recalled), exchange) }
-    if listing.wait > 0, recalled == nil, !listing.isNews(collection, for: client) {
+    if listing.wait > 0, !core.isDraining, recalled == nil, !listing.isNews(collection, for: client) {
       return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [unowned self] in
         answer($0, exchange)
       }
@@ -225,7 +236,13 @@ final class Service: WebHandler {
   }
 
   func answered(_ exchange: Exchange, with status: Int) {
-    core.meters.answered(exchange.tag, with: status, after: Reactor.now - exchange.began)
+    let time = Reactor.now - exchange.began
+    core.meters.answered(exchange.tag, with: status, after: time)
+    if core.log.tells(.debug) {
+      core.log(
+        .debug, for: .developer, "answered", core.name(of: exchange),
+        [.init("status", .number(status)), .init("microseconds", .number(Int(time / 1_000)))])
+    }
   }
 
   private func options(_ match: Router.Match, _ head: Head) -> Response {
@@ -260,8 +277,10 @@ final class Service: WebHandler {
   func upgrade(_ head: Head) -> SocketDecision {
     do throws(Problem) {
       try admit(head)
+      if core.isDraining { throw Problem(.unavailable, "the gateway is about to stop: come back in a moment") }
       return try core.sockets.decide(head)
     } catch {
+      core.log.refused(error, "a WebSocket", by: nil)
       return .refuse(Response(error))
     }
   }
@@ -271,11 +290,23 @@ extension Core {
   /// With what every answer says.
   func respond(_ response: Response, to exchange: Exchange) {
     var response = response
+    if isDraining { response.closes = true }
     access.dress(&response, exchange.head)
     exchange.respond(response)
   }
 
-  func respond(_ problem: Problem, to exchange: Exchange) { respond(Response(problem), to: exchange) }
+  func respond(_ problem: Problem, to exchange: Exchange) {
+    log.refused(problem, name(of: exchange), by: nil)
+    respond(Response(problem), to: exchange)
+  }
+
+  /// Without what a client put into it: the route.
+  func name(of exchange: Exchange) -> String { "\(exchange.head.method.name) \(routeName(exchange.tag))" }
+
+  func routeName(_ tag: Int) -> String {
+    if tag == Meters.siteTag { return "dashboard" }
+    return tag > 0 && tag <= router.routes.count ? router.routes[tag - 1].pattern : "none"
+  }
 }
 
 extension Response {

@@ -37,6 +37,11 @@ final class Spool: Sendable {
     }
   }
 
+  /// Returns when what is written would be there after a power cut.
+  func sync() throws(Problem) {
+    guard fdatasync(file) == 0 else { throw Self.problem("sync", path) }
+  }
+
   struct Opened: ~Copyable {
     private let file: Descriptor
     let size: Int

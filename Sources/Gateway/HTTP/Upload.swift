@@ -8,6 +8,8 @@ final class Upload: BodySink {
   struct Target {
     let write: @Sendable ([UInt8]) async throws -> Void
     var wrote: (Int) -> Void = { _ in }
+    /// What is to be done once all of it is written, before it is told.
+    var finish: (@Sendable (Core) async throws -> Void)?
     /// All of it is written.
     let finished: () -> Void
     let failed: (Problem) -> Void
@@ -54,10 +56,7 @@ final class Upload: BodySink {
 
   private func write() {
     guard !isWriting, !isOver else { return }
-    if waiting.isEmpty {
-      if isAtEnd, end() { target.finished() }
-      return
-    }
+    if waiting.isEmpty { return isAtEnd ? finish() : () }
     let piece = waiting
     waiting = []
     isWriting = true
@@ -70,6 +69,24 @@ final class Upload: BodySink {
         core.uploads[number]?.fail(Problem(wrapping: error))
       }
     }
+  }
+
+  private func finish() {
+    guard let finish = target.finish else { return finished() }
+    isWriting = true
+    let number = number
+    core.start { core in
+      do {
+        try await finish(core)
+        core.uploads[number]?.finished()
+      } catch {
+        core.uploads[number]?.fail(Problem(wrapping: error))
+      }
+    }
+  }
+
+  private func finished() {
+    if end() { target.finished() }
   }
 
   private func wrote(_ count: Int) {

@@ -20,6 +20,8 @@ final class Archive: Witness, @unchecked Sendable {
   private var notes: [Note] = []
   /// Histories in which the fate of a message has changed.
   private var restless: [History] = []
+  /// Of those sessions, by their numbers.
+  private var resources: [Int: [StoredResource]] = [:]
   private var nextNumber: Int
 
   private init(_ writer: Writer, isLasting: Bool, nextNumber: Int) {
@@ -29,9 +31,12 @@ final class Archive: Witness, @unchecked Sendable {
   }
 
   static func open(_ writer: Writer, isLasting: Bool) async throws -> Archive {
-    let (sessions, number) = try await writer.perform { (try $0.sessions(), try $0.nextSessionNumber()) }
+    let (sessions, number, resources) = try await writer.perform {
+      (try $0.sessions(), try $0.nextSessionNumber(), try $0.resources())
+    }
     let archive = Archive(writer, isLasting: isLasting, nextNumber: number)
     archive.clearAway()
+    archive.resources = Dictionary(grouping: resources, by: \.session)
     for session in sessions where isLasting { try await archive.restore(session) }
     return archive
   }
@@ -74,12 +79,14 @@ final class Archive: Witness, @unchecked Sendable {
     return nextNumber
   }
 
-  func takeUp(_ id: EndpointID) -> StoredSession? { stored.removeValue(forKey: id.text) }
+  func takeUp(_ id: EndpointID) -> (StoredSession, [StoredResource])? {
+    stored.removeValue(forKey: id.text).map { ($0, resources.removeValue(forKey: $0.number) ?? []) }
+  }
 
   /// Of those that nobody has taken up, the host knows nothing.
   func endUntaken() {
     for session in stored.values { if let id = try? EndpointID(text: session.id) { end(id) } }
-    stored = [:]
+    (stored, resources) = ([:], [:])
   }
 
   func begin(_ session: StoredSession, _ limits: History.Limits, of id: EndpointID) -> History {
@@ -112,6 +119,11 @@ final class Archive: Witness, @unchecked Sendable {
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {
     histories[session]?.settled(message, for: recipients, fate)
+  }
+
+  func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
+    let state = ResourceModel.State(after: reason).rawValue
+    note(Note { try $0.endTransfer(resource, state, at: path) })
   }
 }
 

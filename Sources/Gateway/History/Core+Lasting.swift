@@ -33,7 +33,7 @@ extension Core {
   /// Sessions from before this start, of a peer that is carried again.
   func takeUp(_ peer: PeerModel) async throws {
     for session in try await peer.peer.restoredSessions() {
-      guard let row = archive.takeUp(session.id), let settings = try? JSON(parsing: row.settings) else {
+      guard let (row, resources) = archive.takeUp(session.id), let settings = try? JSON(parsing: row.settings) else {
         await session.close()
         continue
       }
@@ -46,7 +46,9 @@ extension Core {
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
       sessions[model.id] = model
+      for resource in resources.compactMap(ResourceModel.init) { model.resourceModels[resource.id] = resource }
       begin(model)
+      for resource in model.resourceModels.values { publish(resource, in: model) }
       if let type = model.adhoc { try? await session.startAdhoc(type) }
     }
   }

@@ -18,6 +18,7 @@ extension Core {
     }
     start { core in
       for await advice in host.advice {
+        core.log(.warning, for: .client, "advice", advice)
         core.tell("advice", about: "/v1/gateway", .gateway, [.init("text", .text(advice))])
       }
     }

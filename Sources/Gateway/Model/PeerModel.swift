@@ -33,8 +33,6 @@ final class PeerModel {
 }
 
 extension Core {
-  static let peersPerClientMax = 64
-
   @discardableResult
   func add(_ peer: PeerModel) -> Item {
     peers[peer.id] = peer

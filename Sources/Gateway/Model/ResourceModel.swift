@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Nearby
 internal import Notation
+internal import Store
 
 /// Something whole with a name, to a member or from one.
 final class ResourceModel {
@@ -10,11 +11,36 @@ final class ResourceModel {
     /// Somebody has to say whether it is taken.
     case offered
     case transferring, complete, declined, cancelled, failed
+
+    init(after reason: Reason) {
+      self =
+        switch reason {
+        case .none: .complete
+        case .declined: .declined
+        case .cancelled: .cancelled
+        default: .failed
+        }
+    }
   }
 
-  let id = Secrets.id()
+  /// Who is at the other end.
+  struct Other: Hashable {
+    let member: String
+    let peer: String
+    let name: String
+
+    init(_ member: Member) { self.init(member: member.id.text, peer: member.peer.text, name: member.name) }
+
+    init(member: String, peer: String, name: String) {
+      self.member = member
+      self.peer = peer
+      self.name = name
+    }
+  }
+
+  let id: String
   let name: String
-  let member: Member
+  let other: Other
   let isIncoming: Bool
   let type: String
   let createdAt: Timestamp
@@ -30,12 +56,20 @@ final class ResourceModel {
   var isInUse = false
   var incoming: IncomingResource?
   var outgoing: OutgoingResource?
+  /// By which the host knows it, as long as it is under way.
+  var transfer: UInt64?
+  /// It was there before a restart, and what became of it is not known yet.
+  var isRestored = false
+  /// As it was kept last.
+  var stored: StoredResource?
 
   init(
-    _ name: String, _ member: Member, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp
+    _ name: String, _ other: Other, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
+    id: String = Secrets.id()
   ) {
+    self.id = id
     self.name = name
-    self.member = member
+    self.other = other
     self.isIncoming = isIncoming
     self.type = type
     self.size = size
@@ -54,7 +88,7 @@ final class ResourceModel {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("name", .text(name)),
       .init("direction", .text(isIncoming ? "incoming" : "outgoing")),
-      .init(isIncoming ? "from" : "to", .text(member.peer.text)), .init("displayName", .text(member.name)),
+      .init(isIncoming ? "from" : "to", .text(other.peer)), .init("displayName", .text(other.name)),
       .init("contentType", .text(type)), .init("state", .text(state.rawValue)),
     ]
     if let size { members.append(.init("size", .number(size))) }
@@ -75,20 +109,19 @@ final class ResourceModel {
 }
 
 extension Core {
-  static let resourcesPerSessionMax = 1_024
-
   @discardableResult
   func publish(_ resource: ResourceModel, in session: SessionModel) -> Item {
-    session.resources.put(
+    keep(resource, in: session)
+    return session.resources.put(
       resource.id, resource.json(at: "\(session.resources.path)/\(resource.id)"), owner: session.owner,
       facets: ["state": resource.state.rawValue, "direction": resource.isIncoming ? "incoming" : "outgoing"])
   }
 
   func add(_ resource: ResourceModel, to session: SessionModel) throws(Problem) -> Item {
-    guard session.resourceModels.count < Self.resourcesPerSessionMax else {
+    guard session.resourceModels.count < options.limits.resourcesPerSession else {
       throw Problem(
         .tooMany, "the session has \(session.resourceModels.count) resources: delete those that are done",
-        rule: "resources", limit: Self.resourcesPerSessionMax)
+        rule: "resources", limit: options.limits.resourcesPerSession)
     }
     session.resourceModels[resource.id] = resource
     return publish(resource, in: session)
@@ -110,9 +143,9 @@ extension Core {
       guard !resource.isOver else { return }
       resource.rate = 0
       if let error {
+        resource.problem = Problem(wrapping: error)
         let error = error as? NearbyError
-        resource.problem = error.map { Problem($0) } ?? Problem(.unknown, "the transfer failed")
-        resource.state = error?.code == .cancelled ? .cancelled : error?.reason == .declined ? .declined : .failed
+        resource.state = error?.code == .cancelled ? .cancelled : error?.reason.map(ResourceModel.State.init) ?? .failed
         if resource.isIncoming || resource.state == .cancelled { resource.discard() }
       } else {
         resource.state = .complete
@@ -120,6 +153,7 @@ extension Core {
         if let path { resource.path = path }
         if !resource.isIncoming { resource.discard() }
       }
+      resource.transfer = nil
       meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, resource.state.rawValue)
       guard let session = sessions[session] else { return }
       tell(
@@ -139,14 +173,25 @@ extension Core {
   // MARK: From a member
 
   func offered(_ resource: IncomingResource, in session: SessionModel) async {
+    if let model = session.resourceModels.values.first(where: { $0.transfer == resource.number && $0.isIncoming }) {
+      // It was there before a restart.
+      model.state = resource.isUnderWay ? .transferring : .offered
+      return follow(resource, as: model, in: session)
+    }
     let model = ResourceModel(
-      resource.name, resource.member, isIncoming: true, type: resource.type, size: resource.size, .offered,
-      at: Timestamp.now)
-    model.incoming = resource
+      resource.name, ResourceModel.Other(resource.member), isIncoming: true, type: resource.type, size: resource.size,
+      resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
+    model.transfer = resource.number
     guard (try? add(model, to: session)) != nil else { return await resource.decline() }
     tell(
       "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
-      [.init("name", .text(model.name)), .init("displayName", .text(model.member.name))])
+      [.init("name", .text(model.name)), .init("displayName", .text(model.other.name))])
+    follow(resource, as: model, in: session)
+  }
+
+  private func follow(_ resource: IncomingResource, as model: ResourceModel, in session: SessionModel) {
+    model.incoming = resource
+    publish(model, in: session)
     if session.wishes.acceptsResources { accept(model, in: session) }
     let (id, place) = (model.id, session.id)
     start { core in
@@ -183,28 +228,59 @@ extension Core {
   func offer(_ model: ResourceModel, _ source: ResourceSource, in session: SessionModel) {
     model.state = .transferring
     publish(model, in: session)
-    let (place, id, end) = (session.id, model.id, session.session)
-    let (name, type, member) = (model.name, model.type, model.member)
+    guard let member = session.present[model.other.member]?.member else {
+      return ended(
+        model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is not connected, and cannot take it"))
+    }
+    let (place, id, end, name, type) = (session.id, model.id, session.session, model.name, model.type)
     start { core in
       do {
         let outgoing = try await end.send(source, name: name, type: type, to: member)
         core.begun(outgoing, id, in: place)
-        core.start { core in
-          for await progress in outgoing.progress { core.progressed(id, in: place, progress) }
-        }
-        try await outgoing.finished()
-        core.ended(id, in: place, nil)
       } catch {
         core.ended(id, in: place, error)
       }
     }
   }
 
-  private func begun(_ outgoing: OutgoingResource, _ id: String, in session: String) {
-    guard let resource = sessions[session]?.resourceModels[id], !resource.isOver else {
+  /// What was whole here before a restart, and of which the host knew nothing yet.
+  func offerAgain(to member: Member, in session: SessionModel) {
+    for model in session.resourceModels.values where model.state == .transferring && !model.isIncoming {
+      guard model.outgoing == nil, model.transfer == nil, model.isRestored, model.other.member == member.id.text,
+        let path = model.path
+      else { continue }
+      model.isRestored = false
+      offer(model, .file(path), in: session)
+    }
+  }
+
+  /// It goes on from before a restart.
+  func goesOn(_ outgoing: OutgoingResource, in session: SessionModel) {
+    let model = session.resourceModels.values.first { model in
+      !model.isIncoming && (model.transfer == outgoing.number || outgoing.file.map { $0 == model.path } ?? false)
+    }
+    if let model { begun(outgoing, model.id, in: session.id) } else { start { _ in await outgoing.cancel() } }
+  }
+
+  private func begun(_ outgoing: OutgoingResource, _ id: String, in place: String) {
+    guard let session = sessions[place], let resource = session.resourceModels[id], !resource.isOver else {
       return start { _ in await outgoing.cancel() }
     }
     resource.outgoing = outgoing
+    resource.transfer = outgoing.number
+    resource.state = .transferring
+    publish(resource, in: session)
+    start { core in
+      for await progress in outgoing.progress { core.progressed(id, in: place, progress) }
+    }
+    start { core in
+      do {
+        try await outgoing.finished()
+        core.ended(id, in: place, nil)
+      } catch {
+        core.ended(id, in: place, error)
+      }
+    }
   }
 
   func cancel(_ model: ResourceModel, in session: SessionModel) {
@@ -216,6 +292,7 @@ extension Core {
     if !model.isOver { meters.ended(.resource, model.isIncoming ? .incoming : .outgoing, "cancelled") }
     session.resourceModels[model.id] = nil
     session.resources.remove(model.id)
+    forget(model)
     model.discard()
   }
 }

@@ -155,15 +155,14 @@ final class MemberModel {
 }
 
 extension Core {
-  static let sessionsPerPeerMax = 256
   /// In which somebody decides on a member.
   private static let decisionTime: Duration = .seconds(60)
 
   func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
-    guard sessions.values.count(where: { $0.peer === peer }) < Self.sessionsPerPeerMax else {
+    guard sessions.values.count(where: { $0.peer === peer }) < options.limits.sessionsPerPeer else {
       throw Problem(
-        .tooMany, "a peer is in at most \(Self.sessionsPerPeerMax) sessions at a time", rule: "sessions",
-        limit: Self.sessionsPerPeerMax)
+        .tooMany, "a peer is in at most \(options.limits.sessionsPerPeer) sessions at a time", rule: "sessions",
+        limit: options.limits.sessionsPerPeer)
     }
     var options = SessionOptions()
     options.encryption = wishes.encryption
@@ -250,8 +249,7 @@ extension Core {
     case .stream(let reader): opened(reader, in: model)
     case .resource(let resource): await offered(resource, in: model)
     case .decision(let decision): await asked(decision, in: model)
-    // The gateway's host has no store: nothing goes on from before.
-    case .sending: break
+    case .sending(let resource): goesOn(resource, in: model)
     case .comparison(let comparison): told(comparison, in: model)
     case .fate(let receipt, let members, let fate): told(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
@@ -270,6 +268,7 @@ extension Core {
     known.state = state
     known.isSuspended = false
     publish(known, in: model)
+    if state == .connected { offerAgain(to: member, in: model) }
     var members: [JSON.Member] = [.init("displayName", .text(member.name))]
     if case .notConnected(let reason) = state {
       members.append(.init("reason", .text("\(reason)")))

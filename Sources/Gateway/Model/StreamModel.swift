@@ -44,8 +44,6 @@ final class StreamModel {
 }
 
 extension Core {
-  static let streamsPerSessionMax = 1_024
-
   @discardableResult
   func publish(_ stream: StreamModel, in session: SessionModel) -> Item {
     session.streams.put(
@@ -54,7 +52,7 @@ extension Core {
   }
 
   func opened(_ reader: StreamReader, in session: SessionModel) {
-    guard session.streamModels.count < Self.streamsPerSessionMax else { return }
+    guard session.streamModels.count < options.limits.streamsPerSession else { return }
     add(StreamModel(.incoming(reader), reader.name, reader.member, at: Timestamp.now), to: session)
   }
 

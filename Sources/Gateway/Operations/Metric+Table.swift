@@ -142,6 +142,10 @@ extension Metric {
 
   private static let process: [Metric] = [
     Metric(.gauge, "vicinity_build_info", "1, with the version.") { _ in [Sample(1, ("version", Gateway.version))] },
+    Metric(.counter, "vicinity_log_records_total", "What there was to say in the log, said or left out, by level.") {
+      core in
+      LogRecord.Level.allCases.map { Sample(core.log.records[$0] ?? 0, ("level", $0.rawValue)) }
+    },
     .one(.gauge, "vicinity_ready", "Whether /readyz says yes: 1, or 0.") { $0.unreadiness == nil ? 1 : 0 },
     .one(.gauge, "process_start_time_seconds", "When the process began.") { _ in ProcessFacts.startTime },
     .one(.counter, "process_cpu_seconds_total", "Processor time of the process.") { _ in ProcessFacts.processorTime },
@@ -159,9 +163,9 @@ extension Core {
   ) -> [Metric.Sample] {
     meters.answers.enumerated().flatMap { number, answers -> [Metric.Sample] in
       if answers.times.total == 0 { return [] }
-      let route = number > 0 && number <= router.routes.count ? router.routes[number - 1] : nil
-      let name = route?.pattern ?? (number == 0 ? "none" : "dashboard")
-      return samples([("route", name), ("method", route?.method.name ?? "any")], answers)
+      let isSite = number == meters.answers.count - 1
+      let method = isSite || number == 0 ? "any" : router.routes[number - 1].method.name
+      return samples([("route", routeName(isSite ? Meters.siteTag : number)), ("method", method)], answers)
     }
   }
 

@@ -26,14 +26,15 @@ final class PairingDesk {
 
   private let reactor: Reactor
   private let folder: String
-  private let answer: (JSON) throws(Problem) -> JSON
+  /// Nil where the answer comes later, by `say`.
+  private let answer: (JSON, UInt64) throws(Problem) -> JSON?
   private let socket: Descriptor
   private var registration: Registration?
   private var visitors: [UInt64: Visitor] = [:]
   private var lastVisitor: UInt64 = 0
 
   init(
-    in folder: String, on reactor: Reactor, answer: @escaping (JSON) throws(Problem) -> JSON
+    in folder: String, on reactor: Reactor, answer: @escaping (JSON, UInt64) throws(Problem) -> JSON?
   ) throws(SystemError) {
     self.folder = folder
     self.reactor = reactor
@@ -87,19 +88,23 @@ final class PairingDesk {
       if count == 0 || visitor.said.count > Self.lineBytesMax { end(number) }
       return
     }
-    let said = reply(to: Array(visitor.said[..<line]), of: visitor).bytes + [UInt8(ascii: "\n")]
+    if let said = reply(to: Array(visitor.said[..<line]), of: visitor, number) { say(said, to: number) }
+  }
+
+  func say(_ json: JSON, to number: UInt64) {
+    guard let visitor = visitors[number] else { return }
     // It is small, and the socket is empty.
-    _ = try? said.withUnsafeBytes { try visitor.socket.send($0) }
+    _ = try? (json.bytes + [UInt8(ascii: "\n")]).withUnsafeBytes { try visitor.socket.send($0) }
     end(number)
   }
 
-  private func reply(to line: [UInt8], of visitor: Visitor) -> JSON {
+  private func reply(to line: [UInt8], of visitor: Visitor, _ number: UInt64) -> JSON? {
     do throws(Problem) {
       guard let user = try? visitor.socket.localUser(), user == geteuid() || user == 0 else {
         throw Problem(.forbidden, "this gateway belongs to another user: ask as that one, or as root")
       }
       guard let question = try? JSON(parsing: line) else { throw Problem(.badRequest, "the question is no JSON") }
-      return try answer(question)
+      return try answer(question, number)
     } catch {
       return ["problem": error.json]
     }

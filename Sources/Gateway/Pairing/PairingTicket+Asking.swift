@@ -7,10 +7,14 @@ extension PairingTicket {
 
   /// Of the gateway that runs on this machine with that folder. It waits for the answer.
   public static func asked(of folder: String, role: String) throws(PairingFailure) -> PairingTicket {
-    let question = JSON.object([.init("role", .text(role))]).bytes + [UInt8(ascii: "\n")]
+    try PairingTicket(answer(to: ["role": .text(role)], in: folder))
+  }
+
+  /// What the gateway says to a question of this machine.
+  static func answer(to question: JSON, in folder: String) throws(PairingFailure) -> JSON {
     let json: JSON
     do throws(SystemError) {
-      json = try ask(question, folder)
+      json = try ask(question.bytes + [UInt8(ascii: "\n")], folder)
     } catch {
       switch error.code {
       case ENOENT, ENOTDIR, ECONNREFUSED: throw .nobody(folder: folder)
@@ -19,9 +23,13 @@ extension PairingTicket {
       }
     }
     if let detail = json["problem"]?["detail"]?.text { throw .refused(detail) }
+    return json
+  }
+
+  init(_ json: JSON) throws(PairingFailure) {
     guard let code = json["code"]?.text, let role = json["role"]?.text, case .integer(let seconds)? = json["seconds"]
     else { throw .failed("the gateway gave no answer that is understood: it may be of another version") }
-    return PairingTicket(code: code, role: role, seconds: Int(seconds), url: json["url"]?.text)
+    self.init(code: code, role: role, seconds: Int(seconds), url: json["url"]?.text)
   }
 
   private static func ask(_ question: [UInt8], _ folder: String) throws(SystemError) -> JSON {

@@ -37,6 +37,10 @@ extension Core {
     certificate = new
     front?.identity = new.identity
     let isOther = old?.authority != new.authority
+    log(
+      .info, for: .operator, isOther ? "authorityRenewed" : "certificateRenewed",
+      isOther ? "the authority was made anew: devices must be made to trust it" : "HTTPS has a new certificate",
+      [.init("fingerprint", .text(fingerprint))])
     tell(
       isOther ? "authorityRenewed" : "certificateRenewed", about: "/v1/gateway", .gateway,
       [.init("fingerprint", .text(fingerprint))])
@@ -46,6 +50,7 @@ extension Core {
   private func stay(because cause: String) {
     if certificateTrouble == cause { return }
     certificateTrouble = cause
+    log(.warning, for: .operator, "certificateNotRenewed", "the certificate of HTTPS cannot be renewed: \(cause)")
     tell("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
   }
 

@@ -60,6 +60,9 @@ extension Routes {
     core.refreshCodes()
     try await core.keep(client)
     core.meters.paired()
+    core.log(
+      .info, for: .operator, "paired", "a code was spent for a token",
+      [.init("client", .text(client.id.text)), .init("role", .text(client.role.rawValue)), .init("name", .text(name))])
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
@@ -86,6 +89,9 @@ extension Routes {
     let id = ClientID(text: call[0])
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
     try await core.revoke(id)
+    core.log(
+      .info, for: .operator, "revoked", "a token was revoked",
+      [.init("client", .text(id.text)), .init("by", .text(client.id.text))])
     return .nothing
   }
 }
@@ -119,7 +125,7 @@ extension Core {
   private func watch(_ client: ClientID, until end: Timestamp) {
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
     reactor.schedule(after: left) { [weak self] in
-      self?.sockets.close(of: client, 4403, "the token has ended: pair anew")
+      self?.sockets.close(of: client, .forbidden, "the token has ended: pair anew")
       self?.dismiss(client)
     }
   }
@@ -142,7 +148,7 @@ extension Core {
     try await store.perform { try $0.removeClient(id.text) }
     clients.revoke(id)
     clientList.remove(id.text)
-    sockets.close(of: id, 4403, "the token was revoked")
+    sockets.close(of: id, .forbidden, "the token was revoked")
     dismiss(id)
     for peer in peers.values where peer.owner == .client(id) { remove(peer) }
     tell("revoked", about: "/v1/clients/\(id)", .operators)

@@ -46,17 +46,32 @@ extension Core {
         "discovery",
         discoveryTrouble.map { ["state": "unavailable", "cause": .text($0.cause), "cure": .text($0.cure)] }
           ?? ["state": "available"]),
-      .init(
-        "limits",
-        [
-          "messageBytes": .number(Self.messageBytesMax), "jsonBytes": .number(Service.jsonBytesMax),
-          "pageItems": .number(Listing.pageMax), "peersPerClient": .number(Self.peersPerClientMax),
-          "sessionsPerPeer": .number(Self.sessionsPerPeerMax), "streamsPerSession": .number(Self.streamsPerSessionMax),
-          "resourcesPerSession": .number(Self.resourcesPerSessionMax),
-        ]),
+      .init("limits", limits),
       .init("sockets", .number(sockets.count)),
     ]
     return .object(members)
+  }
+
+  /// Those that the operator may set, and those that are fixed.
+  private var limits: JSON {
+    .object(
+      GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) } + [
+        .init("messageBytes", .number(Self.messageBytesMax)), .init("jsonBytes", .number(Service.jsonBytesMax)),
+        .init("socketMessageBytes", .number(Sockets.messageBytesMax)), .init("pageItems", .number(Listing.pageMax)),
+        .init("waitSeconds", .number(Listing.waitMax)), .init("contextBytes", .number(Routes.contextBytesMax)),
+        .init("connectionsPerSession", .number(Self.connectionsPerSessionMax)),
+        .init("headBytes", .number(webLimits.headBytesMax)),
+        .init("idleSeconds", .number(webLimits.idleTime.components.seconds)),
+        .init("graceSeconds", .number(options.graceTime.components.seconds)),
+      ])
+  }
+
+  /// What the web's server is held to.
+  var webLimits: WebLimits {
+    var limits = WebLimits()
+    limits.connectionsMax = options.limits.connections
+    limits.connectionsPerClientMax = options.limits.connectionsPerClient
+    return limits
   }
 
   func needContract() throws(Problem) -> Contract {

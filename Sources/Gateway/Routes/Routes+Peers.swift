@@ -88,10 +88,10 @@ extension Routes {
     let name = try fields.needText("displayName")
     let lifetime = try fields.word("lifetime", of: PeerModel.Lifetime.self) ?? .stored
     try fields.end()
-    guard core.peers.values.count(where: { $0.owner == .client(client.id) }) < Core.peersPerClientMax else {
+    guard core.peers.values.count(where: { $0.owner == .client(client.id) }) < core.options.limits.peersPerClient else {
       throw Problem(
-        .tooMany, "a client has at most \(Core.peersPerClientMax) peers: delete one", rule: "peers",
-        limit: Core.peersPerClientMax)
+        .tooMany, "a client has at most \(core.options.limits.peersPerClient) peers: delete one", rule: "peers",
+        limit: core.options.limits.peersPerClient)
     }
     let (key, time) = (SigningKey(), Timestamp.now)
     let peer: Peer

@@ -10,7 +10,7 @@ extension Routes {
       .collection(facets: ["state", "direction"]) { core, call in
         try core.session(call[0], for: call.need()).resources
       }),
-    Route(.post, "/v1/sessions/{session}/resources", .role(.member), body: .json, .now(offer)),
+    Route(.post, "/v1/sessions/{session}/resources", .role(.member), body: .json, .later(offer)),
     Route(
       .get, "/v1/sessions/{session}/resources/{resource}", .role(.viewer),
       .now { core, call in
@@ -31,7 +31,7 @@ extension Routes {
     Route(.get, "/v1/sessions/{session}/resources/{resource}/content", .role(.viewer), .live(download)),
   ]
 
-  private static func offer(_ core: Core, _ call: Call) throws -> Reply {
+  private static func offer(_ core: Core, _ call: Call) async throws -> Reply {
     let session = try core.ownSession(call[0], for: call.need())
     var fields = try call.fields()
     let name = try fields.needText("name", max: 255)
@@ -40,13 +40,15 @@ extension Routes {
     guard MediaRange.isType(type) else {
       throw fields.wrong("contentType", "must be a type such as image/png", rule: "mediaType")
     }
-    let size = try fields.integer("size", in: 0...1 << 41)
+    let size = try fields.integer("size", in: 0...Int64(core.options.limits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()
     let model = ResourceModel(
-      name, member, isIncoming: false, type: type, size: size.map(UInt64.init), .uploading, at: Timestamp.now)
+      name, ResourceModel.Other(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
+      at: Timestamp.now)
     let item = try core.add(model, to: session)
     if let url { core.offer(model, .web(url), in: session) }
+    await core.stored(session)
     return .created(session.resources[model.id] ?? item, at: "\(session.resources.path)/\(model.id)")
   }
 
@@ -84,6 +86,7 @@ extension Routes {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
     guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
+    let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var isLast = true
     if call.method == .patch {
       guard let text = call.headers["Upload-Offset"], let offset = UInt64(text) else {
@@ -105,25 +108,24 @@ extension Routes {
     let spool = try Spool(in: "\(core.options.folder)/sending", named: model.id, from: model.uploaded)
     model.path = spool.path
     model.isInUse = true
-    let (id, place) = (model.id, session.id)
+    let (id, place, isWhole) = (model.id, session.id, isLast)
     Upload(
       core, pieceMax: 1 << 20,
       .init(
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { model.uploaded += UInt64($0) },
-        finished: {
-          if let problem = core.uploaded(id, in: place, isWhole: isLast) {
-            core.respond(problem, to: exchange)
-          } else {
-            core.respond(Self.uploaded(model, isLast), to: exchange)
-          }
+        finish: { core in
+          try await core.host.onDisk { try spool.sync() }
+          if let problem = core.uploaded(id, in: place, isWhole: isWhole) { throw problem }
+          if let session = core.sessions[place] { await core.stored(session) }
         },
+        finished: { core.respond(Self.uploaded(model, isLast), to: exchange) },
         failed: { problem in
           model.isInUse = false
           core.respond(problem, to: exchange)
         },
         gone: { _ = core.uploaded(id, in: place, isWhole: false) })
-    ).begin(exchange, bytesMax: model.size.map { Int(clamping: $0 - min($0, model.uploaded)) } ?? .max)
+    ).begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
 
   private static func uploaded(_ model: ResourceModel, _ isLast: Bool) -> Response {

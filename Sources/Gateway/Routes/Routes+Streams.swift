@@ -49,11 +49,11 @@ extension Routes {
     let name = try fields.needText("name", max: 255)
     let member = try core.member(fields.needText("to"), in: session)
     try fields.end()
-    guard session.streamModels.count < Core.streamsPerSessionMax else {
+    guard session.streamModels.count < core.options.limits.streamsPerSession else {
       throw Problem(
         .tooMany, "the session has \(session.streamModels.count) streams: delete those that have ended",
         rule: "streams",
-        limit: Core.streamsPerSessionMax)
+        limit: core.options.limits.streamsPerSession)
     }
     let writer = try await session.session.openStream(name, to: member)
     let model = StreamModel(.outgoing(writer), name, member, at: Timestamp.now)

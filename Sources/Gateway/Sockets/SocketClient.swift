@@ -4,7 +4,6 @@ internal import Web
 
 /// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
 final class SocketClient: SocketOwner {
-  private static let subscriptionsMax = 256
   /// Answers that wait for a client: the messages of a whole session are one.
   private static let queuedBytesMax = 24 << 20
 
@@ -15,7 +14,6 @@ final class SocketClient: SocketOwner {
   private var subscriptions: [String: Collection] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
-  private static let requestsMax = 64
 
   init(_ core: Core, _ head: Head) {
     self.core = core
@@ -28,7 +26,7 @@ final class SocketClient: SocketOwner {
     core.sockets.add(self, socket)
     patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
       patience = nil
-      close(4408, "nothing was said in time: send 'connect' first")
+      close(.silence, "nothing was said in time: send 'connect' first")
     }
   }
 
@@ -41,16 +39,19 @@ final class SocketClient: SocketOwner {
     core.sockets.remove(socket)
   }
 
-  func close(_ code: UInt16, _ reason: String) { socket?.close(code, reason) }
+  func close(_ code: CloseCode, _ reason: String) { socket?.close(code.rawValue, reason) }
 
   func lagging(_ socket: WebSocket, in fanout: Fanout) {
-    close(4001, "too far behind: reconnect, and subscribe with the last position")
+    core.log(
+      .info, for: .client, "lagging", "a WebSocket is too far behind and is closed",
+      [.init("client", .text(view?.id.text ?? ""))])
+    close(.lagging, "too far behind: reconnect, and subscribe with the last position")
   }
 
   // MARK: What it says
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    guard kind == .text else { return close(4400, "binary frames are not agreed on: send text") }
+    guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
       hear(Array(UnsafeRawBufferPointer(rebasing: line)))
     }
@@ -91,8 +92,9 @@ final class SocketClient: SocketOwner {
       }
     } catch {
       let problem = Problem(wrapping: error)
+      core.log.refused(problem, "a frame of a WebSocket", by: view)
       say(.problem, id, problem.json)
-      if view == nil { close(problem.kind == .unauthorized ? 4401 : 4400, problem.detail) }
+      if view == nil { close(problem.kind == .unauthorized ? .unauthorized : .badFrame, problem.detail) }
     }
   }
 
@@ -127,8 +129,9 @@ final class SocketClient: SocketOwner {
     return [
       "client": .text(view.id.text), "name": .text(view.name), "role": .text(view.role.rawValue),
       "limits": [
-        "messageBytes": .number(Sockets.messageBytesMax), "subscriptions": .number(Self.subscriptionsMax),
-        "requests": .number(Self.requestsMax),
+        "messageBytes": .number(Sockets.messageBytesMax),
+        "subscriptions": .number(core.options.limits.subscriptionsPerSocket),
+        "requests": .number(core.options.limits.requestsPerSocket),
       ],
     ]
   }
@@ -143,9 +146,10 @@ final class SocketClient: SocketOwner {
     }
     try subscribe.end()
     guard subscriptions[path] == nil else { throw Problem(.conflict, "this channel is subscribed already") }
-    guard subscriptions.count < Self.subscriptionsMax else {
+    guard subscriptions.count < core.options.limits.subscriptionsPerSocket else {
       throw Problem(
-        .tooMany, "a WebSocket follows \(Self.subscriptionsMax) channels at most", limit: Self.subscriptionsMax)
+        .tooMany, "a WebSocket follows \(core.options.limits.subscriptionsPerSocket) channels at most",
+        limit: core.options.limits.subscriptionsPerSocket)
     }
     let collection = try collection(path, view)
     subscriptions[path] = collection
@@ -201,7 +205,7 @@ final class SocketClient: SocketOwner {
 
   private func send(_ frame: [UInt8]) {
     guard frame.withUnsafeBytes({ socket?.send($0, .text) ?? true }) else {
-      return close(4001, "too far behind: reconnect, and subscribe with the last position")
+      return close(.lagging, "too far behind: reconnect, and subscribe with the last position")
     }
   }
 
@@ -250,8 +254,10 @@ final class SocketClient: SocketOwner {
     let body = request.value("body")
     let headers = try request.dictionary("headers", max: 16) ?? [:]
     try request.end()
-    guard requestsUnderWay < Self.requestsMax else {
-      throw Problem(.tooMany, "\(Self.requestsMax) requests are under way on this WebSocket", limit: Self.requestsMax)
+    guard requestsUnderWay < core.options.limits.requestsPerSocket else {
+      throw Problem(
+        .tooMany, "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket",
+        limit: core.options.limits.requestsPerSocket)
     }
     let parsed = try Self.parse(target, method)
     guard let match = core.router.match(parsed.path), let route = match[method] else {

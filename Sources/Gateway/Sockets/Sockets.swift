@@ -79,14 +79,19 @@ final class Sockets {
   var all: some Swift.Collection<SocketClient> { clients.values }
 
   /// Those of one client, as when its token is revoked.
-  func close(of client: ClientID, _ code: UInt16, _ reason: String) {
+  func close(of client: ClientID, _ code: CloseCode, _ reason: String) {
     for socket in clients.values where socket.view?.id == client { socket.close(code, reason) }
     for socket in streams.values where socket.view?.id == client { socket.end(code, reason) }
   }
 
-  func closeAll(_ code: UInt16, _ reason: String) {
+  func closeAll(_ code: CloseCode, _ reason: String) {
     for socket in clients.values { socket.close(code, reason) }
     for socket in streams.values { socket.end(code, reason) }
+  }
+
+  /// Those that follow channels lose nothing by it.
+  func closeChannels(_ code: CloseCode, _ reason: String) {
+    for socket in clients.values { socket.close(code, reason) }
   }
 
   func ended(_ collection: Collection) {

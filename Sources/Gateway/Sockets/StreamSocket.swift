@@ -69,20 +69,21 @@ final class StreamSocket: SocketOwner {
     if let client = call.client { return begin(client) }
     patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
       patience = nil
-      end(4408, "nothing was said in time: send {\"token\": \"…\"} first")
+      end(.silence, "nothing was said in time: send {\"token\": \"…\"} first")
     }
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
     switch (stage, kind) {
     case (.waiting, .text): hear(bytes, isLast)
-    case (.waiting, .binary): end(4401, "say who you are first: {\"token\": \"…\"}")
+    case (.waiting, .binary): end(.unauthorized, "say who you are first: {\"token\": \"…\"}")
     case (.writing, .binary):
       waiting += bytes
       if waiting.count >= Self.waitingBytesMax { socket.isReading = false }
       write()
-    case (.writing, .text), (.reading, .text): end(4400, "a stream's bytes are binary messages, and this is a text")
-    case (.reading, .binary): end(4409, "this stream comes from a member: it is read here, and not written")
+    case (.writing, .text), (.reading, .text):
+      end(.badFrame, "a stream's bytes are binary messages, and this is a text")
+    case (.reading, .binary): end(.conflict, "this stream comes from a member: it is read here, and not written")
     case (.over, _): break
     }
   }
@@ -120,7 +121,7 @@ final class StreamSocket: SocketOwner {
   private func hear(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool) {
     waiting += bytes.prefix(Self.textBytesMax + 1 - waiting.count)
     guard waiting.count <= Self.textBytesMax else {
-      return end(4400, "the first text is {\"token\": \"…\"}, and short")
+      return end(.badFrame, "the first text is {\"token\": \"…\"}, and short")
     }
     guard isLast else { return }
     let text = waiting
@@ -128,7 +129,7 @@ final class StreamSocket: SocketOwner {
     do throws(Problem) {
       begin(try client(saying: text))
     } catch {
-      end(Self.code(error), error.detail)
+      end(CloseCode(error), error.detail)
     }
   }
 
@@ -158,7 +159,7 @@ final class StreamSocket: SocketOwner {
         watch(writer)
       }
     } catch {
-      end(Self.code(error), error.detail)
+      end(CloseCode(error), error.detail)
     }
   }
 
@@ -166,9 +167,6 @@ final class StreamSocket: SocketOwner {
     if let patience { core.reactor.cancel(patience) }
     patience = nil
   }
-
-  /// 4000 and the status that HTTP would tell.
-  private static func code(_ problem: Problem) -> UInt16 { 4000 + UInt16(problem.status) }
 
   // MARK: Reading
 
@@ -241,14 +239,14 @@ final class StreamSocket: SocketOwner {
     if case .over = stage { return }
     tellEnd(reason)
     switch reason {
-    case .none: end(1000, "the stream has ended")
-    case .cancelled: end(4410, "the stream was cancelled")
-    default: end(4409, "the stream has failed: \(reason)")
+    case .none: end(.done, "the stream has ended")
+    case .cancelled: end(.gone, "the stream was cancelled")
+    default: end(.conflict, "the stream has failed: \(reason)")
     }
   }
 
   /// Closes it from here; where the stream goes on, nobody is there for it any more.
-  func end(_ code: UInt16, _ reason: String) {
+  func end(_ code: CloseCode, _ reason: String) {
     let before = stage
     stage = .over
     waiting = []
@@ -260,7 +258,7 @@ final class StreamSocket: SocketOwner {
     }
     tellEnd(.cancelled)
     leave()
-    socket?.close(code, reason, within: Self.lastTime)
+    socket?.close(code.rawValue, reason, within: Self.lastTime)
   }
 
   /// The first word of it counts.

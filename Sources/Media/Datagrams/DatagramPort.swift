@@ -58,12 +58,13 @@ public final class DatagramPort {
   /// Takes a port, best the one where the host listens for links, since that is where others knock; where it is taken by
   /// somebody else, a free one.
   public init(
-    at address: SocketAddress, host: HostID, on reactor: Reactor, pathLimits: DatagramPath.Limits = .init(),
+    at address: SocketAddress, taking given: consuming Descriptor? = nil, host: HostID, on reactor: Reactor,
+    pathLimits: DatagramPath.Limits = .init(),
     owner: any DatagramPortOwner
   ) throws(SystemError) {
     let socket: Descriptor
     do throws(SystemError) {
-      socket = try .datagrams(at: address)
+      if let given { socket = given } else { socket = try .datagrams(at: address) }
     } catch {
       guard error.code == EADDRINUSE else { throw error }
       socket = try .datagrams(at: address.with(port: 0))

@@ -19,11 +19,20 @@ public final class Listener {
   private var registration: Registration?
   private var rest: Timer?
 
-  public init(
+  public convenience init(
     at address: SocketAddress, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
   ) throws(SystemError) {
-    let socket = try Descriptor.listening(at: address)
-    self.address = try socket.localAddress() ?? address
+    try self.init(taking: .listening(at: address), on: reactor, accepted: accepted)
+  }
+
+  /// One that listens already.
+  public init(
+    taking socket: consuming Descriptor, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+  ) throws(SystemError) {
+    guard let address = try socket.localAddress() else {
+      throw SystemError("listen at what is no address of the internet", code: EAFNOSUPPORT)
+    }
+    self.address = address
     self.reactor = reactor
     self.accepted = accepted
     registration = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }

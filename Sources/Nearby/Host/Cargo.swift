@@ -23,6 +23,8 @@ package protocol Witness: AnyObject, Sendable {
   func heard(_ message: Message, in session: EndpointID)
   /// What became of what was dispatched under this number.
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID)
+  /// How a resource has ended, and where it lies if it came whole.
+  func ended(_ resource: UInt64, _ reason: Reason, at path: String?)
   /// All that is to be stored by now.
   func takeNotes() -> [Note]
 }
@@ -85,4 +87,14 @@ extension Session {
     }
     return try outcome.get()
   }
+}
+
+extension IncomingResource {
+  /// By which the host's witness is told of it, also after a restart.
+  package var number: UInt64 { state.id.rawValue }
+}
+
+extension OutgoingResource {
+  /// By which the host's witness is told of it, also after a restart.
+  package var number: UInt64 { state.id.rawValue }
 }

@@ -169,6 +169,7 @@ extension Core {
 
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
+    cargo?.witness.ended(id.rawValue, reason, at: transfer.reception?.path)
     if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
     guard let reception = transfer.reception else {
       note(.forget(id))

@@ -7,6 +7,7 @@ extension HostOptions {
     get throws(NearbyError) {
       var lan = LAN.Options()
       lan.port = port
+      lan.sockets = sockets
       guard case .fixed(let places) = discovery else { return lan }
       var fixed: [SocketAddress] = []
       for place in places {

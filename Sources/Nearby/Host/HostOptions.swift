@@ -7,6 +7,9 @@ public struct HostOptions: Sendable {
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
   public var port: UInt16 = 0
+  /// Sockets that were opened for it already: some that listen for TCP, and perhaps one for UDP, all at one port, which
+  /// then is the host's. The host closes them.
+  public var sockets: [Int32] = []
   /// What is fetched for others as a resource: from where, and how much.
   public var web = WebRules()
 

@@ -20,7 +20,7 @@ public final class IncomingResource: Sendable {
   public let isUnderWay: Bool
   /// How far it is: the latest, whenever it is asked for. It ends with the transfer.
   public let progress: Events<ResourceProgress>
-  private let state: TransferState
+  let state: TransferState
   private let loop: Loop
   /// The folder that the file lies in, where it was accepted without one.
   private let holding = Mutex<(folder: String, disk: Disk)?>(nil)

@@ -14,7 +14,7 @@ public final class OutgoingResource: Sendable {
   public let file: String?
   /// How far its receiver is: the latest, whenever it is asked for. It ends with the transfer.
   public let progress: Events<ResourceProgress>
-  private let state: TransferState
+  let state: TransferState
   private let loop: Loop
 
   init(_ state: TransferState, to member: Member, _ loop: Loop) {

@@ -110,7 +110,10 @@ extension Database {
       DELETE FROM message WHERE session = ?1
       AND ordinal IN (SELECT ordinal FROM message WHERE session = ?1 ORDER BY ordinal LIMIT ?2)
       """, number, count)
-    if changes < count { try run("DELETE FROM session WHERE number = ?", number) }
+    if changes < count {
+      try run("DELETE FROM resource WHERE session = ?", number)
+      try run("DELETE FROM session WHERE number = ?", number)
+    }
     return true
   }
 }

@@ -1,10 +1,12 @@
+internal import Gateway
+
 /// The gateway's commands. All that `serve` takes on its line, but what is about the line itself, an operator may say in
 /// the environment and in a file as well.
 extension Syntax {
   static let serve = CommandSyntax(
     name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",
     arguments: [],
-    options: (web + place + network + output).configured + [config] + [
+    options: (web + place + network + running + limits + output).configured + [config] + [
       .init(name: "show-config", value: .none, summary: "show what holds, and who said so, and end")
     ],
     text: [
@@ -41,6 +43,20 @@ extension Syntax {
       .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
     ])
 
+  static let admin = CommandSyntax(
+    name: "admin", summary: "let a new operator in where the token was lost, on the gateway's own machine",
+    arguments: [
+      .init(name: "action", summary: "what to do", choices: AdminCommand.Action.allCases.map(\.rawValue))
+    ],
+    options: [
+      .init(name: "everybody", value: .none, summary: "end the tokens of members and viewers, too")
+    ] + place.configured + [config] + output,
+    text: AdminCommand.Action.allCases.map { "\($0.usage): \($0.summary)" },
+    examples: [
+      .init(line: "vicinity admin reset", says: "the operators' tokens are worth nothing any more"),
+      .init(line: "sudo vicinity admin reset --everybody --folder /var/lib/vicinity", says: "nobody's is"),
+    ])
+
   private static let config = OptionSyntax(
     name: "config", value: .file("FILE"), summary: "a file of 'name = value' lines", isInEnvironment: true)
 
@@ -62,6 +78,24 @@ extension Syntax {
     .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
     .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
   ]
+
+  private static let running: [OptionSyntax] = [
+    .init(
+      name: "drain-time", value: .duration,
+      summary: "how long requests, streams and files under way may take once it is told to end", byDefault: "10"),
+    .init(
+      name: "log", value: .choice(["text", "json"]), summary: "how it tells on standard error what happens",
+      byDefault: "text"),
+    .init(
+      name: "log-level", value: .choice(LogRecord.Level.allCases.map(\.rawValue)),
+      summary: "the least urgent that it tells (info; warning on a terminal)"),
+  ]
+
+  private static let limits = GatewayLimits.all.map { limit in
+    OptionSyntax(
+      name: limit.option, value: .number("N", limit.range), summary: limit.summary,
+      byDefault: String(GatewayLimits()[limit]))
+  }
 
   private static let place: [OptionSyntax] = [
     .init(

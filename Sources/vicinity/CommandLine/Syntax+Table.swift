@@ -1,7 +1,8 @@
 /// Every command and option.
 extension Syntax {
   static let vicinity = Syntax(commands: [
-    serve, pair, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion, help,
+    serve, pair, admin, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion,
+    help,
     version,
   ])
 

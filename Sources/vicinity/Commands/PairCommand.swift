@@ -10,13 +10,7 @@ enum PairCommand {
       await context.announcer.tell(.pairingCode(ticket, on: context.terminal))
       return .done
     } catch {
-      let code: ExitCode =
-        switch error {
-        case .nobody: .notFound
-        case .othersFolder, .refused: .refused
-        case .failed: .failed
-        }
-      throw Failure(code, error.description)
+      throw Failure(error)
     }
   }
 }

@@ -3,9 +3,13 @@ internal import Nearby
 
 /// The gateway: browsers, scripts and services join nearby sessions through it.
 enum ServeCommand {
+  /// Beside the time to drain, others are told of the end within this, or not at all.
+  private static let goodbyeMax: Duration = .seconds(5)
+
   static func run(_ context: Context) async throws -> ExitCode {
     if context.invocation.has("show-config") { return await ConfigurationTable.show(context) }
-    let gateway = try await Gateway.start(options(context))
+    let (log, supervisor) = (LogWriter(context), Supervisor(Terminal.environment))
+    let gateway = try await Gateway.start(options(context, log.level, supervisor))
     let addresses = await gateway.host.addresses
     await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
     if mayShowCode(context) {
@@ -13,24 +17,74 @@ enum ServeCommand {
     } else {
       await context.announcer.tell(.codeElsewhere)
     }
-    async let conditions: Void = Conditions.tell(gateway.conditions) { await context.announcer.tell($0) }
-    for await signal in context.watch.signals where signal != .redraw {
-      await gateway.stop()
-      await conditions
-      return signal == .interrupt ? .interrupted : .terminated
+    supervisor.tell(.ready(status: "at \(addresses.first ?? "no address")"))
+    // Both end with the gateway, when all is told.
+    async let logged: Void = { for await record in gateway.log { await log.write(record) } }()
+    async let conditions: Void = Conditions.tell(gateway.conditions) { await log.tell($0) }
+    let code = await withDiscardingTaskGroup(returning: ExitCode.self) { group in
+      group.addTask { await tellAlive(gateway, supervisor, context.watch) }
+      for await signal in context.watch.signals where signal != .redraw {
+        let code: ExitCode = signal == .interrupt ? .interrupted : .done
+        group.addTask { await end(code, context) }
+        await stop(gateway, context, supervisor)
+        group.cancelAll()
+        return code
+      }
+      return .done
     }
-    return .done
+    await logged
+    await conditions
+    return code
   }
 
-  private static func options(_ context: Context) throws -> GatewayOptions {
+  // MARK: Life and end
+
+  /// Twice in the time in which it wants to hear of it; a loop that hangs says nothing.
+  private static func tellAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ watch: Watch) async {
+    guard let time = supervisor.watchdogTime else { return }
+    while !Task.isCancelled {
+      await gateway.pulse()
+      supervisor.tell(.alive)
+      await watch.pass(time / 2)
+    }
+  }
+
+  private static func stop(_ gateway: Gateway, _ context: Context, _ supervisor: Supervisor) async {
+    let time = drainTime(context)
+    let count = await gateway.workUnderWay
+    let status = "draining: \(count) under way"
+    supervisor.tell(.stopping(within: time + goodbyeMax, status: status))
+    if count > 0 { await context.announcer.tell(.draining(count, within: time)) }
+    await gateway.drain(within: time)
+    await gateway.stop()
+  }
+
+  /// Whatever hangs.
+  private static func end(_ code: ExitCode, _ context: Context) async {
+    await context.watch.pass(drainTime(context) + goodbyeMax)
+    if !Task.isCancelled { await Vicinity.exit(code, context.screen) }
+  }
+
+  private static func drainTime(_ context: Context) -> Duration { context.invocation.duration("drain-time") ?? .zero }
+
+  // MARK: What was asked for
+
+  private static func options(
+    _ context: Context, _ level: LogRecord.Level, _ supervisor: Supervisor
+  ) throws -> GatewayOptions {
     let invocation = context.invocation
     var options = GatewayOptions(folder: try folder(context))
     options.host = try context.hostOptions()
     options.host.web.allowsLoopback = false
+    options.host.sockets = supervisor.sockets
     options.name = context.name
+    options.logLevel = level
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
     options.metricsFrom = invocation.texts("metrics-from")
+    for limit in GatewayLimits.all {
+      if let number = invocation.number(limit.option) { options.limits[limit] = number }
+    }
     options.certificate = try certificate(invocation)
     options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")

@@ -38,6 +38,12 @@ extension Event {
     }
   }
 
+  static func draining(_ count: Int, within time: Duration) -> Event {
+    Event("draining", .news, [.number("underWay", count), .number("seconds", Int(time.components.seconds))]) { _ in
+      ["waiting up to \(Quantity.time(time)) for \(count) under way; the same once more ends at once"]
+    }
+  }
+
   /// For people who read a log: what lets an operator in is not in it.
   static let codeElsewhere = Event("codeElsewhere", .news) { _ in
     ["'vicinity pair' shows a pairing code, on a terminal of this machine"]

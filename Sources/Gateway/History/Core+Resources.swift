@@ -1,0 +1,71 @@
+internal import Glibc
+internal import Nearby
+internal import Notation
+internal import Store
+
+/// Resources that are there again after a restart.
+extension Core {
+  /// With what the engine says of it at this moment, where something has changed that lasts.
+  func keep(_ resource: ResourceModel, in session: SessionModel) {
+    guard let number = session.stored?.number else { return }
+    let row = resource.row(in: number)
+    guard row != resource.stored else { return }
+    resource.stored = row
+    archive.note(Note { try $0.keep(row) })
+    // Where the host was stopped there is nobody to keep it.
+    try? host.together {}
+  }
+
+  func forget(_ resource: ResourceModel) {
+    guard let row = resource.stored else { return }
+    archive.note(Note { try $0.removeResource(row.id) })
+    try? host.together {}
+  }
+
+  /// Returns when what was kept of the session until now would be there after a power cut.
+  func stored(_ session: SessionModel) async {
+    if session.stored != nil { await archive.settled(Note { _ in }, host) }
+  }
+}
+
+extension ResourceModel {
+  fileprivate func row(in session: Int) -> StoredResource {
+    var members: [JSON.Member] = [
+      .init("name", .text(name)), .init("member", .text(other.member)), .init("peer", .text(other.peer)),
+      .init("displayName", .text(other.name)), .init("isIncoming", .bool(isIncoming)), .init("type", .text(type)),
+      .init("createdAt", .number(createdAt.milliseconds)),
+    ]
+    if let size { members.append(.init("size", .number(size))) }
+    return StoredResource(
+      id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue, path: path,
+      transfer: transfer)
+  }
+
+  /// As it was before a restart.
+  convenience init?(_ row: StoredResource) {
+    guard let settings = try? JSON(parsing: row.settings), let name = settings["name"]?.text,
+      let member = settings["member"]?.text, let peer = settings["peer"]?.text,
+      let displayName = settings["displayName"]?.text, let type = settings["type"]?.text,
+      let state = State(rawValue: row.state), let created = settings["createdAt"]?.integer
+    else { return nil }
+    self.init(
+      name, Other(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
+      type: type, size: settings["size"]?.integer.map { UInt64($0) }, state, at: Timestamp(milliseconds: created),
+      id: row.id)
+    path = row.path
+    transfer = row.transfer
+    stored = row
+    isRestored = true
+    switch state {
+    case .uploading: uploaded = row.path.map(Self.bytesOnDisk) ?? 0
+    case .complete: bytes = size ?? 0
+    case .failed: problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
+    case .offered, .transferring, .declined, .cancelled: break
+    }
+  }
+
+  private static func bytesOnDisk(_ path: String) -> UInt64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
+  }
+}

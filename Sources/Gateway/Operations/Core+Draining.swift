@@ -1,0 +1,44 @@
+internal import Nearby
+internal import Reactor
+internal import Web
+
+/// How a gateway comes to its end.
+extension Core {
+  /// Between two looks at what is under way.
+  private static let drainInterval: Duration = .milliseconds(50)
+
+  /// Requests, single streams and resources: what would be cut off. Whoever only follows something goes on elsewhere.
+  var workUnderWay: Int {
+    // Where the host lasts they go on where they were.
+    let resources =
+      archive.isLasting
+      ? 0
+      : sessions.values.reduce(0) { sum, session in
+        sum + session.resourceModels.values.count { $0.state == .transferring }
+      }
+    return (front?.requestsUnderWay ?? 0) + sockets.streams.count + resources
+  }
+
+  func drain(within time: Duration) async {
+    if isDraining { return }
+    isDraining = true
+    pairingDesk = nil
+    host.network?.closePort()
+    sockets.closeChannels(.restart, "the gateway stops: come back")
+    release()
+    log(.info, for: .operator, "draining", "the gateway takes nothing new", [.init("underWay", .number(workUnderWay))])
+    let end = Reactor.now + UInt64(max(.zero, time) / .nanoseconds(1))
+    while workUnderWay > 0, Reactor.now < end { await pass(Self.drainInterval) }
+    if workUnderWay > 0 {
+      log(
+        .warning, for: .operator, "cutOff", "the time to drain is over: what is under way is cut off",
+        [.init("underWay", .number(workUnderWay))])
+    }
+  }
+
+  private func pass(_ time: Duration) async {
+    await withCheckedContinuation { continuation in
+      reactor.schedule(after: time) { continuation.resume() }
+    }
+  }
+}

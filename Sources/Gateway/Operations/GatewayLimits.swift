@@ -1,0 +1,65 @@
+/// What a gateway takes on at most, as far as its operator may say so. `/v1/gateway` shows these and the fixed ones.
+public struct GatewayLimits: Sendable {
+  var connections = 16_384
+  var connectionsPerClient = 1_024
+  var clients = 10_000
+  var peersPerClient = 64
+  var sessionsPerPeer = 256
+  var streamsPerSession = 1_024
+  var resourcesPerSession = 1_024
+  var resourceBytes = 1 << 41
+  var subscriptionsPerSocket = 256
+  var requestsPerSocket = 64
+
+  public init() {}
+
+  /// One of them, by the name that options and problems have for it.
+  public struct Entry: Sendable {
+    /// Such as `peers-per-client-max`.
+    public let option: String
+    public let summary: String
+    public let range: ClosedRange<Int>
+    /// As `/v1/gateway` names it.
+    let name: String
+    let place: any WritableKeyPath<GatewayLimits, Int> & Sendable
+  }
+
+  public subscript(entry: Entry) -> Int {
+    get { self[keyPath: entry.place] }
+    set { self[keyPath: entry.place] = min(max(newValue, entry.range.lowerBound), entry.range.upperBound) }
+  }
+
+  public static let all: [Entry] = [
+    // Three descriptors go to each WebSocket, and 65,536 are all that there are.
+    Entry(
+      option: "connections-max", summary: "connections of all clients together", range: 16...65_536,
+      name: "connections", place: \.connections),
+    Entry(
+      option: "connections-per-address-max", summary: "of them from one address, or one network of IPv6",
+      range: 4...65_536, name: "connectionsPerAddress", place: \.connectionsPerClient),
+    Entry(
+      option: "clients-max", summary: "clients that hold a token", range: 1...100_000, name: "clients",
+      place: \.clients),
+    Entry(
+      option: "peers-per-client-max", summary: "peers of one client", range: 1...10_000, name: "peersPerClient",
+      place: \.peersPerClient),
+    Entry(
+      option: "sessions-per-peer-max", summary: "sessions that one peer is in", range: 1...10_000,
+      name: "sessionsPerPeer", place: \.sessionsPerPeer),
+    Entry(
+      option: "streams-per-session-max", summary: "streams of one end of a session", range: 1...100_000,
+      name: "streamsPerSession", place: \.streamsPerSession),
+    Entry(
+      option: "resources-per-session-max", summary: "resources of one end of a session", range: 1...100_000,
+      name: "resourcesPerSession", place: \.resourcesPerSession),
+    Entry(
+      option: "resource-bytes-max", summary: "bytes of a resource that is uploaded here", range: 1...1 << 41,
+      name: "resourceBytes", place: \.resourceBytes),
+    Entry(
+      option: "subscriptions-per-socket-max", summary: "channels that one WebSocket follows", range: 1...10_000,
+      name: "subscriptionsPerSocket", place: \.subscriptionsPerSocket),
+    Entry(
+      option: "requests-per-socket-max", summary: "requests under way on one WebSocket", range: 1...1_024,
+      name: "requestsPerSocket", place: \.requestsPerSocket),
+  ]
+}

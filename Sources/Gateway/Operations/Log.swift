@@ -1,0 +1,116 @@
+internal import Reactor
+
+/// What a gateway has to say of itself, for the one who reads `Gateway.log`.
+///
+/// Laws:
+/// - It belongs to the loop, and never waits: who does not read loses lines, and is told how many.
+/// - What repeats itself is said a few times, and then counted.
+/// - A token is never in it, whatever a client puts where.
+final class Log {
+  /// Of each event, by its level, in `window`; of what is debugged much is wanted.
+  private static let repeatsMax: [LogRecord.Level: Int] = [.error: 10, .warning: 10, .info: 20, .debug: 1_000]
+  private static let window: Duration = .seconds(10)
+  static let waitingMax = 1_024
+
+  private let level: LogRecord.Level
+  private let reactor: Reactor
+  private let told: AsyncStream<LogRecord>.Continuation
+  /// Of this window.
+  private var counts: [String: (level: LogRecord.Level, audience: LogRecord.Audience, count: Int)] = [:]
+  private var windowEnd: Timer?
+  /// What the reader was too slow for.
+  private var lost = 0
+  private(set) var records: [LogRecord.Level: Int] = [:]
+
+  init(_ level: LogRecord.Level, on reactor: Reactor, to told: AsyncStream<LogRecord>.Continuation) {
+    self.level = level
+    self.reactor = reactor
+    self.told = told
+  }
+
+  func tells(_ level: LogRecord.Level) -> Bool { level <= self.level }
+
+  func callAsFunction(
+    _ level: LogRecord.Level, for audience: LogRecord.Audience, _ event: String, _ text: @autoclosure () -> String,
+    _ fields: @autoclosure () -> [LogRecord.Field] = []
+  ) {
+    records[level, default: 0] += 1
+    guard tells(level), isFew(level, audience, event) else { return }
+    tell(
+      LogRecord(
+        level, for: audience, event, Self.withoutTokens(text()),
+        fields().map { field in
+          guard case .text(let text) = field.value else { return field }
+          return .init(field.name, .text(Self.withoutTokens(text)))
+        }))
+  }
+
+  /// All is said that was to be counted first.
+  func close() {
+    endWindow()
+    told.finish()
+  }
+
+  // MARK: What repeats itself
+
+  private func isFew(_ level: LogRecord.Level, _ audience: LogRecord.Audience, _ event: String) -> Bool {
+    if windowEnd == nil {
+      windowEnd = reactor.schedule(after: Self.window) { [weak self] in self?.endWindow() }
+    }
+    counts[event, default: (level, audience, 0)].count += 1
+    return counts[event]?.count ?? 0 <= Self.repeatsMax[level] ?? 0
+  }
+
+  private func endWindow() {
+    if let windowEnd { reactor.cancel(windowEnd) }
+    windowEnd = nil
+    for (event, said) in counts.sorted(by: { $0.key < $1.key }) {
+      let left = said.count - (Self.repeatsMax[said.level] ?? 0)
+      guard left > 0 else { continue }
+      tell(
+        LogRecord(
+          said.level, for: said.audience, event, "\(left) more like this were left out within \(Self.window)",
+          [.init("leftOut", .number(left))]))
+    }
+    counts = [:]
+  }
+
+  private func tell(_ record: LogRecord) {
+    if lost > 0 {
+      let warning = LogRecord(
+        .warning, for: .operator, "logLost", "\(lost) lines were lost, since whoever reads this log was too slow",
+        [.init("leftOut", .number(lost))])
+      guard case .enqueued = told.yield(warning) else { return lost += 1 }
+      lost = 0
+    }
+    if case .dropped = told.yield(record) { lost += 1 }
+  }
+
+  // MARK: Secrets
+
+  private static let mark = "vct_"
+
+  static func withoutTokens(_ text: String) -> String {
+    guard text.contains(mark) else { return text }
+    return text.replacing(#/vct_[A-Za-z0-9_\-]+/#, with: "vct_…")
+  }
+}
+
+extension Log {
+  /// A request was refused, or could not be answered.
+  func refused(_ problem: Problem, _ what: String, by client: ClientView?) {
+    let (level, audience): (LogRecord.Level, LogRecord.Audience) =
+      switch problem.kind {
+      case .unknown: (.error, .operator)
+      case .noSpace: (.warning, .operator)
+      case .forbidden where problem.rule == "pairingCode": (.warning, .operator)
+      case .tooMany where problem.rule == "guesses": (.warning, .operator)
+      default: (.info, .client)
+      }
+    let event = audience == .client ? "refused" : problem.kind == .unknown ? "failed" : problem.rule ?? "noSpace"
+    self(
+      level, for: audience, event, "\(what): \(problem.detail)",
+      [.init("status", .number(problem.status)), .init("problem", .text(problem.kind.rawValue))]
+        + (client.map { [.init("client", .text($0.id.text))] } ?? []))
+  }
+}

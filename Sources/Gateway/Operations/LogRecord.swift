@@ -1,0 +1,52 @@
+/// One line of a gateway's log.
+public struct LogRecord: Sendable {
+  public enum Level: String, CaseIterable, Comparable, Sendable {
+    case error, warning, info, debug
+
+    /// What is more urgent is less.
+    public static func < (a: Level, b: Level) -> Bool { a.rank < b.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  }
+
+  /// For whom it is.
+  public enum Audience: String, Sendable {
+    /// Who runs the gateway: something has to be done, or has changed.
+    case `operator`
+    /// Who runs a client: it did something wrong, or was refused.
+    case client
+    /// Who looks for a fault.
+    case developer
+  }
+
+  public enum Value: Hashable, Sendable {
+    case text(String)
+    case number(Int)
+  }
+
+  public struct Field: Sendable {
+    public let name: String
+    public let value: Value
+
+    public init(_ name: String, _ value: Value) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public let level: Level
+  public let audience: Audience
+  /// What happened, in a word that programs look for.
+  public let event: String
+  /// The same as a sentence.
+  public let text: String
+  public let fields: [Field]
+
+  public init(_ level: Level, for audience: Audience, _ event: String, _ text: String, _ fields: [Field] = []) {
+    self.level = level
+    self.audience = audience
+    self.event = event
+    self.text = text
+    self.fields = fields
+  }
+}

@@ -1,0 +1,72 @@
+extension Migration {
+  static let resources = Migration(
+    "resources",
+    """
+    CREATE TABLE resource (
+      id TEXT NOT NULL PRIMARY KEY,
+      session INTEGER NOT NULL,
+      settings BLOB NOT NULL,
+      state TEXT NOT NULL,
+      path TEXT,
+      transfer INTEGER
+    ) STRICT;
+    CREATE INDEX resource_session ON resource (session);
+    CREATE INDEX resource_transfer ON resource (transfer) WHERE transfer IS NOT NULL;
+    """)
+}
+
+/// Something whole that goes out of a session, or has come in.
+public struct StoredResource: Hashable, Sendable {
+  public var id: String
+  /// By its number.
+  public var session: Int
+  /// JSON, its owner's own.
+  public var settings: [UInt8]
+  public var state: String
+  /// Where its content lies.
+  public var path: String?
+  /// By which the host's engine knows it, as long as it is under way.
+  public var transfer: UInt64?
+
+  public init(id: String, session: Int, settings: [UInt8], state: String, path: String?, transfer: UInt64?) {
+    self.id = id
+    self.session = session
+    self.settings = settings
+    self.state = state
+    self.path = path
+    self.transfer = transfer
+  }
+}
+
+extension Database {
+  /// In the order in which they came.
+  public func resources() throws -> [StoredResource] {
+    var resources: [StoredResource] = []
+    try each("SELECT id, session, settings, state, path, transfer FROM resource ORDER BY rowid") { row in
+      resources.append(
+        StoredResource(
+          id: row.text(0), session: row.integer(1), settings: row.bytes(2), state: row.text(3),
+          path: row.isNull(4) ? nil : row.text(4), transfer: row.isNull(5) ? nil : UInt64(row.integer(5))))
+    }
+    return resources
+  }
+
+  public func keep(_ resource: StoredResource) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO resource (id, session, settings, state, path, transfer) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, state = excluded.state, path = excluded.path,
+      transfer = excluded.transfer
+      """, resource.id, resource.session, resource.settings, resource.state, resource.path,
+      resource.transfer.map(Int.init))
+  }
+
+  /// How a transfer has ended, and where its content lies then.
+  public func endTransfer(_ transfer: UInt64, _ state: String, at path: String?) throws(StoreError) {
+    try run(
+      "UPDATE resource SET state = ?, path = coalesce(?, path), transfer = NULL WHERE transfer = ?", state, path,
+      Int(clamping: transfer))
+  }
+
+  public func removeResource(_ id: String) throws(StoreError) { try run("DELETE FROM resource WHERE id = ?", id) }
+}

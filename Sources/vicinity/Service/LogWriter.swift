@@ -1,0 +1,123 @@
+internal import Gateway
+internal import Glibc
+internal import Nearby
+internal import Notation
+
+/// Writes a gateway's log on standard error: for people at a terminal, for a journal, for files, or for programs.
+struct LogWriter: Sendable {
+  enum Form: Hashable, Sendable {
+    /// As every command tells what happens.
+    case terminal
+    /// A line with its time.
+    case text
+    /// A line with its urgency, as systemd reads it; the journal has the time.
+    case journal
+    case json
+  }
+
+  let form: Form
+  let level: LogRecord.Level
+  private let announcer: Announcer
+
+  init(_ context: Context) {
+    announcer = context.announcer
+    let isTerminal = context.terminal.isErrorTerminal
+    form =
+      context.invocation.text("log") == "json" ? .json : isTerminal ? .terminal : Self.isJournal ? .journal : .text
+    level =
+      context.invocation.text("log-level").flatMap(LogRecord.Level.init) ?? (form == .terminal ? .warning : .info)
+  }
+
+  func write(_ record: LogRecord) async {
+    if form == .terminal {
+      if !announcer.isJSON { await announcer.tell(Event(record)) }
+    } else {
+      await announcer.screen.print(line(record, at: Timestamp.now.description), to: .error)
+    }
+  }
+
+  /// Of what the command itself has to say: a program that reads events is told it as one, too.
+  func tell(_ event: Event) async {
+    if announcer.isJSON || form == .terminal { await announcer.tell(event) }
+    guard form != .terminal, let record = LogRecord(event), record.level <= level else { return }
+    await write(record)
+  }
+
+  func line(_ record: LogRecord, at time: String) -> String {
+    switch form {
+    case .json:
+      let members: [JSON.Member] = [
+        .text("at", time), .text("level", record.level.rawValue), .text("for", record.audience.rawValue),
+        .text("event", record.event), .text("text", record.text),
+      ]
+      return JSON.object(members + record.fields.map(\.member)).line
+    case .journal: return "<\(record.level.priority)>\(sentence(record))"
+    case .text, .terminal: return "\(time) \(record.level.rawValue) \(sentence(record))"
+    }
+  }
+
+  private func sentence(_ record: LogRecord) -> String {
+    let fields = record.fields.map { " \($0.name)=\($0.member.value.line)" }
+    return "\(record.event): \(PlainText.line(record.text))\(PlainText.line(fields.joined()))"
+  }
+
+  /// systemd says which stream is the journal's.
+  private static var isJournal: Bool {
+    guard let said = Terminal.environment("JOURNAL_STREAM") else { return false }
+    var status = stat()
+    return fstat(STDERR_FILENO, &status) == 0 && said == "\(status.st_dev):\(status.st_ino)"
+  }
+}
+
+extension LogRecord.Level {
+  /// Of syslog.
+  fileprivate var priority: Int {
+    switch self {
+    case .error: 3
+    case .warning: 4
+    case .info: 6
+    case .debug: 7
+    }
+  }
+}
+
+extension LogRecord.Field {
+  fileprivate var member: JSON.Member {
+    switch value {
+    case .text(let text): .text(name, text)
+    case .number(let number): .number(name, number)
+    }
+  }
+}
+
+extension LogRecord {
+  /// Nil for what nobody looks for in a log: what was asked for stands on standard output.
+  fileprivate init?(_ event: Event) {
+    let level: Level
+    switch event.weight {
+    case .result: return nil
+    case .news: level = .info
+    case .warning: level = .warning
+    case .error: level = .error
+    }
+    let plain = Paint(isOn: false)
+    let text = event.members.first { $0.name == "text" }?.value.text ?? event.lines(plain).joined(separator: " ")
+    let fields = event.members.filter { $0.name != "text" }.map { member in
+      Field(member.name, .text(member.value.text ?? member.value.line))
+    }
+    self.init(level, for: .operator, event.name, text, fields)
+  }
+}
+
+extension Event {
+  fileprivate init(_ record: LogRecord) {
+    let sentence = PlainText.line(record.text)
+    switch record.level {
+    case .error, .warning:
+      var event = Event.warning(sentence)
+      event.weight = .warning
+      self = event
+    case .info, .debug: self.init(record.event, .warning) { paint in [paint(.faint, "\(record.event): \(sentence)")] }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+internal import Notation
+internal import Synchronization
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("A gateway that stops lets go of everybody in order", .timeLimit(.minutes(2)))
+struct DrainTests {
+  @Test("It is not ready, nobody connects, followers are at their end, and an upload under way ends well")
+  func draining() async throws {
+    let place = try await Place.open()
+    let client = try await place.client()
+    let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
+    let talk = try await Talk.connected(client)
+    let events = try await client.follow("/v1/peers")
+    _ = try await events.next()
+    let position = try #require(try await client.get("/v1/sessions").json["position"]?.text)
+    async let news = client.get("/v1/sessions?since=\(position)&wait=60")
+    let body = JSON.object([.init("displayName", "Bert")]).bytes
+    let line = try client.line()
+    try line.write(client.head("POST", "/v1/peers", body.count, "application/json", [:]))
+    let kept = try client.line()
+    try kept.write(client.head("GET", "/readyz", nil, nil, ["Connection": "keep-alive"]))
+    #expect(try kept.readAnswer(to: "GET").text == "ready\n")
+    var numbers = ""
+    while !(numbers.contains("vicinity_long_polls 1") && numbers.contains("vicinity_http_requests_in_flight 4")) {
+      numbers = try await place.stranger.get("/metrics").text
+    }
+    async let drained: Void = place.gateway.drain(within: .seconds(60))
+    #expect(try await talk.closing() == 1012)
+    while try await events.next() != nil {}
+    #expect(try await news.json["changes"] == [])
+    try kept.write(client.head("GET", "/readyz", nil, nil, ["Connection": "keep-alive"]))
+    let readiness = try await onThread { try kept.readAnswer(to: "GET") }
+    #expect(readiness.status == 503 && readiness["Connection"] == "close" && readiness.problem == "unavailable")
+    await #expect(throws: Line.Broken.self) { try await client.get("/healthz") }
+    #expect(await place.gateway.workUnderWay == 1)
+    try line.write(body)
+    #expect(try await onThread { try line.readAnswer(to: "POST") }.status == 201)
+    await drained
+    await place.close()
+    withExtendedLifetime(peer) {}
+  }
+
+  @Test("What is under way is cut off once its time is over")
+  func impatient() async throws {
+    let place = try await Place.open()
+    let client = try await place.client()
+    let line = try client.line()
+    try line.write(client.head("POST", "/v1/peers", 100, "application/json", [:]))
+    while await place.gateway.workUnderWay == 0 {}
+    await place.gateway.drain(within: .milliseconds(200))
+    #expect(await place.gateway.workUnderWay == 1)
+    let log = place.gateway.log
+    await place.close()
+    #expect(try await onThread { try line.readToEnd() }.isEmpty)
+    var said: [String] = []
+    for await record in log { said.append(record.event) }
+    #expect(said.contains("cutOff") && said.contains("draining") && said.contains("paired"))
+  }
+
+  @Test("What repeats itself is said a few times and then counted, and a token is never said")
+  func repeated() async throws {
+    let place = try await Place.open()
+    for number in 0..<50 { _ = try await place.stranger.get("/vct_secret\(number)") }
+    let log = place.gateway.log
+    await place.close()
+    var refused: [LogRecord] = []
+    for await record in log where record.event == "refused" { refused.append(record) }
+    #expect(refused.count == 21)
+    #expect(refused.last?.fields.contains { $0.name == "leftOut" && $0.value == .number(30) } == true)
+    #expect(refused.allSatisfy { $0.audience == .client && !$0.text.contains("secret") })
+  }
+}
