@@ -44,7 +44,10 @@ struct RegistrationTable {
 
   private struct Slot {
     var generation: UInt32 = 0
-    var live: (descriptor: CInt, interest: Readiness, handler: (Readiness) -> Void)?
+    var descriptor: CInt = -1
+    var interest: Readiness = []
+    /// Nil while nothing is registered here.
+    var handler: ((Readiness) -> Void)?
   }
 
   private var slots: [Slot] = []
@@ -58,22 +61,22 @@ struct RegistrationTable {
       slots.append(Slot())
     }
     let slot = free.removeLast()
-    slots[Int(slot)].live = (descriptor, interest, handler)
-    return Registration(slot: slot, generation: slots[Int(slot)].generation)
+    let generation = slots[Int(slot)].generation
+    slots[Int(slot)] = Slot(generation: generation, descriptor: descriptor, interest: interest, handler: handler)
+    return Registration(slot: slot, generation: generation)
   }
 
   @discardableResult
   mutating func remove(_ registration: Registration) -> CInt? {
     guard let descriptor = descriptor(of: registration) else { return nil }
-    slots[Int(registration.slot)].live = nil
-    slots[Int(registration.slot)].generation &+= 1
+    slots[Int(registration.slot)] = Slot(generation: registration.generation &+ 1)
     free.append(registration.slot)
     return descriptor
   }
 
   mutating func removeAll() -> [(Readiness) -> Void] {
-    let handlers = slots.compactMap(\.live?.handler)
-    for slot in slots.indices where slots[slot].live != nil {
+    let handlers = slots.compactMap(\.handler)
+    for slot in slots.indices where slots[slot].handler != nil {
       remove(Registration(slot: UInt32(slot), generation: slots[slot].generation))
     }
     return handlers
@@ -83,19 +86,19 @@ struct RegistrationTable {
   mutating func change(_ registration: Registration, to interest: Readiness) -> CInt? {
     guard let descriptor = descriptor(of: registration) else { return nil }
     let place = Int(registration.slot)
-    if slots[place].live?.interest == interest, !interest.contains(.once) { return nil }
-    slots[place].live?.interest = interest
+    if slots[place].interest == interest, !interest.contains(.once) { return nil }
+    slots[place].interest = interest
     return descriptor
   }
 
   func descriptor(of registration: Registration) -> CInt? {
-    let slot = slots[Int(registration.slot)]
-    return slot.generation == registration.generation ? slot.live?.descriptor : nil
+    let place = Int(registration.slot)
+    return slots[place].generation == registration.generation ? slots[place].descriptor : nil
   }
 
   /// Nil where the event is stale.
   func handler(tagged tag: UInt64) -> ((Readiness) -> Void)? {
-    let slot = slots[Int(UInt32(truncatingIfNeeded: tag))]
-    return slot.generation == UInt32(tag >> 32) ? slot.live?.handler : nil
+    let place = Int(UInt32(truncatingIfNeeded: tag))
+    return slots[place].generation == UInt32(tag >> 32) ? slots[place].handler : nil
   }
 }

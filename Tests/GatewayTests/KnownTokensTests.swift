@@ -8,7 +8,7 @@ struct KnownTokensTests {
 
   @Test func `a token is known by all of its bytes`() {
     var tokens = KnownTokens()
-    tokens["vct_abc"] = KnownTokens.Holder(view: Self.view, expiresAt: nil)
+    tokens["vct_abc"] = KnownTokens.Holder(Self.view, until: nil)
     #expect(tokens["vct_abc"]?.view == Self.view && tokens.count == 1)
     for other in ["vct_abd", "vct_ab", "vct_abcd", "Vct_abc", "", "vct_abc\0"] { #expect(tokens[other[...]] == nil) }
     // Part of another text, as it lies in a header.

@@ -16,6 +16,7 @@ final class Desk: WebHandler {
   private(set) var ticker: Ticker?
   let ring = Fanout(bytesMax: 4 << 20)
   var file: String?
+  private let same = Array("the same\n".utf8)
 
   init(on reactor: Reactor) { self.reactor = reactor }
 
@@ -49,6 +50,10 @@ final class Desk: WebHandler {
       let ticker = Ticker(exchange)
       self.ticker = ticker
       exchange.respond(Response(200, .source(ticker, length: nil)))
+    case "same":
+      var response = Response(200, .bytes(same))
+      if let word = exchange.head.query("x") { response.headers.append("X", word) }
+      exchange.respond(response)
     case "empty": exchange.respond(Response(204))
     case "closing":
       var response = text("bye\n")

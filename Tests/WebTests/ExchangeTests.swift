@@ -65,6 +65,27 @@ import Web
     #expect(try client.isAtEnd())
   }
 
+  @Test func `the same answer is given again, and another is another`() throws {
+    var limits = WebLimits()
+    limits.requestsPerConnectionMax = 8
+    let rig = try WebRig(limits)
+    let client = try rig.connect()
+    func ask(_ line: String) throws -> Answer {
+      try client.send("\(line) HTTP/1.1\r\nHost: here\r\n\r\n")
+      return try client.answer(isHead: line.hasPrefix("HEAD"))
+    }
+    for word in [nil, nil, "1", "1", "2", nil] {
+      let answer = try ask("GET /same" + (word.map { "?x=\($0)" } ?? ""))
+      #expect(answer.status == 200 && answer.text == "the same\n" && answer["x"] == word)
+      #expect(answer.fields.count { $0.0 == "content-length" || $0.0 == "date" } == 2)
+    }
+    let head = try ask("HEAD /same")
+    #expect(head.status == 200 && head["content-length"] == "9" && head["connection"] == nil)
+    let last = try ask("GET /same")
+    #expect(last.text == "the same\n" && last["connection"]?.lowercased() == "close")
+    #expect(try client.isAtEnd())
+  }
+
   @Test func `to a HEAD request only the head is sent`() throws {
     let client = try rig.connect()
     try client.send("HEAD / HTTP/1.1\r\nHost: here\r\n\r\n")

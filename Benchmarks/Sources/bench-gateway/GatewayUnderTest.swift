@@ -34,10 +34,14 @@ final class GatewayUnderTest {
     return text
   }
 
+  /// Where the messages of a session are: for as long as the process, or in its store.
+  enum Keep: String { case memory, durable }
+
   /// A new peer's session, which joins all others of its type.
-  func session(_ peer: String, _ type: String) throws -> String {
+  func session(_ peer: String, _ type: String, _ keep: Keep = .durable) throws -> String {
     let id = try text("id", "POST", "/v1/peers", ["displayName": peer])
-    return "/v1/sessions/" + (try text("id", "POST", "/v1/sessions", ["peer": id, "adhoc": type]))
+    let wishes: [String: Any] = ["peer": id, "adhoc": type, "history": ["keep": keep.rawValue]]
+    return "/v1/sessions/" + (try text("id", "POST", "/v1/sessions", wishes))
   }
 
   func waitForMember(of session: String) throws -> String {

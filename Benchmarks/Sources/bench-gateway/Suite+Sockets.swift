@@ -19,14 +19,13 @@ extension Suite {
   /// clients check that.
   mutating func fanout() throws {
     let gateway = try gateway("fanout")
-    let (sending, receiving) = (try gateway.session("Speaker", "fan"), try gateway.session("Crowd", "fan"))
-    _ = try gateway.waitForMember(of: sending)
+    // What is held beside it keeps nothing.
+    let (passing, kept) = (try stage(gateway, .memory), try stage(gateway, .durable))
     let (nats, mosquitto) = (try others.nats(), try others.mosquitto())
-    var (ours, natss, mosquittos): ([Fan], [Fan], [Fan]) = ([], [], [])
+    var (ours, lasting, natss, mosquittos): ([Fan], [Fan], [Fan], [Fan]) = ([], [], [], [])
     for _ in 0..<Self.rounds {
-      let channel = "\(receiving)/messages"
-      let place = [gateway.token, channel, try gateway.position(of: channel), "\(sending)/messages"]
-      ours.append(try fan("vicinity", (gateway.process, gateway.port), place))
+      ours.append(try fan(gateway, passing))
+      lasting.append(try fan(gateway, kept))
       natss.append(try fan("nats", nats))
       mosquittos.append(try fan("mqtt", mosquitto))
     }
@@ -39,9 +38,31 @@ extension Suite {
     table.add("fanout-p99", median(ours.map(\.p99)) * 1e3, "ms", goal: .atMost(best * 1e3))
     table.add("fanout-p99-nats", median(natss.map(\.p99)) * 1e3, "ms")
     table.add("fanout-p99-mosquitto", median(mosquittos.map(\.p99)) * 1e3, "ms")
+    table.add("fanout-kept", median(lasting.map(\.rate)), "/s")
+    table.add("fanout-kept-p99", median(lasting.map(\.p99)) * 1e3, "ms")
+    table.add("fanout-kept-processor-time", median(lasting.map(\.cost)) * 1e9, "ns each")
     table.add("fanout-processor-time", median(ours.map(\.cost)) * 1e9, "ns each")
     table.add("fanout-processor-time-nats", median(natss.map(\.cost)) * 1e9, "ns each")
     table.add("fanout-processor-time-mosquitto", median(mosquittos.map(\.cost)) * 1e9, "ns each")
+  }
+
+  private struct Stage {
+    let sending: String
+    let receiving: String
+  }
+
+  private func stage(_ gateway: GatewayUnderTest, _ keep: GatewayUnderTest.Keep) throws -> Stage {
+    let stage = Stage(
+      sending: try gateway.session("Speaker", "fan-\(keep)", keep),
+      receiving: try gateway.session("Crowd", "fan-\(keep)", keep))
+    _ = try gateway.waitForMember(of: stage.sending)
+    return stage
+  }
+
+  private func fan(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> Fan {
+    let channel = "\(stage.receiving)/messages"
+    let place = [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
+    return try fan("vicinity", (gateway.process, gateway.port), place)
   }
 
   private func fan(_ name: String, _ server: (process: Child, port: Int), _ place: [String] = []) throws -> Fan {

@@ -86,7 +86,7 @@ final class Clients {
 
   private func learn(_ token: Substring) -> KnownTokens.Holder? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
-    let holder = KnownTokens.Holder(view: client.view, expiresAt: client.expiresAt)
+    let holder = KnownTokens.Holder(client.view, until: client.expiresAt)
     if knownTokens.count >= limits.knownTokensMax { knownTokens = KnownTokens() }
     knownTokens[token] = holder
     return holder

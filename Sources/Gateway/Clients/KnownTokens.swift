@@ -5,9 +5,14 @@ internal import Notation
 /// Laws: it is emptied where a client goes. A token is found by a hash under a key of this process, and compared in a time
 /// that does not tell how much of it is right.
 struct KnownTokens {
-  struct Holder {
+  final class Holder {
     let view: ClientView
     let expiresAt: Timestamp?
+
+    init(_ view: ClientView, until expiresAt: Timestamp?) {
+      self.view = view
+      self.expiresAt = expiresAt
+    }
   }
 
   private var holders: [Int: (token: [UInt8], holder: Holder)] = [:]

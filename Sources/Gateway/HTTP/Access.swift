@@ -138,10 +138,11 @@ final class Access {
 
   /// The token in an `Authorization` header.
   private static func bearer(_ header: String) -> Substring? {
-    guard let space = header.utf8.firstIndex(of: UInt8(ascii: " ")), header[..<space].lowercased() == "bearer" else {
+    let scheme = "bearer ".utf8
+    guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 }) else {
       return nil
     }
-    return header[header.utf8.index(after: space)...]
+    return header[header.utf8.index(header.startIndex, offsetBy: scheme.count)...]
   }
 
   /// Whoever may more than a member does not say so where others can read along.

@@ -90,19 +90,21 @@ struct Way: Sendable {
   var secureURL: String { "https://\(head.headers["Host"] ?? "")" }
 
   /// The sentence begins with what is not done over a way that others can read.
-  func needPrivate(_ what: String, field: String? = nil) throws(Problem) {
+  func needPrivate(_ what: @autoclosure () -> String, field: String? = nil) throws(Problem) {
     if isPrivate { return }
     throw Problem(
       .forbidden,
-      "\(what) over HTTPS or on the machine itself only, and this connection can be read by others: use \(secureURL)",
+      "\(what()) over HTTPS or on the machine itself only, and this connection can be read by others: use \(secureURL)",
       field: field, rule: "privateConnection")
   }
 }
 
 extension Call {
   /// As it came by HTTP; who asks is not known yet.
-  init(_ head: Head) {
-    self.init(method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head))
+  init(_ head: Head, _ captures: [String]) {
+    self.init(
+      method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head),
+      captures: captures)
   }
 }
 

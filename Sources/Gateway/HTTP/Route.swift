@@ -21,6 +21,9 @@ struct Route: Sendable {
   enum Work: Sendable {
     case now(@Sendable (Core, Call) throws -> Reply)
     case later(@Sendable (Core, Call) async throws -> Reply)
+    /// Now, and where that gives nothing, later; of what only looks.
+    case nowOrLater(
+      @Sendable (Core, Call) throws -> Reply?, @Sendable (Core, Call) async throws -> Reply)
     /// A page of it, its changes, or a stream of them; facets are what it can be filtered by.
     case collection(facets: [String], @Sendable (Core, Call) throws -> Collection)
     /// Answers by itself.

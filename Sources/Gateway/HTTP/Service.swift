@@ -21,6 +21,7 @@ final class Service: WebHandler {
     let head = exchange.head
     do throws(Problem) {
       try admit(head)
+      if let asked = exchange.note.content as? Asked { return try serve(asked, exchange) }
       if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
         exchange.tag = Meters.siteTag
         return exchange.respond(core.site.response(file, to: head))
@@ -35,17 +36,33 @@ final class Service: WebHandler {
         problem.headers = [.init(name: "Allow", value: match.methods)]
         throw problem
       }
-      exchange.tag = route.number
-      var call = try call(head, route)
-      call.captures = match.captures
-      gather(route, call, exchange)
+      let asked = Asked(route, Call(head, match.captures))
+      exchange.note.content = asked
+      try serve(asked, exchange)
     } catch {
       refuse(error, exchange)
     }
   }
 
-  private func call(_ head: Head, _ route: Route) throws(Problem) -> Call {
-    var call = Call(head)
+  /// What a head asks for, which is the same each time; who asks, and whether they may, is looked at each time.
+  private final class Asked {
+    let route: Route
+    let call: Call
+
+    init(_ route: Route, _ call: Call) {
+      self.route = route
+      self.call = call
+    }
+  }
+
+  private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
+    exchange.tag = asked.route.number
+    gather(asked.route, try call(asked, exchange.head), exchange)
+  }
+
+  private func call(_ asked: Asked, _ head: Head) throws(Problem) -> Call {
+    let route = asked.route
+    var call = asked.call
     call.client = try core.access.client(of: head, at: route)
     if case .nearby = route.access { call.isNearby = core.access.isNearby(head) }
     try core.access.check(call, route)
@@ -93,6 +110,9 @@ final class Service: WebHandler {
         throw problem
       case .later(let work):
         if let reply = try core.recall(call) { return answer(reply, exchange) }
+        later(call, exchange, work)
+      case .nowOrLater(let now, let work):
+        if let reply = try now(core, call) { return answer(reply, exchange) }
         later(call, exchange, work)
       }
     } catch {

@@ -9,11 +9,17 @@ extension Routes {
       }),
     Route(
       .get, "/v1/sessions/{session}/messages/{message}", .role(.viewer),
-      .later { core, call in
-        let session = try core.session(call[0], for: call.need())
-        if session.messages[call[1]] == nil, let item = try await session.history?.item(call[1]) { return .item(item) }
-        return try core.item(call[1], in: session.messages, "message", call)
-      }),
+      .nowOrLater(
+        { core, call in
+          let session = try core.session(call[0], for: call.need())
+          if session.messages[call[1]] == nil, session.history != nil { return nil }
+          return try core.item(call[1], in: session.messages, "message", call)
+        },
+        { core, call in
+          let session = try core.session(call[0], for: call.need())
+          if let item = try await session.history?.item(call[1]) { return .item(item) }
+          return try core.item(call[1], in: session.messages, "message", call)
+        })),
     Route(
       .post, "/v1/sessions/{session}/messages", .role(.member), parameters: ["to", "mode"],
       body: .bytes(max: Core.messageBytesMax),

@@ -287,6 +287,9 @@ final class SocketClient: SocketOwner {
     case .later(let work):
       if let reply = try core.recall(call) { return say(id, reply) }
       later(call, id, work)
+    case .nowOrLater(let now, let work):
+      if let reply = try now(core, call) { return say(id, reply) }
+      later(call, id, work)
     case .live, .socket:
       throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
     }

@@ -11,6 +11,8 @@ final class Connection {
   /// Of the request that is under way: what its first line asks for. The library takes it apart where it lies.
   private var target = ""
   private var memory = HeadMemory()
+  /// The last one, where it may be given again.
+  private var lastAnswer: Answer?
   /// When the next whole head has to be there, on the reactor's clock; nil while a request is served.
   var headDeadline: UInt64?
 
@@ -25,6 +27,17 @@ final class Connection {
     let isSame = target.withUTF8 { UnsafeRawBufferPointer($0).isText(text) }
     if !isSame { self.target = String(cString: text) }
   }
+
+  /// The last answer, where this is the same.
+  func answer(as response: Response) -> Answer? {
+    guard let lastAnswer, lastAnswer.says(response) else { return nil }
+    return lastAnswer
+  }
+
+  func answered(with answer: Answer) { lastAnswer = answer.isReusable ? answer : nil }
+
+  /// Of the last head.
+  var note: HeadNote { memory.note }
 
   /// Its head is here.
   func head(

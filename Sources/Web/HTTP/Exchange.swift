@@ -6,6 +6,8 @@ internal import Reactor
 /// It belongs to the server's thread. The server keeps it until the response is sent or the client has gone.
 package final class Exchange {
   package let head: Head
+  /// The same for requests of one connection whose heads are the same.
+  package let note: HeadNote
   /// Called once where the client leaves before the whole response is sent, or the server refuses what it sends; what is
   /// asked of the exchange from then on does nothing.
   package var onGone: (() -> Void)?
@@ -37,8 +39,9 @@ package final class Exchange {
   private var discardedBytes = 0
   private var pace: Pace
 
-  init(_ head: Head, _ connection: OpaquePointer, of server: HTTPServer) {
+  init(_ head: Head, _ note: HeadNote, _ connection: OpaquePointer, of server: HTTPServer) {
     self.head = head
+    self.note = note
     self.connection = connection
     self.server = server
     pace = server.pace

@@ -186,7 +186,7 @@ final class HTTPServer {
       if sound.wantsWebSocket {
         throw WebFault(426, "A WebSocket begins on a connection of its own: connect anew for it.")
       }
-      let exchange = Exchange(sound, connection, of: self)
+      let exchange = Exchange(sound, served.note, connection, of: self)
       served.exchange = exchange
       handler.begin(exchange)
       return exchange.hasBegun()
@@ -206,22 +206,17 @@ final class HTTPServer {
   // MARK: Responses
 
   func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result {
-    guard let made = response.make(for: exchange) else { return .NO }
+    let served = served(connection)
+    let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
+    guard let answer = served?.answer(as: response) ?? Answer(response, for: exchange) else { return .NO }
     meter.bodyBytesOut += response.knownByteCount
     if let exchange {
       handler.answered(exchange, with: response.status)
     } else {
       meter.refused(with: response.status)
     }
-    defer { MHD_destroy_response(made) }
-    for field in response.headers.fields {
-      // It takes no value with a line's end in it: such a header is left out.
-      _ = field.name.withCString { name in field.value.withCString { MHD_add_response_header(made, name, $0) } }
-    }
-    if response.closes || served(connection)?.requestCount ?? 0 >= limits.requestsPerConnectionMax {
-      MHD_add_response_header(made, "Connection", "close")
-    }
-    return MHD_queue_response(connection, CUnsignedInt(response.status), made)
+    if isLast { answer.close() } else { served?.answered(with: answer) }
+    return MHD_queue_response(connection, CUnsignedInt(response.status), answer.made)
   }
 }
 

@@ -7,6 +7,8 @@ internal import Glibc
 /// Law: what is known again was found sound to its last byte; of anything else, all is read and checked anew.
 struct HeadMemory {
   private var head: Head?
+  /// Of the last head, kept or not.
+  private(set) var note = HeadNote()
   /// The version and the headers of `head` as they came: each text behind its length.
   private var bytes: [UInt8] = []
 
@@ -22,9 +24,11 @@ struct HeadMemory {
       if head.method == Method(method), head.target == target { return head }
       let other = try Head(method, target, like: head)
       self.head = other
+      note = HeadNote()
       return other
     }
     head = nil
+    note = HeadNote()
     var reading = Reading()
     reading.keep(UnsafeRawBufferPointer(start: version, count: strlen(version)))
     withUnsafeMutablePointer(to: &reading) {
@@ -50,6 +54,11 @@ struct HeadMemory {
       return comparing.isSame && comparing.rest.isEmpty
     }
   }
+}
+
+/// Where a handler keeps what it made of a head, for when the connection says it again.
+package final class HeadNote {
+  package var content: AnyObject?
 }
 
 /// Headers as they come, each time from the first.

@@ -1,6 +1,6 @@
 /// The header fields of a message in their order; names are the same whatever their case.
 package struct Headers: Sendable {
-  package struct Field: Sendable {
+  package struct Field: Hashable, Sendable {
     package let name: String
     package let value: String
   }

@@ -36,6 +36,7 @@ package final class Fanout {
   private var isDue = false
   /// What was published since all subscribers were offered what is there.
   private var bytesSinceFlush = 0
+  private var flushNanoseconds: UInt64 = 0
 
   /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
   package init(bytesMax: Int) {
@@ -93,25 +94,31 @@ package final class Fanout {
   private func flushSoon() {
     guard !isDue, let reactor = subscribers.first?.value.flushes else { return }
     isDue = true
-    gather(on: reactor, until: Reactor.now + Self.gatheringNanosecondsMax)
+    gather(on: reactor, since: nil, emptyTurns: 0)
   }
 
   /// What is published in turns of the loop that follow each other goes out together: each subscriber is one system call,
-  /// whatever that carries. Where a turn brings nothing more, nothing is waited for.
-  private func gather(on reactor: Reactor, until deadline: UInt64) {
+  /// whatever that carries. It is waited for no longer than the last flush took, and not where turns bring nothing more.
+  private func gather(on reactor: Reactor, since start: UInt64?, emptyTurns: Int) {
     let end = log.end
     reactor.schedule(after: .zero) { [self] in
-      if isDue, log.end > end, Reactor.now < deadline { return gather(on: reactor, until: deadline) }
-      if isDue { flush() }
+      guard isDue else { return }
+      let now = Reactor.now
+      let start = start ?? now
+      let emptyTurns = log.end > end ? 0 : emptyTurns + 1
+      if emptyTurns == Self.emptyTurnsMax || now - start > flushNanoseconds { return flush() }
+      gather(on: reactor, since: start, emptyTurns: emptyTurns)
     }
   }
 
-  /// Nobody notices it, and it is longer than the loop takes for what comes in one go.
-  private static let gatheringNanosecondsMax: UInt64 = 4_000_000
+  /// What one turn has taken in, the next one may publish.
+  private static let emptyTurnsMax = 2
 
   private func flush() {
     isDue = false
     bytesSinceFlush = 0
+    let start = Reactor.now
     for socket in subscribers.values { socket.flush(after: self) }
+    flushNanoseconds = Reactor.now - start
   }
 }
