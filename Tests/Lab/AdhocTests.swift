@@ -9,20 +9,17 @@ extension LabTests {
     @Test func `P-SES-7 P-SES-3 Eight hosts start within a second: 28 pairs, each connected once within five seconds`()
       async throws
     {
-      for meeting in 1...Self.meetings(of: 8, unlessTold: 5) {
+      for meeting in 0..<meetings(of: 8, unlessTold: 5) {
         try await Rig.lend(8) { try await Self.meet(on: $0, "lab-eight-\(meeting)", within: .seconds(5)) }
       }
     }
 
-    @Test func `P-SES-7 P-SES-3 Thirty-two hosts start together: 496 pairs, each connected once`() async throws {
-      for meeting in 1...Self.meetings(of: 32, unlessTold: 1) {
+    /// Two cores are busy for minutes with so many daemons: only for those who ask for it.
+    @Test(.enabled(if: meetings(of: 32, unlessTold: 0) > 0))
+    func `P-SES-7 P-SES-3 Thirty-two hosts start together: 496 pairs, each connected once`() async throws {
+      for meeting in 0..<meetings(of: 32, unlessTold: 0) {
         try await Rig.lend(32) { try await Self.meet(on: $0, "lab-many-\(meeting)", within: .seconds(30)) }
       }
-    }
-
-    /// As often as `LAB_MEETINGS_OF_8` and its like say, for those who want to know how rarely it fails.
-    private static func meetings(of hosts: Int, unlessTold count: Int) -> Int {
-      getenv("LAB_MEETINGS_OF_\(hosts)").flatMap { Int(String(cString: $0)) } ?? count
     }
 
     private static func meet(on rig: Rig, _ type: String, within time: Duration) async throws {
@@ -88,4 +85,9 @@ extension LabTests {
       }
     }
   }
+}
+
+/// As often as `LAB_MEETINGS_OF_8` and its like say, for those who want to know how rarely it fails.
+private func meetings(of hosts: Int, unlessTold count: Int) -> Int {
+  getenv("LAB_MEETINGS_OF_\(hosts)").flatMap { Int(String(cString: $0)) } ?? count
 }
