@@ -46,11 +46,11 @@ extension Core {
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
       sessions[model.id] = model
+      begin(model)
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
         model.resourceModels[resource.id] = resource
+        publish(resource, in: model)
       }
-      begin(model)
-      for resource in model.resourceModels.values { publish(resource, in: model) }
       if let type = model.adhoc { try? await session.startAdhoc(type) }
     }
   }

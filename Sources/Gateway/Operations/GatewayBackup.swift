@@ -12,7 +12,9 @@ public struct GatewayBackup: Hashable, Sendable {
   public let files: Int
 
   /// By the running gateway, or of what one that does not run has stored. It waits for the answer.
-  public static func run(of folder: String, keys: String, to place: String) async throws(PairingFailure) -> GatewayBackup {
+  public static func run(of folder: String, keys: String, to place: String) async throws(PairingFailure)
+    -> GatewayBackup
+  {
     do throws(PairingFailure) {
       let json = try PairingTicket.answer(to: ["backup": .text(place)], in: folder, patience: hoursMax * 3_600)
       guard let sessions = json["sessions"]?.integer, let files = json["files"]?.integer else {
@@ -27,7 +29,8 @@ public struct GatewayBackup: Hashable, Sendable {
 
   private static let hoursMax = 24
 
-  private static func copy(_ folder: String, _ keys: String, to place: String) async throws(PairingFailure) -> GatewayBackup
+  private static func copy(_ folder: String, _ keys: String, to place: String) async throws(PairingFailure)
+    -> GatewayBackup
   {
     guard access("\(folder)/\(Gateway.storeName)", F_OK) == 0 else {
       if errno == EACCES { throw .othersFolder(folder: folder) }
@@ -48,7 +51,8 @@ public struct GatewayBackup: Hashable, Sendable {
     guard place.hasPrefix("/") else { throw Problem(.invalidParameter, "\(place) is no whole path", field: "backup") }
     guard mkdir(place, 0o700) == 0 else {
       throw Problem(
-        .invalidParameter, "\(place) cannot be made (\(String(cString: strerror(errno)))): name a folder that is not there",
+        .invalidParameter,
+        "\(place) cannot be made (\(String(cString: strerror(errno)))): name a folder that is not there",
         field: "backup")
     }
     let inside = "\(place)/gateway"
@@ -58,32 +62,37 @@ public struct GatewayBackup: Hashable, Sendable {
       try CopiedFile.copy("\(folder)/\(name)", to: "\(inside)/\(name)")
     }
     try await writer.backUp(to: "\(inside)/\(Gateway.storeName)")
-    let copy = try Writer("\(inside)/\(Gateway.storeName)")
-    let (sessions, resources) = try await copy.perform { database in
+    let copy = try await writer.perform { _ in try Writer("\(inside)/\(Gateway.storeName)") }
+    // On the copy's own thread: nobody waits for that.
+    let backup = try await copy.perform { database in
       try database.beginEpochs(Secrets.epoch)
-      return (try database.sessions(), try database.resources())
+      let files = try copyFiles(database, folder, to: inside)
+      return GatewayBackup(place: place, sessions: try database.sessions().count, files: files)
     }
     await copy.close()
-    var files = 0
-    for path in resources.compactMap(\.path) where !path.hasPrefix("/") {
+    return backup
+  }
+
+  private static func copyFiles(_ database: Database, _ folder: String, to place: String) throws -> Int {
+    var count = 0
+    for path in try database.resources().compactMap(\.path) where !path.hasPrefix("/") {
       // It may have been removed since.
       guard access("\(folder)/\(path)", F_OK) == 0 else { continue }
-      if let slash = path.lastIndex(of: "/") { try Folder.make("\(inside)/\(path[..<slash])") }
-      try CopiedFile.copy("\(folder)/\(path)", to: "\(inside)/\(path)")
-      files += 1
+      if let slash = path.lastIndex(of: "/") { try Folder.make("\(place)/\(path[..<slash])") }
+      try CopiedFile.copy("\(folder)/\(path)", to: "\(place)/\(path)")
+      count += 1
     }
-    return GatewayBackup(place: place, sessions: sessions.count, files: files)
+    return count
   }
 }
 
 extension Core {
-  /// On a thread of its own, since it takes as long as there are bytes.
   func backUp(to place: String) async throws -> JSON {
     guard let keys = try options.host.keys.path() else {
       throw Problem(.unsupported, "this gateway keeps its keys nowhere, so that there is nothing to go on from")
     }
     let (writer, folder) = (store, options.folder)
-    let backup = try await Task.detached { try await GatewayBackup.make(writer, folder, keys, to: place) }.value
+    let backup = try await GatewayBackup.make(writer, folder, keys, to: place)
     log(
       .info, for: .operator, "backup", "a backup was made",
       [.init("place", .text(place)), .init("files", .number(backup.files))])
@@ -99,7 +108,7 @@ private enum CopiedFile {
     let from = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard from >= 0 else { throw problem("open", source) }
     defer { close(from) }
-    let to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard to >= 0 else { throw problem("make", target) }
     defer { close(to) }
     var piece = [UInt8](repeating: 0, count: pieceBytes)

@@ -64,12 +64,10 @@ extension Syntax {
     text: [
       "Keys, clients, sessions, messages and files, as they are together at one moment. The gateway makes the copy where "
         + "one runs, and goes on meanwhile; so the folder is its user's. A gateway that starts with the copy is the same "
-        + "one to everybody: stop the other one first. Clients then read their lists anew."
+        + "one to everybody: stop the other one first. Clients then read their lists anew.",
+      "To go on from a copy: vicinity serve --keys and its folder.",
     ],
-    examples: [
-      .init(line: "vicinity backup ~/vicinity-monday", says: "a copy"),
-      .init(line: "vicinity serve --keys ~/vicinity-monday", says: "a gateway that goes on from it"),
-    ])
+    examples: [.init(line: "vicinity backup ~/vicinity-monday", says: "a copy")])
 
   private static let config = OptionSyntax(
     name: "config", value: .file("FILE"), summary: "a file of 'name = value' lines", isInEnvironment: true)

@@ -1,7 +1,8 @@
 /// Every command and option.
 extension Syntax {
   static let vicinity = Syntax(commands: [
-    serve, pair, admin, backup, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor, completion,
+    serve, pair, admin, backup, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor,
+    completion,
     help,
     version,
   ])
