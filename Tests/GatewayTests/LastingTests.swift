@@ -212,6 +212,18 @@ struct LastingTests {
     }
   }
 
+  @Test("what is older than was asked for goes, also where nothing new comes")
+  func age() async throws {
+    try await Meeting.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in
+      let anna = meeting.anna
+      _ = try await post("old", anna)
+      await anna.place.gateway.run { core in core.archive.prune(at: Timestamp.now + .seconds(3_700), core.host) }
+      // What is noted goes with what comes next.
+      _ = try await post("new", anna)
+      #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == ["new"])
+    }
+  }
+
   @Test("the history of a peer that lives with its WebSocket cannot last")
   func connectionPeer() async throws {
     try await atPlace { place in

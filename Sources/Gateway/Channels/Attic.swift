@@ -48,8 +48,8 @@ extension Collection {
   func recall(_ listing: Listing) async throws -> Recalled? {
     if let since = listing.since { return try await recall(since: since) }
     let items = try await attic?.page(after: listing.after, atMost: listing.limit + 1, where: listing.filter) ?? []
-    // What is stored and not told yet comes by the channel first.
-    let told = items.prefix { $0.position.offset <= offset }
+    // What is new, stored and not told yet comes by the channel first.
+    let told = items.prefix { $0.ordinal <= offset }
     return .page(Array(told.prefix(listing.limit)), hasMore: told.count > listing.limit)
   }
 }

@@ -18,6 +18,9 @@ struct Listing: Sendable {
   /// The query parameters that every collection takes, beside those that it can be filtered by.
   static let parameters = ["limit", "after", "since", "wait"]
 
+  /// The first page of all.
+  init() {}
+
   init(_ call: Call, facets: [String]) throws(Problem) {
     for facet in facets {
       if let value = try call.parameter(facet) { filter[facet] = value }

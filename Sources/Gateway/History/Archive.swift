@@ -86,10 +86,19 @@ final class Archive: Witness, @unchecked Sendable {
     stored.removeValue(forKey: id.text).map { ($0, resources.removeValue(forKey: $0.number) ?? []) }
   }
 
-  /// Of those that nobody has taken up, the host knows nothing.
-  func endUntaken() {
-    for session in stored.values { if let id = try? EndpointID(text: session.id) { end(id) } }
+  /// Of those of its own that nobody has taken up, the host knows nothing. Those of another wait for its keys.
+  func endUntaken(of host: HostID) {
+    for session in stored.values where session.host == host.text {
+      if let id = try? EndpointID(text: session.id) { end(id) }
+    }
     (stored, resources) = ([:], [:])
+  }
+
+  /// What has grown too old goes, also where nothing new comes.
+  func prune(at now: Timestamp, _ host: Host) {
+    for history in histories.values { history.prune(at: now) }
+    // Where the host was stopped there is nobody to do it.
+    try? host.together {}
   }
 
   func begin(_ session: StoredSession, _ limits: History.Limits, of id: EndpointID) -> History {

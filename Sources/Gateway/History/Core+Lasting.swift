@@ -1,10 +1,19 @@
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Store
 internal import Wire
 
 /// Sessions that are there again after a restart.
 extension Core {
+  private static let pruneInterval: Duration = .seconds(60)
+
+  /// Now, and from time to time.
+  func prune() {
+    archive.prune(at: Timestamp.now, host)
+    reactor.schedule(after: Self.pruneInterval) { [weak self] in self?.prune() }
+  }
+
   /// Whether it is there again after a restart.
   func isLasting(_ peer: PeerModel) -> Bool { archive.isLasting && peer.lifetime == .stored }
 

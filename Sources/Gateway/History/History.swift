@@ -34,8 +34,8 @@ final class History {
   private var offset: UInt64
   private var count: Int
   private var total: Int
-  /// Of the oldest message that is kept.
-  private(set) var oldest: (ordinal: UInt64, count: Int, start: Int, at: Int64)?
+  /// Of those that are stored.
+  private var oldest: StoredMessage?
   private var isPruning = false
   private let latest: [StoredMessage]
   private let offsetAtStart: UInt64
@@ -61,15 +61,11 @@ final class History {
     offsetAtStart = stored.offset
     count = stored.latest.last?.count ?? 0
     total = stored.latest.last?.total ?? 0
-    if let first = stored.oldest { oldest = Self.mark(first) }
+    oldest = stored.oldest
     for message in stored.open {
       guard let receipt = message.receipt, let delivery = Delivery(restoring: message) else { continue }
       open[receipt] = (message, delivery)
     }
-  }
-
-  private static func mark(_ message: StoredMessage) -> (ordinal: UInt64, count: Int, start: Int, at: Int64) {
-    (message.ordinal, message.count, message.total - message.json.count, message.at)
   }
 
   /// From now on it is told there.
@@ -140,13 +136,15 @@ final class History {
       message.recipients = delivery.stored
       open[number] = (message, delivery.after(head.count - 1))
     }
-    if oldest == nil { oldest = Self.mark(message) }
     let number = session.number
     archive.note(
       Note { [message] database in
         try database.add(message, to: number)
       } settle: { [self, message] isStored in
-        if isStored { tell(message) }
+        if isStored {
+          if oldest == nil { oldest = message }
+          tell(message)
+        }
         settle(isStored ? item(message) : nil)
       })
     prune(at: now)
@@ -221,15 +219,13 @@ final class History {
         guard let self else { return }
         isPruning = false
         guard isStored else { return }
-        self.oldest = kept.oldest.map(Self.mark)
+        self.oldest = kept.oldest
         channel?.forget(before: kept.oldest?.ordinal ?? .max)
       })
   }
 
-  private func isTooMuch(
-    since oldest: (ordinal: UInt64, count: Int, start: Int, at: Int64), _ now: Timestamp
-  ) -> Bool {
-    let (count, bytes) = (count - oldest.count + 1, total - oldest.start)
+  private func isTooMuch(since oldest: StoredMessage, _ now: Timestamp) -> Bool {
+    let (count, bytes) = (count - oldest.count + 1, total - oldest.total + oldest.json.count)
     let slack = min(Self.pruneStride, limits.count / 16)
     return count > limits.count + slack || bytes > limits.bytes + limits.bytes / Self.pruneStride
       || limits.age.map { Timestamp(milliseconds: oldest.at) + $0 < now } ?? false

@@ -11,7 +11,8 @@ extension Core {
     let host = host
     try await restore()
     for peer in peers.values { try await takeUp(peer) }
-    archive.endUntaken()
+    archive.endUntaken(of: host.id)
+    prune()
     publishTrust()
     start { core in
       for await condition in host.conditions { core.heed(condition) }

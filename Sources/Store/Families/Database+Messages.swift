@@ -59,7 +59,7 @@ extension Database {
       Checksum.of(message.json))
   }
 
-  /// How it stands now.
+  /// How it stands now. The change of one that was removed has its number all the same.
   public func change(_ message: StoredMessage, of session: Int) throws(StoreError) {
     try run(
       """
@@ -67,6 +67,11 @@ extension Database {
       WHERE session = ? AND ordinal = ?
       """, Int(message.changed), message.json, message.receipt.map(Int.init), message.recipients,
       Checksum.of(message.json), session, Int(message.ordinal))
+    if changes == 0 { try raiseFloor(of: session, to: Int(message.changed)) }
+  }
+
+  private func raiseFloor(of session: Int, to change: Int) throws(StoreError) {
+    try run("UPDATE session SET floor = max(floor, ?) WHERE number = ?", change, session)
   }
 
   // MARK: Looking
@@ -164,7 +169,7 @@ extension Database {
     }
     guard let end else { return nil }
     try run("DELETE FROM message WHERE session = ? AND ordinal <= ?", session, Int(end))
-    try run("UPDATE session SET floor = max(floor, ?) WHERE number = ?", floor, session)
+    try raiseFloor(of: session, to: floor)
     return end
   }
 

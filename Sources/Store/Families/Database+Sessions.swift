@@ -4,6 +4,7 @@ extension Migration {
     """
     CREATE TABLE session (
       id TEXT NOT NULL PRIMARY KEY,
+      host TEXT NOT NULL,
       peer TEXT NOT NULL,
       settings BLOB NOT NULL,
       created INTEGER NOT NULL,
@@ -37,6 +38,8 @@ extension Migration {
 /// A session of a peer that a gateway carries.
 public struct StoredSession: Hashable, Sendable {
   public var id: String
+  /// Whose engine knows it.
+  public var host: String
   public var peer: String
   /// JSON, its owner's own.
   public var settings: [UInt8]
@@ -48,8 +51,9 @@ public struct StoredSession: Hashable, Sendable {
   /// The last change of the channel that went with what was removed.
   public internal(set) var floor: UInt64 = 0
 
-  public init(id: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
+  public init(id: String, host: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
     self.id = id
+    self.host = host
     self.peer = peer
     self.settings = settings
     self.created = created
@@ -64,13 +68,13 @@ extension Database {
     var sessions: [StoredSession] = []
     try each(
       """
-      SELECT id, peer, settings, created, epoch, number, floor FROM session WHERE is_ended = 0 ORDER BY number
+      SELECT id, host, peer, settings, created, epoch, number, floor FROM session WHERE is_ended = 0 ORDER BY number
       """
     ) { row in
       var session = StoredSession(
-        id: row.text(0), peer: row.text(1), settings: row.bytes(2), created: Int64(row.integer(3)), epoch: row.text(4),
-        number: row.integer(5))
-      session.floor = UInt64(row.integer(6))
+        id: row.text(0), host: row.text(1), peer: row.text(2), settings: row.bytes(3), created: Int64(row.integer(4)),
+        epoch: row.text(5), number: row.integer(6))
+      session.floor = UInt64(row.integer(7))
       sessions.append(session)
     }
     return sessions
@@ -85,9 +89,9 @@ extension Database {
   public func keep(_ session: StoredSession) throws(StoreError) {
     try run(
       """
-      INSERT INTO session (id, peer, settings, created, epoch, number) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO session (id, host, peer, settings, created, epoch, number) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
-      """, session.id, session.peer, session.settings, session.created, session.epoch, session.number)
+      """, session.id, session.host, session.peer, session.settings, session.created, session.epoch, session.number)
   }
 
   /// Positions of a copy say nothing of what came after it was made.

@@ -1,0 +1,42 @@
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("What a channel does not hold itself")
+struct AtticTests {
+  /// Has all things, of which the channel holds the last ones only.
+  private final class Cellar: Attic {
+    let items: [Item]
+
+    init(_ items: [Item]) { self.items = items }
+
+    var oldestOrdinal: UInt64? { items.first?.ordinal }
+
+    func page(after ordinal: UInt64, atMost count: Int, where filter: [String: String]) async throws -> [Item] {
+      Array(items.filter { $0.ordinal > ordinal }.prefix(count))
+    }
+
+    func changes(after since: UInt64, through last: UInt64) async throws -> [Change]? { nil }
+    func item(_ id: String) async throws -> Item? { items.first { $0.id == id } }
+  }
+
+  private func item(_ ordinal: UInt64, changed: UInt64? = nil) -> Item {
+    Item(
+      id: "m\(ordinal)", ordinal: ordinal, owner: .gateway, facets: [:], bytes: [],
+      position: Position(epoch: "abc", offset: changed ?? ordinal))
+  }
+
+  @Test("a page goes on past what has changed and is not told yet, and ends before what is new and not told")
+  func page() async throws {
+    let cellar = Cellar([item(1), item(2, changed: 7), item(3), item(4), item(5), item(6)])
+    let collection = Collection(path: "/", number: 1, epoch: "abc", viewer: { _ in nil })
+    collection.begin(with: [item(4), item(5)], at: 5, attic: cellar)
+    let listing = Listing()
+    #expect(collection.needsAttic(listing))
+    guard case .page(let items, let hasMore)? = try await collection.recall(listing) else {
+      Issue.record("no page came")
+      return
+    }
+    #expect(items.map(\.ordinal) == [1, 2, 3, 4, 5] && !hasMore)
+  }
+}

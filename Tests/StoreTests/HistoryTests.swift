@@ -1,0 +1,71 @@
+import Store
+import Testing
+
+@Suite("The history of sessions")
+struct HistoryTests {
+  let folder = TemporaryFolder()
+
+  private func message(_ ordinal: UInt64, changed: UInt64? = nil) -> StoredMessage {
+    StoredMessage(
+      ordinal: ordinal, changed: changed ?? ordinal, count: Int(ordinal), total: Int(ordinal) * 2, at: Int64(ordinal),
+      name: nil, sender: "ada", mode: ordinal.isMultiple(of: 2) ? "reliable" : "unreliable", json: [123, 125])
+  }
+
+  private func database() throws -> Database {
+    let database = try Database("\(folder.path)/history.db")
+    try database.keep(
+      StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "abc", number: 1))
+    for ordinal in 1...9 { try database.add(message(UInt64(ordinal)), to: 1) }
+    return database
+  }
+
+  @Test("pages and changes come in their orders, as far as they are asked for")
+  func looks() throws {
+    let database = try database()
+    #expect(try database.messages(of: 1, after: 3, atMost: 2).map(\.ordinal) == [4, 5])
+    #expect(
+      try database.messages(of: 1, after: 0, atMost: 9, where: MessageFilter(mode: "reliable")).map(\.ordinal)
+        == [2, 4, 6, 8])
+    try database.change(message(2, changed: 10), of: 1)
+    #expect(try database.messages(of: 1, changedAfter: 7, through: 10, atMost: 9).map(\.ordinal) == [8, 9, 2])
+    #expect(try database.latestMessages(of: 1, atMost: 2).map(\.ordinal) == [8, 9])
+    #expect(try database.latestChange(of: 1) == 10)
+  }
+
+  @Test("the oldest go past count, bytes and age, from the front on, and positions before them are known no more")
+  func retention() throws {
+    let database = try database()
+    #expect(try database.prune(1, to: 7, bytes: 100, since: 0) == 2)
+    #expect(try database.floor(of: 1) == 2)
+    #expect(try database.prune(1, to: 7, bytes: 10, since: 0) == 4)
+    #expect(try database.prune(1, to: 7, bytes: 10, since: 7) == 6)
+    #expect(try database.prune(1, to: 7, bytes: 10, since: 7) == nil)
+    #expect(try database.messages(of: 1, after: 0, atMost: 9).map(\.ordinal) == [7, 8, 9])
+  }
+
+  @Test("the change of a message that was removed keeps its number")
+  func lateChange() throws {
+    let database = try database()
+    _ = try database.prune(1, to: 0, bytes: 0, since: .max)
+    try database.change(message(3, changed: 12), of: 1)
+    #expect(try database.floor(of: 1) == 12)
+  }
+
+  @Test("what the disk has made something else of is left out")
+  func damage() throws {
+    let database = try database()
+    try database.run("UPDATE message SET json = ? WHERE ordinal = 5", [UInt8(91), 93])
+    #expect(try database.messages(of: 1, after: 3, atMost: 3).map(\.ordinal) == [4, 6])
+  }
+
+  @Test("what an ended session has left goes a piece at a time")
+  func clearing() throws {
+    let database = try database()
+    try database.endSession("s")
+    #expect(try database.sessions().isEmpty)
+    var pieces = 0
+    while try database.clearAway(atMost: 4) { pieces += 1 }
+    #expect(pieces == 3)
+    #expect(try database.nextSessionNumber() == 1)
+  }
+}
