@@ -16,9 +16,7 @@ enum Folder {
     guard depth < depthMax, let listing = opendir(folder) else { return }
     defer { closedir(listing) }
     while let entry = readdir(listing) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      let name = name(of: entry)
       if name.hasPrefix(".") { continue }
       let (path, inside) = ("\(folder)/\(name)", prefix.isEmpty ? name : "\(prefix)/\(name)")
       var status = stat()
@@ -44,6 +42,36 @@ enum Folder {
       "the folder \(path) cannot be made: \(String(cString: strerror(errno))); choose another with --folder")
   }
 
+  /// With all that is in it.
+  static func remove(_ path: String) {
+    var status = stat()
+    // What a link leads to is not in it.
+    if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let listing = opendir(path) {
+      while let entry = readdir(listing) {
+        let name = name(of: entry)
+        if name != ".", name != ".." { remove("\(path)/\(name)") }
+      }
+      closedir(listing)
+    }
+    _ = Glibc.remove(path)
+  }
+
+  /// What was put into it is there after a power cut.
+  static func sync(_ path: String) throws(Problem) {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else {
+      throw Problem(.unavailable, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    defer { close(folder) }
+    guard fsync(folder) == 0 else {
+      throw Problem(.unavailable, "\(path) cannot be synced: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  private static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+    withUnsafeBytes(of: entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+
   /// A file that is no larger than that.
   static func read(_ path: String, atMost bytesMax: Int) -> [UInt8]? {
     var status = stat()
@@ -65,4 +93,11 @@ enum Folder {
     }
     return bytes
   }
+}
+
+/// Places as they are kept: from the gateway's folder on, which may stand elsewhere one day.
+extension String {
+  func named(from folder: String) -> String { hasPrefix(folder + "/") ? String(dropFirst(folder.count + 1)) : self }
+
+  func found(in folder: String) -> String { hasPrefix("/") ? self : "\(folder)/\(self)" }
 }

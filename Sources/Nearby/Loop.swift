@@ -19,9 +19,13 @@ actor Loop {
     reactor.stop()
   }
 
-  var network: LAN? { core?.network }
-  /// Nil where the host has been stopped.
-  var upCore: Core? { core?.isUp == true ? core : nil }
+  /// For who is on the loop's thread, and stays there with it; nil where the host has been stopped.
+  nonisolated var coreHere: Core? {
+    // Unsafe for the compiler only: it does not leave the loop's thread.
+    nonisolated(unsafe) var core: Core?
+    assumeIsolated { core = $0.core?.isUp == true ? $0.core : nil }
+    return core
+  }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 

@@ -135,7 +135,7 @@ final class Archive: Witness, @unchecked Sendable {
 
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
     let state = ResourceModel.State(after: reason).rawValue
-    let path = path.map { $0.hasPrefix(folder + "/") ? String($0.dropFirst(folder.utf8.count + 1)) : $0 }
+    let path = path?.named(from: folder)
     note(Note { try $0.endTransfer(resource, state, at: path) })
   }
 }

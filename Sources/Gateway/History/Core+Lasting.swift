@@ -85,8 +85,8 @@ extension SessionWishes {
   /// What a later release has no word for is as it is where nobody says anything.
   static func restored(from settings: JSON) -> (SessionWishes, Keeping) {
     var wishes = SessionWishes()
-    let encryptions: [String: Encryption] = ["optional": .optional, "required": .required, "none": .none]
-    wishes.encryption = settings["encryption"]?.text.flatMap { encryptions[$0] } ?? wishes.encryption
+    let encryption = settings["encryption"]?.text.flatMap(EncryptionWord.init(rawValue:))
+    wishes.encryption = encryption?.encryption ?? wishes.encryption
     wishes.trust = settings["trust"]?.text.flatMap(Trust.init(rawValue:)) ?? wishes.trust
     wishes.maxPeers = settings["maxPeers"]?.integer.map(Int.init) ?? wishes.maxPeers
     wishes.acceptsResources = settings["acceptsResources"] != false

@@ -29,7 +29,6 @@ extension Core {
 }
 
 extension ResourceModel {
-  /// Its content's place is named from the gateway's folder on, which may stand elsewhere one day.
   fileprivate func row(in session: Int, of folder: String) -> StoredResource {
     var members: [JSON.Member] = [
       .init("name", .text(name)), .init("member", .text(other.member)), .init("peer", .text(other.peer)),
@@ -39,8 +38,7 @@ extension ResourceModel {
     if let size { members.append(.init("size", .number(size))) }
     return StoredResource(
       id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
-      path: path.map { $0.hasPrefix(folder + "/") ? String($0.dropFirst(folder.utf8.count + 1)) : $0 },
-      transfer: transfer)
+      path: path?.named(from: folder), transfer: transfer)
   }
 
   /// As it was before a restart.
@@ -54,7 +52,7 @@ extension ResourceModel {
       name, Other(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
       type: type, size: settings["size"]?.integer.map { UInt64($0) }, state, at: Timestamp(milliseconds: created),
       id: row.id)
-    path = row.path.map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
+    path = row.path?.found(in: folder)
     transfer = row.transfer
     stored = row
     isRestored = true

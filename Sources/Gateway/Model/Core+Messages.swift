@@ -35,6 +35,11 @@ extension Core {
   /// the history lasts. Without a name the message gets one.
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
     let mode = try mode(call)
+    if model.history != nil, host.storeIsFailing {
+      throw Problem(
+        .noSpace, "nothing can be stored at the moment, and so nothing was sent: make room on the gateway's disk",
+        rule: "stored")
+    }
     let recipients = try recipients(call, in: model)
     let text = MessageText(
       from: model.peer.id, name: model.peer.peer.name, to: recipients?.map(\.peer.text), mode: mode, bytes: call.body,
@@ -85,11 +90,6 @@ extension Core {
   private func store(
     _ text: MessageText, named name: String?, to addressees: Addressees, in model: SessionModel, _ history: History
   ) async throws -> Item {
-    if host.storeIsFailing {
-      throw Problem(
-        .noSpace, "nothing can be stored at the moment, and so nothing was sent: make room on the gateway's disk",
-        rule: "stored")
-    }
     let recipients: [Member] =
       switch addressees {
       case .all: model.connected.map(\.member)

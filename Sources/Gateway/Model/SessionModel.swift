@@ -7,6 +7,18 @@ internal import Wire
 struct SessionWishes {
   enum Trust: String, CaseIterable { case any, ask, firstUse, anchors }
 
+  enum EncryptionWord: String, CaseIterable {
+    case optional, required, none
+
+    var encryption: Encryption {
+      switch self {
+      case .optional: .optional
+      case .required: .required
+      case .none: .none
+      }
+    }
+  }
+
   var encryption = Encryption.required
   var trust = Trust.any
   var maxPeers = 256

@@ -32,12 +32,8 @@ public struct GatewayBackup: Hashable, Sendable {
   private static func copy(_ folder: String, _ keys: String, to place: String) async throws(PairingFailure)
     -> GatewayBackup
   {
-    guard access("\(folder)/\(Gateway.storeName)", F_OK) == 0 else {
-      if errno == EACCES { throw .othersFolder(folder: folder) }
-      throw .noStore(folder: folder)
-    }
+    let writer = try Gateway.storeAtRest(in: folder)
     do {
-      let writer = try Writer("\(folder)/\(Gateway.storeName)")
       let backup = try await make(writer, folder, keys, to: place)
       await writer.close()
       return backup
@@ -46,15 +42,33 @@ public struct GatewayBackup: Hashable, Sendable {
     }
   }
 
-  /// The keys first: who has no keys has nothing.
+  /// It grows beside its place, and takes it when it is whole.
   static func make(_ writer: Writer, _ folder: String, _ keys: String, to place: String) async throws -> GatewayBackup {
     guard place.hasPrefix("/") else { throw Problem(.invalidParameter, "\(place) is no whole path", field: "backup") }
-    guard mkdir(place, 0o700) == 0 else {
+    let draft = place + ".new"
+    guard access(place, F_OK) != 0, mkdir(draft, 0o700) == 0 else {
+      let why = access(place, F_OK) == 0 ? "it is there" : "\(draft): \(String(cString: strerror(errno)))"
       throw Problem(
-        .invalidParameter,
-        "\(place) cannot be made (\(String(cString: strerror(errno)))): name a folder that is not there",
-        field: "backup")
+        .invalidParameter, "\(place) cannot be made (\(why)): name a folder that is not there", field: "backup")
     }
+    let backup: GatewayBackup
+    do {
+      backup = try await fill(draft, from: writer, folder, keys, for: place)
+      guard rename(draft, place) == 0 else {
+        throw Problem(.unavailable, "\(place) cannot be made: \(String(cString: strerror(errno)))")
+      }
+    } catch {
+      Folder.remove(draft)
+      throw error
+    }
+    try Folder.sync(String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)]) + "/")
+    return backup
+  }
+
+  /// The keys first: who has no keys has nothing.
+  private static func fill(
+    _ place: String, from writer: Writer, _ folder: String, _ keys: String, for name: String
+  ) async throws -> GatewayBackup {
     let inside = "\(place)/gateway"
     for part in ["sending", "received"] { try Folder.make("\(inside)/\(part)") }
     try CopiedFile.copy("\(keys)/keys", to: "\(place)/keys")
@@ -67,7 +81,7 @@ public struct GatewayBackup: Hashable, Sendable {
     let backup = try await copy.perform { database in
       try database.beginEpochs(Secrets.epoch)
       let files = try copyFiles(database, folder, to: inside)
-      return GatewayBackup(place: place, sessions: try database.sessions().count, files: files)
+      return GatewayBackup(place: name, sessions: try database.sessions().count, files: files)
     }
     await copy.close()
     return backup

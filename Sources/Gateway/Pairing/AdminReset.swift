@@ -34,13 +34,8 @@ public struct AdminReset: Hashable, Sendable {
   }
 
   private static func removeStored(_ folder: String, _ whose: Whose) async throws(PairingFailure) -> Int {
-    let path = "\(folder)/\(Gateway.storeName)"
-    guard access(path, F_OK) == 0 else {
-      if errno == EACCES { throw .othersFolder(folder: folder) }
-      throw .noStore(folder: folder)
-    }
+    let writer = try Gateway.storeAtRest(in: folder)
     do {
-      let writer = try Writer(path)
       let count = try await writer.perform { database in
         let stored = try database.clients().filter { Role(rawValue: $0.role).map(whose.covers) ?? true }
         for client in stored { try database.removeClient(client.id) }

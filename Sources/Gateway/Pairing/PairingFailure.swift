@@ -1,3 +1,6 @@
+internal import Glibc
+internal import Store
+
 /// Why a gateway of this machine has not done what it was asked here.
 public enum PairingFailure: Error, Hashable, CustomStringConvertible {
   case nobody(folder: String)
@@ -19,6 +22,22 @@ public enum PairingFailure: Error, Hashable, CustomStringConvertible {
       "The gateway's folder \(folder) belongs to another user: ask as that user or as root."
     case .refused(let detail): "The gateway refused: \(detail)."
     case .failed(let cause): "The gateway could not be asked: \(cause)."
+    }
+  }
+}
+
+extension Gateway {
+  /// What one that does not run has stored.
+  static func storeAtRest(in folder: String) throws(PairingFailure) -> Writer {
+    let path = "\(folder)/\(storeName)"
+    guard access(path, F_OK) == 0 else {
+      if errno == EACCES { throw .othersFolder(folder: folder) }
+      throw .noStore(folder: folder)
+    }
+    do {
+      return try Writer(path)
+    } catch {
+      throw .failed("\(error)")
     }
   }
 }

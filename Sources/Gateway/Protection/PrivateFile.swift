@@ -36,10 +36,7 @@ struct PrivateFile: Sendable {
     let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
     let isWritten = count == bytes.count && fsync(file) == 0
     guard close(file) == 0, isWritten, rename(draft, path) == 0 else { throw failed() }
-    let folder = open(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw failed() }
-    defer { close(folder) }
-    guard fsync(folder) == 0 else { throw failed() }
+    try Folder.sync(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) + "/")
   }
 
   private func failed() -> Problem { trouble("cannot be written: \(String(cString: strerror(errno)))") }

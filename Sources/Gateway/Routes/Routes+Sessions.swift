@@ -62,7 +62,9 @@ extension Routes {
     var fields = try call.fields()
     let peer = try core.peer(in: &fields, for: client)
     var wishes = SessionWishes()
-    if let word = try fields.word("encryption", of: Word.self) { wishes.encryption = word.encryption }
+    if let word = try fields.word("encryption", of: SessionWishes.EncryptionWord.self) {
+      wishes.encryption = word.encryption
+    }
     wishes.trust = try fields.word("trust", of: SessionWishes.Trust.self) ?? .any
     wishes.maxPeers = try fields.integer("maxPeers", in: 2...1_000_000).map(Int.init) ?? wishes.maxPeers
     wishes.acceptsResources = try fields.word("resources", of: Taking.self) == .accept
@@ -109,17 +111,6 @@ extension Routes {
   }
 
   private enum Taking: String, CaseIterable { case ask, accept }
-  private enum Word: String, CaseIterable {
-    case optional, required, none
-    var encryption: Encryption {
-      switch self {
-      case .optional: .optional
-      case .required: .required
-      case .none: .none
-      }
-    }
-  }
-
   private static func startAdhoc(_ type: String, _ model: SessionModel) async throws {
     do {
       try await model.session.startAdhoc(type)

@@ -50,25 +50,12 @@ extension Host {
   }
 
   /// Whether the store takes nothing, so that what is noted waits.
-  package var storeIsFailing: Bool { onLoop { $0.storing.isFailing } ?? false }
+  package var storeIsFailing: Bool { loop.coreHere?.storing.isFailing ?? false }
 
   /// What the body makes happen, and what is noted by its end, is stored as one.
   package func together<Result>(_ body: () throws -> Result) throws -> Result {
-    // Unsafe for the compiler only: it does not leave the loop's thread.
-    nonisolated(unsafe) let body = body
-    nonisolated(unsafe) var result: Swift.Result<Result, any Error> = .failure(NearbyError.closed)
-    onLoop { core in result = Swift.Result { try core.together(body) } }
-    return try result.get()
-  }
-
-  /// Nil where the host has been stopped.
-  @discardableResult
-  private func onLoop<Result>(_ body: (Core) -> Result) -> Result? {
-    // Unsafe for the compiler only: it does not leave the loop's thread.
-    nonisolated(unsafe) let body = body
-    nonisolated(unsafe) var result: Result?
-    loop.assumeIsolated { loop in result = loop.upCore.map(body) }
-    return result
+    guard let core = loop.coreHere else { throw NearbyError.closed }
+    return try core.together(body)
   }
 }
 
@@ -79,13 +66,8 @@ extension Session {
   package func dispatch(
     _ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode, wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
-    // Unsafe for the compiler only: it does not leave the loop's thread.
-    nonisolated(unsafe) var outcome: Result<UInt64, NearbyError> = .failure(.closed)
-    loop.assumeIsolated { [id] loop in
-      guard let core = loop.upCore else { return }
-      outcome = Result { () throws(NearbyError) in try core.dispatch(bytes, from: id, to: recipients, mode, wantsFate) }
-    }
-    return try outcome.get()
+    guard let core = loop.coreHere else { throw .closed }
+    return try core.dispatch(bytes, from: id, to: recipients, mode, wantsFate)
   }
 }
 

@@ -8,12 +8,7 @@ extension Host {
   package var reactor: Reactor { loop.reactor }
 
   /// The host's network, for who lives on its loop too.
-  package var network: LAN? {
-    // Unsafe for the compiler only: it is written and read here, on the loop's thread.
-    nonisolated(unsafe) var network: LAN?
-    loop.assumeIsolated { network = $0.network }
-    return network
-  }
+  package var network: LAN? { loop.coreHere?.network }
 
   /// A peer with a key that is kept elsewhere, or nowhere.
   package func carry(_ key: SigningKey, named text: String) async throws(NearbyError) -> Peer {
