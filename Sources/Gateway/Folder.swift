@@ -56,15 +56,13 @@ enum Folder {
     _ = Glibc.remove(path)
   }
 
-  /// What was put into it is there after a power cut.
-  static func sync(_ path: String) throws(Problem) {
-    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else {
-      throw Problem(.unavailable, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
-    }
-    defer { close(folder) }
-    guard fsync(folder) == 0 else {
-      throw Problem(.unavailable, "\(path) cannot be synced: \(String(cString: strerror(errno)))")
+  /// What stands at that path is there after a power cut.
+  static func sync(above path: String) throws(Problem) {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    do throws(SystemError) {
+      try Descriptor.opened(folder, O_RDONLY | O_DIRECTORY).sync()
+    } catch {
+      throw Problem(.unavailable, "\(folder) cannot be brought to the disk: \(error)")
     }
   }
 

@@ -61,7 +61,7 @@ public struct GatewayBackup: Hashable, Sendable {
       Folder.remove(draft)
       throw error
     }
-    try Folder.sync(String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)]) + "/")
+    try Folder.sync(above: place)
     return backup
   }
 
@@ -116,35 +116,15 @@ extension Core {
 
 /// One file, whole and on the disk, for this user alone.
 private enum CopiedFile {
-  private static let pieceBytes = 1 << 20
-
   static func copy(_ source: String, to target: String) throws(Problem) {
-    let from = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard from >= 0 else { throw problem("open", source) }
-    defer { close(from) }
-    let to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard to >= 0 else { throw problem("make", target) }
-    defer { close(to) }
-    var piece = [UInt8](repeating: 0, count: pieceBytes)
-    while true {
-      let count = read(from, &piece, piece.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw problem("read", source) }
-      if count == 0 { break }
-      var written = 0
-      while written < count {
-        let step = piece[written..<count].withUnsafeBytes { write(to, $0.baseAddress, $0.count) }
-        if step < 0, errno == EINTR { continue }
-        guard step > 0 else { throw problem("write", target) }
-        written += step
-      }
+    do throws(SystemError) {
+      let from = try Descriptor.opened(source, O_RDONLY | O_NOFOLLOW)
+      let to = try Descriptor.opened(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+      while case let piece = try from.readPiece(), !piece.isEmpty { try to.writeAll(piece) }
+      try to.sync()
+    } catch {
+      throw Problem(
+        error.code == ENOSPC ? .noSpace : .unavailable, "\(source) cannot be copied to \(target): \(error)")
     }
-    guard fsync(to) == 0 else { throw problem("sync", target) }
-  }
-
-  private static func problem(_ what: String, _ path: String) -> Problem {
-    let code = errno
-    return Problem(
-      code == ENOSPC ? .noSpace : .unavailable, "cannot \(what) \(path): \(String(cString: strerror(code)))")
   }
 }

@@ -88,23 +88,21 @@ struct KeyFile {
   }
 
   private func contents(of file: borrowing Descriptor) throws(KeyStoreError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var room = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = try attempt(path, "read") { CInt(Glibc.read(file.number, &room, room.count)) }
-      if count == 0 { return bytes }
-      bytes += room.prefix(Int(count))
-      if bytes.count > KeyText.bytesMax { throw .tooLong(path: path, bytesMax: KeyText.bytesMax) }
+    let bytes: [UInt8]?
+    do throws(SystemError) {
+      bytes = try file.readAll(atMost: KeyText.bytesMax)
+    } catch {
+      throw .failed(path: path, error)
     }
+    guard let bytes else { throw .tooLong(path: path, bytesMax: KeyText.bytesMax) }
+    return bytes
   }
 
   private func write(_ bytes: [UInt8], to file: borrowing Descriptor) throws(KeyStoreError) {
-    var written = 0
-    while written < bytes.count {
-      let count = try attempt(path, "write") {
-        bytes[written...].withUnsafeBytes { CInt(Glibc.write(file.number, $0.baseAddress, $0.count)) }
-      }
-      written += Int(count)
+    do throws(SystemError) {
+      try file.writeAll(bytes)
+    } catch {
+      throw .failed(path: path, error)
     }
   }
 
