@@ -180,6 +180,32 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("who is not let in hears so, even where it looks only once all is over")
+  func refused() async throws {
+    var strict = SessionOptions()
+    strict.trust = .ask(timeout: .milliseconds(50))
+    let (adas, bobs, found) = try await Table.meet()
+    let (ada, bob) = (adas.peer, bobs.peer)
+    let (hers, his) = (try await ada.openSession(), try await bob.openSession(strict))
+    async let invited: Void = hers.invite(found.id, as: "talk", timeout: .seconds(5))
+    for await invitation in bobs.advertiser.invitations {
+      await withTaskGroup { group in
+        group.addTask { try? await invitation.accept(with: his) }
+        // No task goes on until the two loops are through with each other.
+        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { group.addTask { usleep(300_000) } }
+      }
+      break
+    }
+    do {
+      try await invited
+      Issue.record("who is not trusted has joined")
+    } catch let error as NearbyError {
+      #expect(error.reason == .untrusted)
+    }
+    await adas.host.stop()
+    await bobs.host.stop()
+  }
+
   @Test("who leaves is told as left at once, and nobody is sent to any more")
   func leaving() async throws {
     let (ada, bob) = try await Table.seat()
@@ -209,6 +235,25 @@ enum Table {
   struct Closed: Error {}
 
   static func seat() async throws -> (Seat, Seat) {
+    let (adas, bobs, found) = try await meet()
+    let (hers, his) = (try await adas.peer.openSession(), try await bobs.peer.openSession())
+    async let invited: Void = hers.invite(found.id, as: "talk", context: [1, 2, 3])
+    for await invitation in bobs.advertiser.invitations {
+      #expect(invitation.context == [1, 2, 3] && invitation.from == adas.peer.id)
+      try await invitation.accept(with: his)
+      break
+    }
+    try await invited
+    return (
+      Seat(host: adas.host, peer: adas.peer, session: hers), Seat(host: bobs.host, peer: bobs.peer, session: his)
+    )
+  }
+
+  /// Ada has found Bob, who advertises.
+  static func meet() async throws -> (
+    ada: (host: Nearby.Host, peer: Peer, browser: Browser),
+    bob: (host: Nearby.Host, peer: Peer, advertiser: Advertiser), FoundPeer
+  ) {
     var options = HostOptions()
     options.keys = .ephemeral
     options.web.allowsLoopback = true
@@ -223,17 +268,9 @@ enum Table {
     for await event in browser.events {
       guard case .found(let found) = event else { continue }
       #expect(found.name == "Bob" && found.info == ["room": "2"])
-      break
+      return ((adas, ada, browser), (bobs, bob, advertiser), found)
     }
-    let (hers, his) = (try await ada.openSession(), try await bob.openSession())
-    async let invited: Void = hers.invite(bob.id, as: "talk", context: [1, 2, 3])
-    for await invitation in advertiser.invitations {
-      #expect(invitation.context == [1, 2, 3] && invitation.from == ada.id)
-      try await invitation.accept(with: his)
-      break
-    }
-    try await invited
-    return (Seat(host: adas, peer: ada, session: hers), Seat(host: bobs, peer: bob, session: his))
+    throw Closed()
   }
 
   static func leave(_ seats: Seat...) async {

@@ -65,10 +65,16 @@ extension Core {
     _ peer: PeerID, to session: EndpointID, as type: String, context: [UInt8], timeout: Duration
   ) throws -> (InvitationID, Outcome<Reason>) {
     let type = try ServiceType(type)
-    let id = try call { engine, now throws(EngineError) in
-      try engine.invite(peer, as: type, to: session, context: context, timeout: timeout, at: now)
+    return try call { engine, now throws(EngineError) in
+      let id = try engine.invite(peer, as: type, to: session, context: context, timeout: timeout, at: now)
+      return (id, join(peer, in: session, by: id))
     }
-    return (id, outcome(of: id))
+  }
+
+  private func join(_ peer: PeerID, in session: EndpointID, by id: InvitationID) -> Outcome<Reason> {
+    let joining = Joining(session: session, peer: peer)
+    joinings[id] = joining
+    return joining.meeting
   }
 
   func connectionData(of session: EndpointID) throws -> [UInt8] {
@@ -78,30 +84,21 @@ extension Core {
   func connect(
     _ session: EndpointID, to peer: PeerID, with data: [UInt8], timeout: Duration
   ) throws -> (InvitationID, Outcome<Reason>) {
-    let id = try call { engine, now throws(EngineError) in
-      try engine.connect(session, to: peer, with: data, timeout: timeout, at: now)
+    try call { engine, now throws(EngineError) in
+      let id = try engine.connect(session, to: peer, with: data, timeout: timeout, at: now)
+      return (id, join(peer, in: session, by: id))
     }
-    return (id, outcome(of: id))
-  }
-
-  /// One that has ended within the call that began it has been told already.
-  func outcome(of id: InvitationID) -> Outcome<Reason> {
-    if let ended = endedInCall[id] {
-      let outcome = Outcome<Reason>()
-      outcome.settle(ended)
-      return outcome
-    }
-    let outcome = invitations[id] ?? Outcome()
-    invitations[id] = outcome
-    return outcome
   }
 
   func cancel(_ id: InvitationID) {
     call { $0.cancel(id, at: $1) }
   }
 
-  func accept(_ id: InvitationID, with session: EndpointID) throws {
-    try call { engine, now throws(EngineError) in try engine.accept(id, with: session, at: now) }
+  func accept(_ id: InvitationID, from peer: PeerID, with session: EndpointID) throws -> Outcome<Reason> {
+    try call { engine, now throws(EngineError) in
+      try engine.accept(id, with: session, at: now)
+      return join(peer, in: session, by: id)
+    }
   }
 
   func decline(_ id: InvitationID) throws {

@@ -133,13 +133,13 @@ extension Core {
   private func send(_ post: SessionState.Post, _ port: SessionPort) {
     adviseOnSize(of: post, port)
     do throws(EngineError) {
-      let id = try call { engine, now throws(EngineError) in
+      try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
-        try engine.send(
+        let id = try engine.send(
           post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: post.inquiry != nil,
           at: now)
+        if let inquiry = post.inquiry { inquiries[id] = (inquiry, post.named.count) }
       }
-      if let inquiry = post.inquiry { keep(inquiry, id, post, port) }
       done(post, port)
     } catch {
       if post.mode == .reliable, error.code == .unavailable {
@@ -189,16 +189,6 @@ extension Core {
   }
 
   // MARK: What becomes of a message
-
-  /// What was told within the call that sent it is not told again.
-  private func keep(_ inquiry: Inquiry, _ id: MessageID, _ post: SessionState.Post, _ port: SessionPort) {
-    var left = post.named.count
-    for (recipients, fate) in fatesInCall[id] ?? [] {
-      answer(inquiry, recipients, fate, port)
-      left -= recipients.count
-    }
-    if left > 0 { inquiries[id] = (inquiry, left) }
-  }
 
   func inform(_ id: MessageID, of recipients: [EndpointID], _ fate: Fate, _ sender: EndpointID) {
     guard let (inquiry, left) = inquiries[id] else { return }

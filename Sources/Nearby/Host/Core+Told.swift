@@ -16,8 +16,7 @@ extension Core {
         id, from: from, name: name.text, type: type.text, context: context, timeLeft: expires - Self.now, loop)
       invited(invitation, to, type)
     case .invitationEnded(let id, let reason):
-      endedInCall[id] = reason
-      invitations.removeValue(forKey: id)?.settle(reason)
+      ended(id, reason)
     case .members(let views, let state, let locals):
       for local in locals.all { stands(views, state, local) }
     case .suspended(let views, let isSuspended, let locals):
@@ -34,7 +33,6 @@ extension Core {
         tell(.message(message), port, weight: bytes.count + SessionState.overhead)
       }
     case .fate(let id, let from, let to, let fate):
-      fatesInCall[id, default: []].append((to, fate))
       cargo?.witness.settled(id.rawValue, for: to, fate, in: from)
       inform(id, of: to, fate, from)
       guard fate != .delivered, let port = sessions[from] else { return }
@@ -89,6 +87,17 @@ extension Core {
     invitations[invitation.id] = invitation.outcome
     // Where nobody reads, or too many wait, it ends when its time is over.
     advertised[Interest(peer: peer, type: type)]?.put(invitation)
+  }
+
+  private func ended(_ id: InvitationID, _ reason: Reason) {
+    invitations.removeValue(forKey: id)?.settle(reason)
+    guard let joining = joinings.removeValue(forKey: id) else { return }
+    // What becomes of the pair is told next: it must not come before who waits for it.
+    if reason == .none, let port = sessions[joining.session] {
+      port.state.expect(joining.peer, joining.meeting)
+    } else {
+      joining.meeting.settle(reason == .none ? .left : reason)
+    }
   }
 
   private func stands(_ views: [MemberView], _ state: PairState, _ local: EndpointID) {

@@ -41,12 +41,10 @@ final class Core: EngineDriver {
   var interests: [Interest: InterestState] = [:]
   var advertised: [Interest: Mailbox<Invitation>] = [:]
   var invitations: [InvitationID: Outcome<Reason>] = [:]
-  /// Invitations that have ended since the engine was last called.
-  var endedInCall: [InvitationID: Reason] = [:]
+  /// Who waits for an invitation, or for its peer to be connected then.
+  var joinings: [InvitationID: Joining] = [:]
   /// Who wants to know what becomes of a message.
   var inquiries: [MessageID: (inquiry: Inquiry, left: Int)] = [:]
-  /// Fates that were told since the engine was last called.
-  var fatesInCall: [MessageID: [(recipients: [EndpointID], fate: Fate)]] = [:]
   var readers: [StreamID: StreamState] = [:]
   var writers: [StreamID: StreamWriterState] = [:]
   var transfers: [ResourceID: Transfer] = [:]
@@ -95,13 +93,11 @@ final class Core: EngineDriver {
 
   // MARK: The engine
 
-  /// One mutation of the engine, and all that comes of it.
+  /// One mutation of the engine, and all that comes of it; who is to hear of that is noted within the mutation.
   func call<Result, Failure: Error>(
     _ mutate: (Engine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     precondition(!isDraining, "the engine is called from within what it tells")
-    endedInCall.removeAll(keepingCapacity: true)
-    fatesInCall.removeAll(keepingCapacity: true)
     defer { drain() }
     return try mutate(engine, Self.now)
   }
@@ -229,11 +225,19 @@ final class Core: EngineDriver {
     for interest in interests.values { interest.end() }
     for mailbox in advertised.values { mailbox.finish() }
     for invitation in invitations.values { invitation.settle(.stopping) }
+    for joining in joinings.values { joining.meeting.settle(.stopping) }
     for entry in inquiries.values { if case .once(let outcome) = entry.inquiry { outcome.settle(.unknown) } }
     for reader in readers.values { reader.end(.stopping) }
     for writer in writers.values { writer.end(.stopping) }
     for transfer in transfers.values { transfer.state.end(.stopping) }
   }
+}
+
+/// A peer is to come into a session; settled once it is connected, or may not.
+struct Joining {
+  var session: EndpointID
+  var peer: PeerID
+  var meeting = Outcome<Reason>()
 }
 
 /// A local peer's interest in peers of a type.

@@ -33,9 +33,8 @@ public final class Invitation: Sendable {
 
   /// Joins the inviter's session; returns when the two are connected.
   public func accept(with session: Session) async throws(NearbyError) {
-    try await loop.run { [id] in try $0.accept(id, with: session.id) }
-    let joined = await outcome.value
-    let reason = joined == .none ? await session.state.meeting(from) : joined
+    let meeting = try await loop.run { [id, from] in try $0.accept(id, from: from, with: session.id) }
+    let reason = await meeting.value
     if reason != .none { throw NearbyError(reason, of: "the invitation of \(name)") }
   }
 

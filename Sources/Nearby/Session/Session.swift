@@ -48,7 +48,7 @@ public final class Session: Sendable, Identifiable {
   public func invite(
     _ peer: PeerID, as type: String, context: [UInt8] = [], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
-    try await attempt(peer, "the invitation") { [id] in
+    try await attempt("the invitation") { [id] in
       try $0.invite(peer, to: id, as: type, context: context, timeout: timeout)
     }.joined()
   }
@@ -70,14 +70,14 @@ public final class Session: Sendable, Identifiable {
   public func beginConnecting(
     to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) -> Attempt {
-    try await attempt(peer, "the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
+    try await attempt("the connection") { [id] in try $0.connect(id, to: peer, with: data, timeout: timeout) }
   }
 
   private func attempt(
-    _ peer: PeerID, _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
+    _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
   ) async throws(NearbyError) -> Attempt {
-    let (invitation, outcome) = try await loop.run(begin)
-    return Attempt(invitation, outcome, peer, what, state, loop)
+    let (invitation, meeting) = try await loop.run(begin)
+    return Attempt(invitation, meeting, what, loop)
   }
 
   /// Connects with everybody nearby who does the same, and advertises this peer for it.

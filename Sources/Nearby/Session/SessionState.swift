@@ -100,18 +100,16 @@ final class SessionState: Sendable {
     }
   }
 
-  /// None once the peer, which has joined, is connected; or why it is not.
-  func meeting(_ peer: PeerID) async -> Reason {
-    let meeting = Outcome<Reason>()
+  // MARK: From the loop
+
+  /// The peer has joined: the meeting is none once it is connected, or why it is not.
+  func expect(_ peer: PeerID, _ meeting: Outcome<Reason>) {
     shared.withLock { shared in
       if shared.isOver { return meeting.settle(.left) }
       if shared.connected.values.contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
       shared.meetings[peer, default: []].append(meeting)
     }
-    return await meeting.value
   }
-
-  // MARK: From the loop
 
   func connect(_ member: Member) {
     let meetings = shared.withLock { shared in
