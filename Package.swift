@@ -30,6 +30,7 @@ let package = Package(
     .target(name: "Wire", swiftSettings: core),
     .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
     .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
+    .target(name: "CHash"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -40,7 +41,8 @@ let package = Package(
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
-    .target(name: "Media", dependencies: ["CAvahi", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
+    .target(
+      name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Store", "Wire"], swiftSettings: library),
     .target(name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "Media", "Reactor"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
@@ -55,7 +57,8 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(
-      name: "MediaTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Wire"], swiftSettings: house),
+      name: "MediaTests", dependencies: ["CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],
+      swiftSettings: house),
     .testTarget(
       name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
     .testTarget(

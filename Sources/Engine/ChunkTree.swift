@@ -30,9 +30,12 @@ public struct ChunkTree: Hashable, Sendable {
     return root
   }
 
+  /// What is before a chunk in what is hashed, so that no chunk has the digest of a node.
+  public static let leafLabel: UInt8 = 0
+
   /// The digest of a chunk.
   public static func leaf(of chunk: RawSpan, _ crypto: any Crypto) -> Digest {
-    var sink = ArraySink([0])
+    var sink = ArraySink([leafLabel])
     sink.bytes.reserveCapacity(1 + chunk.byteCount)
     sink.put(raw: chunk)
     return crypto.hash(sink.bytes)

@@ -97,12 +97,13 @@ extension World {
   func maliciousReceived(_ bytes: [UInt8], _ host: SimHost, _ link: Link, _ side: Int) {
     guard let intruder = host.intruder, let line = intruder.lines.last(where: { $0.link === link }) else { return }
     if intruder.heard.count < 200 { intruder.heard.append(bytes) }
-    line.rest += bytes
-    while let head = try? FrameHead.next(in: line.rest.span.bytes) {
-      let body = Array(line.rest[head.body])
-      line.rest.removeFirst(head.end)
+    var rest = line.rest + bytes
+    while let head = try? FrameHead.next(in: rest.span.bytes) {
+      let body = Array(rest[head.body])
+      rest.removeFirst(head.end)
       answer(head.type, body, intruder, line)
     }
+    line.rest = rest
   }
 
   /// As much of an honest host as it takes to stay in the conversation.

@@ -192,7 +192,7 @@ struct SessionTests {
       await withTaskGroup { group in
         group.addTask { try? await invitation.accept(with: his) }
         // No task goes on until the two loops are through with each other.
-        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { group.addTask { usleep(300_000) } }
+        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { group.addTask { _ = poll(nil, 0, 300) } }
       }
       break
     }

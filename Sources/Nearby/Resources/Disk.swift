@@ -78,14 +78,8 @@ actor Disk {
   }
 
   func piece(_ bytes: [UInt8], isLast: Bool) -> Piece {
-    Piece(bytes: bytes, digests: digests(of: bytes), isLast: isLast)
-  }
-
-  private func digests(of bytes: [UInt8]) -> [Digest] {
-    stride(from: 0, to: bytes.count, by: Limits.chunkBytes).map { start in
-      // A UInt8 has no padding to show.
-      crypto.leaf(of: bytes.span.bytes.extracting(start..<min(bytes.count, start + Limits.chunkBytes)))
-    }
+    // A UInt8 has no padding to show.
+    Piece(bytes: bytes, digests: crypto.leaves(of: bytes.span.bytes), isLast: isLast)
   }
 
   // MARK: Writing
@@ -112,11 +106,11 @@ actor Disk {
 
   /// Where the first chunk begins that is not what it should be.
   private func intact(_ bytes: [UInt8], _ digests: [Digest], from first: Int) -> Int {
-    for start in stride(from: first, to: bytes.count, by: Limits.chunkBytes) {
-      let leaf = crypto.leaf(of: bytes.span.bytes.extracting(start..<min(bytes.count, start + Limits.chunkBytes)))
-      if leaf != digests[start / Limits.chunkBytes] { return start }
-    }
-    return bytes.count
+    // A UInt8 has no padding to show.
+    let leaves = crypto.leaves(of: bytes.span.bytes.extracting(droppingFirst: first))
+    let told = digests.dropFirst(first / Limits.chunkBytes)
+    let intact = zip(leaves, told).prefix { $0 == $1 }.count
+    return min(bytes.count, first + intact * Limits.chunkBytes)
   }
 
   /// Gives the whole file its name.
