@@ -14,6 +14,10 @@ final class AvahiSightings {
   /// How long a daemon that came back may take to show again what it had shown: its first answers come within two.
   private static let returnTime: Duration = .seconds(5)
 
+  /// How long the other ways to a record wait once the first is asked: when many hosts come up together they ask for the
+  /// same of each, and half of that is as good.
+  private static let courtesy: Duration = .seconds(2)
+
   private struct Way {
     let path: AvahiBrowser.Path
     /// The latest round in which it was shown.
@@ -57,6 +61,9 @@ final class AvahiSightings {
   private var discarded: [AvahiResolver] = []
   private var isTurnDue = false
   private var returnEnd: Timer?
+  /// Of which only the first way is asked yet, and when the others are.
+  private var waiting: [Sight] = []
+  private var waitingEnd: Timer?
   /// Whether nobody takes what would be told: what changes meanwhile is told as it is afterwards.
   var isHeldBack = false {
     didSet { if !isHeldBack, !toReview.isEmpty { turnSoon() } }
@@ -112,8 +119,8 @@ final class AvahiSightings {
 
   /// The daemon is gone; the client is still there to be let go of. What was shown stands.
   func end() {
-    if let returnEnd { reactor.cancel(returnEnd) }
-    returnEnd = nil
+    for timer in [returnEnd, waitingEnd].compactMap(\.self) { reactor.cancel(timer) }
+    (returnEnd, waitingEnd, waiting) = (nil, nil, [])
     for search in searches.values { end(search) }
     for sight in sights.values {
       sight.ways = []
@@ -194,7 +201,7 @@ final class AvahiSightings {
         sight.ways[place].round = search.round
       } else if sight.ways.count < Self.waysMax {
         sight.ways.append(Way(path: path, round: search.round))
-        feed(sight)
+        if sight.ways.count == 1 { feed(sight) } else { feedLater(sight) }
       }
     case .removed(let instance, let path):
       guard let sight = sights[instance], let place = sight.ways.firstIndex(where: { $0.path == path }) else { return }
@@ -252,6 +259,17 @@ final class AvahiSightings {
         isShort = true
         return
       }
+    }
+  }
+
+  private func feedLater(_ sight: Sight) {
+    waiting.append(sight)
+    guard waitingEnd == nil else { return }
+    waitingEnd = reactor.schedule(after: Self.courtesy) { [unowned self] in
+      waitingEnd = nil
+      let due = waiting
+      waiting = []
+      for sight in due { feed(sight) }
     }
   }
 
