@@ -18,6 +18,11 @@ final class AvahiSightings {
   /// same of each, and half of that is as good.
   private static let courtesy: Duration = .seconds(2)
 
+  /// Questions that are under way at once: a daemon that is slow is asked no more than it answers. One that is not answered
+  /// in this time, in nanoseconds, holds up no other.
+  private static let underWayMax = 4
+  private static let answerTime: UInt64 = 1_000_000_000
+
   private struct Way {
     let path: AvahiBrowser.Path
     /// The latest round in which it was shown.
@@ -33,10 +38,12 @@ final class AvahiSightings {
   private struct Question {
     let sight: Sight
     let path: AvahiBrowser.Path
+    var askedAt: UInt64 = 0
 
     /// Nil once it is gone.
     var place: Int? { sight.ways.firstIndex { $0.path == path } }
     var resolver: AvahiResolver? { place.flatMap { sight.ways[$0].resolver } }
+    var isUnanswered: Bool { resolver.map { $0.answer == nil } ?? false }
   }
 
   private final class Sight {
@@ -93,6 +100,7 @@ final class AvahiSightings {
   private var asked: [Question] = []
   private var rested: [Question] = []
   private var refresh: Timer?
+  private var patience: Timer?
   /// Whether there was more than was noted at all.
   private var hasOverflowed = false
 
@@ -138,8 +146,8 @@ final class AvahiSightings {
 
   /// The daemon is gone; the client is still there to be let go of. What was shown stands.
   func end() {
-    for timer in [returnEnd, laterEnd, refresh].compactMap(\.self) { reactor.cancel(timer) }
-    (returnEnd, laterEnd, refresh) = (nil, nil, nil)
+    for timer in [returnEnd, laterEnd, refresh, patience].compactMap(\.self) { reactor.cancel(timer) }
+    (returnEnd, laterEnd, refresh, patience) = (nil, nil, nil, nil)
     for search in searches.values { end(search) }
     for sight in sights.values {
       sight.ways = []
@@ -262,15 +270,20 @@ final class AvahiSightings {
   /// Opens what resolvers there is room for.
   private func ask() {
     guard let client else { return }
+    let now = Reactor.now
     var left = Self.noticesPerTurnMax
-    while let question = first.first ?? further.first {
+    var underWay = asked.count { $0.isUnanswered && now - $0.askedAt < Self.answerTime }
+    while var question = first.first ?? further.first {
       guard left > 0 else { return turnSoon() }
+      guard underWay < Self.underWayMax else { return askAgainSoon() }
       left -= 1
       if let place = question.place, question.sight.ways[place].resolver == nil {
         guard resolverCount < resolversMax else { return forgetWhatHasGone() }
         do throws(AvahiError) {
           question.sight.ways[place].resolver = try resolver(for: question, of: client)
           resolverCount += 1
+          underWay += 1
+          question.askedAt = now
           if asked.count >= 2 * resolversMax { asked.removeAll { $0.resolver == nil } }
           asked.append(question)
         } catch {
@@ -279,6 +292,16 @@ final class AvahiSightings {
         }
       }
       if first.isEmpty { further.removeFirst() } else { first.removeFirst() }
+    }
+  }
+
+  /// Each answer makes room for the next question, and so does the time of one that does not come.
+  private func askAgainSoon() {
+    forgetWhatHasGone()
+    guard patience == nil else { return }
+    patience = reactor.schedule(after: .nanoseconds(Int64(Self.answerTime))) { [unowned self] in
+      patience = nil
+      turnSoon()
     }
   }
 
