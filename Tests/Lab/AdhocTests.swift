@@ -14,11 +14,11 @@ extension LabTests {
       }
     }
 
-    /// Two cores are busy for minutes with so many daemons: only for those who ask for it.
+    /// Two cores are busy for half a minute with so many daemons: only for those who ask for it.
     @Test(.enabled(if: meetings(of: 32, unlessTold: 0) > 0))
     func `P-SES-7 P-SES-3 Thirty-two hosts start together: 496 pairs, each connected once`() async throws {
       for meeting in 0..<meetings(of: 32, unlessTold: 0) {
-        try await Rig.lend(32) { try await Self.meet(on: $0, "lab-many-\(meeting)", within: .seconds(30)) }
+        try await Rig.lend(32) { try await Self.meet(on: $0, "lab-many-\(meeting)", within: .seconds(60)) }
       }
     }
 
@@ -28,6 +28,7 @@ extension LabTests {
       for visitor in visitors {
         for other in visitors where other.peer != visitor.peer {
           try await visitor.meets(other, within: .seconds(60))
+          try await visitor.finds(other, within: .seconds(60))
         }
       }
       let starts = visitors.compactMap { $0.told("started").first?.time }
