@@ -37,9 +37,10 @@ final class Spool: Sendable {
     }
   }
 
-  /// Returns when what is written would be there after a power cut.
+  /// Returns when the file, and what is written, would be there after a power cut.
   func sync() throws(Problem) {
     guard fdatasync(file) == 0 else { throw Self.problem("sync", path) }
+    try Folder.sync(above: path)
   }
 
   struct Opened: ~Copyable {
