@@ -85,7 +85,8 @@ let package = Package(
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(
-      name: "GatewayTests", dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "Reactor", "Store", "Web"],
+      name: "GatewayTests",
+      dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web"],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],
