@@ -40,7 +40,8 @@ final class Spool: Sendable {
 
   /// Returns when the file, and what is written, would be there after a power cut.
   func sync() throws(Problem) {
-    guard fdatasync(file) == 0 else { throw Self.problem("sync", path) }
+    // With its time of change, by which a host that comes back knows that it is the same file.
+    guard fsync(file) == 0 else { throw Self.problem("sync", path) }
     try Folder.sync(above: path)
   }
 
