@@ -63,10 +63,12 @@ let package = Package(
       name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
+    .target(name: "PowerCut", dependencies: ["CSQLite"], path: "Tests/PowerCut", swiftSettings: house),
     .executableTarget(
       name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "store-writer"], exclude: ["Program"], swiftSettings: house),
+      name: "StoreTests", dependencies: ["PowerCut", "Store", "store-writer"], exclude: ["Program"],
+      swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "Notation", "vicinity"], swiftSettings: house),
     .executableTarget(
@@ -83,7 +85,8 @@ let package = Package(
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(
-      name: "GatewayTests", dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "Reactor", "Store", "Web"],
+      name: "GatewayTests",
+      dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web"],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],

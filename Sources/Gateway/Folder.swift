@@ -30,16 +30,13 @@ enum Folder {
     }
   }
 
-  /// With those above it; nobody else may look into them.
+  /// With those above it; nobody else may look into them, and they are there after a power cut too.
   static func make(_ path: String) throws(Problem) {
-    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
-      try make(String(path[..<slash]))
-      if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    do throws(SystemError) {
+      try makeFolder(path)
+    } catch {
+      throw Problem(.unavailable, "the folder \(path) cannot be made: \(error); choose another with --folder")
     }
-    throw Problem(
-      .unavailable,
-      "the folder \(path) cannot be made: \(String(cString: strerror(errno))); choose another with --folder")
   }
 
   /// With all that is in it.
@@ -58,9 +55,9 @@ enum Folder {
 
   /// What stands at that path is there after a power cut.
   static func sync(above path: String) throws(Problem) {
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let folder = parent(of: path)
     do throws(SystemError) {
-      try Descriptor.opened(folder, O_RDONLY | O_DIRECTORY).sync()
+      try syncFolder(folder)
     } catch {
       throw Problem(.unavailable, "\(folder) cannot be brought to the disk: \(error)")
     }

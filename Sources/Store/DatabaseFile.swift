@@ -13,8 +13,8 @@ final class DatabaseFile {
   /// Makes the file where it is missing, and its folder too.
   init(_ path: String) throws(StoreError) {
     self.path = path
-    let folderPath = Self.folder(of: path)
-    try Self.makeFolder(folderPath, for: path)
+    let folderPath = parent(of: path)
+    do throws(SystemError) { try makeFolder(folderPath) } catch { throw .system(path: path, error) }
     folder = Descriptor(
       owning: try Self.attempt(path, "open \(folderPath)") {
         Glibc.open(folderPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -95,24 +95,6 @@ final class DatabaseFile {
       return try system(operation, call)
     } catch {
       throw .system(path: path, error)
-    }
-  }
-
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-
-  /// With the folders above it, all of them for this user alone.
-  private static func makeFolder(_ folder: String, for path: String) throws(StoreError) {
-    do throws(SystemError) {
-      try system("mkdir \(folder)") { mkdir(folder, 0o700) }
-    } catch {
-      if error.code == EEXIST { return }
-      let parent = Self.folder(of: folder)
-      guard error.code == ENOENT, parent != folder else { throw .system(path: path, error) }
-      try makeFolder(parent, for: path)
-      try attempt(path, "mkdir \(folder)") { mkdir(folder, 0o700) }
     }
   }
 }

@@ -146,8 +146,14 @@ struct LastingTests {
     }
     #expect(try await patch(0..<100_000, complete: "?0").status == 204)
 
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    let place = try await bert.place.restarted {
+      // As a power cut leaves a file that had grown and was not synced.
+      let file = try #require(FileHandle(forWritingAtPath: "\(bert.place.folder)/sending/\(half)"))
+      try file.seekToEnd()
+      try file.write(contentsOf: [UInt8](repeating: 0, count: 250_000))
+      try file.close()
+    }
+    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
     meeting.anna = Meeting.Seat(
       place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     let again = try await bert.client.get("\(bert.path)/resources")

@@ -5,8 +5,11 @@ import Glibc
 final class TemporaryFolder {
   let path: String
 
-  init() {
-    var template = Array("\(FileManager.default.temporaryDirectory.path)/vicinity-XXXXXX".utf8CString)
+  /// In memory, where there is such a place, for who syncs often and waits for no disk.
+  init(inMemory: Bool = false) {
+    let isInMemory = inMemory && access("/dev/shm", W_OK) == 0
+    let parent = isInMemory ? "/dev/shm" : FileManager.default.temporaryDirectory.path
+    var template = Array("\(parent)/vicinity-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { fatalError("a temporary folder cannot be made: errno \(errno)") }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }

@@ -3,11 +3,11 @@ struct Manifest {
   struct Target: Equatable {
     let kind: String
     let name: String
+    /// Among the tests, and no part of what is installed.
+    let isTest: Bool
     let dependencies: Set<String>
     /// Where its declaration begins, counted from 0.
     let line: Int
-
-    var isTest: Bool { kind == "testTarget" }
   }
 
   let file: SourceFile
@@ -22,6 +22,7 @@ struct Manifest {
       let list = declaration.firstMatch(of: #/dependencies:\s*\[([^\]]*)\]/#)?.output.1 ?? ""
       return Target(
         kind: String(match.output.1), name: String(name),
+        isTest: match.output.1 == "testTarget" || declaration.contains(#/path:\s*"Tests\//#),
         dependencies: Set(list.matches(of: #/"(\w+)"/#).map { String($0.output.1) }),
         line: text[..<match.range.upperBound].count { $0 == "\n" })
     }

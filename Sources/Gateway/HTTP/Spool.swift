@@ -11,9 +11,10 @@ final class Spool: Sendable {
 
   init(in folder: String, named name: String, from offset: UInt64) throws(Problem) {
     path = "\(folder)/\(name)"
-    file = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (offset == 0 ? O_TRUNC : 0), 0o600)
+    file = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     self.offset = Mutex(offset)
-    guard file >= 0 else { throw Self.problem("open", path) }
+    // What lies behind may never have been synced, and is not what was sent after a power cut.
+    guard file >= 0, ftruncate(file, off_t(offset)) == 0 else { throw Self.problem("open", path) }
   }
 
   deinit {
@@ -37,9 +38,11 @@ final class Spool: Sendable {
     }
   }
 
-  /// Returns when what is written would be there after a power cut.
+  /// Returns when the file, and what is written, would be there after a power cut.
   func sync() throws(Problem) {
-    guard fdatasync(file) == 0 else { throw Self.problem("sync", path) }
+    // With its time of change, by which a host that comes back knows that it is the same file.
+    guard fsync(file) == 0 else { throw Self.problem("sync", path) }
+    try Folder.sync(above: path)
   }
 
   struct Opened: ~Copyable {

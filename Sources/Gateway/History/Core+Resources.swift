@@ -36,6 +36,7 @@ extension ResourceModel {
       .init("createdAt", .number(createdAt.milliseconds)),
     ]
     if let size { members.append(.init("size", .number(size))) }
+    if state == .uploading { members.append(.init("uploaded", .number(uploadedForGood))) }
     return StoredResource(
       id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
       path: path?.named(from: folder), transfer: transfer)
@@ -57,7 +58,10 @@ extension ResourceModel {
     stored = row
     isRestored = true
     switch state {
-    case .uploading: uploaded = path.map(Self.bytesOnDisk) ?? 0
+    case .uploading:
+      let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }
+      uploadedForGood = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
+      uploaded = uploadedForGood
     case .complete: bytes = size ?? 0
     case .failed: problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
     case .offered, .transferring, .declined, .cancelled: break

@@ -48,6 +48,8 @@ final class ResourceModel {
   var state: State
   /// How much has been uploaded here.
   var uploaded: UInt64 = 0
+  /// How much of that would be there after a power cut.
+  var uploadedForGood: UInt64 = 0
   var bytes: UInt64 = 0
   var rate: UInt64 = 0
   var problem: Problem?

@@ -122,6 +122,7 @@ private enum CopiedFile {
       let to = try Descriptor.opened(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
       while case let piece = try from.readPiece(), !piece.isEmpty { try to.writeAll(piece) }
       try to.sync()
+      try syncFolder(parent(of: target))
     } catch {
       throw Problem(
         error.code == ENOSPC ? .noSpace : .unavailable, "\(source) cannot be copied to \(target): \(error)")

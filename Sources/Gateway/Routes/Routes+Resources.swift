@@ -103,7 +103,8 @@ extension Routes {
       }
       isLast = call.headers["Upload-Complete"] == "?1"
     } else {
-      model.uploaded = 0
+      (model.uploaded, model.uploadedForGood) = (0, 0)
+      core.keep(model, in: session)
     }
     let spool = try Spool(in: "\(core.options.folder)/sending", named: model.id, from: model.uploaded)
     model.path = spool.path
@@ -124,7 +125,12 @@ extension Routes {
           model.isInUse = false
           core.respond(problem, to: exchange)
         },
-        gone: { _ = core.uploaded(id, in: place, isWhole: false) })
+        gone: {
+          core.start { core in
+            try? await core.host.onDisk { try spool.sync() }
+            _ = core.uploaded(id, in: place, isWhole: false)
+          }
+        })
     ).begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
 
@@ -151,12 +157,13 @@ extension Routes {
 }
 
 extension Core {
-  /// What is wrong with what came, where it was to be the whole.
+  /// What is wrong with what came, and was synced, where it was to be the whole.
   func uploaded(_ id: String, in session: String, isWhole: Bool) -> Problem? {
     guard let session = sessions[session], let model = session.resourceModels[id] else {
       return isWhole ? Problem(.gone, "the resource was removed meanwhile") : nil
     }
     model.isInUse = false
+    model.uploadedForGood = model.uploaded
     defer { publish(model, in: session) }
     guard isWhole, let path = model.path else { return nil }
     if let size = model.size, size != model.uploaded {

@@ -10,7 +10,7 @@ final class KeyFolder: Sendable {
   /// Makes the folder where it is missing, and takes hold of it.
   init(_ path: String) throws(KeyStoreError) {
     self.path = path
-    try makeFolder(path)
+    do throws(SystemError) { try makeFolder(path) } catch { throw .failed(path: path, error) }
     folder = try openFolder(path)
     let status = try status(of: folder, path)
     if status.st_uid != geteuid() { throw .ownedBySomeoneElse(path: path, user: status.st_uid) }
@@ -67,23 +67,4 @@ final class KeyFolder: Sendable {
 
 func openFolder(_ path: String) throws(KeyStoreError) -> Descriptor {
   Descriptor(owning: try attempt(path, "open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
-}
-
-/// With the folders above it, all of them for this user alone.
-private func makeFolder(_ path: String) throws(KeyStoreError) {
-  do throws(SystemError) {
-    try system("mkdir") { mkdir(path, 0o700) }
-  } catch {
-    switch error.code {
-    case EEXIST:
-      return
-    case ENOENT:
-      let parent = parent(of: path)
-      guard parent != path else { throw .failed(path: path, error) }
-      try makeFolder(parent)
-      try attempt(path, "mkdir") { mkdir(path, 0o700) }
-    default:
-      throw .failed(path: path, error)
-    }
-  }
 }

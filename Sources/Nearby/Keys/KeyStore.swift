@@ -164,10 +164,3 @@ extension KeyStore {
 }
 
 private func lastPart(of path: String) -> String { String(path.split(separator: "/").last ?? "") }
-
-func parent(of path: String) -> String {
-  let parts = path.split(separator: "/")
-  let parent = parts.dropLast().joined(separator: "/")
-  if path.hasPrefix("/") { return "/" + parent }
-  return parent.isEmpty ? "." : parent
-}

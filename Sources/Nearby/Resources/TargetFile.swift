@@ -12,6 +12,8 @@ final class TargetFile: @unchecked Sendable {
   private let hidden: String
   private let descriptor: Descriptor
   private(set) var end: UInt64 = 0
+  /// Whether its hidden name would be there after a power cut.
+  private var nameIsSynced = false
   /// Where it is, once it is whole.
   private var place: String?
 
@@ -46,9 +48,11 @@ final class TargetFile: @unchecked Sendable {
     StoredTransfer(id: id.rawValue, isIncoming: true, path: hidden, name: name)
   }
 
-  /// What is in it would be there after a power cut.
+  /// It, and what is in it, would be there after a power cut.
   func sync() throws(SystemError) {
     guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
+    if !nameIsSynced { syncNames() }
+    nameIsSynced = true
   }
 
   func append(_ bytes: RawSpan) throws {
@@ -89,13 +93,8 @@ final class TargetFile: @unchecked Sendable {
       && (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
   }
 
-  /// Its name is there after a power cut too, where the file system can promise that.
-  private func syncNames() {
-    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else { return }
-    _ = fsync(number)
-    close(number)
-  }
+  /// Its names are there after a power cut too, where this user may read the folder.
+  private func syncNames() { try? syncFolder(folder) }
 
   /// Its hidden name goes, and, unless it is to stay, the one that it has for good.
   func drop(keepsPlace: Bool) {

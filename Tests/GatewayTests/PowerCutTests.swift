@@ -1,0 +1,105 @@
+internal import Foundation
+internal import Nearby
+internal import Notation
+internal import PowerCut
+internal import Testing
+
+@testable internal import Gateway
+
+/// Bert's gateway is recorded, and then begun anew on what cuts of its power have left.
+@Suite("A gateway whose power was cut", .timeLimit(.minutes(3)), .serialized)
+struct PowerCutTests {
+  /// What a client of Bert's, or Anna, has been told at a moment.
+  private struct Promise {
+    let moment: Int
+    var body: String?
+    var position: String?
+  }
+
+  @Test("every message that was answered with 201 or told as delivered is there, once, and positions go on")
+  func messages() async throws {
+    var meeting = try await Meeting.begin()
+    let (anna, folder) = (meeting.anna, meeting.bert.place.folder)
+    var recording: Recording?
+    let place = try await meeting.bert.place.restarted {
+      recording = Recording(of: folder, from: try Self.database(in: folder))
+    }
+    let record = try #require(recording)
+    defer { record.end() }
+    meeting.bert = Meeting.Seat(
+      place: place, client: meeting.bert.client, peer: meeting.bert.peer, session: meeting.bert.session)
+    let bert = meeting.bert
+    for seat in [anna, bert] { _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected") }
+
+    var promises: [Promise] = []
+    for number in 1...12 {
+      let seat = number % 3 == 0 ? anna : bert
+      let body = "\(seat.peer == bert.peer ? "own" : "other") \(number)"
+      let sent = try await seat.client.ask("POST", "\(seat.path)/messages", Array(body.utf8), type: "text/plain")
+      try #require(sent.status == 201, "\(sent.text)")
+      if seat.peer == anna.peer {
+        _ = try await anna.client.wait(in: "\(anna.path)/messages") {
+          $0["id"] == .text(sent.id) && $0["delivery"]?["delivered"] == 1
+        }
+      }
+      promises.append(Promise(moment: record.count, body: body))
+      let list = try await bert.client.get("\(bert.path)/messages")
+      let position = try #require(list.json["position"]?.text)
+      promises.append(Promise(moment: record.count, position: position))
+    }
+    // A gateway stops in the end, too.
+    _ = try await place.restarted {
+      try FileManager.default.copyItem(atPath: folder, toPath: "\(folder)-rest")
+      for name in try Self.database(in: folder).keys {
+        try FileManager.default.removeItem(atPath: "\(folder)-rest/\(name)")
+      }
+    }.close()
+    defer { try? FileManager.default.removeItem(atPath: "\(folder)-rest") }
+    await meeting.anna.place.close()
+
+    var chance = Chance(1)
+    let first = promises.first?.moment ?? 0
+    for seed in 0..<10 as Range<UInt64> {
+      let moment = chance.number(in: first / 2..<record.count + 1)
+      let left = "\(folder)-\(seed)"
+      try FileManager.default.copyItem(atPath: "\(folder)-rest", toPath: left)
+      Recording.put(record.cut(at: moment, seed: seed), into: left)
+      let again = try await Place.open("Bert") { options in
+        options.host.keys = .folder("\(left)/keys")
+        options.folder = left
+      }
+      let client = Asker(port: again.port, token: bert.client.token)
+      try await look(for: promises.filter { $0.moment <= moment }, "\(bert.path)/messages", client)
+      await again.close()
+    }
+  }
+
+  private func look(for promises: [Promise], _ path: String, _ client: Asker) async throws {
+    let answer = try await client.get("\(path)?limit=100")
+    let bodies = (answer.json["items"]?.list ?? []).compactMap { $0["body"]?.text }
+    for promise in promises {
+      if let body = promise.body { #expect(bodies.count { $0 == body } == 1, "\(body) in \(bodies)") }
+    }
+    #expect(Set(bodies).count == bodies.count, "\(bodies)")
+    for kind in ["own", "other"] {
+      let numbers = bodies.filter { $0.hasPrefix(kind) }.compactMap { Int($0.split(separator: " ")[1]) }
+      #expect(numbers == numbers.sorted())
+    }
+    guard let position = promises.last(where: { $0.position != nil })?.position else { return }
+    let news = try await client.get("\(path)?since=\(position)")
+    #expect(news.json["recovered"] == true, "\(news.text)")
+    let now = try #require(answer.json["position"]?.text)
+    let (before, after) = (position.split(separator: "."), now.split(separator: "."))
+    #expect(before.first == after.first, "the same epoch")
+    #expect(try #require(Int(after.last ?? "")) >= #require(Int(before.last ?? "")))
+  }
+
+  private static func database(in folder: String) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix(Gateway.storeName) {
+      if name.hasSuffix(".lock") || name.hasSuffix("-shm") { continue }
+      files[name] = FileManager.default.contents(atPath: "\(folder)/\(name)").map { [UInt8]($0) }
+    }
+    return files
+  }
+}
