@@ -211,7 +211,7 @@ extension Core {
     guard let incoming = model.incoming, model.state == .offered else { return }
     model.state = .transferring
     publish(model, in: session)
-    let (folder, id, place) = ("\(options.folder)/received/\(session.id)", model.id, session.id)
+    let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
     start { core in
       do {
         try Folder.make(folder)

@@ -110,6 +110,10 @@ extension Routes {
         throw error
       }
     }
+    guard core.clients.isIn(client.id) else {
+      await peer.remove()
+      throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair anew")
+    }
     let model = PeerModel(peer, .client(client.id), lifetime, at: time)
     if lifetime == .connection { core.sockets.wait(for: client.id) }
     return .created(core.add(model), at: model.path)
