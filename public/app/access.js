@@ -18,7 +18,7 @@ function ownPart(home) {
   const leave = h('button', { 'aria-expanded': 'false', 'aria-controls': 'leaving', onclick: () => ask(question.hidden) },
     'Delete my data and leave')
   const cancel = h('button', { class: 'quiet', onclick: () => ask(false) }, 'Cancel')
-  const question = h('div', { id: 'leaving', class: 'stack', hidden: true, role: 'group', 'aria-label': 'Delete my data' },
+  const question = h('div', { id: 'leaving', class: 'stack asked', hidden: true, role: 'group', 'aria-label': 'Delete my data' },
     h('p', {}, 'Your name, your sessions with their messages, and your files are deleted at this gateway, and those who are',
       ' connected to you see you leave. What they were sent is theirs to keep. This cannot be undone.'),
     h('div', { class: 'row wrap end' }, cancel, h('button', { onclick: async (event) => {

@@ -252,8 +252,15 @@ export class Home {
 
   /** Here and at the gateway. */
   async deleteAll() {
-    await this.gateway.deleteSelf()
+    const kept = settings()
+    // First: the page is at its entrance as soon as the WebSocket ends, which may be before the answer is here.
     forget()
+    try {
+      await this.gateway.deleteSelf()
+    } catch (problem) {
+      keep(kept)
+      throw problem
+    }
   }
 
   /** Does what somebody has asked for, and shows what becomes of it if that is nothing. */

@@ -5,7 +5,7 @@ internal import Store
 
 /// Something whole with a name, to a member or from one.
 final class ResourceModel {
-  enum State: String {
+  enum State: String, CaseIterable {
     /// Its content is still being uploaded here.
     case uploading
     /// Somebody has to say whether it is taken.

@@ -157,6 +157,8 @@ final class MemberModel {
     return .object(members)
   }
 
+  static let words = ["connecting", "connected", "notConnected"]
+
   private var word: String {
     switch state {
     case .connecting: "connecting"

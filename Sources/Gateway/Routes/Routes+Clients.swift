@@ -20,7 +20,9 @@ extension Routes {
         return .nothing
       }),
     Route(.post, "/v1/pairings", .anyone, body: .json, .later(pair)),
-    Route(.get, "/v1/clients", .role(.operator), .collection(facets: ["role"]) { core, _ in core.clientList }),
+    Route(
+      .get, "/v1/clients", .role(.operator),
+      .collection(facets: [Facet("role", of: Role.self)]) { core, _ in core.clientList }),
     Route(
       .get, "/v1/clients/{client}", .role(.viewer),
       .now { core, call in

@@ -30,7 +30,7 @@ extension Routes {
     Route(.post, "/v1/advertisers", .role(.member), body: .json, .later(advertise)),
     Route(
       .get, "/v1/advertisers", .role(.viewer),
-      .collection(facets: ["peer", "serviceType", "state"]) { core, _ in
+      .collection(facets: ["peer", "serviceType", Facet("state", AdvertiserModel.State.words)]) { core, _ in
         core.advertiserList
       }),
     Route(
