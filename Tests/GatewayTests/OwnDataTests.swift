@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Nearby
 internal import Notation
 internal import Store
 internal import Testing
@@ -293,6 +294,33 @@ struct OwnDataTests {
       place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     let received = try FileManager.default.contentsOfDirectory(atPath: "\(stays)/received/\(bert.session)")
     #expect(received == ["another.png"])
+    await meeting.end()
+  }
+
+  @Test(
+    "Who is at a gateway that keeps no keys is deleted as well, and a peer's files go though it was killed before them")
+  func untaken() async throws {
+    try await atPlace({ $0.host.keys = .ephemeral }) { place in
+      let client = try await place.client()
+      _ = try await client.make("/v1/peers", ["displayName": "Anna"])
+      _ = try await client.make("/v1/sessions")
+      #expect(try await client.delete("/v1/clients/self").status == 204)
+      #expect(try await client.get("/v1/peers").status == 401)
+    }
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
+    let here = try await anna.place.restarted {
+      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)")
+      try await store.perform { try $0.removePeer(anna.peer) }
+      await store.close()
+      #expect(!files(anna.place).isEmpty)
+    }
+    meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
+    // What was noted at the start is stored before what comes after it.
+    _ = try await anna.client.make("/v1/peers", ["displayName": "Another"])
+    await here.gateway.run { core in await core.archive.settled(Note { _ in }, core.host) }
+    #expect(files(here).isEmpty)
     await meeting.end()
   }
 

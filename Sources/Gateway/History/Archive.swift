@@ -1,4 +1,5 @@
 internal import Engine
+internal import Glibc
 internal import Nearby
 internal import Notation
 internal import Reactor
@@ -91,7 +92,12 @@ final class Archive: Witness, @unchecked Sendable {
   /// Of those of its own that nobody has taken up, the host knows nothing. Those of another wait for its keys.
   func endUntaken(of host: HostID) {
     for session in stored.values where session.host == host.text {
-      if let id = try? EndpointID(text: session.id) { end(id) }
+      guard let id = try? EndpointID(text: session.id) else { continue }
+      let files = (resources[session.number] ?? []).compactMap { $0.path?.found(in: folder) }
+      end(id) { [folder] in
+        for file in files { unlink(file) }
+        Folder.remove("\(folder)/received/\(id.text)")
+      }
     }
     (stored, resources) = ([:], [:])
   }
