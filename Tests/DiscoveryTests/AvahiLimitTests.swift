@@ -82,32 +82,22 @@ import Wire
     }
   }
 
-  @Test func `where the daemon allows few resolvers, records share them, and each gets its own in the end`() async {
+  @Test func `where the daemon allows few resolvers, all records are seen by turns, and how each changes`() async {
     await Lab.play(2) { lab in
       try await lab.hosts[0].stopAvahi()
-      try await lab.hosts[0].startAvahi("objects-per-client-max=9")
-      let (left, right) = try lab.pair()
-      await right.act { for number in 0..<4 { $0.publish(Tests.record("a\(number)", ["x"])) } }
+      try await lab.hosts[0].startAvahi("objects-per-client-max=4")
+      var limits = AvahiDirectory.Limits()
+      limits.refresh = .milliseconds(100)
+      let (left, right) = (try lab.watcher(on: lab.hosts[0], limits), try lab.watcher(on: lab.hosts[1]))
+      // Three are left, and each record would take two.
+      let names = (0..<8).map { "\($0)" }
+      await right.act { for name in names { $0.publish(Tests.record(name, ["old"])) } }
       await left.act { $0.look(for: Tests.type) }
-      // Eight are left, and each record takes two.
-      let first = try await left.sees(all: Set((0..<4).map { "a\($0)" }))
-      // Twice as many records have one each, and the last two wait.
-      await right.act { for number in 0..<6 { $0.publish(Tests.record("b\(number)", ["x"])) } }
-      var names: Set<String> = []
-      while names.count < 4 {
-        names.insert(
-          try await left.hears("more") {
-            if case .appeared(_, let record) = $0, record.name.hasPrefix("b") { record.name } else { nil }
-          })
-      }
-      await right.act { for number in 0..<4 { $0.withdraw(.init(type: Tests.type, name: "a\(number)")) } }
-      for id in first.values { try await left.losesSight(of: id) }
-      while names.count < 6 {
-        names.insert(
-          try await left.hears("the last ones") {
-            if case .appeared(_, let record) = $0, record.name.hasPrefix("b") { record.name } else { nil }
-          })
-      }
+      let seen = try await left.sees(all: Set(names))
+      await right.act { for name in names { $0.publish(Tests.record(name, ["new"])) } }
+      for id in seen.values { try await left.seesChange(of: id) { $0.txt == [Array("new".utf8)] } }
+      await right.act { for name in names { $0.withdraw(.init(type: Tests.type, name: name)) } }
+      for id in seen.values { try await left.losesSight(of: id) }
     }
   }
 

@@ -11,6 +11,11 @@ public final class AvahiDirectory: Directory {
     public var recordsMax = 4_096
     /// The daemon allows a client 1,024 objects by default; what is left is for records of our own and for searches.
     public var resolversMax = 768
+    /// Ways to records that are watched, which costs the network a question each, again and again, from every host. Where
+    /// there are more, none is, and the daemon is asked in turn what it has heard of each.
+    public var watchedMax = 16
+    /// How often there is one such turn: what changes in a crowd is seen after so much time for each way in it.
+    public var refresh: Duration = .milliseconds(250)
     public init() {}
   }
 

@@ -16,10 +16,17 @@ final class AvahiResolver {
   /// Far more than what we publish ourselves, and still nothing to fill a memory with.
   private static let txtBytesMax = 4_096
 
+  /// The latest word, that nothing was there in time or is there any more, among others.
+  enum Answer {
+    case found(Finding)
+    case failed
+
+    var finding: Finding? { if case .found(let finding) = self { finding } else { nil } }
+    var hasFailed: Bool { finding == nil }
+  }
+
   let path: AvahiBrowser.Path
-  private(set) var finding: Finding?
-  /// It was found, or it was not in time, and it is not there now.
-  private(set) var hasFailed = false
+  private(set) var answer: Answer?
   private let changed: () -> Void
   private var resolver: OpaquePointer?
 
@@ -44,8 +51,7 @@ final class AvahiResolver {
   }
 
   fileprivate func found(_ finding: Finding?) {
-    self.finding = finding
-    hasFailed = finding == nil
+    answer = finding.map { .found($0) } ?? .failed
     changed()
   }
 

@@ -14,11 +14,29 @@ final class AvahiSightings {
   /// How long a daemon that came back may take to show again what it had shown: its first answers come within two.
   private static let returnTime: Duration = .seconds(5)
 
+  /// How long the other ways to a record wait once the first is asked: when many hosts come up together they ask for the
+  /// same of each, and half of that is as good.
+  private static let courtesy: Duration = .seconds(2)
+
   private struct Way {
     let path: AvahiBrowser.Path
     /// The latest round in which it was shown.
     var round: Int
     var resolver: AvahiResolver?
+    /// What the resolver before this one had heard.
+    var earlier: AvahiResolver.Answer?
+
+    var answer: AvahiResolver.Answer? { resolver?.answer ?? earlier }
+  }
+
+  /// A way that is to be asked, is asked, or was.
+  private struct Question {
+    let sight: Sight
+    let path: AvahiBrowser.Path
+
+    /// Nil once it is gone.
+    var place: Int? { sight.ways.firstIndex { $0.path == path } }
+    var resolver: AvahiResolver? { place.flatMap { sight.ways[$0].resolver } }
   }
 
   private final class Sight {
@@ -32,8 +50,6 @@ final class AvahiSightings {
     var isReviewDue = false
 
     init(_ instance: AvahiBrowser.Instance) { self.instance = instance }
-
-    var resolverCount: Int { ways.count { $0.resolver != nil } }
   }
 
   private final class Search {
@@ -63,11 +79,21 @@ final class AvahiSightings {
   }
 
   private let limits: AvahiDirectory.Limits
+  /// Those that are open, and those that wait to be freed.
   private var resolverCount = 0
   /// The daemon may allow fewer than we would have.
   private var resolversMax: Int
-  /// Whether somebody goes without a resolver, or was not noted at all.
-  private var isShort = false
+  /// The first ways to records that are to be asked, then the others, some of them again.
+  private var first: [Question] = []
+  private var further: [Question] = []
+  /// Other ways, whose time has not come.
+  private var later: [Question] = []
+  private var laterEnd: Timer?
+  /// Those with a resolver, and those that had one: who has been without for longest comes first.
+  private var asked: [Question] = []
+  private var rested: [Question] = []
+  private var refresh: Timer?
+  /// Whether there was more than was noted at all.
   private var hasOverflowed = false
 
   init(_ limits: AvahiDirectory.Limits, on reactor: Reactor, tell: @escaping (DirectoryEvent) -> Void) {
@@ -112,8 +138,8 @@ final class AvahiSightings {
 
   /// The daemon is gone; the client is still there to be let go of. What was shown stands.
   func end() {
-    if let returnEnd { reactor.cancel(returnEnd) }
-    returnEnd = nil
+    for timer in [returnEnd, laterEnd, refresh].compactMap(\.self) { reactor.cancel(timer) }
+    (returnEnd, laterEnd, refresh) = (nil, nil, nil)
     for search in searches.values { end(search) }
     for sight in sights.values {
       sight.ways = []
@@ -122,8 +148,8 @@ final class AvahiSightings {
     }
     sights = sights.filter { $0.value.isLeftOver }
     (notices, toReview, discarded) = ([], [], [])
-    (resolverCount, resolversMax) = (0, limits.resolversMax)
-    (isShort, hasOverflowed) = (false, false)
+    (first, further, later, asked, rested) = ([], [], [], [], [])
+    (resolverCount, resolversMax, hasOverflowed) = (0, limits.resolversMax, false)
     client = nil
   }
 
@@ -176,7 +202,9 @@ final class AvahiSightings {
     let freed = min(discarded.count, Self.noticesPerTurnMax)
     discarded.removeLast(freed)
     resolverCount -= freed
-    shareOut()
+    lookForMore()
+    ask()
+    restIfCrowded()
     if !notices.isEmpty || !discarded.isEmpty { turnSoon() }
   }
 
@@ -194,7 +222,8 @@ final class AvahiSightings {
         sight.ways[place].round = search.round
       } else if sight.ways.count < Self.waysMax {
         sight.ways.append(Way(path: path, round: search.round))
-        feed(sight)
+        let question = Question(sight: sight, path: path)
+        if sight.ways.count == 1 { first.append(question) } else { askLater(question) }
       }
     case .removed(let instance, let path):
       guard let sight = sights[instance], let place = sight.ways.firstIndex(where: { $0.path == path }) else { return }
@@ -230,38 +259,78 @@ final class AvahiSightings {
 
   // MARK: Resolvers
 
-  /// Opens what resolvers there is room for; a record that has none goes before one that has several.
-  private func feed(_ sight: Sight) {
+  /// Opens what resolvers there is room for.
+  private func ask() {
     guard let client else { return }
-    for place in sight.ways.indices where sight.ways[place].resolver == nil {
-      guard resolverCount < resolversMax || sight.resolverCount == 0 && takeFromTheRich() else {
-        isShort = true
-        return
-      }
-      do throws(AvahiError) {
-        sight.ways[place].resolver = try AvahiResolver(sight.instance, on: sight.ways[place].path, of: client) {
-          [unowned self, weak sight] in
-          // One that is discarded may still speak, until it is freed.
-          if let sight { reviewSoon(sight) }
+    var left = Self.noticesPerTurnMax
+    while let question = first.first ?? further.first {
+      guard left > 0 else { return turnSoon() }
+      left -= 1
+      if let place = question.place, question.sight.ways[place].resolver == nil {
+        guard resolverCount < resolversMax else { return forgetWhatHasGone() }
+        do throws(AvahiError) {
+          question.sight.ways[place].resolver = try resolver(for: question, of: client)
+          resolverCount += 1
+          if asked.count >= 2 * resolversMax { asked.removeAll { $0.resolver == nil } }
+          asked.append(question)
+        } catch {
+          // What else goes wrong is the daemon's going, which is told, or a name that it does not take.
+          if error.isTooMany { return resolversMax = max(1, resolverCount) }
         }
-        resolverCount += 1
-      } catch {
-        // What else goes wrong is the daemon's going, which is told, or a name that it does not take.
-        guard error.isTooMany else { continue }
-        resolversMax = resolverCount
-        isShort = true
-        return
       }
+      if first.isEmpty { further.removeFirst() } else { first.removeFirst() }
     }
   }
 
-  private func takeFromTheRich() -> Bool {
-    guard let sight = sights.values.first(where: { $0.resolverCount > 1 }),
-      let place = sight.ways.lastIndex(where: { $0.resolver != nil })
-    else { return false }
-    sight.ways[place].resolver = nil
-    resolverCount -= 1
-    return true
+  private func resolver(for question: Question, of client: OpaquePointer) throws(AvahiError) -> AvahiResolver {
+    try AvahiResolver(question.sight.instance, on: question.path, of: client) {
+      [unowned self, weak sight = question.sight] in
+      // One that is discarded may still speak, until it is freed.
+      if let sight { reviewSoon(sight) }
+    }
+  }
+
+  private func askLater(_ question: Question) {
+    later.append(question)
+    guard laterEnd == nil else { return }
+    laterEnd = reactor.schedule(after: Self.courtesy) { [unowned self] in
+      laterEnd = nil
+      further += later
+      later = []
+      turnSoon()
+    }
+  }
+
+  /// An open resolver asks the network again and again, and so does every host's. In a crowd it is closed once it has its
+  /// answer, which is mostly from what the daemon has heard anyway, and before it has asked: what was heard stands, and is
+  /// asked for again in its turn.
+  private func restIfCrowded() {
+    guard sights.values.reduce(0, { $0 + $1.ways.count }) > min(limits.watchedMax, resolversMax) else { return }
+    asked.removeAll { question in
+      guard let place = question.place, let answer = question.resolver?.answer else { return question.resolver == nil }
+      question.sight.ways[place].earlier = answer
+      discard(&question.sight.ways[place].resolver)
+      rested.append(question)
+      return true
+    }
+    if !rested.isEmpty { refreshSoon() }
+  }
+
+  /// Records that come and go may be many, while their questions wait.
+  private func forgetWhatHasGone() {
+    first.removeAll { $0.place == nil }
+    further.removeAll { $0.place == nil }
+  }
+
+  private func refreshSoon() {
+    guard refresh == nil else { return }
+    refresh = reactor.schedule(after: limits.refresh) { [unowned self] in
+      refresh = nil
+      rested.removeAll { $0.place == nil }
+      if !rested.isEmpty { further.append(rested.removeFirst()) }
+      if !rested.isEmpty { refreshSoon() }
+      turnSoon()
+    }
   }
 
   private func discard(_ resolver: inout AvahiResolver?) {
@@ -271,24 +340,12 @@ final class AvahiSightings {
     turnSoon()
   }
 
-  /// Some have gone: whoever went without gets what is free.
-  private func shareOut() {
-    if hasOverflowed, sights.count * 4 < limits.recordsMax * 3, searches.values.allSatisfy({ $0.roundEnd == nil }) {
-      hasOverflowed = false
-      for type in searches.keys { browseAnew(type) }
-    }
-    guard isShort, resolverCount < resolversMax else { return }
-    isShort = false
-    let hungry = sights.values.filter { $0.resolverCount < $0.ways.count }
-    var left = Self.noticesPerTurnMax
-    for sight in hungry.filter({ $0.resolverCount == 0 }) + hungry.filter({ $0.resolverCount > 0 }) where !isShort {
-      feed(sight)
-      left -= 1
-      if left == 0, !isShort {
-        isShort = true
-        turnSoon()
-      }
-    }
+  /// Some have gone: there is room for what was not noted.
+  private func lookForMore() {
+    guard hasOverflowed, sights.count * 4 < limits.recordsMax * 3, searches.values.allSatisfy({ $0.roundEnd == nil })
+    else { return }
+    hasOverflowed = false
+    for type in searches.keys { browseAnew(type) }
   }
 
   // MARK: What is told
@@ -304,7 +361,7 @@ final class AvahiSightings {
     if let record = record(of: sight) {
       sight.isLeftOver = false
       show(sight, record)
-    } else if !sight.isLeftOver, sight.ways.allSatisfy({ $0.resolver?.hasFailed ?? true }) {
+    } else if !sight.isLeftOver, sight.ways.allSatisfy({ $0.answer?.hasFailed ?? false }) {
       hide(sight)
       if sight.ways.isEmpty, sights[sight.instance] === sight { sights[sight.instance] = nil }
     }
@@ -331,7 +388,7 @@ final class AvahiSightings {
   /// What the paths say together. The first one leads: who answers to the same name on another network, with another
   /// host behind it, changes nothing. Among those of one host the latest word counts.
   private func record(of sight: Sight) -> SeenRecord? {
-    let findings = sight.ways.compactMap(\.resolver?.finding)
+    let findings = sight.ways.compactMap(\.answer?.finding)
     guard let leader = findings.first else { return nil }
     let same = findings.filter { $0.hostName == leader.hostName }
     let latest = same.max { $0.time < $1.time } ?? leader
