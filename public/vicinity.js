@@ -101,6 +101,19 @@ export class Vicinity extends EventTarget {
     return client
   }
 
+  /** Where all that the gateway keeps of this client is to be had, as lines of JSON: for a link that saves it. */
+  get exportAddress() { return `${this.address}/v1/clients/self/export` }
+
+  /** Deletes all that the gateway keeps of this client, which must pair anew to come back. */
+  async deleteSelf() {
+    try {
+      await this.delete('/v1/clients/self')
+    } catch (problem) {
+      // It was heard the first time, and its answer was lost.
+      if (problem.status !== 401) throw problem
+    }
+  }
+
   // REST
 
   get(path, options) { return this.request('GET', path, options) }

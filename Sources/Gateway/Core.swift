@@ -69,6 +69,7 @@ final class Core {
   /// Bodies under way.
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
+  var exports: [ClientID: Export] = [:]
 
   init(
     _ host: Host, _ archive: Archive, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway
@@ -167,6 +168,7 @@ final class Core {
   func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Timestamp.now) }
 
   func forget(_ call: Call) { memory.forget(call) }
+  func forget(_ client: ClientID) { memory.forget(client) }
 
   func once(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
     if let reply = try recall(call) { return reply }

@@ -43,14 +43,50 @@ enum Folder {
   static func remove(_ path: String) {
     var status = stat()
     // What a link leads to is not in it.
-    if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let listing = opendir(path) {
-      while let entry = readdir(listing) {
-        let name = name(of: entry)
-        if name != ".", name != ".." { remove("\(path)/\(name)") }
-      }
-      closedir(listing)
+    if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+      for name in names(in: path) { remove("\(path)/\(name)") }
     }
     _ = Glibc.remove(path)
+  }
+
+  /// Takes files away that are none of those, as a process leaves them that was killed before it could.
+  ///
+  /// A file may be known by another path than the one that leads here, so files are compared and not paths.
+  static func sweep(_ parts: [String], of folder: String, keeping paths: [String]) {
+    struct File: Hashable {
+      let device: dev_t
+      let number: ino_t
+
+      init(_ status: stat) { (device, number) = (status.st_dev, status.st_ino) }
+    }
+    var kept: Set<File> = []
+    for path in paths {
+      var status = stat()
+      if stat(path.found(in: folder), &status) == 0 { kept.insert(File(status)) }
+    }
+    func sweep(_ folder: String, _ depth: Int) {
+      for name in names(in: folder) {
+        let path = "\(folder)/\(name)"
+        var status = stat()
+        guard lstat(path, &status) == 0 else { continue }
+        if status.st_mode & S_IFMT != S_IFDIR {
+          if !kept.contains(File(status)) { unlink(path) }
+        } else if depth > 0 {
+          sweep(path, depth - 1)
+          // One that is not empty stays.
+          rmdir(path)
+        }
+      }
+    }
+    for part in parts { sweep("\(folder)/\(part)", 1) }
+  }
+
+  private static func names(in folder: String) -> [String] {
+    guard let listing = opendir(folder) else { return [] }
+    defer { closedir(listing) }
+    var names: [String] = []
+    while let entry = readdir(listing) { names.append(name(of: entry)) }
+    return names.filter { $0 != "." && $0 != ".." }
   }
 
   /// What stands at that path is there after a power cut.

@@ -4,7 +4,8 @@ internal import Reactor
 
 /// One SQLite database, open: this process's alone, and one thread's at a time.
 ///
-/// What a transaction has committed is there after a power cut. Statements are constant texts: each is prepared once and
+/// What a transaction has committed is there after a power cut, and what it has removed is overwritten: the log may have
+/// it until it is emptied. Statements are constant texts: each is prepared once and
 /// kept. Nobody holds one: they run within a call, and are reset when it ends.
 ///
 /// ```swift
@@ -46,6 +47,7 @@ public final class Database {
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -\(Self.cacheKiB);
       PRAGMA journal_size_limit = \(Self.logBytesMax);
+      PRAGMA secure_delete = ON;
       """)
     if isNew { try connection.execute("PRAGMA application_id = \(Self.applicationID)") }
     try migrate(from: version, to: schema)

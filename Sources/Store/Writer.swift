@@ -102,6 +102,12 @@ public actor Writer {
     try backup.end(isWhole: true)
   }
 
+  /// Brings the log's pages to the file, and makes it empty: what was removed before is in neither of them any more.
+  public func emptyLog() throws {
+    guard let database else { throw StoreError.closed }
+    try database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
   /// Writes what waits, and lets go of the file.
   public func close() {
     queue.withLock { $0.isClosed = true }

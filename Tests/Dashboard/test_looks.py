@@ -56,7 +56,9 @@ class Looks(Stage):
                     for way in ("Activity", "Access"):
                         self.turn(page, way)
                         self.check(page, f"{way.lower()}-{name}")
-                    page.get_by_role("button", name="Sign out").click()
+                    page.get_by_role("button", name="Delete my data and leave").click()
+                    self.check(page, f"leaving-{name}")
+                    page.get_by_role("button", name="Delete and leave").click()
                     expect(page.get_by_label("Pairing code")).to_be_visible()
                     page.context.close()
                     self.contexts.remove(page.context)

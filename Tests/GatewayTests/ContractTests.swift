@@ -22,6 +22,12 @@ struct ContractTests {
       }
       let query = operation.parameters.filter { $0["in"] == "query" }.compactMap { $0["name"]?.text }
       #expect(Set(query) == Set(route.parameters), "\(name)")
+      if case .collection(let facets, _) = route.work {
+        for facet in facets {
+          let schema = operation.parameters.first { $0["name"] == .text(facet.name) }?["schema"].map(document.resolve)
+          #expect(schema?["enum"] == facet.words.map { .list($0.map(JSON.text)) }, "\(name) \(facet.name)")
+        }
+      }
       let path = operation.parameters.filter { $0["in"] == "path" }.compactMap { $0["name"]?.text }
       #expect(
         path

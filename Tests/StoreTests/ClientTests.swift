@@ -1,3 +1,4 @@
+import Foundation
 import Store
 import Testing
 
@@ -23,6 +24,59 @@ import Testing
     try database.removeClient("a")
     #expect(try database.clients() == [bob])
     #expect(try database.peers().isEmpty)
+  }
+
+  @Test("With a client its peers' sessions end, and what they held is held no more; others' stay")
+  func sessions() throws {
+    let database = try Database("\(TemporaryFolder().path)/gateway.db")
+    var bob = ann
+    (bob.id, bob.digest) = ("b", [4])
+    for (number, client) in [ann, bob].enumerated() {
+      let peer = "p\(number)"
+      try database.add(client)
+      try database.add(StoredPeer(id: peer, name: "P", seed: [UInt8(number)], client: client.id, created: 1))
+      try database.keep(
+        StoredSession(
+          id: "s\(number)", host: "h", peer: peer, settings: [], created: 1, epoch: "e", number: number + 1))
+      try database.keep(
+        StoredResource(
+          id: "r\(number)", session: number + 1, settings: [], state: "complete", path: "received/\(number)",
+          transfer: nil))
+    }
+    try database.removeClient("a")
+    #expect(try database.sessions().map(\.id) == ["s1"])
+    #expect(try database.heldPaths() == ["received/1"])
+    while try database.clearAway() {}
+    #expect(try database.resources().map(\.id) == ["r1"])
+  }
+
+  @Test("What was removed is in none of the database's files once the log is empty")
+  func overwritten() async throws {
+    let folder = TemporaryFolder()
+    let path = "\(folder.path)/gateway.db"
+    let writer = try Writer(path)
+    let ann = ann
+    let mark = Array("nobody is to find this".utf8)
+    try await writer.perform { database in
+      try database.add(ann)
+      // Some within a page, and one over many.
+      for number in 0..<200 {
+        let seed = mark + [UInt8](repeating: UInt8(number), count: number == 100 ? 100_000 : number)
+        try database.add(StoredPeer(id: "p\(number)", name: "P", seed: seed, client: "a", created: 1))
+      }
+    }
+    try await writer.emptyLog()
+    func isThere() -> Bool {
+      [path, "\(path)-wal"].contains { file in
+        FileManager.default.contents(atPath: file)?.range(of: Data(mark)) != nil
+      }
+    }
+    #expect(isThere())
+    for number in stride(from: 0, to: 200, by: 3) { try await writer.perform { try $0.removePeer("p\(number)") } }
+    try await writer.perform { try $0.removeClient("a") }
+    try await writer.emptyLog()
+    #expect(!isThere())
+    await writer.close()
   }
 
   @Test("One token is one client's, and a peer belongs to one that is there")

@@ -6,15 +6,41 @@ import { dateAndTime, role as roleWords, sentence, timeLeft } from './words.js'
 const lives = [['600', '10 minutes'], ['3600', '1 hour'], ['86400', '1 day']]
 
 export function access(home) {
-  const out = h('button', { onclick: () => home.attempt(() => home.signOut()) }, 'Sign out')
-  const own = h('section', { class: 'card row wrap' },
-    h('div', { class: 'grow stack' }, h('strong', {}, home.client.name),
-      h('span', { class: 'hint' }, roleWords(home.client.role))), out)
+  const own = ownPart(home)
   const operator = home.isOperator ? operatorPart(home) : null
   const element = h('section', { class: 'sheet', 'aria-label': 'Access' },
     h('h2', {}, 'This browser'), own,
     operator ? operator.element : h('p', { class: 'hint' }, 'Whoever is an operator lets others in and out on this page.'))
   return { element, update: () => element.hidden || operator?.update() }
+}
+
+function ownPart(home) {
+  const leave = h('button', { 'aria-expanded': 'false', 'aria-controls': 'leaving', onclick: () => ask(question.hidden) },
+    'Delete my data and leave')
+  const cancel = h('button', { class: 'quiet', onclick: () => ask(false) }, 'Cancel')
+  const question = h('div', { id: 'leaving', class: 'stack asked', hidden: true, role: 'group', 'aria-label': 'Delete my data' },
+    h('p', {}, 'Your name, your sessions with their messages, and your files are deleted at this gateway, and those who are',
+      ' connected to you see you leave. What they were sent is theirs to keep. This cannot be undone.'),
+    h('div', { class: 'row wrap end' }, cancel, h('button', { onclick: async (event) => {
+      const button = event.currentTarget
+      button.disabled = true
+      await home.attempt(() => home.deleteAll())
+      button.disabled = false
+    } }, 'Delete and leave')))
+
+  function ask(isAsked) {
+    show(question, isAsked)
+    set(leave, 'aria-expanded', String(isAsked))
+    const next = isAsked ? cancel : leave
+    next.focus()
+  }
+
+  return h('section', { class: 'card stack' },
+    h('div', { class: 'row wrap' },
+      h('div', { class: 'grow stack' }, h('strong', {}, home.client.name),
+        h('span', { class: 'hint' }, roleWords(home.client.role))),
+      h('a', { class: 'button', href: home.gateway.exportAddress, download: true }, 'Save my data'), leave),
+    question)
 }
 
 function operatorPart(home) {

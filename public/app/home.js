@@ -3,7 +3,7 @@
 // Everything that lasts is at the gateway. `settle` makes what is missing there, and so it is right after a reload, after
 // the gateway was away, and after it has forgotten everything.
 
-import { keep, settings } from './settings.js'
+import { forget, keep, settings } from './settings.js'
 import { Transfers } from './transfers.js'
 import { Room } from './room.js'
 
@@ -250,7 +250,18 @@ export class Home {
     }, () => {})
   }
 
-  signOut() { return this.gateway.delete(`/v1/clients/${this.client.id}`) }
+  /** Here and at the gateway. */
+  async deleteAll() {
+    const kept = settings()
+    // First: the page is at its entrance as soon as the WebSocket ends, which may be before the answer is here.
+    forget()
+    try {
+      await this.gateway.deleteSelf()
+    } catch (problem) {
+      keep(kept)
+      throw problem
+    }
+  }
 
   /** Does what somebody has asked for, and shows what becomes of it if that is nothing. */
   async attempt(work) {

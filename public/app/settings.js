@@ -14,6 +14,14 @@ export function settings() {
   }
 }
 
+export function forget() {
+  try {
+    localStorage.removeItem(place)
+  } catch {
+    // What is not stored is forgotten already.
+  }
+}
+
 export function keep(changes) {
   try {
     localStorage.setItem(place, JSON.stringify({ ...settings(), ...changes }))

@@ -132,6 +132,11 @@ final class Collection {
       Change(offset: offset, owner: item.owner, id: id, bytes: nil, facets: nil, facetsBefore: item.facets))
   }
 
+  /// What belongs to somebody who is gone.
+  func removeAll(of owner: Owner) {
+    for item in Array(items.all) where item.owner == owner { remove(item.id) }
+  }
+
   private func tell(_ change: Change) {
     changes.append(change)
     changesBytes += change.bytes?.count ?? 0

@@ -21,9 +21,9 @@ struct Listing: Sendable {
   /// The first page of all.
   init() {}
 
-  init(_ call: Call, facets: [String]) throws(Problem) {
+  init(_ call: Call, facets: [Facet]) throws(Problem) {
     for facet in facets {
-      if let value = try call.parameter(facet) { filter[facet] = value }
+      if let value = try facet.value(in: call) { filter[facet.name] = value }
     }
     limit = try call.count("limit", in: 1...Self.pageMax) ?? Self.pageDefault
     wait = try call.count("wait", in: 0...Self.waitMax) ?? 0

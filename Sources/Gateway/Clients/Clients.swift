@@ -84,6 +84,12 @@ final class Clients {
     return holder.view
   }
 
+  /// Whether it holds a token that is worth something.
+  func isIn(_ id: ClientID) -> Bool {
+    guard let client = clients[id] else { return false }
+    return client.expiresAt.map { $0 > clock() } ?? true
+  }
+
   private func learn(_ token: Substring) -> KnownTokens.Holder? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
     let holder = KnownTokens.Holder(client.view, until: client.expiresAt)

@@ -178,6 +178,12 @@ final class Access {
     return .init(name: "Set-Cookie", value: way.isSecure ? value + "; Secure" : value)
   }
 
+  /// The header that has a browser forget it.
+  func clearing(over way: Way) -> Problem.Field {
+    let value = "\(cookieName(isSecure: way.isSecure))=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+    return .init(name: "Set-Cookie", value: way.isSecure ? value + "; Secure" : value)
+  }
+
   func check(_ call: Call, _ route: Route) throws(Problem) {
     if let role = route.access.role(of: call) {
       guard let client = call.client else { throw .unauthorized() }

@@ -73,6 +73,11 @@ struct Idempotency {
     if let key = key(call) { drop(key) }
   }
 
+  /// What a client has asked and was answered, once it is gone.
+  mutating func forget(_ client: ClientID) {
+    for key in entries.keys where key.client == client { drop(key) }
+  }
+
   private mutating func drop(_ key: Key) { bytes -= entries.removeValue(forKey: key)?.reply?.bytesCount ?? 0 }
 
   private mutating func trim(_ now: Timestamp) {

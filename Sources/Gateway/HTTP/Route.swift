@@ -25,7 +25,7 @@ struct Route: Sendable {
     case nowOrLater(
       @Sendable (Core, Call) throws -> Reply?, @Sendable (Core, Call) async throws -> Reply)
     /// A page of it, its changes, or a stream of them; facets are what it can be filtered by.
-    case collection(facets: [String], @Sendable (Core, Call) throws -> Collection)
+    case collection(facets: [Facet], @Sendable (Core, Call) throws -> Collection)
     /// Answers by itself.
     case live(@Sendable (Core, Call, Exchange) throws -> Void)
     /// A WebSocket of this subprotocol, which checks by itself who asks: a browser says it within.
@@ -53,7 +53,7 @@ struct Route: Sendable {
     self.body = body
     self.work = work
     if case .collection(let facets, _) = work {
-      self.parameters = Listing.parameters + facets
+      self.parameters = Listing.parameters + facets.map(\.name)
     } else {
       self.parameters = parameters
     }

@@ -1,6 +1,8 @@
 internal import Engine
+internal import Glibc
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Store
 internal import Wire
 
@@ -39,6 +41,7 @@ final class Archive: Witness, @unchecked Sendable {
     }
     let archive = Archive(writer, in: folder, isLasting: isLasting, nextNumber: number)
     archive.clearAway()
+    Folder.sweep(["sending", "received"], of: folder, keeping: try await writer.perform { try $0.heldPaths() })
     archive.resources = Dictionary(grouping: resources, by: \.session)
     for session in sessions where isLasting { try await archive.restore(session) }
     return archive
@@ -89,7 +92,12 @@ final class Archive: Witness, @unchecked Sendable {
   /// Of those of its own that nobody has taken up, the host knows nothing. Those of another wait for its keys.
   func endUntaken(of host: HostID) {
     for session in stored.values where session.host == host.text {
-      if let id = try? EndpointID(text: session.id) { end(id) }
+      guard let id = try? EndpointID(text: session.id) else { continue }
+      let files = (resources[session.number] ?? []).compactMap { $0.path?.found(in: folder) }
+      end(id) { [folder] in
+        for file in files { unlink(file) }
+        Folder.remove("\(folder)/received/\(id.text)")
+      }
     }
     (stored, resources) = ([:], [:])
   }
@@ -99,6 +107,9 @@ final class Archive: Witness, @unchecked Sendable {
     for history in histories.values { history.prune(at: now) }
     // Where the host was stopped there is nobody to do it.
     try? host.together {}
+    let writer = writer
+    // What was removed since the last time stands in the log.
+    host.reactor.spawn { try? await writer.emptyLog() }
   }
 
   func begin(_ session: StoredSession, _ limits: History.Limits, of id: EndpointID) -> History {
@@ -107,14 +118,15 @@ final class Archive: Witness, @unchecked Sendable {
     return history
   }
 
-  /// What is kept of it goes, a piece at a time.
-  func end(_ id: EndpointID) {
+  /// What is kept of it goes, a piece at a time; the rest once that is stored.
+  func end(_ id: EndpointID, then discard: @escaping () -> Void = {}) {
     histories[id] = nil
     let text = id.text
     note(
       Note {
         try $0.endSession(text)
-      } settle: { [weak self] _ in
+      } settle: { [weak self] isStored in
+        if isStored { discard() }
         self?.clearAway()
       })
   }
@@ -141,16 +153,17 @@ final class Archive: Witness, @unchecked Sendable {
 }
 
 extension Archive {
-  /// Returns when it is stored, or never will be.
-  func settled(_ note: Note, _ host: Host) async {
+  /// Returns when it is stored, with what the work notes, or never will be.
+  @discardableResult
+  func settled(_ note: Note, _ host: Host, with work: () -> Void = {}) async -> Bool {
     await withCheckedContinuation { continuation in
       self.note(
         Note(note.change) { isStored in
           note.settle(isStored)
-          continuation.resume()
+          continuation.resume(returning: isStored)
         })
       do {
-        try host.together {}
+        try host.together(work)
       } catch {
         // The host was stopped: nobody takes it any more.
         for note in takeNotes() { note.settle(false) }

@@ -34,7 +34,8 @@ extension Core {
 
   /// Returns when it would be there after a power cut, as it is now.
   func keep(_ model: SessionModel) async {
-    guard var stored = model.stored else { return }
+    // It may have ended meanwhile, and must not be there again.
+    guard var stored = model.stored, sessions[model.id] === model else { return }
     stored.settings = model.settings.bytes
     await archive.settled(Note { [stored] in try $0.keep(stored) }, host)
   }

@@ -9,6 +9,8 @@ final class AdvertiserModel {
     case advertising
     case failed(Problem)
 
+    static let words = ["starting", "advertising", "failed"]
+
     var name: String {
       switch self {
       case .starting: "starting"

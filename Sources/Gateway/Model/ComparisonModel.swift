@@ -3,7 +3,7 @@ internal import Notation
 
 /// A code that this peer and a member compare.
 final class ComparisonModel {
-  enum State: String { case starting, pending, answered, matched, mismatched, failed }
+  enum State: String, CaseIterable { case starting, pending, answered, matched, mismatched, failed }
 
   let member: Member
   var state = State.starting

@@ -3,7 +3,7 @@ internal import Notation
 
 /// A session that is to be connected with a peer by data that came by another way.
 final class ConnectionModel {
-  enum State: String { case pending, connected, timedOut, cancelled, failed }
+  enum State: String, CaseIterable { case pending, connected, timedOut, cancelled, failed }
 
   let id = Secrets.id()
   let peer: String

@@ -4,7 +4,7 @@ internal import Reactor
 
 /// An invitation, made here or come from elsewhere.
 final class InvitationModel {
-  enum State: String { case pending, accepted, declined, timedOut, cancelled, failed }
+  enum State: String, CaseIterable { case pending, accepted, declined, timedOut, cancelled, failed }
 
   let id = Secrets.id()
   /// The local one.

@@ -5,7 +5,7 @@ internal import Store
 
 /// Something whole with a name, to a member or from one.
 final class ResourceModel {
-  enum State: String {
+  enum State: String, CaseIterable {
     /// Its content is still being uploaded here.
     case uploading
     /// Somebody has to say whether it is taken.
@@ -213,7 +213,7 @@ extension Core {
     guard let incoming = model.incoming, model.state == .offered else { return }
     model.state = .transferring
     publish(model, in: session)
-    let (folder, id, place) = ("\(options.folder)/received/\(session.id)", model.id, session.id)
+    let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
     start { core in
       do {
         try Folder.make(folder)

@@ -157,6 +157,8 @@ final class MemberModel {
     return .object(members)
   }
 
+  static let words = ["connecting", "connected", "notConnected"]
+
   private var word: String {
     switch state {
     case .connecting: "connecting"
@@ -230,13 +232,23 @@ extension Core {
     guard let model = sessions.removeValue(forKey: id) else { return }
     let goesOn = isStopping && model.stored != nil
     if !goesOn {
-      if model.stored != nil { archive.end(model.session.id) }
-      for resource in model.resourceModels.values { resource.discard() }
+      if model.stored == nil {
+        discardFiles(of: model)
+      } else {
+        archive.end(model.session.id) { [weak self] in self?.discardFiles(of: model) }
+      }
     }
     sessionList.remove(id)
     for collection in model.collections { end(collection) }
     tell("sessionClosed", about: model.path, model.owner)
   }
+
+  private func discardFiles(of model: SessionModel) {
+    for resource in model.resourceModels.values { resource.discard() }
+    Folder.remove(receivedFolder(of: model))
+  }
+
+  func receivedFolder(of model: SessionModel) -> String { "\(options.folder)/received/\(model.id)" }
 
   /// One that the client may look at.
   func session(_ id: String, for client: ClientView) throws(Problem) -> SessionModel {

@@ -8,7 +8,7 @@ final class StreamModel {
     case outgoing(StreamWriter)
     case incoming(StreamReader)
   }
-  enum State: String { case open, closed, failed }
+  enum State: String, CaseIterable { case open, closed, failed }
 
   let id = Secrets.id()
   let ends: Ends

@@ -20,11 +20,19 @@ extension Routes {
         return .nothing
       }),
     Route(.post, "/v1/pairings", .anyone, body: .json, .later(pair)),
-    Route(.get, "/v1/clients", .role(.operator), .collection(facets: ["role"]) { core, _ in core.clientList }),
     Route(
-      .get, "/v1/clients/{client}", .role(.operator),
-      .now { core, call in try core.item(call[0], in: core.clientList, "client", call) }),
+      .get, "/v1/clients", .role(.operator),
+      .collection(facets: [Facet("role", of: Role.self)]) { core, _ in core.clientList }),
+    Route(
+      .get, "/v1/clients/{client}", .role(.viewer),
+      .now { core, call in
+        let client = try call.need()
+        let id = client.meant(by: call[0])
+        if id == client.id, let item = core.clientList[id.text] { return .item(item) }
+        return try core.item(id.text, in: core.clientList, "client", call)
+      }),
     Route(.delete, "/v1/clients/{client}", .role(.viewer), .later(revoke)),
+    Route(.get, "/v1/clients/{client}/export", .role(.viewer), .live(export)),
   ]
 
   private static func makeCode(_ core: Core, _ call: Call) throws -> Reply {
@@ -83,16 +91,26 @@ extension Routes {
   /// Operators may end anybody's token, and everybody their own.
   private static func revoke(_ core: Core, _ call: Call) async throws -> Reply {
     let client = try call.need()
-    guard client.role >= .operator || client.id.text == call[0] else {
+    let id = client.meant(by: call[0])
+    guard client.role >= .operator || client.id == id else {
       throw Problem(.forbidden, "ending another client's token needs the role 'operator'", rule: "role")
     }
-    let id = ClientID(text: call[0])
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
     try await core.revoke(id)
     core.log(
       .info, for: .operator, "revoked", "a token was revoked",
       [.init("client", .text(id.text)), .init("by", .text(client.id.text))])
-    return .nothing
+    var reply = Reply.nothing
+    if id == client.id, client.isByCookie { reply.headers = [core.access.clearing(over: call.way)] }
+    return reply
+  }
+
+  private static func export(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
+    let client = try call.need()
+    guard client.meant(by: call[0]) == client.id else {
+      throw Problem(.forbidden, "what is kept of a client is for itself only, whoever asks", rule: "own")
+    }
+    try Export.answer(client, call, exchange, in: core)
   }
 }
 
@@ -141,21 +159,12 @@ extension Core {
     }
     show(client)
   }
-
-  /// The token is worth nothing from now on, and what was the client's goes.
-  func revoke(_ id: ClientID) async throws {
-    guard clients.clients[id] != nil else { return }
-    try await store.perform { try $0.removeClient(id.text) }
-    clients.revoke(id)
-    clientList.remove(id.text)
-    sockets.close(of: id, .forbidden, "the token was revoked")
-    dismiss(id)
-    for peer in peers.values where peer.owner == .client(id) { remove(peer) }
-    tell("revoked", about: "/v1/clients/\(id)", .operators)
-  }
 }
 
 extension ClientView {
+  /// Whom a path names: `self` is whoever asks.
+  func meant(by text: String) -> ClientID { text == "self" ? id : ClientID(text: text) }
+
   /// Nobody ends what ranks above him.
   func checkRank(over other: Role) throws(Problem) {
     guard other <= role else {

@@ -18,7 +18,7 @@ extension Routes {
     Route(.post, "/v1/sessions/{session}/connections", .role(.member), body: .json, .later(connect)),
     Route(
       .get, "/v1/sessions/{session}/connections", .role(.viewer),
-      .collection(facets: ["peer", "state"]) { core, call in
+      .collection(facets: ["peer", Facet("state", of: ConnectionModel.State.self)]) { core, call in
         try core.session(call[0], for: call.need()).connections
       }),
     Route(

@@ -9,7 +9,7 @@ extension Routes {
     Route(.post, "/v1/invitations", .role(.member), body: .json, .now(invite)),
     Route(
       .get, "/v1/invitations", .role(.viewer),
-      .collection(facets: ["peer", "state", "direction"]) { core, _ in
+      .collection(facets: ["peer", Facet("state", of: InvitationModel.State.self), .direction]) { core, _ in
         core.invitationList
       }),
     Route(

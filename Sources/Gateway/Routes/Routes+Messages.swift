@@ -4,7 +4,7 @@ extension Routes {
   static let messages: [Route] = [
     Route(
       .get, "/v1/sessions/{session}/messages", .role(.viewer),
-      .collection(facets: ["from", "mode"]) { core, call in
+      .collection(facets: ["from", Facet("mode", ["reliable", "unreliable"])]) { core, call in
         try core.session(call[0], for: call.need()).messages
       }),
     Route(

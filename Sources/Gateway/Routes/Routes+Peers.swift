@@ -30,7 +30,7 @@ extension Routes {
     Route(.post, "/v1/advertisers", .role(.member), body: .json, .later(advertise)),
     Route(
       .get, "/v1/advertisers", .role(.viewer),
-      .collection(facets: ["peer", "serviceType", "state"]) { core, _ in
+      .collection(facets: ["peer", "serviceType", Facet("state", AdvertiserModel.State.words)]) { core, _ in
         core.advertiserList
       }),
     Route(
@@ -109,6 +109,10 @@ extension Routes {
         await peer.remove()
         throw error
       }
+    }
+    guard core.clients.isIn(client.id) else {
+      await peer.remove()
+      throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair anew")
     }
     let model = PeerModel(peer, .client(client.id), lifetime, at: time)
     if lifetime == .connection { core.sockets.wait(for: client.id) }

@@ -7,7 +7,7 @@ extension Routes {
   static let resources: [Route] = [
     Route(
       .get, "/v1/sessions/{session}/resources", .role(.viewer),
-      .collection(facets: ["state", "direction"]) { core, call in
+      .collection(facets: [Facet("state", of: ResourceModel.State.self), .direction]) { core, call in
         try core.session(call[0], for: call.need()).resources
       }),
     Route(.post, "/v1/sessions/{session}/resources", .role(.member), body: .json, .later(offer)),

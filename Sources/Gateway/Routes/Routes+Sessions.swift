@@ -26,7 +26,7 @@ extension Routes {
 
     Route(
       .get, "/v1/sessions/{session}/members", .role(.viewer),
-      .collection(facets: ["peer", "state"]) { core, call in
+      .collection(facets: ["peer", Facet("state", MemberModel.words)]) { core, call in
         try core.session(call[0], for: call.need()).members
       }),
     Route(

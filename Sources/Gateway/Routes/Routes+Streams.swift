@@ -6,7 +6,7 @@ extension Routes {
   static let streams: [Route] = [
     Route(
       .get, "/v1/sessions/{session}/streams", .role(.viewer),
-      .collection(facets: ["state", "direction"]) { core, call in
+      .collection(facets: [Facet("state", of: StreamModel.State.self), .direction]) { core, call in
         try core.session(call[0], for: call.need()).streams
       }),
     Route(.post, "/v1/sessions/{session}/streams", .role(.member), body: .json, .later(openStream)),

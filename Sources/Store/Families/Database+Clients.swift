@@ -76,8 +76,11 @@ extension Database {
       client.role, client.digest, client.created, client.expires)
   }
 
-  /// Its peers go with it.
-  public func removeClient(_ id: String) throws(StoreError) { try run("DELETE FROM client WHERE id = ?", id) }
+  /// Its peers go with it, and their sessions have ended: what these leave is taken away by `clearAway`.
+  public func removeClient(_ id: String) throws(StoreError) {
+    try run("UPDATE session SET is_ended = 1 WHERE peer IN (SELECT id FROM peer WHERE client = ?)", id)
+    try run("DELETE FROM client WHERE id = ?", id)
+  }
 
   public func peers() throws -> [StoredPeer] {
     var peers: [StoredPeer] = []

@@ -68,5 +68,17 @@ extension Database {
       Int(clamping: transfer))
   }
 
+  /// Where the content lies of resources whose sessions go on, and of transfers under way.
+  public func heldPaths() throws -> [String] {
+    var paths: [String] = []
+    try each(
+      """
+      SELECT path FROM resource WHERE path IS NOT NULL AND session IN (SELECT number FROM session WHERE is_ended = 0)
+      UNION SELECT path FROM transfer
+      """
+    ) { row in paths.append(row.text(0)) }
+    return paths
+  }
+
   public func removeResource(_ id: String) throws(StoreError) { try run("DELETE FROM resource WHERE id = ?", id) }
 }

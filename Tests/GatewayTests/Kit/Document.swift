@@ -67,7 +67,7 @@ struct Document: Sendable {
     guard let media = response["content"]?[String(type)] ?? response["content"]?["*/*"] else {
       return ["the type \(type) is not foreseen"]
     }
-    guard type.hasSuffix("json"), let schema = media["schema"] else { return [] }
+    guard type.hasSuffix("/json") || type.hasSuffix("+json"), let schema = media["schema"] else { return [] }
     return faults(of: answer.json, schema)
   }
 

@@ -1,0 +1,28 @@
+/// What the things of a collection can be asked for by.
+struct Facet: Sendable, ExpressibleByStringLiteral {
+  let name: String
+  /// All that there are of it; nil where it may be any text.
+  let words: [String]?
+
+  /// Any text.
+  init(stringLiteral name: String) { (self.name, words) = (name, nil) }
+
+  init(_ name: String, _ words: [String]) { (self.name, self.words) = (name, words) }
+
+  init<Word: RawRepresentable & CaseIterable>(_ name: String, of type: Word.Type) where Word.RawValue == String {
+    self.init(name, Word.allCases.map(\.rawValue))
+  }
+
+  static let direction = Facet("direction", ["incoming", "outgoing"])
+
+  /// What is asked for; nil where it is left open.
+  func value(in call: Call) throws(Problem) -> String? {
+    guard let value = try call.parameter(name), let words, !words.contains(value) else {
+      return try call.parameter(name)
+    }
+    throw Problem(
+      .invalidParameter,
+      "'\(name)' is \(PlainName.of(value)) and must be one of \(words.map { "'\($0)'" }.joined(separator: ", "))",
+      field: name, rule: "oneOf")
+  }
+}

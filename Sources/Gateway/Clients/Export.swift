@@ -1,0 +1,186 @@
+internal import Nearby
+internal import Notation
+internal import Web
+internal import Wire
+
+/// All that is kept of a client, a line of JSON for each thing, at the pace at which the client takes it.
+///
+/// What was there when it began is in it, as it is when its line is written. What comes meanwhile is not, so that it ends,
+/// nor is what goes meanwhile.
+final class Export: BodySource {
+  static let type = "application/x-ndjson"
+  /// A message may be large: no more are in memory at a time.
+  private static let itemsMax = 16
+
+  /// A part of it: those things of a collection that are the client's own.
+  private struct Chapter {
+    let kind: String
+    let path: String
+    var session: String?
+    /// Where the collection ends for this.
+    let last: UInt64
+    var after: UInt64 = 0
+
+    init(_ kind: String, _ collection: Collection, in session: String? = nil) {
+      self.kind = kind
+      self.session = session
+      path = collection.path
+      last = collection.offset
+    }
+  }
+
+  private let core: Core
+  private let client: ClientView
+  private let number: UInt64
+  private weak var exchange: Exchange?
+  /// The next one is the last of these.
+  private var chapters: [Chapter]
+  /// And the chapters of these follow, with the messages that each of them had; the next one is the last again.
+  private var sessions: [(id: String, messages: Chapter)]
+  private var waiting: [UInt8] = []
+  private var sent = 0
+  private var lines = 0
+  private var isLooking = false
+  private var end: Pulled?
+
+  static func answer(_ client: ClientView, _ call: Call, _ exchange: Exchange, in core: Core) throws(Problem) {
+    guard MediaRange.accepts(call.headers["Accept"], type) else {
+      throw Problem(.notAcceptable, "an export comes as \(type): lines of JSON")
+    }
+    var response = Response(200)
+    response.headers.append("Content-Type", type)
+    response.headers.append(
+      "Content-Disposition", "attachment; filename*=UTF-8''\(Percent.encode("\(client.name).ndjson"))")
+    if call.method == .head { return core.respond(response, to: exchange) }
+    guard core.exports[client.id] == nil else {
+      var problem = Problem(
+        .tooMany, "another export of this client is under way: let it end, or leave it", rule: "exports", limit: 1)
+      problem.retryAfter = 1
+      throw problem
+    }
+    let export = Export(client, exchange, core)
+    core.exports[client.id] = export
+    exchange.onGone = { export.over(.failed) }
+    response.body = .source(export, length: nil)
+    core.respond(response, to: exchange)
+  }
+
+  private init(_ client: ClientView, _ exchange: Exchange, _ core: Core) {
+    self.core = core
+    number = core.number()
+    self.client = client
+    self.exchange = exchange
+    chapters = [
+      Chapter("event", core.eventList), Chapter("invitation", core.invitationList),
+      Chapter("browser", core.browserList), Chapter("advertiser", core.advertiserList), Chapter("peer", core.peerList),
+    ]
+    sessions = core.sessionList.seen(by: client).filter { $0.owner == .client(client.id) }.reversed().compactMap {
+      item in
+      core.sessions[item.id].map { ($0.id, Chapter("message", $0.messages, in: $0.id)) }
+    }
+    write("export", core.origin)
+    if let item = core.clientList[client.id.text] { write("client", item.bytes) }
+  }
+
+  // MARK: Giving
+
+  func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
+    while sent == waiting.count {
+      if let end { return end }
+      if isLooking { return .nothingYet }
+      refill()
+    }
+    let count = min(room.count, waiting.count - sent)
+    waiting.withUnsafeBytes { room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<sent + count])) }
+    sent += count
+    return .wrote(count)
+  }
+
+  /// The client may look no longer.
+  func cut() {
+    over(.failed)
+    exchange?.wake()
+  }
+
+  private func over(_ end: Pulled) {
+    if self.end == nil { core.exports[client.id] = nil }
+    self.end = self.end ?? end
+  }
+
+  // MARK: Looking
+
+  private func refill() {
+    (waiting, sent) = ([], 0)
+    guard core.clients.isIn(client.id) else { return over(.failed) }
+    guard let chapter = chapters.last else { return beginSession() }
+    guard let collection = core.collection(at: chapter.path) else { return endChapter() }
+    if collection.attic != nil { return look(chapter) }
+    let page = collection.page(after: chapter.after, atMost: Self.itemsMax, for: client, where: [:])
+    write(page.items, hasMore: page.hasMore)
+  }
+
+  private func look(_ chapter: Chapter) {
+    isLooking = true
+    let (client, number) = (client.id, number)
+    core.start { core in
+      // None where the disk cannot be read: then it is not whole.
+      let items =
+        try? await core.collection(at: chapter.path)?.attic?.page(
+          after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? []
+      if let export = core.exports[client], export.number == number { export.found(items) }
+    }
+  }
+
+  private func found(_ items: [Item]?) {
+    isLooking = false
+    guard let items else { return cut() }
+    write(items, hasMore: items.count == Self.itemsMax)
+    exchange?.wake()
+  }
+
+  private func beginSession() {
+    guard let (id, messages) = sessions.popLast() else {
+      write("end", ["lines": .number(lines + 1)])
+      return over(.end)
+    }
+    guard let session = core.sessions[id], let item = core.sessionList[id] else { return }
+    write("session", item.bytes)
+    chapters = [
+      Chapter("connection", session.connections, in: id), Chapter("comparison", session.comparisons, in: id),
+      Chapter("certificate", session.certificates, in: id), Chapter("stream", session.streams, in: id),
+      Chapter("resource", session.resources, in: id), messages, Chapter("member", session.members, in: id),
+    ]
+  }
+
+  private func endChapter() { chapters.removeLast() }
+
+  // MARK: Writing
+
+  private func write(_ items: [Item], hasMore: Bool) {
+    guard let chapter = chapters.last else { return }
+    for item in items where item.ordinal <= chapter.last && item.owner == .client(client.id) {
+      write(chapter.kind, item.bytes, in: chapter.session)
+    }
+    guard hasMore, let last = items.last, last.ordinal < chapter.last else { return endChapter() }
+    chapters[chapters.count - 1].after = last.ordinal
+  }
+
+  private func write(_ kind: String, _ json: JSON) { write(kind, json.bytes) }
+
+  private func write(_ kind: String, _ item: [UInt8], in session: String? = nil) {
+    waiting += "{\"kind\":\"\(kind)\",".utf8
+    if let session { waiting += "\"session\":\"\(session)\",".utf8 }
+    waiting += "\"item\":".utf8 + item + "}\n".utf8
+    lines += 1
+  }
+}
+
+extension Core {
+  /// Of what, and when, something is a copy.
+  fileprivate var origin: JSON {
+    [
+      "at": .text(Timestamp.now.description), "gateway": .text(options.name), "host": .text(host.id.text),
+      "version": .text(Gateway.version),
+    ]
+  }
+}

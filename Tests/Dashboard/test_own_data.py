@@ -1,0 +1,37 @@
+"""What is kept of somebody: saved, and deleted."""
+
+import json
+
+from stage import PHONE, Stage, expect
+
+
+class OwnData(Stage):
+    def test_data_is_saved_as_a_file_and_deleted_after_a_question(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben", size=PHONE)
+        self.meet(ada, "Ada", ben, "Ben")
+        self.say(ada, "Something to keep")
+        expect(self.message(ben, "Something to keep")).to_be_visible()
+
+        self.turn(ada, "Access")
+        with ada.expect_download() as download:
+            ada.get_by_role("link", name="Save my data").click()
+        self.assertEqual("Ada.ndjson", download.value.suggested_filename)
+        with open(download.value.path(), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual("end", lines[-1]["kind"])
+        self.assertIn("Something to keep", [line["item"]["body"] for line in lines if line["kind"] == "message"])
+
+        ask = ada.get_by_role("button", name="Delete my data and leave")
+        ask.click()
+        expect(ada.get_by_role("group", name="Delete my data")).to_contain_text("cannot be undone")
+        self.picture(ada, "leaving")
+        ada.get_by_role("button", name="Cancel").click()
+        expect(ask).to_be_focused()
+        ask.click()
+        ada.get_by_role("button", name="Delete and leave").click()
+        expect(ada.get_by_label("Pairing code")).to_be_visible()
+        self.assertEqual("", ada.get_by_label("Your name").input_value())
+        self.assertEqual([], ada.context.cookies())
+        expect(ben.locator(".roomhead")).to_contain_text("Nobody is connected")
+        expect(self.message(ben, "Something to keep")).to_be_visible()
