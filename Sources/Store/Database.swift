@@ -5,8 +5,8 @@ internal import Reactor
 /// One SQLite database, open: this process's alone, and one thread's at a time.
 ///
 /// What a transaction has committed is there after a power cut, and what it has removed is overwritten: the log may have
-/// it until it is emptied. Statements are constant texts: each is prepared once and
-/// kept. Nobody holds one: they run within a call, and are reset when it ends.
+/// it until it is emptied. Statements are constant texts: each is prepared once and kept. Nobody holds one: they run
+/// within a call, and are reset when it ends.
 ///
 /// ```swift
 /// try database.run("INSERT INTO peer (id, name) VALUES (?, ?)", id, name)

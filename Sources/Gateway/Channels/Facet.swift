@@ -17,9 +17,8 @@ struct Facet: Sendable, ExpressibleByStringLiteral {
 
   /// What is asked for; nil where it is left open.
   func value(in call: Call) throws(Problem) -> String? {
-    guard let value = try call.parameter(name), let words, !words.contains(value) else {
-      return try call.parameter(name)
-    }
+    guard let value = try call.parameter(name) else { return nil }
+    guard let words, !words.contains(value) else { return value }
     throw Problem(
       .invalidParameter,
       "'\(name)' is \(PlainName.of(value)) and must be one of \(words.map { "'\($0)'" }.joined(separator: ", "))",

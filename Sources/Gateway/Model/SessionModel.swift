@@ -189,8 +189,7 @@ extension Core {
     guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
     let stored = StoredSession(
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: Timestamp.now.milliseconds,
-      epoch: Secrets.epoch(),
-      number: archive.number())
+      epoch: Secrets.epoch(), number: archive.number())
     let history = keeping.keep == .durable ? archive.begin(stored, keeping.limits, of: session.id) : nil
     let model = SessionModel(session, peer, wishes, keeping, history, at: Timestamp.now, makeCollection)
     sessions[model.id] = model

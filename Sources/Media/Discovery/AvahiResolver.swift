@@ -25,7 +25,6 @@ final class AvahiResolver {
     var hasFailed: Bool { finding == nil }
   }
 
-  let path: AvahiBrowser.Path
   private(set) var answer: Answer?
   private let changed: () -> Void
   private var resolver: OpaquePointer?
@@ -35,7 +34,6 @@ final class AvahiResolver {
     _ instance: AvahiBrowser.Instance, on path: AvahiBrowser.Path, of client: OpaquePointer,
     changed: @escaping () -> Void
   ) throws(AvahiError) {
-    self.path = path
     self.changed = changed
     // On the path that shows it, and for the address that fits it.
     let avahiProtocol = CInt(path.isIPv6 ? AVAHI_PROTO_INET6 : AVAHI_PROTO_INET)
