@@ -65,11 +65,14 @@ import Testing
     let gate = Gate()
     async let first: Void = writer.perform { _ in gate.wait() }
     await gate.reached()
-    for _ in 0..<Writer.queueMax { #expect(writer.enqueue({ _ in }, answer: { _ in }) == nil) }
+    let (answers, answered) = AsyncStream<Void>.makeStream()
+    for _ in 0..<Writer.queueMax { #expect(writer.enqueue({ _ in }, answer: { _ in answered.yield() }) == nil) }
     #expect(writer.enqueue({ _ in }, answer: { _ in }) == .overloaded(countMax: Writer.queueMax))
     await #expect(throws: StoreError.self) { try await writer.perform { _ in } }
     gate.open()
     try await first
+    // There is room once those that wait have had their turn.
+    for await _ in answers.prefix(Writer.queueMax) {}
     try await writer.perform { _ in }
     await writer.close()
   }
