@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Nearby
 internal import Notation
 internal import Testing
 
@@ -243,6 +244,45 @@ struct MeetingTests {
       let last = try await anna.client.ask(
         "PATCH", content, Array(bytes[40_000...]), headers: ["Upload-Offset": "40000", "Upload-Complete": "?1"])
       #expect(last.status == 200)
+      let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      #expect(try await bert.client.get(came["content"]?.text ?? "").body == bytes)
+    }
+  }
+
+  @Test("Who breaks an upload off begins anew at once, though the disk has not answered for what came of it")
+  func busyDisk() async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let made = try await anna.client.make(
+        "\(anna.path)/resources", ["name": "anew", "to": .text(bert.peer), "size": .number(bytes.count)])
+      let content = made.json["content"]?.text ?? ""
+      func areUploads(_ count: Int) async throws {
+        while try await !anna.place.stranger.get("/metrics").text.contains("\nvicinity_uploads \(count)\n") {}
+      }
+      let part = try await anna.client.ask("PATCH", content, Array(bytes[..<40_000]), headers: ["Upload-Offset": "0"])
+      #expect(part.status == 204)
+      let (reached, reach) = AsyncStream.makeStream(of: Void.self)
+      let release = DispatchSemaphore(value: 0)
+      async let held: Void = anna.place.gateway.host.onDisk {
+        reach.finish()
+        release.wait()
+      }
+      for await _ in reached {}
+      let head = anna.client.head("PATCH", content, 60_000, nil, ["Upload-Offset": "40000"])
+      let line = try await onThread { [port = anna.client.port] in
+        let line = try Line(to: port)
+        try line.write(Array(head.utf8) + bytes[40_000..<50_000])
+        return line
+      }
+      try await areUploads(1)
+      line.hangUp()
+      try await areUploads(0)
+      async let anew = anna.client.ask("PUT", content, bytes)
+      try await areUploads(1)
+      release.signal()
+      try await held
+      #expect(try await anew.status == 200)
       let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
       #expect(try await bert.client.get(came["content"]?.text ?? "").body == bytes)
     }

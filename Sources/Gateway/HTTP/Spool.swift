@@ -3,18 +3,22 @@ internal import Reactor
 internal import Synchronization
 internal import Web
 
-/// A file that an upload fills, piece after piece.
+/// A file that an upload fills, piece after piece, from an offset on.
 final class Spool: Sendable {
+  private struct End {
+    var offset: UInt64
+    var isCut = false
+  }
+
   let path: String
   private let file: CInt
-  private let offset: Mutex<UInt64>
+  private let end: Mutex<End>
 
-  init(in folder: String, named name: String, from offset: UInt64) throws(Problem) {
-    path = "\(folder)/\(name)"
+  init(_ path: String, from offset: UInt64) throws(Problem) {
+    self.path = path
     file = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    self.offset = Mutex(offset)
-    // What lies behind may never have been synced, and is not what was sent after a power cut.
-    guard file >= 0, ftruncate(file, off_t(offset)) == 0 else { throw Self.problem("open", path) }
+    end = Mutex(End(offset: offset))
+    guard file >= 0 else { throw Self.problem("open", path) }
   }
 
   deinit {
@@ -23,23 +27,31 @@ final class Spool: Sendable {
 
   /// Behind what was written before.
   func write(_ bytes: [UInt8]) throws(Problem) {
-    try offset.withLock { offset throws(Problem) in
+    try end.withLock { end throws(Problem) in
+      try cut(&end)
       var done = 0
       while done < bytes.count {
         // There is one byte left at least, so the buffer has an address.
         let count = bytes.withUnsafeBytes {
-          pwrite(file, $0.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+          pwrite(file, $0.baseAddress! + done, bytes.count - done, off_t(end.offset) + off_t(done))
         }
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { throw Self.problem("write", path) }
         done += count
       }
-      offset += UInt64(bytes.count)
+      end.offset += UInt64(bytes.count)
     }
+  }
+
+  /// What lies behind may never have been synced, or was still under way when the upload before this one broke off.
+  private func cut(_ end: inout End) throws(Problem) {
+    guard end.isCut || ftruncate(file, off_t(end.offset)) == 0 else { throw Self.problem("cut", path) }
+    end.isCut = true
   }
 
   /// Returns when the file, and what is written, would be there after a power cut.
   func sync() throws(Problem) {
+    try end.withLock { end throws(Problem) in try cut(&end) }
     // With its time of change, by which a host that comes back knows that it is the same file.
     guard fsync(file) == 0 else { throw Self.problem("sync", path) }
     try Folder.sync(above: path)

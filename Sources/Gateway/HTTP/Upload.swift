@@ -13,7 +13,7 @@ final class Upload: BodySink {
     /// All of it is written.
     let finished: () -> Void
     let failed: (Problem) -> Void
-    /// The client left in the middle.
+    /// The client left in the middle, and not while it was being finished.
     let gone: () -> Void
   }
 
@@ -24,6 +24,7 @@ final class Upload: BodySink {
   private var waiting: [UInt8] = []
   private var isWriting = false
   private var isAtEnd = false
+  private var isFinishing = false
   private var isOver = false
   private weak var exchange: Exchange?
 
@@ -56,7 +57,7 @@ final class Upload: BodySink {
 
   private func write() {
     guard !isWriting, !isOver else { return }
-    if waiting.isEmpty { return isAtEnd ? finish() : () }
+    if waiting.isEmpty { return isAtEnd && !isFinishing ? finish() : () }
     let piece = waiting
     waiting = []
     isWriting = true
@@ -73,7 +74,7 @@ final class Upload: BodySink {
 
   private func finish() {
     guard let finish = target.finish else { return finished() }
-    isWriting = true
+    isFinishing = true
     let number = number
     core.start { core in
       do {
@@ -101,7 +102,7 @@ final class Upload: BodySink {
   }
 
   private func left() {
-    if end() { target.gone() }
+    if !isFinishing, end() { target.gone() }
   }
 
   private func end() -> Bool {

@@ -103,11 +103,14 @@ extension Routes {
       }
       isLast = call.headers["Upload-Complete"] == "?1"
     } else {
+      // In a file of its own: the one before is named in a row that may yet be there after a power cut.
+      model.discard()
       (model.uploaded, model.uploadedForGood) = (0, 0)
-      core.keep(model, in: session)
     }
-    let spool = try Spool(in: "\(core.options.folder)/sending", named: model.id, from: model.uploaded)
-    model.path = spool.path
+    let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
+    model.path = path
+    core.keep(model, in: session)
+    let spool = try Spool(path, from: model.uploaded)
     model.isInUse = true
     let (id, place, isWhole) = (model.id, session.id, isLast)
     Upload(
@@ -116,20 +119,26 @@ extension Routes {
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { model.uploaded += UInt64($0) },
         finish: { core in
-          try await core.host.onDisk { try spool.sync() }
-          if let problem = core.uploaded(id, in: place, isWhole: isWhole) { throw problem }
-          if let session = core.sessions[place] { await core.stored(session) }
+          try await core.sync(spool, of: id, in: place)
+          guard let session = core.sessions[place], let model = session.resourceModels[id] else {
+            throw Problem(.gone, "the resource was removed meanwhile")
+          }
+          if isWhole { try core.uploaded(model, in: session) }
+          await core.stored(session)
         },
-        finished: { core.respond(Self.uploaded(model, isLast), to: exchange) },
+        finished: {
+          model.isInUse = false
+          core.respond(Self.uploaded(model, isLast), to: exchange)
+        },
         failed: { problem in
           model.isInUse = false
           core.respond(problem, to: exchange)
         },
         gone: {
-          core.start { core in
-            try? await core.host.onDisk { try spool.sync() }
-            _ = core.uploaded(id, in: place, isWhole: false)
-          }
+          // Who comes back goes on at once. What is still being written goes where the next bytes will, before them.
+          model.isInUse = false
+          core.publish(model, in: session)
+          core.start { core in try? await core.sync(spool, of: id, in: place) }
         })
     ).begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
@@ -157,22 +166,25 @@ extension Routes {
 }
 
 extension Core {
-  /// What is wrong with what came, and was synced, where it was to be the whole.
-  func uploaded(_ id: String, in session: String, isWhole: Bool) -> Problem? {
-    guard let session = sessions[session], let model = session.resourceModels[id] else {
-      return isWhole ? Problem(.gone, "the resource was removed meanwhile") : nil
+  /// What has been written until now would be there after a power cut, and counts from then on.
+  fileprivate func sync(_ spool: Spool, of id: String, in session: String) async throws {
+    guard let uploaded = sessions[session]?.resourceModels[id]?.uploaded else { return }
+    try await host.onDisk { try spool.sync() }
+    guard let session = sessions[session], let model = session.resourceModels[id], model.path == spool.path else {
+      return
     }
-    model.isInUse = false
-    model.uploadedForGood = model.uploaded
-    defer { publish(model, in: session) }
-    guard isWhole, let path = model.path else { return nil }
+    model.uploadedForGood = max(uploaded, model.uploadedForGood)
+    publish(model, in: session)
+  }
+
+  fileprivate func uploaded(_ model: ResourceModel, in session: SessionModel) throws(Problem) {
+    guard model.state == .uploading, let path = model.path else { return }
     if let size = model.size, size != model.uploaded {
-      return Problem(
+      throw Problem(
         .conflict, "\(model.uploaded) bytes are here, and \(size) were announced: go on from there, or begin anew",
         field: "size")
     }
     model.size = model.uploaded
     offer(model, .file(path), in: session)
-    return nil
   }
 }
