@@ -116,5 +116,11 @@ public struct GroupID: Identifier {
 
 /// What is hashed or signed starts with a label and a 0, so that no two uses of a key can be mistaken.
 func labelled(_ label: StaticString, _ bytes: [UInt8] = []) -> [UInt8] {
-  Array("\(label)".utf8) + [0] + bytes
+  var labelled: [UInt8] = []
+  labelled.reserveCapacity(label.utf8CodeUnitCount + 1 + bytes.count)
+  // The buffer does not leave the closure, and the array copies it.
+  label.withUTF8Buffer { unsafe labelled.append(contentsOf: $0) }
+  labelled.append(0)
+  labelled.append(contentsOf: bytes)
+  return labelled
 }

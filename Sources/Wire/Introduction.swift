@@ -1,13 +1,16 @@
 /// A member's word, signed by its peer, that endpoints belong to its group.
+///
+/// It is told to many as it was signed, so its bytes are kept with it.
 public struct Introduction: Part {
-  public var group: GroupID
-  public var introducer: EndpointID
-  public var introducerIncarnation: EndpointIncarnation
+  public let group: GroupID
+  public let introducer: EndpointID
+  public let introducerIncarnation: EndpointIncarnation
   /// 1 to `Limits.introductionEntriesMax`.
-  public var entries: [Entry]
-  public var signature: Signature
+  public let entries: [Entry]
+  public let signature: Signature
+  /// All of it, as `encode` writes it.
+  private let encoded: [UInt8]
 
-  @inlinable
   public init(
     group: GroupID, introducer: EndpointID, introducerIncarnation: EndpointIncarnation, entries: [Entry],
     signature: Signature
@@ -17,26 +20,29 @@ public struct Introduction: Part {
     self.introducerIncarnation = introducerIncarnation
     self.entries = entries
     self.signature = signature
+    var sink = ArraySink()
+    Self.put(group, introducer, introducerIncarnation, entries, into: &sink)
+    signature.encode(into: &sink)
+    encoded = sink.bytes
   }
+
+  private static let label = labelled("vicinity introduction v1")
 
   /// What the introducer's peer signs.
   public static func signedBytes(
     group: GroupID, introducer: EndpointID, introducerIncarnation: EndpointIncarnation, entries: [Entry]
   ) -> [UInt8] {
-    var sink = ArraySink(labelled("vicinity introduction v1"))
+    var sink = ArraySink(label)
     put(group, introducer, introducerIncarnation, entries, into: &sink)
     return sink.bytes
   }
 
   /// What the introducer's peer has signed, if the signature is its own.
-  public var signedBytes: [UInt8] {
-    Self.signedBytes(
-      group: group, introducer: introducer, introducerIncarnation: introducerIncarnation, entries: entries)
-  }
+  public var signedBytes: [UInt8] { Self.label + encoded.dropLast(Signature.byteCount) }
 
-  private static func put<S: Sink & ~Copyable & ~Escapable>(
+  private static func put(
     _ group: GroupID, _ introducer: EndpointID, _ incarnation: EndpointIncarnation, _ entries: [Entry],
-    into sink: inout S
+    into sink: inout ArraySink
   ) {
     precondition(!entries.isEmpty, "an introduction of nobody")
     group.encode(into: &sink)
@@ -46,6 +52,7 @@ public struct Introduction: Part {
   }
 
   public init(from reader: inout Reader) throws(WireError) {
+    let start = reader.offset
     group = try GroupID(from: &reader)
     introducer = try EndpointID(from: &reader)
     introducerIncarnation = try EndpointIncarnation(from: &reader)
@@ -54,10 +61,15 @@ public struct Introduction: Part {
       throw WireError(.lengthUnderLimit(field: "introduction entries", value: 0, min: 1))
     }
     signature = try Signature(from: &reader)
+    encoded = [UInt8](reader.bytes.extracting(start..<reader.offset))
   }
 
   public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
-    Self.put(group, introducer, introducerIncarnation, entries, into: &sink)
-    signature.encode(into: &sink)
+    // A UInt8 has no padding to show.
+    sink.put(raw: unsafe encoded.span.bytes)
   }
+
+  // Each value has one encoding.
+  public static func == (a: Introduction, b: Introduction) -> Bool { a.encoded == b.encoded }
+  public func hash(into hasher: inout Hasher) { hasher.combine(encoded) }
 }
