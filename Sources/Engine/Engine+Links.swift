@@ -284,7 +284,7 @@ extension Engine {
     case .join: try take(try decode(Join.self, body), from: link)
     case .leave: try take(try decode(Leave.self, body), from: link)
     case .verdict: try take(try decode(Verdict.self, body), from: link)
-    case .introduce: try take(try decode(Introduce.self, body), from: link)
+    case .introduce: try take(introduce: body, from: link)
     case .gone: try take(try decode(Gone.self, body), from: link)
     case .digest: try take(try decode(RosterDigest.self, body), from: link)
     case .datagram: try take(datagram: body, from: link)
@@ -319,7 +319,7 @@ extension Engine {
     _ = try count(record, bytes: body.byteCount, over: try bond(of: link))
   }
 
-  private func decode<F: Frame>(_: F.Type, _ body: RawSpan) throws(Violation) -> F {
+  func decode<F: Frame>(_: F.Type, _ body: RawSpan) throws(Violation) -> F {
     do throws(WireError) { return try F(decoding: body) } catch {
       throw Violation(.protocolViolation, "\(F.type): \(error)")
     }

@@ -213,10 +213,20 @@ extension Engine {
     record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
   }
 
-  func take(_ introduce: Introduce, from link: Link) throws(Violation) {
+  func take(introduce body: RawSpan, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
-    let strand = try count(introduce.record, bytes: 0, over: bond)
+    let view: IntroduceView
+    do throws(WireError) { view = try IntroduceView(decoding: body) } catch {
+      throw Violation(.protocolViolation, "introduce: \(error)")
+    }
+    let strand = try count(view.record, bytes: 0, over: bond)
     guard let group = strand.group.flatMap({ groups[$0] }) else { return }
+    let isNews: Bool
+    do throws(WireError) { isNews = try view.names { self.isNews($0, in: group) } } catch {
+      throw Violation(.protocolViolation, "introduce: \(error)")
+    }
+    guard isNews else { return }
+    let introduce = try decode(Introduce.self, body)
     let introduction = introduce.introduction
     guard try believe(introduction, in: group), introduce.spread,
       introduction.entries.count <= Self.introducedMax
@@ -272,7 +282,9 @@ extension Engine {
     return true
   }
 
-  private func isNews(_ entry: Entry, in group: Group) -> Bool {
+  private func isNews(_ entry: Entry, in group: Group) -> Bool { isNews(entry.named, in: group) }
+
+  private func isNews(_ entry: IntroduceView.Named, in group: Group) -> Bool {
     if let member = group.members[entry.endpoint] {
       return entry.incarnation > member.entry.incarnation
         || (entry.rank, entry.inviter) > (member.entry.rank, member.entry.inviter)

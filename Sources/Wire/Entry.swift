@@ -41,6 +41,23 @@ public struct Entry: Part {
     addresses = try reader.list("entry addresses", max: Limits.entryAddressesMax)
   }
 
+  public var named: IntroduceView.Named {
+    .init(endpoint: endpoint, incarnation: incarnation, rank: rank, inviter: inviter)
+  }
+
+  /// The same as it lies in a frame.
+  static func named(from reader: inout Reader) throws(WireError) -> IntroduceView.Named {
+    let (endpoint, incarnation) = (try EndpointID(from: &reader), try EndpointIncarnation(from: &reader))
+    _ = try (PublicKey(from: &reader), HostID(from: &reader))
+    _ = try reader.raw(reader.length("display name", max: Limits.displayNameBytesMax))
+    _ = try Terms(from: &reader)
+    let (rank, inviter) = (try reader.varint32("rank"), try EndpointID(from: &reader))
+    for _ in 0..<(try reader.count("entry addresses", max: Limits.entryAddressesMax)) {
+      _ = try reader.raw(reader.length("address", max: Limits.addressBytesMax))
+    }
+    return .init(endpoint: endpoint, incarnation: incarnation, rank: rank, inviter: inviter)
+  }
+
   public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     endpoint.encode(into: &sink)
     incarnation.encode(into: &sink)
