@@ -63,7 +63,7 @@ extension Engine {
 
   /// One invitation is accepted at a time: once its session is joined, most of the others come from there.
   func adhocInvited(_ invitation: IncomingInvitation, _ local: LocalEndpoint) {
-    guard local.adhoc?.accepted == nil, local.adhoc?.acceptsAgain == nil else {
+    guard local.adhoc?.accepted == nil, local.adhoc?.restsSince == nil else {
       local.adhoc?.waiting.append(invitation.id)
       return
     }
@@ -75,8 +75,7 @@ extension Engine {
     for local in invitation.peer.endpoints.compactMap({ endpoints[$0] })
     where local.adhoc?.accepted == invitation.id {
       local.adhoc?.accepted = nil
-      guard local.adhoc?.waiting.isEmpty == false else { continue }
-      local.adhoc?.acceptsAgain = now + Self.introductionTime
+      local.adhoc?.restsSince = now
       timers.set(.adhoc(local.id), now + Self.introductionTime)
     }
   }
@@ -84,8 +83,17 @@ extension Engine {
   /// What it takes until a newcomer has heard of everybody.
   private static let introductionTime: Duration = .milliseconds(100)
 
+  /// Two sessions become one by one invitation, and by each more they would all be introduced to each other once more. So
+  /// of those in a session one accepts first, and the others in turn, in case that one cannot.
+  private func turn(of local: LocalEndpoint, since rest: Instant) -> Instant {
+    rest + Self.introductionTime + Self.turnTime * min(local.group.countOfPeers(before: local.peer.id), Self.lineMax)
+  }
+
+  private static let turnTime: Duration = .milliseconds(10)
+  private static let lineMax = 100
+
   private func acceptNext(_ local: LocalEndpoint) {
-    local.adhoc?.acceptsAgain = nil
+    local.adhoc?.restsSince = nil
     while local.adhoc?.accepted == nil, let id = local.adhoc?.waiting.first {
       local.adhoc?.waiting.removeFirst()
       guard let invitation = incoming[id], case .asked = invitation.state else { continue }
@@ -99,8 +107,9 @@ extension Engine {
 
   func adhocDue(_ local: LocalEndpoint) {
     var next = Instant.distantFuture
-    if let due = local.adhoc?.acceptsAgain {
-      if due <= now { acceptNext(local) } else { next = due }
+    if let rest = local.adhoc?.restsSince {
+      let turn = turn(of: local, since: rest)
+      if turn <= now { acceptNext(local) } else { next = turn }
     }
     guard let adhoc = local.adhoc else { return }
     for peer in adhoc.invitations.keys {

@@ -24,12 +24,12 @@ public final class Engine {
   // What is known. Tables where they are walked, dictionaries where they are only asked.
   var hosts = Table<HostID, RemoteHost>()
   var links = Table<LinkID, Link>()
-  var dials: [DialID: HostID] = [:]
+  var dials = Table<DialID, HostID>()
   /// Hosts that are to be dialled, of which only others have spoken.
   var strangers = Table<HostID, Bool>()
   var peers = Table<PeerID, LocalPeer>()
   var endpoints = Table<EndpointID, LocalEndpoint>()
-  var endpointsByIndex: [UInt32: LocalEndpoint] = [:]
+  var endpointsByIndex = Table<UInt32, LocalEndpoint>()
   var groups = Table<Int, Group>()
   let discovery = Discovery()
   var outgoing = Table<InvitationID, OutgoingInvitation>()

@@ -57,6 +57,7 @@ extension FixedBytes {
 
   public var bytes: [UInt8] {
     var sink = ArraySink()
+    sink.bytes.reserveCapacity(Self.byteCount)
     encode(into: &sink)
     return sink.bytes
   }

@@ -1,53 +1,60 @@
 /// A dictionary that is walked in the order of insertion, so that the same inputs give the same outputs in every
 /// process: the standard library's order changes from run to run.
-struct Table<Key: Hashable, Value> {
-  private var slots: [(key: Key, value: Value)?] = []
-  private var index: [Key: Int] = [:]
+///
+/// What was removed leaves a gap, and gaps go together. Few keys are looked through; for many there are places, found by
+/// what a key is spread to, or behind there.
+struct Table<Key: TableKey, Value> {
+  private var slots: [Key] = []
+  /// What each slot holds; nil for a gap.
+  private var held: [Value?] = []
+  /// In each place one more than the slot whose key belongs there or somewhat before; 0 where there is none.
+  private var places: [UInt32] = []
+  private(set) var count = 0
 
-  var count: Int { index.count }
-  var isEmpty: Bool { index.isEmpty }
+  var isEmpty: Bool { count == 0 }
 
   subscript(key: Key) -> Value? {
-    get { index[key].flatMap { slots[$0]?.value } }
-    set {
-      if let newValue {
-        if let slot = index[key] {
-          slots[slot] = (key, newValue)
-        } else {
-          index[key] = slots.count
-          slots.append((key, newValue))
-        }
-      } else if let slot = index.removeValue(forKey: key) {
-        slots[slot] = nil
-        compactIfSparse()
+    get { slot(of: key).flatMap { held[$0] } }
+    _modify {
+      if let slot = slot(of: key) {
+        defer { if held[slot] == nil { removed(slot) } }
+        yield &held[slot]
+      } else {
+        var value: Value?
+        defer { if let value { append(key, value) } }
+        yield &value
       }
     }
   }
 
   subscript(key: Key, default value: @autoclosure () -> Value) -> Value {
     get { self[key] ?? value() }
-    set { self[key] = newValue }
+    _modify {
+      let slot = slot(of: key) ?? append(key, value())
+      // A slot that a key has is no gap.
+      yield &held[slot]!
+    }
   }
 
-  func contains(_ key: Key) -> Bool { index[key] != nil }
+  func contains(_ key: Key) -> Bool { slot(of: key) != nil }
 
   /// A copy in order: what is done with each may change the table.
-  var values: [Value] { slots.compactMap { $0?.value } }
-  var keys: [Key] { slots.compactMap { $0?.key } }
+  var values: [Value] { held.compactMap { $0 } }
+  var keys: [Key] { slots.indices.compactMap { held[$0] == nil ? nil : slots[$0] } }
 
   /// The same for some, which costs no more than they do beside the look at all.
   func values(where test: (Value) -> Bool) -> [Value] {
     var some: [Value] = []
-    for case let (_, value)? in slots where test(value) { some.append(value) }
+    for case let value? in held where test(value) { some.append(value) }
     return some
   }
 
   func forEach(_ body: (Key, Value) -> Void) {
-    for case let (key, value)? in slots { body(key, value) }
+    for (slot, value) in held.enumerated() { if let value { body(slots[slot], value) } }
   }
 
   func first(where test: (Value) -> Bool) -> Value? {
-    for case let (_, value)? in slots where test(value) { return value }
+    for case let value? in held where test(value) { return value }
     return nil
   }
 
@@ -55,19 +62,94 @@ struct Table<Key: Hashable, Value> {
 
   mutating func removeAll() { self = Table() }
 
+  @discardableResult
+  mutating func removeValue(forKey key: Key) -> Value? {
+    guard let slot = slot(of: key) else { return nil }
+    let value = held[slot].take()
+    removed(slot)
+    return value
+  }
+
   mutating func removeFirst() -> (key: Key, value: Value)? {
-    for case let entry? in slots {
-      self[entry.key] = nil
-      return entry
+    guard let slot = held.firstIndex(where: { $0 != nil }), let value = held[slot].take() else { return nil }
+    let key = slots[slot]
+    removed(slot)
+    return (key, value)
+  }
+
+  // MARK: Slots
+
+  /// So many are looked through as fast as one is found among places.
+  private static var lookedThroughMax: Int { 8 }
+
+  private func slot(of key: Key) -> Int? {
+    if places.isEmpty { return slots.indices.first { slots[$0] == key && held[$0] != nil } }
+    return place(of: key).map { Int(places[$0]) - 1 }
+  }
+
+  @discardableResult
+  private mutating func append(_ key: Key, _ value: Value) -> Int {
+    slots.append(key)
+    held.append(value)
+    count += 1
+    if slots.count > Self.lookedThroughMax, 4 * count > 3 * places.count { return makePlaces() }
+    if !places.isEmpty { settle(slots.count - 1) }
+    return slots.count - 1
+  }
+
+  private mutating func removed(_ slot: Int) {
+    count -= 1
+    if !places.isEmpty, let place = place(of: slots[slot]) { vacate(place) }
+    if slots.count > 16, slots.count > 2 * count { makePlaces() }
+  }
+
+  /// Closes the gaps, and gives every key a place where there are many; returns the last slot.
+  @discardableResult
+  private mutating func makePlaces() -> Int {
+    if slots.count > count {
+      slots = keys
+      held = held.filter { $0 != nil }
+    }
+    places = []
+    if slots.count > Self.lookedThroughMax {
+      places = Array(repeating: 0, count: 1 << (Int.bitWidth - (2 * count - 1).leadingZeroBitCount))
+      for slot in slots.indices { settle(slot) }
+    }
+    return slots.count - 1
+  }
+
+  // MARK: Places
+
+  private func home(of key: Key) -> Int { Int(truncatingIfNeeded: key.spread) & (places.count - 1) }
+
+  private func place(of key: Key) -> Int? {
+    var place = home(of: key)
+    while places[place] != 0 {
+      if slots[Int(places[place]) - 1] == key { return place }
+      place = (place + 1) & (places.count - 1)
     }
     return nil
   }
 
-  private mutating func compactIfSparse() {
-    guard slots.count > 16, slots.count > 2 * index.count else { return }
-    slots = slots.filter { $0 != nil }
-    for (slot, entry) in slots.enumerated() {
-      if let entry { index[entry.key] = slot }
+  private mutating func settle(_ slot: Int) {
+    var place = home(of: slots[slot])
+    while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+    places[place] = UInt32(slot + 1)
+  }
+
+  /// Those behind move up as far as they belong, so that a search ends at the first place that is free.
+  private mutating func vacate(_ place: Int) {
+    let mask = places.count - 1
+    var free = place
+    var next = (place + 1) & mask
+    while places[next] != 0 {
+      let home = home(of: slots[Int(places[next]) - 1])
+      if (next - home) & mask >= (next - free) & mask {
+        places[free] = places[next]
+        free = next
+      }
+      next = (next + 1) & mask
     }
+    places[free] = 0
   }
 }

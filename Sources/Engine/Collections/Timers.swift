@@ -18,7 +18,7 @@ enum Timer: Hashable {
 /// The earliest first; at most one entry for each timer.
 struct Timers {
   private var heap: [(due: Instant, timer: Timer)] = []
-  private var earliest: [Timer: Instant] = [:]
+  private var earliest = Table<Timer, Instant>()
 
   var nextDeadline: Instant? { heap.first?.due }
   var count: Int { heap.count }

@@ -20,7 +20,7 @@ final class Bond {
   let journal = Journal()
   /// None before there was a stream or a resource.
   private(set) var openLanes: Lanes?
-  private(set) var strands: [UInt32: Strand] = [:]
+  private(set) var strands = Table<UInt32, Strand>()
   private(set) var lastStrand: UInt32 = 0
   /// Of these, those with records that are not acknowledged.
   var behind = Table<UInt32, Strand>()
@@ -34,7 +34,7 @@ final class Bond {
   /// Where the last record came in, and most likely the next one will.
   private var lastIncoming: IncomingStrand?
   /// Who has joined under each of the other side's numbers: one, but for a moment while groups join.
-  var members: [UInt32: [Member]] = [:]
+  var members = Table<UInt32, [Member]>()
   var acknowledgesAt: Instant?
   var comparesRostersAt: Instant?
 

@@ -21,20 +21,20 @@ final class Discovery {
     var addresses: [Address]
   }
 
-  private(set) var sightings: [SightingID: Sighting] = [:]
+  private(set) var sightings = Table<SightingID, Sighting>()
   private(set) var rosters = Table<SightingID, RosterRecord>()
-  private var bySpot: [Spot: [SightingID]] = [:]
-  private var byHost: [HostID: [SightingID]] = [:]
+  private var bySpot = Table<Spot, [SightingID]>()
+  private var byHost = Table<HostID, [SightingID]>()
   /// What hosts have told of their peers, and whether it was over the present link.
-  private(set) var told: [HostID: Table<Spot, (appearance: Appearance, isFresh: Bool)>] = [:]
-  private var tellers: [Spot: [HostID]] = [:]
+  private(set) var told = Table<HostID, Table<Spot, (appearance: Appearance, isFresh: Bool)>>()
+  private var tellers = Table<Spot, [HostID]>()
 
   /// What browsers have been shown.
   var visible = Table<Spot, Appearance>()
   /// How many local peers and sessions in ad hoc mode look for a type.
-  var browsers: [ServiceType: Int] = [:]
+  var browsers = Table<ServiceType, Int>()
   /// How many local peers advertise a type.
-  var advertisers: [ServiceType: Int] = [:]
+  var advertisers = Table<ServiceType, Int>()
   /// The types of which this host tells over links.
   var ownRosters: Set<ServiceType> = []
 
@@ -137,7 +137,7 @@ extension Sighting {
   var spot: Discovery.Spot { .init(type: type, peer: peer) }
 }
 
-extension Dictionary {
+extension Table {
   fileprivate mutating func remove<Element: Equatable>(_ element: Element, from key: Key) where Value == [Element] {
     self[key]?.removeAll { $0 == element }
     if self[key]?.isEmpty == true { self[key] = nil }

@@ -25,7 +25,7 @@ final class Group {
   private(set) var digest: (count: UInt32, sum: UInt64) = (0, 0)
   private var knownLocals: [EndpointID]?
   private(set) var members = Table<EndpointID, Member>()
-  private var membersByPeer: [PeerID: [Member]] = [:]
+  private var membersByPeer = Table<PeerID, [Member]>()
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
   private(set) var departed = Table<EndpointID, EndpointIncarnation>()
@@ -145,7 +145,7 @@ final class Group {
   func empty(into successor: Group? = nil) {
     self.successor = successor
     members.removeAll()
-    membersByPeer = [:]
+    membersByPeer.removeAll()
     presences.forEach { _, presence in presence.empty() }
     presences.removeAll()
     locals = []
@@ -171,6 +171,12 @@ final class Group {
     if let counted = member.counted { discount(counted) }
     member.counted = nil
     if member.index != nil, !member.host.isSelf { countInDigest(member.id, -1) }
+  }
+
+  func countOfPeers(before peer: PeerID) -> Int {
+    var count = 0
+    membersByPeer.forEach { other, _ in if other < peer { count += 1 } }
+    return count
   }
 
   /// Its endpoints here: one, but where it takes part with several sessions of its own.

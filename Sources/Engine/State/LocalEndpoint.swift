@@ -76,7 +76,7 @@ struct Adhoc {
   /// Invitations of others that wait for the one that was accepted: most often it makes them needless.
   var waiting: [InvitationID] = []
   var accepted: InvitationID?
-  var acceptsAgain: Instant?
+  var restsSince: Instant?
 }
 
 extension Needs {
