@@ -26,4 +26,16 @@ import Testing
       #expect(try await network.next { $0.count == 3 }.first == "10.78.0.9")
     }
   }
+
+  @Test func `who waits for a loop on a host goes on at the laboratory, and on no thread of the host's`() async {
+    await Lab.play { lab in
+      let network = try lab.networkWatcher(on: lab.hosts[0])
+      #expect(try await Self.isAtLaboratory(after: network))
+    }
+  }
+
+  private nonisolated static func isAtLaboratory(after network: NetworkWatcher) async throws -> Bool {
+    _ = try await network.next()
+    return Laboratory.reactor.isIsolatingCurrentContext() == true
+  }
 }

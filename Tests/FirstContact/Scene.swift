@@ -13,10 +13,11 @@ final class Scene {
     self.reactor = reactor
   }
 
-  /// Takes the calling thread until the act is over.
-  static func play(_ act: @escaping @Sendable (Scene) async throws -> Void) throws {
+  /// On a thread of its own: there are few for all tests that wait.
+  static func play(_ act: @escaping @Sendable (Scene) async throws -> Void) async throws {
     let reactor = try Reactor()
-    reactor.spawn {
+    reactor.start()
+    await reactor.spawn {
       let scene = Scene(on: reactor)
       do {
         try await act(scene)
@@ -25,9 +26,8 @@ final class Scene {
       }
       for player in scene.players { player.end() }
       for cable in scene.cables { cable.close() }
-      reactor.stop()
-    }
-    reactor.run()
+    }.value
+    reactor.stop()
   }
 
   func player() async throws -> Player {

@@ -148,7 +148,12 @@ struct LastingTests {
 
     let place = try await bert.place.restarted {
       // As a power cut leaves a file that had grown and was not synced.
-      let file = try #require(FileHandle(forWritingAtPath: "\(bert.place.folder)/sending/\(half)"))
+      let folder = "\(bert.place.folder)/sending"
+      let name = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: folder).first {
+          FileManager.default.contents(atPath: "\(folder)/\($0)")?.count == 100_000
+        })
+      let file = try #require(FileHandle(forWritingAtPath: "\(folder)/\(name)"))
       try file.seekToEnd()
       try file.write(contentsOf: [UInt8](repeating: 0, count: 250_000))
       try file.close()

@@ -137,9 +137,9 @@ import Testing
   }
 
   @Test func `whoever is slow on purpose is given up`() throws {
-    rig.options.answerTime = .milliseconds(300)
-    rig.options.idleTime = .milliseconds(200)
-    rig.options.wholeTime = .milliseconds(1_000)
+    rig.options.answerTime = .milliseconds(1_000)
+    rig.options.idleTime = .milliseconds(1_500)
+    rig.options.wholeTime = .milliseconds(4_000)
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
     let server = try ScriptedServer(on: rig.reactor) { request in
       switch request.split(separator: " ")[1] {

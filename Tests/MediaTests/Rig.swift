@@ -29,10 +29,13 @@ final class Rig {
 
   @discardableResult
   func dial(
-    _ owner: any SecureLinkOwner, at address: SocketAddress? = nil, resuming host: HostID? = nil
+    _ owner: any SecureLinkOwner, at address: SocketAddress? = nil, resuming host: HostID? = nil,
+    closingTime: Duration? = nil
   ) throws -> SecureLink {
     let address = try #require(address ?? listener?.address)
-    let link = try SecureLink.dial(address, guestContext, resuming: host, on: reactor, owner: owner)
+    var limits = SecureLink.Limits()
+    limits.closingTime = closingTime ?? limits.closingTime
+    let link = try SecureLink.dial(address, guestContext, resuming: host, on: reactor, limits: limits, owner: owner)
     links.append(link)
     return link
   }

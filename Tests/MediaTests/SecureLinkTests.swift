@@ -51,7 +51,8 @@ import Wire
       }
     }
     try rig.listen(for: host)
-    try rig.dial(guest)
+    // However busy this machine is, all of it is sent first.
+    try rig.dial(guest, closingTime: .seconds(50))
     rig.run()
     #expect(host.received == sent)
     #expect(guest.ends == [.closedHere])
@@ -78,7 +79,8 @@ import Wire
     guest.opened = { $0.close() }
     host.closed = { rig.reactor.stop() }
     try rig.listen(for: host)
-    try rig.dial(guest)
+    // However busy this machine is, all of it is sent first.
+    try rig.dial(guest, closingTime: .seconds(50))
     rig.run()
     #expect(host.received == [])
     #expect(host.ends == [.closedThere])

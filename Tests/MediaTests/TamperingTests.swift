@@ -69,7 +69,7 @@ import Wire
     _ isForth: Bool
   ) throws {
     // How much passes when nobody meddles.
-    let quiet = try Exchange()
+    let quiet = try Exchange(handshakeTime: .seconds(30))
     try quiet.run()
     #expect(quiet.isWhole)
     let total = isForth ? quiet.tap.saidForth.count : quiet.tap.saidBack.count
@@ -95,7 +95,7 @@ import Wire
       { $0 + [0x15, 0x03, 0x03, 0, 2, 2, 40] },
     ]
     for (number, trick) in tricks.enumerated() {
-      let exchange = try Exchange()
+      let exchange = try Exchange(handshakeTime: .seconds(30))
       // Not in the handshake, which comes first and is smaller.
       var passed = 0
       exchange.tap.forth = { bytes in

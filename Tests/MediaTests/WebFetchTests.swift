@@ -177,8 +177,10 @@ import Testing
   }
 
   @Test func `a cancelled fetch ends as cancelled, once, wherever it is`() throws {
+    // Much at once: the server says it until the sockets are full.
+    let endless = String(repeating: "endless ", count: 8_192)
     let server = try ScriptedServer(on: rig.reactor) { request in
-      request.contains("/silent") ? [] : [.say("HTTP/1.1 200 OK\r\n\r\n"), .repeating("endless ")]
+      request.contains("/silent") ? [] : [.say("HTTP/1.1 200 OK\r\n\r\n"), .repeating(endless)]
     }
     var fetches: [WebFetch] = []
     let collectors = try ["/silent", "/silent", "/endless"].map { path in

@@ -88,6 +88,24 @@ import Testing
     #expect(try Database(path, schema: .things).numbers().count == 500)
   }
 
+  @Test func `A writer that is let go of writes what waits, and tells everybody`() async throws {
+    let (answers, answered) = AsyncStream<Bool>.makeStream()
+    let gate = Gate()
+    do {
+      let writer = try Writer(path, schema: .things)
+      writer.enqueue({ _ in gate.wait() }, answer: { answered.yield($0 == nil) })
+      await gate.reached()
+      for number in 1..<Writer.queueMax {
+        let refusal = writer.enqueue(
+          { try $0.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", number) },
+          answer: { answered.yield($0 == nil) })
+        #expect(refusal == nil)
+      }
+    }
+    gate.open()
+    for await isWritten in answers.prefix(Writer.queueMax) { #expect(isWritten) }
+  }
+
   @Test func `What was acknowledged is there after a kill in the middle of commits`() throws {
     for _ in 0..<5 {
       let child = try StoreChild("count", path)

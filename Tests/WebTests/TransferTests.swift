@@ -9,7 +9,7 @@ import Web
   init() throws { rig = try WebRig() }
 
   /// What a program writes, and how it ended.
-  private func run(_ command: String) throws -> (status: CInt, output: String) {
+  private static func run(_ command: String) throws -> (status: CInt, output: String) {
     let stream = try #require(popen(command, "re"))
     var output: [UInt8] = []
     var room = [UInt8](repeating: 0, count: 65_536)
@@ -18,7 +18,7 @@ import Web
   }
 
   /// Of this process now, in bytes.
-  private var memory: Int {
+  private static var memory: Int {
     get throws {
       try run("awk '/VmRSS/ { print $2 }' /proc/\(getpid())/status").output.split(separator: "\n").first.flatMap {
         Int($0)
@@ -38,12 +38,16 @@ import Web
     return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  @Test func `curl sends 256 MiB, and the server stays small`() throws {
-    _ = try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let before = try memory
-    let curl = "head -c 268435456 /dev/zero | curl -s -m 60 -T - http://127.0.0.1:\(rig.port)/upload"
-    #expect(try run(curl).output == "268435456\n")
-    #expect(try memory - before < 32 << 20)
+  @Test func `curl sends 256 MiB, and the server stays small`() async {
+    // In a process of its own: other tests need memory too.
+    await #expect(processExitsWith: .success) {
+      let rig = try WebRig()
+      _ = try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      let before = try TransferTests.memory
+      let curl = "head -c 268435456 /dev/zero | curl -s -m 60 -T - http://127.0.0.1:\(rig.port)/upload"
+      #expect(try TransferTests.run(curl).output == "268435456\n")
+      #expect(try TransferTests.memory - before < 32 << 20)
+    }
   }
 
   @Test func `a body that nobody takes waits at its client`() throws {
@@ -70,10 +74,10 @@ import Web
     defer { unlink(path) }
     try rig.desk { $0.file = path }
     let place = "http://127.0.0.1:\(rig.port)/file"
-    #expect(try run("curl -s -m 60 \(place) | cmp - \(path)").status == 0)
+    #expect(try Self.run("curl -s -m 60 \(place) | cmp - \(path)").status == 0)
     let part = "curl -s -m 60 -r 1000000-29999999 \(place) | cmp - <(tail -c +1000001 \(path) | head -c 29000000)"
-    #expect(try run("bash -c '\(part)'").status == 0)
-    let head = try run("curl -s -I -m 60 \(place)").output.lowercased()
+    #expect(try Self.run("bash -c '\(part)'").status == 0)
+    let head = try Self.run("curl -s -I -m 60 \(place)").output.lowercased()
     #expect(head.contains("content-length: 67108864") && head.contains("200 ok"))
   }
 

@@ -13,19 +13,23 @@ final class Lab {
 
   private init(_ count: Int) async throws { rig = try await Rig.start(hosts: count) }
 
+  /// All of it stays on the laboratory's thread, also after it has waited for a loop on a host: a pool's thread that such
+  /// a loop wakes it on could be made there, and would then carry whichever tests come next on that host.
   static func play(_ count: Int = 1, _ act: @Laboratory (Lab) async throws -> Void) async {
-    do {
-      let lab = try await Lab(count)
+    await withTaskExecutorPreference(Laboratory.reactor) {
       do {
-        try await act(lab)
+        let lab = try await Lab(count)
+        do {
+          try await act(lab)
+        } catch {
+          Issue.record(error)
+        }
+        for watcher in lab.watchers { await watcher.stop() }
+        for watcher in lab.networkWatchers { await watcher.stop() }
+        try await lab.rig.close()
       } catch {
         Issue.record(error)
       }
-      for watcher in lab.watchers { await watcher.stop() }
-      for watcher in lab.networkWatchers { await watcher.stop() }
-      try await lab.rig.close()
-    } catch {
-      Issue.record(error)
     }
   }
 

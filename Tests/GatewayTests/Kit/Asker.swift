@@ -91,7 +91,7 @@ struct Asker: Sendable {
       let items = (answer.json["items"]?.list ?? []) + (answer.json["changes"]?.list ?? []).compactMap { $0["put"] }
       if let item = items.first(where: isMeant) { return item }
       let position = try #require(answer.json["position"]?.text, "\(path): \(answer.text)")
-      answer = try await get("\(path)\(mark)since=\(position)&wait=15")
+      answer = try await get("\(path)\(mark)since=\(position)&wait=60")
       try #require(
         answer.json["changes"]?.list?.isEmpty == false || answer.json["recovered"] == false,
         "nothing came in \(path)")

@@ -9,8 +9,8 @@ final class Line: @unchecked Sendable {
     let what: String
   }
 
-  /// What takes longer has failed.
-  static let patience = 20
+  /// What takes longer has failed. A request that waits is answered after a minute at the latest.
+  static let patience = 90
   private let socket: CInt
   private var tls: Security?
   private var inbox: [UInt8] = []
@@ -49,6 +49,7 @@ final class Line: @unchecked Sendable {
         if let tls { return tls.write(UnsafeRawBufferPointer(rebasing: $0[done...])) }
         return send(socket, $0.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
       }
+      if count <= 0, errno == EAGAIN { throw Broken(what: "nothing was taken within \(Self.patience) seconds") }
       // What was refused early is answered all the same.
       if count <= 0 { return }
       done += count
