@@ -89,7 +89,8 @@ public struct ArraySink: Sink {
   public mutating func put(u8 value: UInt8) { bytes.append(value) }
 
   public mutating func put(u64 value: UInt64) {
-    for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+    // The buffer does not leave the closure, the array copies it, and an integer has no padding.
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
   public mutating func put(varint value: UInt64) {
