@@ -20,11 +20,6 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Many enough to spare system calls when busy, few enough that timers and jobs are not kept waiting.
   private static let eventsPerTurnMax = 256
   private static let jobsPerTurnMax = 1024
-  /// A loop whose last wait was no longer, and that had little to do since, is in a dialogue. One that is idle or woken now
-  /// and then is not, nor is one that moves much.
-  private static let dialogueTime: UInt64 = 1_000_000
-  /// About what it costs to sleep and be woken: a dialogue that pauses wastes no more than that.
-  private static let lookingTime: UInt64 = 50_000
   /// How much sooner a timer goes that goes in company. A loop with links to some others is awake more often.
   private static let companyTime: UInt64 = 250_000_000
 
@@ -60,9 +55,6 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Those that wait for company.
   private var patientTimers = TimerHeap(isPatient: true)
   private var clockDeadline = UInt64.max
-  private var lastWait = UInt64.max
-  /// When that ended.
-  private var awake: UInt64 = 0
   var lookupsUnderWay = 0
 
   public init() throws(SystemError) {
@@ -110,29 +102,11 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func turn(_ events: inout [epoll_event]) {
-    let count = wait(&events)
+    let count = epoll_wait(poll.number, &events, CInt(events.count), mustNotWait() ? 0 : -1)
     if count == -1 { precondition(errno == EINTR, "\(SystemError("epoll_wait", code: errno))") }
     for event in events.prefix(Int(max(count, 0))) { dispatch(event) }
     fireTimers()
     runReady()
-  }
-
-  /// In a dialogue it looks for what comes next before it sleeps, and lets others have the processor between: the answer
-  /// is often there before a sleeper would be awake, and to sleep and be woken takes more processor time than to look.
-  private func wait(_ events: inout [epoll_event]) -> CInt {
-    if mustNotWait() { return epoll_wait(poll.number, &events, CInt(events.count), 0) }
-    let began = Self.now
-    let isInDialogue = lastWait < Self.dialogueTime && began - awake < Self.lookingTime
-    defer {
-      awake = Self.now
-      lastWait = awake - began
-    }
-    while isInDialogue, Self.now - began < Self.lookingTime {
-      let count = epoll_wait(poll.number, &events, CInt(events.count), 0)
-      if count != 0 { return count }
-      sched_yield()
-    }
-    return epoll_wait(poll.number, &events, CInt(events.count), -1)
   }
 
   private func dispatch(_ event: epoll_event) {
