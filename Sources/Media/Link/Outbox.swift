@@ -6,9 +6,12 @@ internal import Reactor
 ///
 /// Law: it keeps no memory while it is empty, and never more than `bytesMax` bytes.
 final class Outbox {
-  /// Four records, and whatever TLS has to say by itself besides: alerts, a key update, a flight of the handshake.
+  /// A batch, and whatever TLS has to say by itself besides: alerts, a key update, a flight of the handshake.
   static let bytesMax = 96 << 10
   private static let leastBytes = 4 << 10
+  /// Copied at a time: of longer pieces libc makes one instruction, which some processors, AMD's among them, take 17 times
+  /// as long for where the copy begins a few bytes further on in its page than the original in its own.
+  private static let pieceBytes = 2 << 10
 
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var sent = 0
@@ -45,8 +48,12 @@ final class Outbox {
     let needed = filled - sent + bytes.count
     if needed > Self.bytesMax { return false }
     if filled + bytes.count > memory.count { makeRoom(for: needed) }
-    UnsafeMutableRawBufferPointer(rebasing: memory[filled...]).copyMemory(from: bytes)
-    filled += bytes.count
+    for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+      let piece = bytes[start..<min(start + Self.pieceBytes, bytes.count)]
+      UnsafeMutableRawBufferPointer(rebasing: memory[filled...]).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: piece))
+      filled += piece.count
+    }
     return true
   }
 

@@ -12,7 +12,7 @@ public protocol SecureLinkOwner: AnyObject {
   /// is room and up to `bytesMax`. Without the call some of them are thrown away.
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void)
 
-  /// The link can take bytes. Asked after `wantsToSend()`, again and again until nothing is put; the room is 64 KiB.
+  /// The link can take bytes. Asked after `wantsToSend()`, again and again until nothing is put; the room is 66 KiB.
   func fill(_ output: inout OutputRawSpan, for link: SecureLink)
 
   /// The link is over. Told exactly once, and nothing after it.
@@ -36,10 +36,10 @@ public final class SecureLink: @unchecked Sendable {
   /// What one link may move in one turn before the others have theirs.
   private static let bytesPerTurnMax = 256 << 10
   /// What the kernel holds at most of what is not on the wire yet. With one batch that waits here too, what is said next
-  /// has 128 KiB before it, the tenth of a second at 10 Mbit/s.
+  /// has 130 KiB before it, the tenth of a second at 10 Mbit/s.
   private static let unsentBytesMax = 64 << 10
   /// Room is asked for twice what came last: a link that says little makes its owner hold little.
-  private static let roomRange = 4 << 10...64 << 10
+  private static let roomRange = 4 << 10...TLSStream.batchBytesMax
 
   private enum State: Equatable {
     case connecting
@@ -252,7 +252,9 @@ public final class SecureLink: @unchecked Sendable {
 
   /// Lets the owner fill a batch, and TLS seal it.
   private func seal() -> (TLSStream.Step, bytes: Int) {
-    withUnsafeTemporaryAllocation(byteCount: TLSStream.batchBytesMax, alignment: 16) { memory in
+    withUnsafeTemporaryAllocation(
+      byteCount: TLSStream.batchBytesMax, alignment: TLSStream.batchAlignment
+    ) { memory in
       var out = OutputRawSpan(buffer: memory, initializedCount: 0)
       owner?.fill(&out, for: self)
       let count = out.finalize(for: memory)

@@ -13,6 +13,9 @@ final class Core: EngineDriver {
   static let adviceMax = 32
   /// A program that does not read what it asked for is told no more.
   static let eventsMax = 65_536
+  /// Of a resource under way: so much keeps the loops and the disks of both sides busy where four threads share two
+  /// processors, each waiting for its turn.
+  private static let resourceWindowBytes = 4 << 20
 
   let reactor: Reactor
   unowned let loop: Loop
@@ -73,6 +76,7 @@ final class Core: EngineDriver {
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
     var settings = Settings()
     settings.isDurable = store != nil
+    settings.resourceWindowBytes = Self.resourceWindowBytes
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: settings, crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), restoring: store?.facts ?? [], at: Self.now)
