@@ -37,7 +37,8 @@ struct TableTests {
       // Keys that are alike in their low bits, too.
       let key = next(keys) << (next(2) * 32)
       switch next(10) {
-      case 0: #expect(table.removeValue(forKey: key) == model[key])
+      case 0:
+        #expect(table.removeValue(forKey: key) == model[key])
         model[key] = nil
       case 1:
         table[key]? += 1

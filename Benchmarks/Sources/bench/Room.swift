@@ -167,10 +167,11 @@ final class Room {
 
   /// What lies between two looks at the clock with nothing in between: it is a call of the kernel's, and there are hundreds
   /// in a join.
-  private static let clockTime = (0..<1_000).map { _ in
-    let start = threadTime()
-    return threadTime() - start
-  }.min() ?? .zero
+  private static let clockTime =
+    (0..<1_000).map { _ in
+      let start = threadTime()
+      return threadTime() - start
+    }.min() ?? .zero
 
   // MARK: What the engines want
 
