@@ -352,7 +352,8 @@ extension Engine {
       dropped(link)
       return
     }
-    link.control.append(frame.encodedSize) { frame.write(into: &$0) }
+    let size = frame.encodedSize
+    link.control.append(size) { frame.write(size, into: &$0) }
     wake(link)
   }
 

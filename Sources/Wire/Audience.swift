@@ -24,11 +24,28 @@ public enum Audience: Part {
     sink.put(u8: kind.rawValue)
     sink.put(count: indexes.count, max: Limits.audienceIndexesMax)
     var floor: UInt64 = 0
+    // Most gaps take a byte, and eight of those go at once.
+    var (bytes, count): (UInt64, UInt64) = (0, 0)
     for index in indexes {
       precondition(UInt64(index) >= floor, "an audience's indexes must ascend")
-      sink.put(varint: UInt64(index) - floor)
+      let gap = UInt64(index) - floor
       floor = UInt64(index) + 1
+      if gap < 0x80 { (bytes, count) = (bytes << 8 | gap, count + 1) }
+      if count == 8 {
+        sink.put(u64: bytes)
+        count = 0
+      } else if gap >= 0x80 {
+        put(bytes, count, into: &sink)
+        count = 0
+        sink.put(varint: gap)
+      }
     }
+    put(bytes, count, into: &sink)
+  }
+
+  /// The last few of eight.
+  private static func put<S: Sink & ~Copyable & ~Escapable>(_ bytes: UInt64, _ count: UInt64, into sink: inout S) {
+    for place in (0..<count).reversed() { sink.put(u8: UInt8(truncatingIfNeeded: bytes >> (8 * place))) }
   }
 }
 

@@ -35,6 +35,13 @@ extension Frame {
   /// Writes the whole frame; `out` must have room for `encodedSize`.
   public func write(into out: inout OutputRawSpan) { put(length: length, into: &out) }
 
+  /// The same, where `encodedSize` is known.
+  public func write(_ encodedSize: Int, into out: inout OutputRawSpan) {
+    var head = 1
+    while MeasuringSink.size(varint: UInt64(encodedSize - head)) != head { head += 1 }
+    put(length: encodedSize - head, into: &out)
+  }
+
   /// The whole frame as an array, where an allocation does not matter.
   public func encoded() -> [UInt8] {
     let length = length

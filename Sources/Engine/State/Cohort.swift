@@ -63,7 +63,11 @@ final class Cohort {
     cachedViews?.append(member.view)
     cachedIDs?.append(member.id)
     if let index = member.index, let place = placeOfIndex(from: index) { cachedIndexes?.insert(index, at: place) }
+    // From here on they grow with it, so that nobody ever waits for all of them.
+    if members.count == Self.manyMin { _ = (views, ids, indexes) }
   }
+
+  private static let manyMin = 16
 
   /// The last takes its place.
   func remove(_ member: Member) {
