@@ -133,10 +133,9 @@ public final class Child {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
-  /// At once, or as it likes to.
-  public func end(asking: Bool = false) {
+  public func end() {
     if hasEnded { return }
-    kill(process, asking ? SIGTERM : SIGKILL)
+    kill(process, SIGKILL)
     _ = ended()
   }
 

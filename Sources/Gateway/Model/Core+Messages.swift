@@ -26,7 +26,7 @@ extension Core {
       written = delivery.written(after: head)
     }
     return model.messages.put(
-      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": text.mode.word])
+      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": "\(text.mode)"])
   }
 
   // MARK: Sending
@@ -97,18 +97,16 @@ extension Core {
       }
     let named: Addressees = text.mode == .reliable ? .only(recipients) : addressees
     let item: Item? = try await withCheckedThrowingContinuation { continuation in
-      archive.together(host) {
-        do {
+      do {
+        try host.together {
           try history.send(text, named: name, to: recipients) {
             try model.session.dispatch(text.bytes, to: named, text.mode, wantsFate: text.mode == .reliable)
           } settle: {
             continuation.resume(returning: $0)
           }
-        } catch {
-          continuation.resume(throwing: error)
         }
-      } giveUp: {
-        continuation.resume(throwing: $0)
+      } catch {
+        continuation.resume(throwing: error)
       }
     }
     guard let item else { throw Problem(.unavailable, "the gateway stopped before the message was stored") }
