@@ -48,6 +48,9 @@ final class Mailbox<Element: Sendable>: Sendable {
     self.eased = eased
   }
 
+  /// Where it is, `eased` is called later.
+  var isHigh: Bool { state.withLock { $0.isHigh } }
+
   @discardableResult
   func put(_ element: Element, weight: Int = 1) -> Level {
     let (level, reader) = state.withLock { state -> (Level, CheckedContinuation<Void, Never>?) in

@@ -79,7 +79,8 @@ extension Core {
 
   private func fallsBehind(_ port: SessionPort) {
     let id = port.state.id
-    guard sessions[id] != nil, port.patience == nil else { return }
+    // Who has caught up meanwhile has said so already, and will not say it again.
+    guard sessions[id] != nil, port.patience == nil, port.state.mailbox.isHigh else { return }
     port.patience = reactor.schedule(after: Self.patienceMax) { [unowned self] in closeSession(id) }
     call { $0.isBehind(id, true, at: $1) }
   }
