@@ -246,10 +246,10 @@ extension Engine {
   @discardableResult
   func record<F: Frame>(_ strand: Strand, over bond: Bond, _ make: (RecordHead) -> F) -> UInt64 {
     let frame = make(RecordHead(strand: strand.id, sequence: strand.last + 1))
-    let size = frame.encodedSize
-    let ordinal = bond.journal.append(size, of: strand, message: nil, at: now, held: settings.isDurable) {
-      frame.write(size, into: &$0)
-    }
+    let length = frame.length
+    let ordinal = bond.journal.append(
+      F.encodedSize(of: length), of: strand, message: nil, at: now, held: settings.isDurable
+    ) { frame.write(length, into: &$0) }
     appended(ordinal, to: strand, over: bond)
     return ordinal
   }

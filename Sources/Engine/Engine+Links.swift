@@ -344,7 +344,7 @@ extension Engine {
 
   // MARK: Bytes out
 
-  func say(_ frame: some Frame, on link: Link) {
+  func say<F: Frame>(_ frame: F, on link: Link) {
     guard !link.isClosing else { return }
     guard link.control.count < Self.controlBytesMax else {
       // It asks and does not listen to the answers.
@@ -352,8 +352,8 @@ extension Engine {
       dropped(link)
       return
     }
-    let size = frame.encodedSize
-    link.control.append(size) { frame.write(size, into: &$0) }
+    let length = frame.length
+    link.control.append(F.encodedSize(of: length)) { frame.write(length, into: &$0) }
     wake(link)
   }
 

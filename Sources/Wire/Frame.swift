@@ -13,7 +13,8 @@ extension Frame {
     try reader.finish()
   }
 
-  private var length: Int {
+  /// Bytes of the type and the body, which is the number that the frame begins with.
+  public var length: Int {
     var sink = MeasuringSink()
     sink.put(u8: Self.type.rawValue)
     encodeBody(into: &sink)
@@ -21,10 +22,10 @@ extension Frame {
   }
 
   /// Bytes of the whole frame, its length with it.
-  public var encodedSize: Int {
-    let length = length
-    return MeasuringSink.size(varint: UInt64(length)) + length
-  }
+  public var encodedSize: Int { Self.encodedSize(of: length) }
+
+  /// The same, where its `length` is known.
+  public static func encodedSize(of length: Int) -> Int { MeasuringSink.size(varint: UInt64(length)) + length }
 
   private func put<S: Sink & ~Copyable & ~Escapable>(length: Int, into sink: inout S) {
     sink.put(count: length, max: Limits.frameLengthMax)
@@ -35,18 +36,14 @@ extension Frame {
   /// Writes the whole frame; `out` must have room for `encodedSize`.
   public func write(into out: inout OutputRawSpan) { put(length: length, into: &out) }
 
-  /// The same, where `encodedSize` is known.
-  public func write(_ encodedSize: Int, into out: inout OutputRawSpan) {
-    var head = 1
-    while MeasuringSink.size(varint: UInt64(encodedSize - head)) != head { head += 1 }
-    put(length: encodedSize - head, into: &out)
-  }
+  /// The same, where its `length` is known.
+  public func write(_ length: Int, into out: inout OutputRawSpan) { put(length: length, into: &out) }
 
   /// The whole frame as an array, where an allocation does not matter.
   public func encoded() -> [UInt8] {
     let length = length
     var sink = ArraySink()
-    sink.bytes.reserveCapacity(MeasuringSink.size(varint: UInt64(length)) + length)
+    sink.bytes.reserveCapacity(Self.encodedSize(of: length))
     put(length: length, into: &sink)
     return sink.bytes
   }

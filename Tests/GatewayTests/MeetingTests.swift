@@ -230,12 +230,7 @@ struct MeetingTests {
       let made = try await anna.client.make(
         "\(anna.path)/resources", ["name": "cut", "to": .text(bert.peer), "size": .number(bytes.count)])
       let content = made.json["content"]?.text ?? ""
-      let head = anna.client.head("PUT", content, bytes.count, nil, [:])
-      let line = try await onThread { [port = anna.client.port] in
-        let line = try Line(to: port)
-        try line.write(Array(head.utf8) + bytes[..<40_000])
-        return line
-      }
+      let line = try await anna.client.begin("PUT", content, Array(bytes[..<40_000]), of: bytes.count)
       // Once nothing is being written the client leaves in between, and not during a write.
       while try await anna.client.ask("HEAD", content)["Upload-Offset"] != "40000" {}
       line.hangUp()
@@ -269,12 +264,8 @@ struct MeetingTests {
         release.wait()
       }
       for await _ in reached {}
-      let head = anna.client.head("PATCH", content, 60_000, nil, ["Upload-Offset": "40000"])
-      let line = try await onThread { [port = anna.client.port] in
-        let line = try Line(to: port)
-        try line.write(Array(head.utf8) + bytes[40_000..<50_000])
-        return line
-      }
+      let line = try await anna.client.begin(
+        "PATCH", content, Array(bytes[40_000..<50_000]), of: 60_000, ["Upload-Offset": "40000"])
       try await areUploads(1)
       line.hangUp()
       try await areUploads(0)

@@ -74,6 +74,18 @@ struct Asker: Sendable {
     return answer
   }
 
+  /// Sends the first part of a body, and leaves the rest open.
+  func begin(
+    _ method: String, _ path: String, _ part: [UInt8], of length: Int, _ headers: [String: String] = [:]
+  ) async throws -> Line {
+    let head = head(method, path, length, nil, headers)
+    return try await onThread {
+      let line = try line()
+      try line.write(Array(head.utf8) + part)
+      return line
+    }
+  }
+
   func head(_ method: String, _ path: String, _ length: Int?, _ type: String?, _ more: [String: String]) -> String {
     var all = ["Host": "\(host):\(port)", "Connection": "close"]
     if let token { all["Authorization"] = "Bearer \(token)" }
