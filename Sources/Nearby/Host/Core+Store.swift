@@ -23,10 +23,13 @@ extension Core {
 
   /// Hands what is noted to the store, one load at a time.
   func advanceStore() {
-    if storing.isHeld || storing.current != nil { return }
-    for note in cargo?.witness.takeNotes() ?? [] {
-      storing.next.changes.append(.perform(note.change))
-      storing.next.afterwards.append(note.settle)
+    if storing.isHeld { return }
+    if storing.isDue {
+      for note in cargo?.witness.takeNotes() ?? [] {
+        storing.next.changes.append(.perform(note.change))
+        storing.next.afterwards.append(note.settle)
+      }
+      storing.seal()
     }
     if storing.begin() { write() }
   }
@@ -151,6 +154,9 @@ extension Core {
 }
 
 /// What is on its way to the store: one load at a time.
+///
+/// Law: a batch of the engine has all that was noted up to its moment, and nothing of what was noted later, which may rest
+/// on what only the next batch will hold.
 struct Storing {
   struct Load {
     /// Of the engine, where it has a part in it.
@@ -163,16 +169,33 @@ struct Storing {
   }
 
   var next = Load()
+  /// With a batch of the engine, which has no other under way: it waits for the current one.
+  private var sealed: Load?
   private(set) var current: Load?
   var isFailing = false
   /// Something is under way that belongs together.
   var isHeld = false
 
+  /// Whether what is noted by now goes into the next load; else more may come together there.
+  var isDue: Bool { next.batch != nil || current == nil && sealed == nil }
+
+  /// The moment of the engine's batch, if it has said one, is over.
+  mutating func seal() {
+    guard next.batch != nil else { return }
+    precondition(sealed == nil, "two batches at once")
+    sealed = next
+    next = Load()
+  }
+
   /// Whether there is something to write.
   mutating func begin() -> Bool {
-    if current != nil || next.isEmpty { return false }
-    current = next
-    next = Load()
+    if current != nil || sealed == nil && next.isEmpty { return false }
+    if let load = sealed.take() {
+      current = load
+    } else {
+      current = next
+      next = Load()
+    }
     return true
   }
 
@@ -180,7 +203,7 @@ struct Storing {
 
   /// What was to follow when it was written, and will not be.
   mutating func giveUp() -> [(_ isStored: Bool) -> Void] {
-    defer { (next, current) = (Load(), nil) }
-    return (current?.afterwards ?? []) + next.afterwards
+    defer { (next, sealed, current) = (Load(), nil, nil) }
+    return (current?.afterwards ?? []) + (sealed?.afterwards ?? []) + next.afterwards
   }
 }
