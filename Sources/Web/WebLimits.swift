@@ -1,7 +1,7 @@
 /// What the server is held to, whoever comes.
 package struct WebLimits: Sendable {
   /// Of a request's line and headers.
-  package var headBytesMax = 16 << 10
+  package var headBytesMax = 8 << 10
   package var headerFieldsMax = 100
   /// Of all clients together.
   package var connectionsMax = 16_384

@@ -89,6 +89,40 @@ struct ListTests {
     }
   }
 
+  @Test("Whoever asks the same again on one connection is told how it is now, and nothing once their token has gone")
+  func asking() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let (anna, _) = try await seat(place)
+      let path = try await anna.make("/v1/sessions")["Location"] ?? ""
+      let line = try anna.line()
+      let words = anna.head("GET", path, nil, nil, ["Connection": "keep-alive"])
+      func again() async throws -> Answer {
+        try await onThread {
+          try line.write(words)
+          return try line.readAnswer(to: "GET")
+        }
+      }
+      let first = try await again()
+      #expect(first.status == 200 && first.json["locked"] == false)
+      for _ in 0..<2 {
+        let same = try await again()
+        #expect(same.body == first.body && same["ETag"] == first["ETag"] && same["Vary"] == first["Vary"])
+      }
+      _ = try await anna.patch(path, ["locked": true])
+      let changed = try await again()
+      #expect(changed.json["locked"] == true && changed["ETag"] != first["ETag"])
+      // Whatever has others forgotten, a token that is good stays so.
+      let other = try await place.pair("member")
+      #expect(try await boss.delete("/v1/clients/\(other.json["client"]?.text ?? "")").status == 204)
+      #expect(try await again().body == changed.body)
+      let id = try await anna.get("/v1/clients/self").id
+      #expect(try await boss.delete("/v1/clients/\(id)").status == 204)
+      #expect(try await again().status == 401)
+      #expect(try await again().status == 401)
+    }
+  }
+
   @Test("What an advertiser says can be changed, and wrong things are named")
   func advertisers() async throws {
     try await atPlace { place in

@@ -129,6 +129,19 @@ import Web
     #expect(try rig.desk(\.begun) == 0)
   }
 
+  @Test func `the largest head with the most headers is answered, again and again`() throws {
+    let client = try rig.connect()
+    let limits = WebLimits()
+    let lines = (1..<limits.headerFieldsMax).map { "X\($0): " }
+    let start = "GET / HTTP/1.1\r\nHost: here\r\n"
+    let room = limits.headBytesMax - start.utf8.count - 2 - lines.map { $0.utf8.count + 2 }.reduce(0, +)
+    let value = String(repeating: "x", count: room / lines.count)
+    for _ in 0..<3 {
+      try client.send(start + lines.map { $0 + value + "\r\n" }.joined() + "\r\n")
+      #expect(try client.answer().status == 200)
+    }
+  }
+
   @Test func `a head that comes byte by byte is read`() throws {
     let client = try rig.connect()
     for byte in "\r\nGET /head?a=b HTTP/1.1\r\nHost: here\r\nX: y\r\n\r\n".utf8 { try client.send([byte]) }

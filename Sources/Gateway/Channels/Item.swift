@@ -13,8 +13,7 @@ struct Item: Sendable {
   /// Of its latest change.
   let position: Position
 
-  /// An entity tag: it changes when the thing does.
-  var tag: String { "\"" + position.description + "\"" }
+  var tag: EntityTag { .position(position) }
 }
 
 /// To whom a thing belongs, which says who sees it.

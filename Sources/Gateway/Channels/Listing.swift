@@ -68,7 +68,7 @@ struct Listing: Sendable {
         .init(name: "Link", value: "<\(collection.path)?after=\(next)&limit=\(limit)\(query)>; rel=\"next\""))
     }
     body.append(UInt8(ascii: "}"))
-    reply.headers.append(.init(name: "ETag", value: "\"\(collection.position)\""))
+    reply.tag = .position(collection.position)
     reply.body = .json(body)
     return reply
   }

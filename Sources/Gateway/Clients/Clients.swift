@@ -78,10 +78,14 @@ final class Clients {
     }
   }
 
-  func holder(of token: Substring) -> ClientView? {
-    guard let holder = knownTokens[token] ?? learn(token) else { return nil }
-    if let end = holder.expiresAt, end <= clock() { return nil }
-    return holder.view
+  func holder(of token: Substring) -> KnownTokens.Holder? {
+    guard let holder = knownTokens[token] ?? learn(token), isGood(holder) else { return nil }
+    return holder
+  }
+
+  /// Whether its token would be found again.
+  func isGood(_ holder: KnownTokens.Holder) -> Bool {
+    !holder.isForgotten && holder.expiresAt.map { $0 > clock() } ?? true
   }
 
   /// Whether it holds a token that is worth something.
@@ -93,7 +97,7 @@ final class Clients {
   private func learn(_ token: Substring) -> KnownTokens.Holder? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
     let holder = KnownTokens.Holder(client.view, until: client.expiresAt)
-    if knownTokens.count >= limits.knownTokensMax { knownTokens = KnownTokens() }
+    if knownTokens.count >= limits.knownTokensMax { knownTokens.forgetAll() }
     knownTokens[token] = holder
     return holder
   }
@@ -122,7 +126,7 @@ final class Clients {
   @discardableResult
   func revoke(_ id: ClientID) -> Client? {
     guard let client = clients.removeValue(forKey: id) else { return nil }
-    knownTokens = KnownTokens()
+    knownTokens.forgetAll()
     byDigest[client.digest] = nil
     return client
   }

@@ -2,12 +2,14 @@ internal import Notation
 
 /// Tokens that were held against their digests, so that this is done once for many requests.
 ///
-/// Laws: it is emptied where a client goes. A token is found by a hash under a key of this process, and compared in a time
+/// Laws: it forgets all where a client goes, and who has kept a holder sees that it is forgotten. A token is found by a hash under a key of this process, and compared in a time
 /// that does not tell how much of it is right.
 struct KnownTokens {
   final class Holder {
     let view: ClientView
     let expiresAt: Timestamp?
+    /// The token is to be held against its digest anew.
+    fileprivate(set) var isForgotten = false
 
     init(_ view: ClientView, until expiresAt: Timestamp?) {
       self.view = view
@@ -18,6 +20,11 @@ struct KnownTokens {
   private var holders: [Int: (token: [UInt8], holder: Holder)] = [:]
 
   var count: Int { holders.count }
+
+  mutating func forgetAll() {
+    for (_, holder) in holders.values { holder.isForgotten = true }
+    holders = [:]
+  }
 
   subscript(token: Substring) -> Holder? {
     get {

@@ -35,9 +35,8 @@ extension Reply {
   /// What stays as it is while this process lives, for anybody.
   static func kept(_ bytes: [UInt8], _ type: String) -> Reply {
     var reply = Reply(200, type == "application/json" ? .json(bytes) : .bytes(bytes, type: type))
-    reply.headers = [
-      .init(name: "ETag", value: "\"\(Fingerprint.of(bytes))\""), .init(name: "Cache-Control", value: "no-cache"),
-    ]
+    reply.tag = .text(Fingerprint.of(bytes))
+    reply.headers = [.init(name: "Cache-Control", value: "no-cache")]
     return reply
   }
 }

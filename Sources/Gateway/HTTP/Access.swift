@@ -113,17 +113,27 @@ final class Access {
   // MARK: Clients
 
   func client(of head: Head, at route: Route) throws(Problem) -> ClientView? {
-    if let header = head.headers["Authorization"] {
-      guard let token = Self.bearer(header) else {
-        throw .unauthorized("the Authorization header must be 'Bearer' and a token")
-      }
-      guard let client = clients.holder(of: token) else {
-        throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
-      }
-      return try seen(client, over: Way(head))
+    if let holder = try bearer(of: head) { return holder.view }
+    return try client(byCookieOf: head, at: route)
+  }
+
+  /// Who shows a token in the header for it.
+  func bearer(of head: Head) throws(Problem) -> KnownTokens.Holder? {
+    guard let header = head.headers["Authorization"] else { return nil }
+    guard let token = Self.bearer(header) else {
+      throw .unauthorized("the Authorization header must be 'Bearer' and a token")
     }
-    guard let token = cookie(of: head), let client = clients.holder(of: token[...]) else { return nil }
-    var view = try seen(client, over: Way(head))
+    guard let holder = clients.holder(of: token) else {
+      throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+    }
+    _ = try seen(holder.view, over: Way(head))
+    return holder
+  }
+
+  /// Whose browser says so by itself.
+  func client(byCookieOf head: Head, at route: Route) throws(Problem) -> ClientView? {
+    guard let token = cookie(of: head), let holder = clients.holder(of: token[...]) else { return nil }
+    var view = try seen(holder.view, over: Way(head))
     view.isByCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
     // What anybody may do is done as nobody: a page that has lost its header's word can still pair anew.
@@ -153,8 +163,8 @@ final class Access {
 
   /// For the WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
   func client(token: String, over way: Way) throws(Problem) -> ClientView? {
-    guard let client = clients.holder(of: token[...]) else { return nil }
-    return try seen(client, over: way)
+    guard let holder = clients.holder(of: token[...]) else { return nil }
+    return try seen(holder.view, over: way)
   }
 
   func cookie(of head: Head) -> String? {

@@ -129,6 +129,8 @@ struct Reply: Sendable {
 
   var status: Int
   var body: Body
+  /// Of what it shows.
+  var tag: EntityTag?
   var headers: [Problem.Field] = []
 
   init(_ status: Int, _ body: Body = .none) {
@@ -138,18 +140,38 @@ struct Reply: Sendable {
 
   static let nothing = Reply(204)
 
+  var bytesCount: Int {
+    switch body {
+    case .none: 0
+    case .json(let bytes), .bytes(let bytes, _): bytes.count
+    }
+  }
+
+  /// Whether it says the same; of bodies only those are the same that lie in the same place.
+  func isSame(as other: Reply) -> Bool {
+    guard status == other.status, tag == other.tag, headers == other.headers else { return false }
+    switch (body, other.body) {
+    case (.none, .none): return true
+    case (.json(let one), .json(let other)): return one.isSamePlace(as: other)
+    case (.bytes(let one, let type), .bytes(let other, let otherType)):
+      return type == otherType && one.isSamePlace(as: other)
+    default: return false
+    }
+  }
+
   static func json(_ json: JSON, _ status: Int = 200) -> Reply { Reply(status, .json(json.bytes)) }
 
   /// What was made, and where.
   static func created(_ item: Item, at path: String) -> Reply {
     var reply = Reply(201, .json(item.bytes))
-    reply.headers = [.init(name: "Location", value: path), .init(name: "ETag", value: item.tag)]
+    reply.tag = item.tag
+    reply.headers = [.init(name: "Location", value: path)]
     return reply
   }
 
   static func item(_ item: Item) -> Reply {
     var reply = Reply(200, .json(item.bytes))
-    reply.headers = [.init(name: "ETag", value: item.tag)]
+    reply.tag = item.tag
     return reply
   }
 

@@ -89,12 +89,3 @@ struct Idempotency {
     }
   }
 }
-
-extension Reply {
-  fileprivate var bytesCount: Int {
-    switch body {
-    case .none: 0
-    case .json(let bytes), .bytes(let bytes, _): bytes.count
-    }
-  }
-}

@@ -6,6 +6,8 @@ internal import Web
 final class Service: WebHandler {
   /// Bodies that are JSON.
   static let jsonBytesMax = 1 << 20
+  /// Of an answer that an idle connection keeps, to give it again.
+  private static let toldBytesMax = 4 << 10
 
   private unowned let core: Core
   private var exchanges: [UInt64: Exchange] = [:]
@@ -20,8 +22,8 @@ final class Service: WebHandler {
   func begin(_ exchange: Exchange) {
     let head = exchange.head
     do throws(Problem) {
-      try admit(head)
       if let asked = exchange.note.content as? Asked { return try serve(asked, exchange) }
+      try admit(head)
       if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
         exchange.tag = Meters.siteTag
         return exchange.respond(core.site.response(file, to: head))
@@ -44,10 +46,14 @@ final class Service: WebHandler {
     }
   }
 
-  /// What a head asks for, which is the same each time; who asks, and whether they may, is looked at each time.
+  /// What a head asks for, all of which follows from its bytes, and is the same each time that a connection says it.
   private final class Asked {
     let route: Route
     let call: Call
+    /// Who asked last, where they had a token: they may again, for as long as it is good.
+    var admitted: Admitted?
+    /// What was answered last.
+    var told: (reply: Reply, response: Response)?
 
     init(_ route: Route, _ call: Call) {
       self.route = route
@@ -55,15 +61,31 @@ final class Service: WebHandler {
     }
   }
 
-  private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
-    exchange.tag = asked.route.number
-    gather(asked.route, try call(asked, exchange.head), exchange)
+  private final class Admitted {
+    let holder: KnownTokens.Holder
+    let call: Call
+
+    init(_ holder: KnownTokens.Holder, _ call: Call) {
+      self.holder = holder
+      self.call = call
+    }
   }
 
-  private func call(_ asked: Asked, _ head: Head) throws(Problem) -> Call {
+  private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
+    exchange.tag = asked.route.number
+    if let admitted = asked.admitted, core.clients.isGood(admitted.holder) {
+      return gather(asked, admitted.call, exchange)
+    }
+    let holder = try core.access.bearer(of: exchange.head)
+    let call = try call(asked, exchange.head, of: holder)
+    asked.admitted = holder.map { Admitted($0, call) }
+    gather(asked, call, exchange)
+  }
+
+  private func call(_ asked: Asked, _ head: Head, of holder: KnownTokens.Holder?) throws(Problem) -> Call {
     let route = asked.route
     var call = asked.call
-    call.client = try core.access.client(of: head, at: route)
+    call.client = if let holder { holder.view } else { try core.access.client(byCookieOf: head, at: route) }
     if case .nearby = route.access { call.isNearby = core.access.isNearby(head) }
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
@@ -80,24 +102,24 @@ final class Service: WebHandler {
     try core.access.checkOrigin(head)
   }
 
-  private func gather(_ route: Route, _ call: Call, _ exchange: Exchange) {
-    switch route.body {
+  private func gather(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+    switch asked.route.body {
     case .none, .live:
-      run(route, call, exchange)
+      run(asked, call, exchange)
     case .json, .bytes:
       var bytesMax = Self.jsonBytesMax
-      if case .bytes(let max) = route.body { bytesMax = max }
+      if case .bytes(let max) = asked.route.body { bytesMax = max }
       exchange.collectBody(bytesMax: bytesMax) { [unowned self] body in
         var call = call
         call.body = body
-        run(route, call, exchange)
+        run(asked, call, exchange)
       }
     }
   }
 
-  private func run(_ route: Route, _ call: Call, _ exchange: Exchange) {
+  private func run(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
     do {
-      switch route.work {
+      switch asked.route.work {
       case .now(let work):
         answer(try core.once(call) { try work(core, call) }, exchange)
       case .collection(let facets, let work):
@@ -206,18 +228,26 @@ final class Service: WebHandler {
 
   // MARK: Answers
 
+  /// Who asks for the same again, in the same words, is mostly told the same.
   private func answer(_ reply: Reply, _ exchange: Exchange) {
-    let head = exchange.head
+    let asked = exchange.note.content as? Asked
+    if let told = asked?.told, told.reply.isSame(as: reply) { return core.give(told.response, to: exchange) }
+    let response = response(for: reply, exchange.head)
+    asked?.told = reply.bytesCount <= Self.toldBytesMax ? (reply, response) : nil
+    core.give(response, to: exchange)
+  }
+
+  private func response(for reply: Reply, _ head: Head) -> Response {
     if case .json = reply.body, reply.status == 200, head.method == .get || head.method == .head,
       !MediaRange.accepts(head.headers["Accept"], "application/json")
     {
-      return answer(Reply(Problem(.notAcceptable, "this comes as application/json")), exchange)
+      return response(for: Reply(Problem(.notAcceptable, "this comes as application/json")), head)
     }
     var response = Response(reply.status)
-    response.headers.reserve(reply.headers.count + 4)
-    if reply.status == 200, head.method == .get || head.method == .head,
-      let tag = reply.headers.first(where: { $0.name == "ETag" }),
-      EntityTags.match(head.headers["If-None-Match"], tag.value)
+    response.headers.reserve(reply.headers.count + 5)
+    let tag = reply.tag?.description
+    if let tag, reply.status == 200, head.method == .get || head.method == .head,
+      EntityTags.match(head.headers["If-None-Match"], tag)
     {
       response.status = 304
     } else {
@@ -231,8 +261,10 @@ final class Service: WebHandler {
         response.body = .bytes(bytes)
       }
     }
+    if let tag { response.headers.append("ETag", tag) }
     for field in reply.headers { response.headers.append(field.name, field.value) }
-    core.respond(response, to: exchange)
+    core.access.dress(&response, head)
+    return response
   }
 
   func answered(_ exchange: Exchange, with status: Int) {
@@ -290,8 +322,14 @@ extension Core {
   /// With what every answer says.
   func respond(_ response: Response, to exchange: Exchange) {
     var response = response
-    if isDraining { response.closes = true }
     access.dress(&response, exchange.head)
+    give(response, to: exchange)
+  }
+
+  /// What says that already.
+  fileprivate func give(_ response: Response, to exchange: Exchange) {
+    var response = response
+    if isDraining { response.closes = true }
     exchange.respond(response)
   }
 
@@ -317,7 +355,20 @@ extension Response {
   }
 }
 
-/// Entity tags of RFC 9110.
+/// By which a state of a thing is known again (RFC 9110).
+enum EntityTag: Hashable, Sendable, CustomStringConvertible {
+  /// Of what is numbered: it changes when the thing does.
+  case position(Position)
+  case text(String)
+
+  var description: String {
+    switch self {
+    case .position(let position): "\"\(position)\""
+    case .text(let text): "\"\(text)\""
+    }
+  }
+}
+
 enum EntityTags {
   static func match(_ header: String?, _ tag: String) -> Bool {
     guard let header else { return false }
@@ -334,7 +385,7 @@ extension Call {
   /// A change may name the state that it means.
   func checkMatch(_ item: Item?) throws(Problem) {
     guard let item, let header = headers["If-Match"] else { return }
-    guard EntityTags.match(header, item.tag) else {
+    guard EntityTags.match(header, item.tag.description) else {
       throw Problem(.preconditionFailed, "it has changed since: it is \(item.tag) now; read it again and decide anew")
     }
   }

@@ -12,8 +12,10 @@ extension Routes {
       .nowOrLater(
         { core, call in
           let session = try core.session(call[0], for: call.need())
-          if session.messages[call[1]] == nil, session.history != nil { return nil }
-          return try core.item(call[1], in: session.messages, "message", call)
+          // Who sees the session sees what is said in it.
+          if let item = session.messages[call[1]] { return .item(item) }
+          if session.history != nil { return nil }
+          throw Problem.nothing("message", call[1])
         },
         { core, call in
           let session = try core.session(call[0], for: call.need())

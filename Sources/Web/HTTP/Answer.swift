@@ -46,12 +46,15 @@ final class Answer {
     }
     switch (response.body, other.body) {
     case (.none, .none): return true
-    case (.bytes(let one), .bytes(let other)):
-      // Held here, it cannot have become another in its place.
-      return one.withUnsafeBytes { one in
-        other.withUnsafeBytes { one.count == $0.count && one.baseAddress == $0.baseAddress }
-      }
+    case (.bytes(let one), .bytes(let other)): return one.isSamePlace(as: other)
     default: return false
     }
+  }
+}
+
+extension [UInt8] {
+  /// Whether both are one array: what is held cannot have become another in its place.
+  package func isSamePlace(as other: [UInt8]) -> Bool {
+    withUnsafeBytes { one in other.withUnsafeBytes { one.count == $0.count && one.baseAddress == $0.baseAddress } }
   }
 }

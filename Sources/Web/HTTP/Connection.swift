@@ -13,8 +13,10 @@ final class Connection {
   private var memory = HeadMemory()
   /// The last one, where it may be given again.
   private var lastAnswer: Answer?
-  /// When the next whole head has to be there, on the reactor's clock; nil while a request is served.
-  var headDeadline: UInt64?
+  /// Whether it is between two requests, or has begun with the head of one.
+  private var awaitsHead = false
+  /// When the next whole head has to be there, on the reactor's clock; nil until it is known, at the next look.
+  private var headDeadline: UInt64?
 
   init(_ origin: Origin, _ admission: Admission) {
     self.origin = origin
@@ -36,6 +38,22 @@ final class Connection {
 
   func answered(with answer: Answer) { lastAnswer = answer.isReusable ? answer : nil }
 
+  func completed(isComplete: Bool) {
+    exchange.take()?.finish(isComplete: isComplete)
+    awaitsHead = true
+    headDeadline = nil
+  }
+
+  /// Whether its next head takes longer than so many nanoseconds, seen by one who looks now and then.
+  func isLate(_ idle: UInt64, at now: UInt64) -> Bool {
+    guard awaitsHead else { return false }
+    guard let headDeadline else {
+      headDeadline = now + idle
+      return false
+    }
+    return headDeadline <= now
+  }
+
   /// Of the last head.
   var note: HeadNote { memory.note }
 
@@ -43,7 +61,7 @@ final class Connection {
   func head(
     of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
   ) throws(WebFault) -> Head {
-    headDeadline = nil
+    awaitsHead = false
     requestCount += 1
     return try memory.head(of: connection, method, target, version, from: origin)
   }

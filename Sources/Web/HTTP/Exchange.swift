@@ -27,7 +27,8 @@ package final class Exchange {
   package var tag = 0
 
   private let connection: OpaquePointer
-  private unowned let server: HTTPServer
+  /// Which keeps this no longer than the request lasts.
+  private let server: HTTPServer
   private var reading = Reading.undecided
   private var response: Response?
   private(set) var isGone = false

@@ -30,8 +30,9 @@ final class HTTPServer {
 
   /// A second is little beside what it watches over.
   private static let sweepInterval: Duration = .seconds(1)
-  /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies.
-  private static let extraMemory = 16 << 10
+  /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies. It writes
+  /// zeros over all of it after each request.
+  private static let extraMemory = 8 << 10
 
   init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ meter: WebMeter) {
     self.reactor = reactor
@@ -122,8 +123,9 @@ final class HTTPServer {
     sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
       let now = Reactor.now
       for (connection, descriptor) in connections.values {
-        let isLate = connection.headDeadline.map { $0 <= now } ?? false
-        if isLate || connection.exchange?.isTooSlow(at: now) == true { Descriptor.lent(descriptor) { $0.cut() } }
+        if connection.isLate(idleNanoseconds, at: now) || connection.exchange?.isTooSlow(at: now) == true {
+          Descriptor.lent(descriptor) { $0.cut() }
+        }
       }
       setSweep()
     }
@@ -198,11 +200,6 @@ final class HTTPServer {
     }
   }
 
-  fileprivate func completed(_ served: Connection, isComplete: Bool) {
-    served.exchange.take()?.finish(isComplete: isComplete)
-    served.headDeadline = Reactor.now + idleNanoseconds
-  }
-
   // MARK: Responses
 
   func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result {
@@ -253,12 +250,12 @@ private func requestAccessed(
 }
 
 private func requestCompleted(
-  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?,
+  _: UnsafeMutableRawPointer?, _: OpaquePointer?,
   _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
 ) {
   guard let known = request?.pointee else { return }
   request?.pointee = nil
-  server(context).completed(served(known), isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+  served(known).completed(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
 }
 
 private func connectionChanged(
