@@ -60,6 +60,22 @@ import Web
     #expect(try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n").status == 200)
   }
 
+  @Test func `who has as many as it may, and some that say nothing, gets one more for the oldest of these`() throws {
+    var limits = WebLimits()
+    limits.connectionsPerClientMax = 3
+    let rig = try WebRig(limits)
+    let talking = try rig.connect()
+    try talking.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try talking.answer().status == 200)
+    let silent = try (0..<2).map { _ in try rig.connect() }
+    #expect(try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n").status == 200)
+    #expect(try silent[0].isAtEnd())
+    for client in [talking, silent[1]] {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      #expect(try client.answer().status == 200)
+    }
+  }
+
   @Test func `of those that say nothing, the one that waited longest makes room`() throws {
     var limits = WebLimits()
     limits.undecidedMax = 4
