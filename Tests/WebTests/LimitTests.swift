@@ -88,6 +88,29 @@ import Web
     }
   }
 
+  @Test func `all queues together have a limit, past which each has its share and no more`() throws {
+    var limits = WebLimits()
+    limits.socketQueuesBytesMax = 8 << 20
+    limits.socketShareBytesMax = 64 << 10
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    var deaf = try (0..<8).map { _ in try SocketClient(rig, "/ws/quiet", receiveBuffer: 4_096) }
+    #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 8 })
+    let large = [UInt8](repeating: 7, count: 1 << 20)
+    let taken = try rig.desk { desk in
+      desk.sockets.map { talker in
+        (0..<4).count { _ in large.withUnsafeBytes { talker.socket?.send($0) == true } }
+      }
+    }
+    #expect((7...9).contains(taken.reduce(0, +)), "\(taken)")
+    // Who has little waiting is told little things all the same.
+    let small = try SocketClient(rig, "/ws/greet")
+    #expect(try small.receive() == .text("hello"))
+    // And there is room again when those leave.
+    deaf.removeAll()
+    #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 1 })
+    #expect(try rig.desk { desk in large.withUnsafeBytes { desk.sockets.last?.socket?.send($0) == true } })
+  }
+
   @Test func `a connection serves so many requests`() throws {
     var limits = WebLimits()
     limits.requestsPerConnectionMax = 2

@@ -48,6 +48,9 @@ package final class WebSocket {
   private var answer = AnswerReader()
   private var owesWritable = false
 
+  /// What the server holds to be queued here.
+  private var counted = 0
+
   private var hasSaidGoodbye = false
   private var closeCode: UInt16?
   private var pingedAt: UInt64
@@ -98,7 +101,8 @@ package final class WebSocket {
   @discardableResult
   package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
     guard state == .open else { return true }
-    if outflow.ownBytes + bytes.count > queuedBytesMax {
+    let waiting = outflow.ownBytes + bytes.count
+    if waiting > queuedBytesMax || waiting > server.limits.socketShareBytesMax && server.isFull(for: bytes.count) {
       owesWritable = true
       return false
     }
@@ -220,7 +224,9 @@ package final class WebSocket {
   }
 
   private func outsideIs(_ readiness: Readiness) {
-    if readiness.contains(.writable) { outflow.isBlocked = false }
+    if readiness.contains(.writable) {
+      outflow.isBlocked = false
+    }
     if canRead {
       bringIn()
     } else if readiness.contains(.failed) {
@@ -311,7 +317,13 @@ package final class WebSocket {
 
   private func say(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
     outflow.append(frame, payload)
+    count()
     flushSoon()
+  }
+
+  private func count() {
+    server.queuedBytes += outflow.ownBytes - counted
+    counted = outflow.ownBytes
   }
 
   private func flushSoon() {
@@ -329,6 +341,7 @@ package final class WebSocket {
     // The library's answer to the client's wish comes before all else.
     if !answer.hasHead { return }
     guard outflow.flush(to: transport, for: self) else { return fail() }
+    count()
     if owesWritable, outflow.ownBytes < queuedBytesMax / 2, state == .open {
       owesWritable = false
       owner?.writable(self)
@@ -399,6 +412,8 @@ package final class WebSocket {
     (outside, inside, closeDeadline) = (nil, nil, nil)
     outflow.endRings()
     outflow.forgetAll(self)
+    server.queuedBytes -= counted
+    counted = 0
     tellClosed()
     // The library sees its end of the pair closed and lets go of it; until then it may call.
     if let library { lws_set_opaque_user_data(library, nil) }
