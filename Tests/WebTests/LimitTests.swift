@@ -111,6 +111,27 @@ import Web
     #expect(try rig.desk { desk in large.withUnsafeBytes { desk.sockets.last?.socket?.send($0) == true } })
   }
 
+  @Test func `one that reads slowly is alive, though a ping lies behind what it has to read`() throws {
+    var limits = WebLimits()
+    limits.pingInterval = .milliseconds(600)
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let living = try SocketClient(rig)
+    let slow = try SocketClient(rig, "/ws/pieces", receiveBuffer: 4_096)
+    let dead = try SocketClient(rig, "/ws/pieces", receiveBuffer: 4_096)
+    #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 3 })
+    let bytes = [UInt8](repeating: 7, count: 2 << 20)
+    try rig.desk { desk in
+      for talker in desk.sockets.dropFirst() { _ = bytes.withUnsafeBytes { talker.socket?.send($0) } }
+    }
+    for _ in 0..<8 {
+      #expect(try living.receive()?.opcode == 9)
+      try living.send(10)
+      _ = try slow.client.receiveExactly(200_000)
+    }
+    #expect(try rig.desk { $0.sockets.map(\.codes) } == [[], [], [1006]])
+    _ = dead
+  }
+
   @Test func `a connection serves so many requests`() throws {
     var limits = WebLimits()
     limits.requestsPerConnectionMax = 2

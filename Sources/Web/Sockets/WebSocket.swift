@@ -214,6 +214,8 @@ package final class WebSocket {
     do throws(SystemError) {
       outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in outsideIs($0) }
       inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in insideIs($0) }
+      // What has gone from here to the kernel tells nothing of who reads: so the kernel is given little.
+      if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
     } catch {
       return cut()
     }
@@ -223,8 +225,12 @@ package final class WebSocket {
     watch()
   }
 
+  private static let unsentBytesMax = 128 << 10
+
   private func outsideIs(_ readiness: Readiness) {
     if readiness.contains(.writable) {
+      // It reads, and its answer to a ping comes once it has read all that is before that.
+      if outflow.isBlocked { pingsUnanswered = 0 }
       outflow.isBlocked = false
     }
     if canRead {
