@@ -66,6 +66,7 @@ final class Core {
   var browsers: [String: BrowserModel] = [:]
   var invitations: [String: InvitationModel] = [:]
   var sessions: [String: SessionModel] = [:]
+  var diskUse = DiskUse()
   /// Bodies under way.
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]

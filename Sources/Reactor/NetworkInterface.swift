@@ -20,6 +20,9 @@ public enum NetworkInterface {
     return outside.isEmpty ? all : outside
   }
 
+  /// Whether it is one of this machine's own, whatever the port.
+  public static func holds(_ address: SocketAddress) -> Bool { known.contains { $0.host == address.host } }
+
   /// On interfaces that are up and have a signal.
   private static var known: [SocketAddress] {
     var first: UnsafeMutablePointer<ifaddrs>?

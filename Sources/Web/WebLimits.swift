@@ -19,7 +19,10 @@ package struct WebLimits: Sendable {
   package var requestsPerConnectionMax = 100_000
   /// Of what one WebSocket has still to send by itself.
   package var socketQueueBytesMax = 4 << 20
-  /// Between pings; a socket from which nothing has come over two of them is dead.
+  /// Of what all WebSockets have still to send by themselves: past it, each of them has `socketShareBytesMax`.
+  package var socketQueuesBytesMax = 256 << 20
+  package var socketShareBytesMax = 256 << 10
+  /// Between pings; a socket from which nothing has come over two of them, and which took nothing, is dead.
   package var pingInterval: Duration = .seconds(25)
   /// How long a WebSocket that says goodbye waits for the answer.
   package var closingTime: Duration = .seconds(5)

@@ -83,7 +83,7 @@ extension WireError: CustomStringConvertible {
     case .serviceTypeTooLong(let bytes):
       "The service type has \(bytes) bytes; at most \(Limits.serviceTypeBytesMax) are allowed, so shorten it."
     case .serviceTypeCharacter(let byte):
-      "The service type holds the byte \(byte); only a–z, 0–9 and hyphen are allowed."
+      "The service type holds \(Self.shown(byte)); only a–z, 0–9 and hyphen are allowed."
     case .serviceTypeWithoutLetter:
       "The service type has no letter; it needs at least one of a–z."
     case .serviceTypeHyphen:
@@ -97,11 +97,15 @@ extension WireError: CustomStringConvertible {
     case .discoveryKeyEmpty:
       "A discovery info key is empty; name every value."
     case .discoveryKeyCharacter(let key, let byte):
-      "The discovery info key “\(key)” holds the byte \(byte); only printable ASCII without “=” is allowed."
+      "The discovery info key “\(key)” holds \(Self.shown(byte)); only printable ASCII without “=” is allowed."
     case .discoveryPairTooLong(let key, let bytes):
       "The discovery info “\(key)=…” has \(bytes) bytes; at most \(Limits.discoveryPairBytesMax) are allowed, so shorten its value."
     case .discoveryInfoTooLong(let bytes):
       "The discovery info has \(bytes) bytes in all; at most \(Limits.discoveryInfoBytesMax) are allowed, so say less."
     }
+  }
+
+  private static func shown(_ byte: UInt8) -> String {
+    (0x21...0x7E).contains(byte) ? "“\(Character(UnicodeScalar(byte)))”" : byte == 0x20 ? "a space" : "the byte \(byte)"
   }
 }

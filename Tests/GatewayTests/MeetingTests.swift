@@ -25,8 +25,11 @@ struct Meeting {
   }
 
   /// Anna advertises; Bert, whose gateway knows hers, finds and invites her.
-  static func begin(_ wishes: JSON = [:]) async throws -> Meeting {
-    let (here, there) = try await places()
+  static func begin(
+    _ wishes: JSON = [:], _ change: (inout GatewayOptions) -> Void = { _ in }
+  ) async throws -> Meeting {
+    let here = try await Place.open("Here", change)
+    let there = try await Place.open("There", nextTo: here, change)
     var meeting = Meeting(anna: try await seat(here, "Anna"), bert: try await seat(there, "Bert"))
     let (anna, bert) = (meeting.anna.client, meeting.bert.client)
     meeting.anna.session = try await anna.make("/v1/sessions", wishes).id
@@ -55,18 +58,16 @@ struct Meeting {
     return meeting
   }
 
-  private static func places() async throws -> (Place, Place) {
-    let here = try await Place.open("Here")
-    return (here, try await Place.open("There", nextTo: here))
-  }
-
   func end() async {
     await anna.place.close()
     await bert.place.close()
   }
 
-  static func hold(_ wishes: JSON = [:], _ test: (Meeting) async throws -> Void) async throws {
-    let meeting = try await begin(wishes)
+  static func hold(
+    _ wishes: JSON = [:], _ change: (inout GatewayOptions) -> Void = { _ in },
+    _ test: (Meeting) async throws -> Void
+  ) async throws {
+    let meeting = try await begin(wishes, change)
     do {
       try await test(meeting)
     } catch {

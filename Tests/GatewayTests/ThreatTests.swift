@@ -147,7 +147,7 @@ struct ThreatTests {
   }
 
   @Test(
-    "A web address that leads to this machine or its network is not asked",
+    "A web address that leads to this machine is not asked",
     arguments: [
       "http://127.0.0.1:9/", "http://localhost:9/x", "http://[::1]/", "http://169.254.169.254/latest/",
       "file:///etc/passwd",

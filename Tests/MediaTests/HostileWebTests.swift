@@ -200,6 +200,14 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
+  @Test func `this computer's own address on a network is this computer, too`() throws {
+    let own = NetworkInterface.addresses(port: 9)
+    #expect(!own.isEmpty)
+    for address in own {
+      #expect(AddressPolicy.kind(of: address) == .loopback && !AddressPolicy().allows(address), "\(address)")
+    }
+  }
+
   @Test(arguments: [
     ("file:///etc/passwd", "unsupported"), ("ftp://x/", "unsupported"), ("http://user@127.0.0.1/", "user name"),
     ("http://127.0.0.1/a b", "space"), ("http://127.0.0.1/a\u{1}", "control character"), ("http:///", "no name"),

@@ -60,6 +60,22 @@ import Web
     #expect(try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n").status == 200)
   }
 
+  @Test func `who has as many as it may, and some that say nothing, gets one more for the oldest of these`() throws {
+    var limits = WebLimits()
+    limits.connectionsPerClientMax = 3
+    let rig = try WebRig(limits)
+    let talking = try rig.connect()
+    try talking.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try talking.answer().status == 200)
+    let silent = try (0..<2).map { _ in try rig.connect() }
+    #expect(try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n").status == 200)
+    #expect(try silent[0].isAtEnd())
+    for client in [talking, silent[1]] {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      #expect(try client.answer().status == 200)
+    }
+  }
+
   @Test func `of those that say nothing, the one that waited longest makes room`() throws {
     var limits = WebLimits()
     limits.undecidedMax = 4
@@ -70,6 +86,50 @@ import Web
       try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
       #expect(try client.answer().status == 200)
     }
+  }
+
+  @Test func `all queues together have a limit, past which each has its share and no more`() throws {
+    var limits = WebLimits()
+    limits.socketQueuesBytesMax = 8 << 20
+    limits.socketShareBytesMax = 64 << 10
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    var deaf = try (0..<8).map { _ in try SocketClient(rig, "/ws/quiet", receiveBuffer: 4_096) }
+    #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 8 })
+    let large = [UInt8](repeating: 7, count: 1 << 20)
+    let taken = try rig.desk { desk in
+      desk.sockets.map { talker in
+        (0..<4).count { _ in large.withUnsafeBytes { talker.socket?.send($0) == true } }
+      }
+    }
+    #expect((7...9).contains(taken.reduce(0, +)), "\(taken)")
+    // Who has little waiting is told little things all the same.
+    let small = try SocketClient(rig, "/ws/greet")
+    #expect(try small.receive() == .text("hello"))
+    // And there is room again when those leave.
+    deaf.removeAll()
+    #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 1 })
+    #expect(try rig.desk { desk in large.withUnsafeBytes { desk.sockets.last?.socket?.send($0) == true } })
+  }
+
+  @Test func `one that reads slowly is alive, though a ping lies behind what it has to read`() throws {
+    var limits = WebLimits()
+    limits.pingInterval = .milliseconds(600)
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let living = try SocketClient(rig)
+    let slow = try SocketClient(rig, "/ws/pieces", receiveBuffer: 4_096)
+    let dead = try SocketClient(rig, "/ws/pieces", receiveBuffer: 4_096)
+    #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 3 })
+    let bytes = [UInt8](repeating: 7, count: 2 << 20)
+    try rig.desk { desk in
+      for talker in desk.sockets.dropFirst() { _ = bytes.withUnsafeBytes { talker.socket?.send($0) } }
+    }
+    for _ in 0..<8 {
+      #expect(try living.receive()?.opcode == 9)
+      try living.send(10)
+      _ = try slow.client.receiveExactly(200_000)
+    }
+    #expect(try rig.desk { $0.sockets.map(\.codes) } == [[], [], [1006]])
+    _ = dead
   }
 
   @Test func `a connection serves so many requests`() throws {

@@ -104,7 +104,7 @@ extension Problem.Kind {
     case .misdirected: "This is not the host that you mean"
     case .upgradeRequired: "This is a WebSocket"
     case .tooMany: "Too much at once"
-    case .noSpace: "The disk is full"
+    case .noSpace: "There is no room for it"
     case .badRequest: "The request is not understood"
     }
   }
@@ -138,7 +138,7 @@ extension Problem.Kind {
       "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
     case .upgradeRequired: "What is here is spoken by WebSocket: the detail names the subprotocol."
     case .tooMany: "A limit on rate or number was reached. Retry-After says when to try again."
-    case .noSpace: "Nothing more can be stored. What is live goes on."
+    case .noSpace: "The gateway's disk is full, or the client has as much on it as one may have: the detail says which. What is live goes on."
     case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."
     }
   }

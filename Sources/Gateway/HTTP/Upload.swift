@@ -6,6 +6,8 @@ internal import Web
 final class Upload: BodySink {
   /// What it does with each piece, and what it tells.
   struct Target {
+    /// Before a piece of so many bytes is written.
+    var admit: (Int) throws(Problem) -> Void = { _ throws(Problem) in }
     let write: @Sendable ([UInt8]) async throws -> Void
     var wrote: (Int) -> Void = { _ in }
     /// What is to be done once all of it is written, before it is told.
@@ -58,6 +60,11 @@ final class Upload: BodySink {
   private func write() {
     guard !isWriting, !isOver else { return }
     if waiting.isEmpty { return isAtEnd && !isFinishing ? finish() : () }
+    do throws(Problem) {
+      try target.admit(waiting.count)
+    } catch {
+      return fail(error)
+    }
     let piece = waiting
     waiting = []
     isWriting = true

@@ -64,6 +64,8 @@ final class ResourceModel {
   var isRestored = false
   /// As it was kept last.
   var stored: StoredResource?
+  /// What its owner is held to have on the disk by it.
+  var counted: UInt64 = 0
 
   init(
     _ name: String, _ other: Other, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
@@ -113,6 +115,7 @@ final class ResourceModel {
 extension Core {
   @discardableResult
   func publish(_ resource: ResourceModel, in session: SessionModel) -> Item {
+    count(resource, of: session.owner)
     keep(resource, in: session)
     return session.resources.put(
       resource.id, resource.json(at: "\(session.resources.path)/\(resource.id)"), owner: session.owner,
@@ -140,7 +143,7 @@ extension Core {
     publish(resource, in: session)
   }
 
-  private func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
+  func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
     change(id, in: session) { resource in
       guard !resource.isOver else { return }
       resource.rate = 0
@@ -165,10 +168,21 @@ extension Core {
   }
 
   private func progressed(_ id: String, in session: String, _ progress: ResourceProgress) {
+    var counted: UInt64 = 0
     change(id, in: session) { resource in
+      counted = resource.counted
       resource.bytes = progress.bytes
       resource.rate = progress.bytesPerSecond
       if let size = progress.size { resource.size = size }
+    }
+    guard let session = sessions[session], let resource = session.resourceModels[id], resource.counted > counted else {
+      return
+    }
+    do {
+      // It has grown: nobody had said its size.
+      try checkRoom(for: 0, of: session.owner)
+    } catch {
+      turnAway(resource, in: session, error)
     }
   }
 
@@ -194,7 +208,13 @@ extension Core {
   private func follow(_ resource: IncomingResource, as model: ResourceModel, in session: SessionModel) {
     model.incoming = resource
     publish(model, in: session)
-    if session.wishes.acceptsResources { accept(model, in: session) }
+    if session.wishes.acceptsResources {
+      do {
+        try accept(model, in: session)
+      } catch {
+        turnAway(model, in: session, error)
+      }
+    }
     let (id, place) = (model.id, session.id)
     start { core in
       do {
@@ -209,8 +229,9 @@ extension Core {
     }
   }
 
-  func accept(_ model: ResourceModel, in session: SessionModel) {
+  func accept(_ model: ResourceModel, in session: SessionModel) throws(Problem) {
     guard let incoming = model.incoming, model.state == .offered else { return }
+    try checkRoom(for: model.size ?? 1, of: session.owner)
     model.state = .transferring
     publish(model, in: session)
     let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
@@ -293,6 +314,7 @@ extension Core {
     }
     if !model.isOver { meters.ended(.resource, model.isIncoming ? .incoming : .outgoing, "cancelled") }
     session.resourceModels[model.id] = nil
+    countNoMore(model, of: session.owner)
     session.resources.remove(model.id)
     forget(model)
     model.discard()

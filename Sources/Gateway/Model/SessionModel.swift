@@ -229,6 +229,7 @@ extension Core {
 
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
+    for resource in model.resourceModels.values { countNoMore(resource, of: model.owner) }
     let goesOn = isStopping && model.stored != nil
     if !goesOn {
       if model.stored == nil {

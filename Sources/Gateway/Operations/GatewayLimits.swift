@@ -8,6 +8,7 @@ public struct GatewayLimits: Sendable {
   var streamsPerSession = 1_024
   var resourcesPerSession = 1_024
   var resourceBytes = 1 << 41
+  var resourceBytesPerClient = 1 << 34
   var subscriptionsPerSocket = 256
   var requestsPerSocket = 64
 
@@ -55,6 +56,10 @@ public struct GatewayLimits: Sendable {
     Entry(
       option: "resource-bytes-max", summary: "bytes of a resource that is uploaded here", range: 1...1 << 41,
       name: "resourceBytes", place: \.resourceBytes),
+    Entry(
+      option: "resource-bytes-per-client-max",
+      summary: "bytes that all resources of one client, sent and received, take here", range: 1...1 << 50,
+      name: "resourceBytesPerClient", place: \.resourceBytesPerClient),
     Entry(
       option: "subscriptions-per-socket-max", summary: "channels that one WebSocket follows", range: 1...10_000,
       name: "subscriptionsPerSocket", place: \.subscriptionsPerSocket),

@@ -40,7 +40,12 @@ extension Core {
     guard let client else { return .object(members) }
     members += [
       .init("host", .text(host.id.text)), .init("startedAt", .text(started.description)),
-      .init("client", ["id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue)]),
+      .init(
+        "client",
+        [
+          "id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue),
+          "resourceBytes": .number(diskUse[.client(client.id)]),
+        ]),
       .init("addresses", .list(addresses.map(JSON.text))), .init("urls", .list(urls.map(JSON.text))),
       .init(
         "discovery",

@@ -43,6 +43,7 @@ extension Routes {
     let size = try fields.integer("size", in: 0...Int64(core.options.limits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()
+    if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
     let model = ResourceModel(
       name, ResourceModel.Other(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
       at: Timestamp.now)
@@ -68,7 +69,7 @@ extension Routes {
         field: "state")
     }
     switch answer {
-    case .accepted: core.accept(model, in: session)
+    case .accepted: try core.accept(model, in: session)
     case .declined:
       await model.incoming?.decline()
       model.state = .declined
@@ -106,7 +107,14 @@ extension Routes {
       // In a file of its own: the one before is named in a row that may yet be there after a power cut.
       model.discard()
       (model.uploaded, model.uploadedForGood) = (0, 0)
+      core.count(model, of: session.owner)
     }
+    func checkRoom(for bytes: Int) throws(Problem) {
+      let more = max(model.uploaded + UInt64(bytes), model.counted) - model.counted
+      if more > 0, core.sessions[session.id] === session { try core.checkRoom(for: more, of: session.owner) }
+    }
+    // Nobody sends for hours what is refused at the end.
+    try checkRoom(for: call.headers["Content-Length"].flatMap(Int.init) ?? 0)
     let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
     model.path = path
     core.keep(model, in: session)
@@ -116,8 +124,12 @@ extension Routes {
     Upload(
       core, pieceMax: 1 << 20,
       .init(
+        admit: checkRoom,
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
-        wrote: { model.uploaded += UInt64($0) },
+        wrote: { count in
+          model.uploaded += UInt64(count)
+          if core.sessions[place] === session { core.count(model, of: session.owner) }
+        },
         finish: { core in
           try await core.sync(spool, of: id, in: place)
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {

@@ -15,7 +15,7 @@ public struct AddressPolicy: Hashable, Sendable {
     self.allowsLoopback = allowsLoopback
   }
 
-  /// What an address is for (RFC 6890 and its registries).
+  /// What an address is for (RFC 6890 and its registries), or that it is one of this computer's own.
   public enum Kind: String, Hashable, Sendable {
     case global = "a public address"
     case `private` = "an address of a private network"
@@ -36,7 +36,8 @@ public struct AddressPolicy: Hashable, Sendable {
   }
 
   public static func kind(of address: SocketAddress) -> Kind {
-    switch address.host {
+    if NetworkInterface.holds(address) { return .loopback }
+    return switch address.host {
     case .v4(let bytes): kind(v4: bytes[...])
     case .v6(let bytes, _): kind(v6: bytes)
     }

@@ -39,6 +39,8 @@ final class Admission {
     self.attendance = attendance
   }
 
+  func isOf(_ client: SocketAddress) -> Bool { group == AddressGroup(client) }
+
   deinit {
     attendance.leave(group)
   }

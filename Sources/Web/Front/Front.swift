@@ -47,7 +47,7 @@ package final class Front: Doorway {
   package var requestsUnderWay: Int { http.requestsUnderWay }
 
   package func take(_ socket: consuming Descriptor) {
-    guard !isClosed, let client = try? socket.remoteAddress(), let admission = attendance.admit(client) else { return }
+    guard !isClosed, let client = try? socket.remoteAddress(), let admission = admit(client) else { return }
     if arrivals.count >= limits.undecidedMax, let oldest = arrivals.keys.min() { arrivals[oldest] = nil }
     lastArrival += 1
     let arrival = Arrival(
@@ -55,6 +55,14 @@ package final class Front: Doorway {
     ) { [unowned self] in decided($0, $1) }
     arrivals[lastArrival] = arrival
     arrival.begin()
+  }
+
+  private func admit(_ client: SocketAddress) -> Admission? {
+    if let admission = attendance.admit(client) { return admission }
+    // Of its own that have said nothing, the one that has waited longest makes room.
+    guard let oldest = arrivals.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
+    arrivals[oldest] = nil
+    return attendance.admit(client)
   }
 
   /// Ends all connections at once.

@@ -61,7 +61,10 @@ final class SocketServer {
   }
 
   var count: Int { sockets.count }
-  var queuedBytes: Int { sockets.values.reduce(0) { $0 + $1.queuedBytes } }
+  /// What waits in all of them, those of rings not counted; each keeps its own part of it.
+  var queuedBytes = 0
+
+  func isFull(for count: Int) -> Bool { queuedBytes + count > limits.socketQueuesBytesMax }
 
   /// Takes a client whose head is sound and whose wish was granted. The bytes are what it sent behind its head.
   func take(

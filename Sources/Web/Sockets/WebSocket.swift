@@ -48,6 +48,9 @@ package final class WebSocket {
   private var answer = AnswerReader()
   private var owesWritable = false
 
+  /// What the server holds to be queued here.
+  private var counted = 0
+
   private var hasSaidGoodbye = false
   private var closeCode: UInt16?
   private var pingedAt: UInt64
@@ -98,7 +101,8 @@ package final class WebSocket {
   @discardableResult
   package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
     guard state == .open else { return true }
-    if outflow.ownBytes + bytes.count > queuedBytesMax {
+    let waiting = outflow.ownBytes + bytes.count
+    if waiting > queuedBytesMax || waiting > server.limits.socketShareBytesMax && server.isFull(for: bytes.count) {
       owesWritable = true
       return false
     }
@@ -210,6 +214,8 @@ package final class WebSocket {
     do throws(SystemError) {
       outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in outsideIs($0) }
       inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in insideIs($0) }
+      // What has gone from here to the kernel tells nothing of who reads: so the kernel is given little.
+      if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
     } catch {
       return cut()
     }
@@ -219,8 +225,14 @@ package final class WebSocket {
     watch()
   }
 
+  private static let unsentBytesMax = 128 << 10
+
   private func outsideIs(_ readiness: Readiness) {
-    if readiness.contains(.writable) { outflow.isBlocked = false }
+    if readiness.contains(.writable) {
+      // It reads, and its answer to a ping comes once it has read all that is before that.
+      if outflow.isBlocked { pingsUnanswered = 0 }
+      outflow.isBlocked = false
+    }
     if canRead {
       bringIn()
     } else if readiness.contains(.failed) {
@@ -311,7 +323,13 @@ package final class WebSocket {
 
   private func say(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
     outflow.append(frame, payload)
+    count()
     flushSoon()
+  }
+
+  private func count() {
+    server.queuedBytes += outflow.ownBytes - counted
+    counted = outflow.ownBytes
   }
 
   private func flushSoon() {
@@ -329,6 +347,7 @@ package final class WebSocket {
     // The library's answer to the client's wish comes before all else.
     if !answer.hasHead { return }
     guard outflow.flush(to: transport, for: self) else { return fail() }
+    count()
     if owesWritable, outflow.ownBytes < queuedBytesMax / 2, state == .open {
       owesWritable = false
       owner?.writable(self)
@@ -399,6 +418,8 @@ package final class WebSocket {
     (outside, inside, closeDeadline) = (nil, nil, nil)
     outflow.endRings()
     outflow.forgetAll(self)
+    server.queuedBytes -= counted
+    counted = 0
     tellClosed()
     // The library sees its end of the pair closed and lets go of it; until then it may call.
     if let library { lws_set_opaque_user_data(library, nil) }

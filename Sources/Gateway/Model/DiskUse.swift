@@ -1,0 +1,59 @@
+internal import Nearby
+
+/// What the resources of each owner take on the disk, those that were announced included.
+struct DiskUse {
+  private var bytes: [Owner: UInt64] = [:]
+
+  subscript(owner: Owner) -> UInt64 { bytes[owner, default: 0] }
+
+  mutating func change(_ owner: Owner, from old: UInt64, to new: UInt64) {
+    let (sum, isTooLarge) = (self[owner] - min(old, self[owner])).addingReportingOverflow(new)
+    bytes[owner] = isTooLarge ? .max : sum == 0 ? nil : sum
+  }
+}
+
+extension ResourceModel {
+  /// What it takes on the disk, or will by what was announced.
+  var onDisk: UInt64 {
+    switch state {
+    case .offered: 0
+    case .uploading: max(size ?? 0, uploaded)
+    case .transferring where isIncoming: max(size ?? 0, bytes)
+    case .transferring, .complete, .declined, .cancelled, .failed: path == nil ? 0 : size ?? max(uploaded, bytes)
+    }
+  }
+}
+
+extension Core {
+  func count(_ resource: ResourceModel, of owner: Owner) {
+    let bytes = resource.onDisk
+    diskUse.change(owner, from: resource.counted, to: bytes)
+    resource.counted = bytes
+  }
+
+  func countNoMore(_ resource: ResourceModel, of owner: Owner) {
+    diskUse.change(owner, from: resource.counted, to: 0)
+    resource.counted = 0
+  }
+
+  /// Whether so many bytes more may lie here for this owner.
+  func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
+    let bytesMax = options.limits.resourceBytesPerClient
+    let taken = diskUse[owner]
+    guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {
+      throw Problem(
+        .noSpace,
+        "\(taken) bytes of the \(bytesMax) that a client's resources may take here are taken, and this is \(bytes) more: delete resources that are done",
+        rule: "resourceBytesPerClient", limit: bytesMax)
+    }
+  }
+
+  /// There is no room for it: whoever sends it is told, and so is the one whose it would be.
+  func turnAway(_ resource: ResourceModel, in session: SessionModel, _ problem: Problem) {
+    let (incoming, isOffered) = (resource.incoming, resource.state == .offered)
+    start { _ in
+      if isOffered { await incoming?.decline() } else { await incoming?.cancel() }
+    }
+    ended(resource.id, in: session.id, problem)
+  }
+}
