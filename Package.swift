@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "Wire", targets: ["Wire"]),
     .library(name: "Engine", targets: ["Engine"]),
     .library(name: "Nearby", targets: ["Nearby"]),
+    .library(name: "Store", targets: ["Store"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
     .executable(name: "vicinity", targets: ["vicinity"]),
