@@ -22,6 +22,8 @@ final class Archive: Witness, @unchecked Sendable {
   /// Sessions that were open when it was last closed, or its process was killed, and are not taken up yet.
   private var stored: [String: StoredSession] = [:]
   private var notes: [Note] = []
+  /// Noted after all of these.
+  private var messages: [MessageNote] = []
   /// Histories in which the fate of a message has changed.
   private var restless: [History] = []
   /// Of those sessions, by their numbers.
@@ -66,13 +68,25 @@ final class Archive: Witness, @unchecked Sendable {
 
   // MARK: Noting
 
-  func note(_ note: Note) { notes.append(note) }
+  func note(_ note: Note) {
+    noteMessages()
+    notes.append(note)
+  }
+
+  func note(_ message: MessageNote) { messages.append(message) }
+
+  private func noteMessages() {
+    if messages.isEmpty { return }
+    notes.append(MessageNote.together(messages))
+    messages = []
+  }
 
   func isRestless(_ history: History) { restless.append(history) }
 
   func takeNotes() -> [Note] {
     for history in restless { history.noteFates() }
     restless = []
+    noteMessages()
     defer { notes = [] }
     return notes
   }

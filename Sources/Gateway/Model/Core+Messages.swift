@@ -26,7 +26,7 @@ extension Core {
       written = delivery.written(after: head)
     }
     return model.messages.put(
-      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": "\(text.mode)"])
+      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": text.mode.word])
   }
 
   // MARK: Sending
