@@ -54,6 +54,17 @@ struct HistoryTests {
     #expect(try database.prune(1, to: 9, bytes: .max / 2, since: 0) == nil)
   }
 
+  @Test("those whose fate is not known are found by their index, however long the history is")
+  func open() throws {
+    let database = try database()
+    var sent = message(10)
+    sent.receipt = 4
+    try database.add(sent, to: 1)
+    #expect(try database.openMessages(of: 1).map(\.ordinal) == [10])
+    let plan = try database.first("EXPLAIN QUERY PLAN \(Database.open)", 1) { $0.text(3) }
+    #expect(plan?.contains("INDEX message_receipt") == true, "\(plan ?? "")")
+  }
+
   @Test("a message is kept as it came, and as it changes")
   func keeps() throws {
     let database = try database()

@@ -110,10 +110,10 @@ extension Database {
   }
 
   /// Those whose fate is not known.
-  public func openMessages(of session: Int) throws -> [StoredMessage] {
-    try messages(
-      "SELECT \(Self.columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY ordinal", session)
-  }
+  public func openMessages(of session: Int) throws -> [StoredMessage] { try messages(Self.open, session) }
+
+  /// In the order of its index: in that of the ordinals, all of a history would be walked through for the few.
+  static let open = "SELECT \(columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY receipt"
 
   public func message(_ ordinal: UInt64, of session: Int) throws -> StoredMessage? {
     try messages(
