@@ -24,6 +24,7 @@ final class Archive: Witness, @unchecked Sendable {
   private var notes: [Note] = []
   /// Noted after all of these.
   private var messages: [MessageNote] = []
+  private var works: [(work: () -> Void, giveUp: (any Error) -> Void)] = []
   /// Histories in which the fate of a message has changed.
   private var restless: [History] = []
   /// Of those sessions, by their numbers.
@@ -89,6 +90,22 @@ final class Archive: Witness, @unchecked Sendable {
     noteMessages()
     defer { notes = [] }
     return notes
+  }
+
+  /// What is asked for in one turn of the loop is noted in the next, so that one commit has all of it.
+  func together(_ host: Host, _ work: @escaping () -> Void, giveUp: @escaping (any Error) -> Void) {
+    works.append((work, giveUp))
+    if works.count > 1 { return }
+    host.reactor.soon { [self] in
+      let due = works
+      works = []
+      do {
+        try host.together { for (work, _) in due { work() } }
+      } catch {
+        // The host was stopped.
+        for (_, giveUp) in due { giveUp(error) }
+      }
+    }
   }
 
   // MARK: Sessions
