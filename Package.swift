@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "Wire", targets: ["Wire"]),
     .library(name: "Engine", targets: ["Engine"]),
     .library(name: "Nearby", targets: ["Nearby"]),
+    .library(name: "Store", targets: ["Store"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
     .executable(name: "vicinity", targets: ["vicinity"]),
@@ -69,7 +70,7 @@ let package = Package(
     .testTarget(
       name: "StoreTests", dependencies: ["PowerCut", "Store", "store-writer"], exclude: ["Program"],
       swiftSettings: house),
-    .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Wire"], swiftSettings: house),
+    .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Store", "Wire"], swiftSettings: house),
     .testTarget(name: "VicinityTests", dependencies: ["Nearby", "Notation", "vicinity"], swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",

@@ -35,7 +35,10 @@ let package = Package(
     .executableTarget(
       name: "tls-floor", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     // What clients get of a gateway, beside servers that do a part of it.
-    .executableTarget(name: "bench-gateway", dependencies: ["Programs", "Report"], swiftSettings: house),
+    .executableTarget(
+      name: "bench-gateway",
+      dependencies: ["Programs", "Report", .product(name: "Store", package: "vicinity")],
+      swiftSettings: house),
     .executableTarget(name: "http-floor", linkerSettings: [.linkedLibrary("microhttpd")]),
     .executableTarget(name: "socket-load", cSettings: [.define("_GNU_SOURCE")]),
   ],

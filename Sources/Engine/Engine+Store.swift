@@ -8,6 +8,8 @@ struct Store {
   /// Batches that are under way, oldest first.
   var batches = Deque<Batch>()
   var lastBatch: UInt64 = 0
+  /// What changes is not said yet: more belongs to the same batch.
+  var isHeld = false
   /// Sessions of peers that have not been added again.
   var unclaimed = Table<EndpointID, EndpointRow>()
   /// Transfers that wait for their sessions.
@@ -33,9 +35,22 @@ struct Store {
 extension Engine {
   // MARK: Storing
 
+  /// What is changed from here on is one batch, until it is released.
+  public func holdStore() {
+    precondition(!store.isHeld, "one hold within another")
+    store.isHeld = true
+  }
+
+  public func releaseStore(at now: Instant) {
+    precondition(store.isHeld, "a release without a hold")
+    enter(now)
+    store.isHeld = false
+    settle()
+  }
+
   func flushStore() {
     // One at a time: what changes while a batch is written goes into the next, however slow the disk is.
-    guard ledger.isKept, !ledger.isEmpty, store.batches.isEmpty else { return }
+    guard ledger.isKept, !ledger.isEmpty, store.batches.isEmpty, !store.isHeld else { return }
     store.lastBatch += 1
     var facts: [Fact] = []
     func put(_ key: RowKey, _ row: (some Part)?) {

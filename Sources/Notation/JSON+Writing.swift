@@ -46,9 +46,10 @@ extension JSON {
     }
   }
 
-  private static func write(_ text: String, to output: inout [UInt8]) {
+  /// A text with its quotes.
+  public static func write(_ text: String, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
-    if text.utf8.allSatisfy(isPlain) {
+    if isPlain(text.utf8) {
       output.append(contentsOf: text.utf8)
     } else {
       for scalar in text.unicodeScalars { write(scalar, to: &output) }
@@ -56,9 +57,17 @@ extension JSON {
     output.append(UInt8(ascii: "\""))
   }
 
-  /// ASCII that stands for itself.
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  /// Whether all of it is ASCII that stands for itself.
+  @inlinable
+  public static func isPlain(_ bytes: some Sequence<UInt8>) -> Bool {
+    // Without a way out, so that many bytes are looked at together.
+    var others: UInt8 = 0
+    for byte in bytes {
+      others |= byte &- 0x20 > 0x5e ? 1 : 0
+      others |= byte == UInt8(ascii: "\"") ? 1 : 0
+      others |= byte == UInt8(ascii: "\\") ? 1 : 0
+    }
+    return others == 0
   }
 
   private static func write(_ scalar: Unicode.Scalar, to output: inout [UInt8]) {

@@ -80,14 +80,14 @@ private struct JSONReader {
     try deeper()
     place += 1
     var members: [JSON.Member] = []
-    var names: Set<String> = []
+    var names = Names()
     skipSpace()
     if take("}") { return shallower(.object([])) }
     while true {
       skipSpace()
       guard next == UInt8(ascii: "\"") else { throw error("a name in quotes should be here") }
       let name = try string()
-      if !names.insert(name).inserted { throw error("the name '\(name)' is there twice") }
+      if !names.insert(name, into: members) { throw error("the name '\(name)' is there twice") }
       skipSpace()
       if !take(":") { throw error("a colon should be here") }
       members.append(JSON.Member(name, try value()))
@@ -208,5 +208,18 @@ private struct JSONReader {
       place += 1
     }
     return value
+  }
+}
+
+/// The names of an object's members: few are looked through, many are hashed.
+private struct Names {
+  private static let fewMax = 8
+  private var many: Set<String> = []
+
+  /// Whether it is none of those that are there.
+  mutating func insert(_ name: String, into members: [JSON.Member]) -> Bool {
+    if members.count < Self.fewMax { return !members.contains { $0.name == name } }
+    if many.isEmpty { many = Set(members.map(\.name)) }
+    return many.insert(name).inserted
   }
 }

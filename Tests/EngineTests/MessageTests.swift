@@ -36,6 +36,34 @@ import Wire
     #expect(received == [payload, Array("next".utf8)])
   }
 
+  @Test("What is changed while the store is held is one batch, and nothing of it is said before")
+  func held() throws {
+    var settings = Settings()
+    settings.isDurable = true
+    let seats = try stage.gather("a", "b", settings: settings)
+    let engine = seats[0].engine
+    func batches() -> [[Fact]] {
+      var batches: [[Fact]] = []
+      while let output = engine.nextOutput() {
+        if case .persist(let batch, let facts) = output {
+          batches.append(facts)
+          engine.persisted(batch, at: stage.now)
+        }
+      }
+      return batches
+    }
+    engine.holdStore()
+    for payload in ["x", "y", "z"].map({ Array($0.utf8) }) {
+      try engine.send(payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: stage.now)
+      #expect(batches() == [])
+    }
+    engine.releaseStore(at: stage.now)
+    let records = batches().map { facts in
+      facts.count { fact in if case .record = RowKey(bytes: fact.key) { true } else { false } }
+    }
+    #expect(records == [3])
+  }
+
   @Test("P-MSG-2 A message over the limit is refused with the limit", arguments: [Mode.reliable, .unreliable])
   func tooLarge(mode: Mode) throws {
     let seats = try stage.gather("a", "b")

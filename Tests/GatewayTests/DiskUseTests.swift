@@ -28,7 +28,8 @@ struct DiskUseTests {
       let resources = "\(anna.path)/resources"
       func offer(_ name: String, _ size: Int? = nil) -> JSON {
         .object(
-          [.init("name", .text(name)), .init("to", .text(bert.peer))] + (size.map { [.init("size", .number($0))] } ?? []))
+          [.init("name", .text(name)), .init("to", .text(bert.peer))]
+            + (size.map { [.init("size", .number($0))] } ?? []))
       }
       #expect(try await anna.client.get("/v1/gateway").json["limits"]?["resourceBytesPerClient"] == 100_000)
       let announced = try await anna.client.make(resources, offer("announced", 60_000))
@@ -114,7 +115,9 @@ struct DiskUseTests {
         $0["name"] == "large" && $0["state"] == "failed"
       }
       #expect(came["problem"]?["rule"] == "resourceBytesPerClient", "\(came.line)")
-      _ = try await bert.client.wait(in: "\(bert.path)/resources") { $0["name"] == "large" && $0["state"] == "declined" }
+      _ = try await bert.client.wait(in: "\(bert.path)/resources") {
+        $0["name"] == "large" && $0["state"] == "declined"
+      }
     }
   }
 }

@@ -207,6 +207,7 @@ final class Home {
 
   var peer: Peer { get throws { try #require(here?.peer) } }
   var session: Session { get throws { try #require(here?.session) } }
+  var place: String { "127.0.0.1:\(port)" }
   var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted() }
 
   func options(at places: [String] = []) -> HostOptions {
@@ -220,7 +221,7 @@ final class Home {
 
   func start(reaching other: Home? = nil) async throws {
     var places: [String] = []
-    if let other { places = ["127.0.0.1:\(other.port)"] }
+    if let other { places = [other.place] }
     let host = try await Nearby.Host.start(options(at: places))
     port = try #require(await host.addresses.first?.split(separator: ":").last.flatMap { UInt16($0) })
     let peer = try await host.peer(named: name)

@@ -41,6 +41,24 @@ import Testing
     #expect(error?.description == sentence)
   }
 
+  @Test("A name that is there twice is found among many, too", arguments: [1, 8, 9, 200])
+  func twice(_ count: Int) throws {
+    let members = (0..<count).map { "\"\($0)\":\($0)" }.joined(separator: ",")
+    #expect(try JSON(parsing: "{\(members)}").members?.count == count)
+    for name in [0, count - 1] {
+      let error = #expect(throws: NotationError.self) { try JSON(parsing: "{\(members),\"\(name)\":1}") }
+      #expect(error?.what == "the name '\(name)' is there twice")
+    }
+  }
+
+  @Test("Text that stands for itself is told from what does not")
+  func plain() {
+    for byte in UInt8.min...UInt8.max {
+      let isPlain = (0x20...0x7e).contains(byte) && byte != 0x22 && byte != 0x5c
+      #expect(JSON.isPlain([0x61, byte, 0x62]) == isPlain, "\(byte)")
+    }
+  }
+
   @Test("A string that is not UTF-8, and a value that is nested too deep, are refused")
   func hostile() {
     #expect(throws: NotationError.self) { try JSON(parsing: [0x22, 0xff, 0x22]) }

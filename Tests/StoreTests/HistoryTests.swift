@@ -1,5 +1,6 @@
-import Store
 import Testing
+
+@testable import Store
 
 @Suite("The history of sessions")
 struct HistoryTests {
@@ -43,12 +44,56 @@ struct HistoryTests {
     #expect(try database.messages(of: 1, after: 0, atMost: 9).map(\.ordinal) == [7, 8, 9])
   }
 
+  @Test("much that is too old goes in pieces")
+  func manyGo() throws {
+    let database = try database()
+    for ordinal in 10...1_500 { try database.add(message(UInt64(ordinal)), to: 1) }
+    #expect(try database.prune(1, to: 9, bytes: .max / 2, since: 0) == 1_000)
+    #expect(try database.floor(of: 1) == 1_000)
+    #expect(try database.prune(1, to: 9, bytes: .max / 2, since: 0) == 1_491)
+    #expect(try database.prune(1, to: 9, bytes: .max / 2, since: 0) == nil)
+  }
+
+  @Test("those whose fate is not known are found by their index, however long the history is")
+  func open() throws {
+    let database = try database()
+    var sent = message(10)
+    sent.receipt = 4
+    try database.add(sent, to: 1)
+    #expect(try database.openMessages(of: 1).map(\.ordinal) == [10])
+    let plan = try database.first("EXPLAIN QUERY PLAN \(Database.open)", 1) { $0.text(3) }
+    #expect(plan?.contains("INDEX message_receipt") == true, "\(plan ?? "")")
+  }
+
+  @Test("a message is kept as it came, and as it changes")
+  func keeps() throws {
+    let database = try database()
+    try database.keep(message(10), of: 1)
+    try database.keep(message(10, changed: 11), of: 1)
+    #expect(try database.message(10, of: 1)?.changed == 11)
+    #expect(try database.latestChange(of: 1) == 11)
+  }
+
   @Test("the change of a message that was removed keeps its number")
   func lateChange() throws {
     let database = try database()
     _ = try database.prune(1, to: 0, bytes: 0, since: .max)
     try database.change(message(3, changed: 12), of: 1)
     #expect(try database.floor(of: 1) == 12)
+  }
+
+  @Test("a checksum is that of CRC-32C, however many bytes there are")
+  func checksum() {
+    #expect(Checksum.of(Array("123456789".utf8)) == 0xE306_9283)
+    for count in 0..<40 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 91) }
+      var sum: UInt32 = .max
+      for byte in bytes {
+        sum ^= UInt32(byte)
+        for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
+      }
+      #expect(Checksum.of(bytes) == Int(~sum))
+    }
   }
 
   @Test("what the disk has made something else of is left out")

@@ -133,9 +133,10 @@ public final class Child {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
-  public func end() {
+  /// At once, or as it likes to.
+  public func end(asking: Bool = false) {
     if hasEnded { return }
-    kill(process, SIGKILL)
+    kill(process, asking ? SIGTERM : SIGKILL)
     _ = ended()
   }
 

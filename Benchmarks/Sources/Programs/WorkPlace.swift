@@ -1,11 +1,13 @@
 internal import Glibc
 
-/// A folder for large files: in memory, where there is some for it, so that no disk is in the figures of either side.
+/// A folder for large files: in memory, where there is some for it, so that no disk is in the figures of either side; or
+/// on a disk, for what is to be there after a power cut.
 public final class WorkPlace {
   public let folder: String
 
-  public init() throws {
-    let root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  public init(onDisk: Bool = false) throws {
+    let temporary = getenv("TMPDIR").map { String(cString: $0) }
+    let root = onDisk ? temporary ?? "/var/tmp" : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary ?? "/tmp"
     var template = Array("\(root)/vicinity-bench-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure("no folder can be made in \(root)") }
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // it ends with a zero
@@ -22,6 +24,29 @@ public final class WorkPlace {
   /// here: who comes next finds it given.
   public func warm(_ bytes: Int) throws {
     try run("sh", "-c", "head -c \(bytes) /dev/zero > '\(folder)/warm' && rm '\(folder)/warm'")
+  }
+
+  /// What the system holds of it in memory goes, so that it is read from the disk again.
+  public func chill(_ name: String) throws {
+    try run("dd", "if=\(folder)/\(name)", "iflag=nocache", "count=0", "status=none")
+  }
+
+  /// Seconds that the disk takes until what is written is there after a power cut: the median of some times.
+  public func syncTime() throws -> Double {
+    let file = open("\(folder)/synced", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Failure("no file can be made in \(folder)") }
+    defer {
+      close(file)
+      unlink("\(folder)/synced")
+    }
+    let page = [UInt8](repeating: 1, count: 4_096)
+    return median(
+      (0..<50).map { place in
+        let start = now()
+        pwrite(file, page, page.count, off_t(place % 8 * page.count))
+        fdatasync(file)
+        return now() - start
+      })
   }
 
   /// It must be what was sent, and is then removed.

@@ -6,13 +6,12 @@ final class GatewayUnderTest {
   let process: Child
   let port: Int
   let token: String
+  private let name: String
 
   init(_ name: String, port: Int, at others: [Int], in folder: String) throws {
+    self.name = name
     self.port = port
-    var command = ["env", "XDG_DATA_HOME=\(folder)/\(name)", program("vicinity"), "serve", "--show-code", "--json"]
-    command += ["--name", name, "--port", "\(port)", "--discovery", "static"]
-    for other in others { command += ["--at", "127.0.0.1:\(other)"] }
-    process = try Child(command)
+    process = try Self.start(name, port, others, in: folder, "--show-code", "--json")
     while true {
       if let code = try Self.object(process.line())["code"] as? String {
         let pairing = try Self.ask("POST", port, "/v1/pairings", nil, ["code": code, "name": "bench"])
@@ -21,6 +20,32 @@ final class GatewayUnderTest {
         return
       }
     }
+  }
+
+  /// After its process has ended.
+  private init(_ other: GatewayUnderTest, _ process: Child) {
+    (name, port, token, self.process) = (other.name, other.port, other.token, process)
+  }
+
+  private static func start(_ name: String, _ port: Int, _ others: [Int], in folder: String, _ options: String...)
+    throws
+    -> Child
+  {
+    var command = ["env", "XDG_DATA_HOME=\(folder)/\(name)", program("vicinity"), "serve"] + options
+    command += ["--name", name, "--port", "\(port)", "--discovery", "static"]
+    for other in others { command += ["--at", "127.0.0.1:\(other)"] }
+    return try Child(command)
+  }
+
+  /// The same gateway after its process has ended, and how many seconds it took until it was ready.
+  func again(in folder: String) throws -> (gateway: GatewayUnderTest, seconds: Double) {
+    let start = now()
+    let gateway = GatewayUnderTest(self, try Self.start(name, port, [], in: folder))
+    let ask = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}\\n", "http://127.0.0.1:\(port)/readyz"]
+    while try Child(ask).line() != "200" {
+      if now() > start + 60 { throw Failure("the gateway is not ready after a minute") }
+    }
+    return (gateway, now() - start)
   }
 
   @discardableResult
@@ -38,9 +63,12 @@ final class GatewayUnderTest {
   enum Keep: String { case memory, durable }
 
   /// A new peer's session, which joins all others of its type.
-  func session(_ peer: String, _ type: String, _ keep: Keep = .durable) throws -> String {
+  func session(_ peer: String, _ type: String, _ keep: Keep = .durable, keeping limits: [String: Int] = [:]) throws
+    -> String
+  {
     let id = try text("id", "POST", "/v1/peers", ["displayName": peer])
-    let wishes: [String: Any] = ["peer": id, "adhoc": type, "history": ["keep": keep.rawValue]]
+    let history = (limits as [String: Any]).merging(["keep": keep.rawValue]) { $1 }
+    let wishes: [String: Any] = ["peer": id, "adhoc": type, "history": history]
     return "/v1/sessions/" + (try text("id", "POST", "/v1/sessions", wishes))
   }
 

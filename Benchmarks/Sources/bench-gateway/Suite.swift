@@ -5,7 +5,10 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, idle, relay, files
+    case rest, fanout, kept, idle, relay, files, history
+
+    /// What takes minutes is measured only where it is asked for.
+    static let usual = allCases.filter { $0 != .history }
   }
 
   var table = Table()
@@ -20,9 +23,11 @@ struct Suite {
     switch part {
     case .rest: try rest()
     case .fanout: try fanout()
+    case .kept: try kept()
     case .idle: try idle()
     case .relay: try relay()
     case .files: try files()
+    case .history: try history()
     }
   }
 

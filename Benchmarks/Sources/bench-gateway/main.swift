@@ -4,7 +4,7 @@ internal import Report
 
 let usage = """
   Usage: bench-gateway [part ...]
-    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); all of them if none is named
+    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); all of them but history if none is named
   """
 
 let names = Array(CommandLine.arguments.dropFirst())
@@ -16,7 +16,7 @@ guard parts.count == names.count else {
 }
 signal(SIGPIPE, SIG_IGN)
 do {
-  try measure(parts.isEmpty ? Suite.Part.allCases : parts)
+  try measure(parts.isEmpty ? Suite.Part.usual : parts)
 } catch {
   print("The benchmarks of a gateway cannot be run: \(error)")
   exit(1)

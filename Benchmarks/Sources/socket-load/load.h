@@ -53,5 +53,12 @@ size_t frame(char *room, unsigned opcode, const char *payload, size_t count);
 
 int connect_to(int port, int from);
 void say_all(int socket, const char *bytes, size_t count);
+// Messages that are due at their time, or as many as are answered.
+void acknowledge(const struct place *place, int clients, int window, double seconds, double rate);
+
+void note_delay(uint64_t delay);
+void forget_delays(void);
+uint64_t delay_of(double share);
+uint64_t processor_time(void);
 uint64_t now(void);
 _Noreturn void fail(const char *what);

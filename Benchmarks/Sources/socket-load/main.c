@@ -4,6 +4,10 @@
 //       publishes messages of 100 bytes, of which WINDOW at most have not reached every subscriber; each subscriber
 //       checks that it gets all of them, in order. Prints: deliveries, seconds, the median delay and that of the slowest
 //       hundredth in nanoseconds, and nanoseconds of its own processor time
+//   socket-load acknowledge PORT CLIENTS WINDOW SECONDS RATE TOKEN OUTLET
+//       posts messages of 100 bytes by requests of WebSockets, each of which is answered; a client has WINDOW of them under
+//       way at most. With a RATE each is due at its time, whatever became of those before, and its delay counts from then;
+//       0 is as many as are answered. Prints: answers, then as above
 //   socket-load hold PROTOCOL PORT CLIENTS [TOKEN CHANNEL SINCE]
 //       subscribes and prints "held", then waits until its input ends
 //   socket-load relay PORT TOKEN OUTLET PORT TOKEN CHANNEL SINCE COUNT
@@ -23,33 +27,6 @@
 #include <unistd.h>
 
 #include "load.h"
-
-// Delays by their size: a bucket is a thirty-second of its power of two wide.
-enum { parts_bits = 5, buckets = 64 << parts_bits };
-static uint64_t delays[buckets];
-
-static void note_delay(uint64_t delay) {
-  int top = 63 - __builtin_clzll(delay | 1 << parts_bits);
-  delays[((uint64_t)(top - parts_bits) << parts_bits) + (delay >> (top - parts_bits))]++;
-}
-
-static uint64_t delay_of(double share) {
-  uint64_t all = 0, seen = 0;
-  for (int at = 0; at < buckets; at++) all += delays[at];
-  for (int at = 0; at < buckets; at++) {
-    seen += delays[at];
-    if (seen == 0 || (double)seen < share * (double)all) continue;
-    int shift = at < 2 << parts_bits ? 0 : (at >> parts_bits) - 1;
-    return (uint64_t)(at - (shift << parts_bits)) << shift;
-  }
-  return 0;
-}
-
-static uint64_t processor_time(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static const char *word(int count, char **words, int at) { return at < count ? words[at] : ""; }
 
@@ -92,7 +69,7 @@ static void fan_out(const struct place *place, int subscribers, int window, doub
     uint64_t time = now();
     // What is still cold is not counted.
     if (!measured && time > start + (end - start) / 5) {
-      memset(delays, 0, sizeof delays);
+      forget_delays();
       delivered = 0, measured = time, processor = processor_time();
     }
     if (time >= end && completed == published) break;
@@ -201,6 +178,9 @@ int main(int count, char **words) {
     struct place place = {protocol_named(words[2]), atoi(words[3]), word(count, words, 7), word(count, words, 8),
                           word(count, words, 9), word(count, words, 10)};
     fan_out(&place, atoi(words[4]), atoi(words[5]), atof(words[6]));
+  } else if (count == 9 && !strcmp(words[1], "acknowledge")) {
+    struct place place = {protocol_named("vicinity"), atoi(words[2]), words[7], "", "", words[8]};
+    acknowledge(&place, atoi(words[3]), atoi(words[4]), atof(words[5]), atof(words[6]));
   } else if (count >= 5 && !strcmp(words[1], "hold")) {
     struct place place = {protocol_named(words[2]), atoi(words[3]), word(count, words, 5), word(count, words, 6),
                           word(count, words, 7), ""};
@@ -211,7 +191,7 @@ int main(int count, char **words) {
     struct place to = {vicinity, atoi(words[5]), words[6], words[7], words[8], ""};
     relay(&from, &to, atoi(words[9]));
   } else {
-    fprintf(stderr, "Usage: socket-load fanout|hold|relay …, as the head of its source says\n");
+    fprintf(stderr, "Usage: socket-load fanout|acknowledge|hold|relay …, as the head of its source says\n");
     return 2;
   }
 }

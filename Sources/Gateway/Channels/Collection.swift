@@ -104,16 +104,15 @@ final class Collection {
   /// A change that is stored, with the number that it has there. What there is no room for goes untold: it is there to be
   /// asked for.
   func put(lasting item: Item) {
-    let before = items[item.id]
     let isNew = item.ordinal == item.position.offset
     offset = item.position.offset
-    if before != nil || isNew { items.put(item) }
+    if isNew || items[item.id] != nil { items.put(item) }
     tell(
       Change(
         offset: offset, owner: item.owner, id: item.id, bytes: item.bytes, facets: item.facets,
         facetsBefore: isNew ? nil : item.facets))
-    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first {
-      _ = items.remove(oldest.id)
+    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.firstID {
+      _ = items.remove(oldest)
     }
   }
 
@@ -249,7 +248,8 @@ private struct OrderedItems {
 
   var count: Int { byID.count }
   subscript(id: String) -> Item? { byID[id] }
-  var first: Item? { all.first { _ in true } }
+  var firstID: String? { start < order.count ? order[start].id : nil }
+  var first: Item? { firstID.flatMap { byID[$0] } }
 
   var all: some BidirectionalCollection<Item> { after(0) }
 
@@ -278,8 +278,14 @@ private struct OrderedItems {
     bytes -= item.bytes.count
     gone += 1
     if gone > order.count / 2 {
-      order.removeAll { byID[$0.id]?.ordinal != $0.ordinal }
-      (gone, start) = (0, 0)
+      order.removeFirst(start)
+      gone -= start
+      // Those are gone that went before others which had come earlier.
+      if gone > order.count / 2 {
+        order.removeAll { byID[$0.id]?.ordinal != $0.ordinal }
+        gone = 0
+      }
+      start = 0
     }
     while start < order.count, byID[order[start].id]?.ordinal != order[start].ordinal { start += 1 }
     return item

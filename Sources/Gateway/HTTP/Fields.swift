@@ -3,7 +3,7 @@ internal import Notation
 /// The members of an object that a client sent: each is asked for once, and what nobody asked for is refused by its name.
 struct Fields {
   private let members: [JSON.Member]
-  private var asked: Set<String> = []
+  private var asked: [String] = []
   /// Where it stands in the body, for sentences.
   private let place: String
 
@@ -24,14 +24,14 @@ struct Fields {
   }
 
   mutating func value(_ name: String) -> JSON? {
-    asked.insert(name)
+    asked.append(name)
     let value = members.first { $0.name == name }?.value
     return value == .null ? nil : value
   }
 
   /// Whether it is there at all; null is a value for a patch.
   mutating func has(_ name: String) -> Bool {
-    asked.insert(name)
+    asked.append(name)
     return members.contains { $0.name == name }
   }
 
@@ -147,7 +147,7 @@ struct Fields {
   /// To be called last: there is nothing else.
   func end() throws(Problem) {
     if let stranger = members.first(where: { !asked.contains($0.name) }) {
-      let known = asked.sorted().map { "'\($0)'" }.joined(separator: ", ")
+      let known = Set(asked).sorted().map { "'\($0)'" }.joined(separator: ", ")
       throw Problem(
         .invalidParameter, "nobody knows a field \(PlainName.of(path(of: stranger.name))) here; there are \(known)",
         field: path(of: stranger.name), rule: "known")

@@ -138,7 +138,8 @@ extension Problem.Kind {
       "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
     case .upgradeRequired: "What is here is spoken by WebSocket: the detail names the subprotocol."
     case .tooMany: "A limit on rate or number was reached. Retry-After says when to try again."
-    case .noSpace: "The gateway's disk is full, or the client has as much on it as one may have: the detail says which. What is live goes on."
+    case .noSpace:
+      "The gateway's disk is full, or the client has as much on it as one may have: the detail says which. What is live goes on."
     case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."
     }
   }

@@ -22,6 +22,9 @@ final class Archive: Witness, @unchecked Sendable {
   /// Sessions that were open when it was last closed, or its process was killed, and are not taken up yet.
   private var stored: [String: StoredSession] = [:]
   private var notes: [Note] = []
+  /// Noted after all of these.
+  private var messages: [MessageNote] = []
+  private var works: [(work: () -> Void, giveUp: (any Error) -> Void)] = []
   /// Histories in which the fate of a message has changed.
   private var restless: [History] = []
   /// Of those sessions, by their numbers.
@@ -66,15 +69,43 @@ final class Archive: Witness, @unchecked Sendable {
 
   // MARK: Noting
 
-  func note(_ note: Note) { notes.append(note) }
+  func note(_ note: Note) {
+    noteMessages()
+    notes.append(note)
+  }
+
+  func note(_ message: MessageNote) { messages.append(message) }
+
+  private func noteMessages() {
+    if messages.isEmpty { return }
+    notes.append(MessageNote.together(messages))
+    messages = []
+  }
 
   func isRestless(_ history: History) { restless.append(history) }
 
   func takeNotes() -> [Note] {
     for history in restless { history.noteFates() }
     restless = []
+    noteMessages()
     defer { notes = [] }
     return notes
+  }
+
+  /// What is asked for in one turn of the loop is noted in the next, so that one commit has all of it.
+  func together(_ host: Host, _ work: @escaping () -> Void, giveUp: @escaping (any Error) -> Void) {
+    works.append((work, giveUp))
+    if works.count > 1 { return }
+    host.reactor.soon { [self] in
+      let due = works
+      works = []
+      do {
+        try host.together { for (work, _) in due { work() } }
+      } catch {
+        // The host was stopped.
+        for (_, giveUp) in due { giveUp(error) }
+      }
+    }
   }
 
   // MARK: Sessions

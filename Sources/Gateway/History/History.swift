@@ -37,6 +37,9 @@ final class History {
   /// Of those that are stored.
   private var oldest: StoredMessage?
   private var isPruning = false
+  /// Mostly that of the last message is the next one's too.
+  private var lastSender: (peer: PeerID, text: String)?
+  private var lastFacets: (sender: String, mode: String, facets: [String: String])?
   private let latest: [StoredMessage]
   private let offsetAtStart: UInt64
   /// Where it is told; what is stored before there is somebody to tell waits.
@@ -80,8 +83,21 @@ final class History {
   func item(_ message: StoredMessage) -> Item {
     Item(
       id: message.name ?? Self.id(of: message.ordinal), ordinal: message.ordinal, owner: owner,
-      facets: ["from": message.sender, "mode": message.mode], bytes: message.json,
+      facets: facets(message.sender, message.mode), bytes: message.json,
       position: Position(epoch: session.epoch, offset: message.changed))
+  }
+
+  private func facets(_ sender: String, _ mode: String) -> [String: String] {
+    if let last = lastFacets, last.sender == sender, last.mode == mode { return last.facets }
+    let facets = ["from": sender, "mode": mode]
+    lastFacets = (sender, mode, facets)
+    return facets
+  }
+
+  private func text(of peer: PeerID) -> String {
+    if let last = lastSender, last.peer == peer { return last.text }
+    lastSender = (peer, peer.text)
+    return peer.text
   }
 
   /// Of a message that its sender has given none.
@@ -96,7 +112,7 @@ final class History {
 
   func heard(_ message: Message) {
     let text = MessageText(
-      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
+      from: text(of: message.from.peer), name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
       type: MessageText.type(of: message.bytes))
     add(text, named: nil, nil)
   }
@@ -120,7 +136,7 @@ final class History {
 
   private func add(
     _ text: MessageText, named name: String?, _ receipt: (number: UInt64, delivery: Delivery)?,
-    _ settle: @escaping (Item?) -> Void = { _ in }
+    _ settle: ((Item?) -> Void)? = nil
   ) {
     offset += 1
     count += 1
@@ -130,28 +146,27 @@ final class History {
     total += json.count
     var message = StoredMessage(
       ordinal: offset, changed: offset, count: count, total: total, at: now.milliseconds, name: name,
-      sender: text.from, mode: "\(text.mode)", json: json)
+      sender: text.from, mode: text.mode.word, json: json)
     if let (number, delivery) = receipt, !delivery.isSettled {
       message.receipt = number
       message.recipients = delivery.stored
       open[number] = (message, delivery.after(head.count - 1))
     }
-    let number = session.number
-    archive.note(
-      Note { [message] database in
-        try database.add(message, to: number)
-      } settle: { [self, message] isStored in
-        if isStored {
-          if oldest == nil { oldest = message }
-          tell(message)
-        }
-        settle(isStored ? item(message) : nil)
-      })
+    archive.note(MessageNote(message, in: self, settle: settle))
     prune(at: now)
   }
 
-  private func tell(_ message: StoredMessage) {
-    if let channel { channel.put(lasting: item(message)) } else { untold.append(message) }
+  /// It is stored, or never will be.
+  fileprivate func settled(_ note: MessageNote, _ isStored: Bool) {
+    guard isStored else {
+      note.settle?(nil)
+      return
+    }
+    let message = note.message
+    if oldest == nil { oldest = message }
+    let item = item(message)
+    if let channel { channel.put(lasting: item) } else { untold.append(message) }
+    note.settle?(item)
   }
 
   // MARK: Names
@@ -191,13 +206,7 @@ final class History {
       message.receipt = delivery.isSettled ? nil : number
       message.recipients = delivery.isSettled ? nil : delivery.stored
       open[number] = delivery.isSettled ? nil : (message, delivery)
-      let session = session.number
-      archive.note(
-        Note { [message] in
-          try $0.change(message, of: session)
-        } settle: { [self, message] isStored in
-          if isStored { tell(message) }
-        })
+      archive.note(MessageNote(message, in: self))
     }
     changed = []
   }
@@ -235,6 +244,38 @@ final class History {
   private final class Kept: @unchecked Sendable {
     // `@unchecked`: written before its note is settled, and read after that.
     var oldest: StoredMessage?
+  }
+}
+
+/// A message that is new, or has changed, on its way to the store; those that follow each other are one note.
+struct MessageNote {
+  /// One for both threads: a message has many parts to copy.
+  private final class Row: Sendable {
+    let session: Int
+    let message: StoredMessage
+
+    init(_ message: StoredMessage, of session: Int) { (self.session, self.message) = (session, message) }
+  }
+
+  private let history: History
+  private let row: Row
+  /// What is told of it when it is stored; nil if it never will be.
+  fileprivate let settle: ((Item?) -> Void)?
+  var message: StoredMessage { row.message }
+
+  init(_ message: StoredMessage, in history: History, settle: ((Item?) -> Void)? = nil) {
+    self.history = history
+    self.settle = settle
+    row = Row(message, of: history.session.number)
+  }
+
+  static func together(_ notes: [MessageNote]) -> Note {
+    let rows = notes.map(\.row)
+    return Note { database in
+      for row in rows { try database.keep(row.message, of: row.session) }
+    } settle: { isStored in
+      for note in notes { note.history.settled(note, isStored) }
+    }
   }
 }
 

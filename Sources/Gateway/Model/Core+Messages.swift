@@ -26,7 +26,7 @@ extension Core {
       written = delivery.written(after: head)
     }
     return model.messages.put(
-      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": "\(text.mode)"])
+      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": text.mode.word])
   }
 
   // MARK: Sending
@@ -97,16 +97,18 @@ extension Core {
       }
     let named: Addressees = text.mode == .reliable ? .only(recipients) : addressees
     let item: Item? = try await withCheckedThrowingContinuation { continuation in
-      do {
-        try host.together {
+      archive.together(host) {
+        do {
           try history.send(text, named: name, to: recipients) {
             try model.session.dispatch(text.bytes, to: named, text.mode, wantsFate: text.mode == .reliable)
           } settle: {
             continuation.resume(returning: $0)
           }
+        } catch {
+          continuation.resume(throwing: error)
         }
-      } catch {
-        continuation.resume(throwing: error)
+      } giveUp: {
+        continuation.resume(throwing: $0)
       }
     }
     guard let item else { throw Problem(.unavailable, "the gateway stopped before the message was stored") }

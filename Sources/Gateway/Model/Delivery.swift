@@ -23,15 +23,26 @@ struct Delivery {
   }
 
   private struct Recipient {
-    let member: String
-    let peer: String
-    let name: String
+    let id: EndpointID
+    /// Its JSON as far as it stays the same.
+    let head: [UInt8]
     var state = State.pending
 
-    var json: JSON {
-      [
-        "member": .text(member), "peer": .text(peer), "displayName": .text(name), "state": .text(state.rawValue),
-      ]
+    init(_ id: EndpointID, peer: String, name: String, _ state: State = .pending) {
+      self.id = id
+      self.state = state
+      var head = Array("{\"member\":\"\(id.text)\",\"peer\":".utf8)
+      JSON.write(peer, to: &head)
+      head += ",\"displayName\":".utf8
+      JSON.write(name, to: &head)
+      head += ",\"state\":\"".utf8
+      self.head = head
+    }
+
+    func write(to json: inout [UInt8]) {
+      json += head
+      json += state.rawValue.utf8
+      json += "\"}".utf8
     }
   }
 
@@ -40,12 +51,12 @@ struct Delivery {
   /// How much of the message's JSON stands before this.
   private(set) var headCount: Int
   private var recipients: [Recipient]
-  private var places: [String: Int] = [:]
+  /// Where each stands, of more than a few.
+  private var places: [EndpointID: Int] = [:]
   private var pending: Int
 
   init(of message: String = "", _ headCount: Int = 0, to members: [Member]) {
-    self.init(
-      message, headCount, members.map { Recipient(member: $0.id.text, peer: $0.peer.text, name: $0.name) })
+    self.init(message, headCount, members.map { Recipient($0.id, peer: $0.peer.text, name: $0.name) })
   }
 
   private init(_ message: String, _ headCount: Int, _ recipients: [Recipient]) {
@@ -53,7 +64,15 @@ struct Delivery {
     self.headCount = headCount
     self.recipients = recipients
     pending = recipients.count { $0.state == .pending }
-    for (place, recipient) in recipients.enumerated() { places[recipient.member] = place }
+    guard recipients.count > Self.fewMax else { return }
+    for (place, recipient) in recipients.enumerated() { places[recipient.id] = place }
+  }
+
+  /// So many are looked through as fast as they are found otherwise.
+  private static let fewMax = 8
+
+  private func place(of member: EndpointID) -> Int? {
+    recipients.count > Self.fewMax ? places[member] : recipients.firstIndex { $0.id == member }
   }
 
   var isSettled: Bool { pending == 0 }
@@ -66,19 +85,30 @@ struct Delivery {
 
   mutating func tell(_ fate: Fate, for members: [EndpointID]) {
     for member in members {
-      guard let place = places[member.text] else { continue }
+      guard let place = place(of: member) else { continue }
       if recipients[place].state == .pending { pending -= 1 }
       recipients[place].state = State(fate)
     }
   }
 
-  var json: JSON {
-    let counts = Dictionary(grouping: recipients, by: \.state).mapValues(\.count)
-    var members = State.allCases.map { JSON.Member($0.rawValue, .number(counts[$0] ?? 0)) }
-    if recipients.count <= Self.namedMax {
-      members.append(.init("recipients", .list(recipients.map(\.json))))
+  private func write(to json: inout [UInt8]) {
+    for state in State.allCases {
+      json += "\(state == .pending ? "{" : ",")\"\(state.rawValue)\":\(recipients.count { $0.state == state })".utf8
     }
-    return .object(members)
+    if recipients.count <= Self.namedMax {
+      json += ",\"recipients\":".utf8
+      writeRecipients(to: &json)
+    }
+    json.append(UInt8(ascii: "}"))
+  }
+
+  private func writeRecipients(to json: inout [UInt8]) {
+    json.append(UInt8(ascii: "["))
+    for (place, recipient) in recipients.enumerated() {
+      if place > 0 { json.append(UInt8(ascii: ",")) }
+      recipient.write(to: &json)
+    }
+    json.append(UInt8(ascii: "]"))
   }
 }
 
@@ -86,7 +116,11 @@ struct Delivery {
 
 extension Delivery {
   /// All recipients, however many.
-  var stored: [UInt8] { JSON.list(recipients.map(\.json)).bytes }
+  var stored: [UInt8] {
+    var json: [UInt8] = []
+    writeRecipients(to: &json)
+    return json
+  }
 
   init?(restoring message: StoredMessage) {
     guard let stored = message.recipients, let recipients = try? JSON(parsing: stored).list,
@@ -96,10 +130,11 @@ extension Delivery {
     self.init(
       "", head.count - 1,
       recipients.compactMap { json in
-        guard let member = json["member"]?.text, let peer = json["peer"]?.text, let name = json["displayName"]?.text,
+        guard let member = json["member"]?.text.flatMap({ try? EndpointID(text: $0) }), let peer = json["peer"]?.text,
+          let name = json["displayName"]?.text,
           let state = json["state"]?.text.flatMap(State.init(rawValue:))
         else { return nil }
-        return Recipient(member: member, peer: peer, name: name, state: state)
+        return Recipient(member, peer: peer, name: name, state)
       })
   }
 }
@@ -135,11 +170,17 @@ extension Core {
 }
 
 extension Delivery {
+  /// Of all its counts, and of a recipient's state.
+  private static let frameBytes = 128
+  private static let stateBytes = 16
+
   /// The whole message, of which this is the last member.
   func written(after head: ArraySlice<UInt8>) -> [UInt8] {
-    var bytes = Array(head)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(head.count + Self.frameBytes + recipients.reduce(0) { $0 + $1.head.count + Self.stateBytes })
+    bytes += head
     bytes += ",\"delivery\":".utf8
-    json.write(to: &bytes)
+    write(to: &bytes)
     bytes.append(UInt8(ascii: "}"))
     return bytes
   }

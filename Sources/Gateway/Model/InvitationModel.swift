@@ -68,6 +68,19 @@ enum Payload {
     if let text = String(validating: bytes, as: UTF8.self) { return [.init(name, .text(text))] }
     return [.init(name, .text(Base64.text(bytes))), .init("encoding", "base64")]
   }
+
+  /// The same, behind other members.
+  static func write(_ bytes: [UInt8], as name: String, to json: inout [UInt8]) {
+    if JSON.isPlain(bytes) {
+      json += ",\"\(name)\":\"".utf8
+      json += bytes
+      return json.append(UInt8(ascii: "\""))
+    }
+    for member in members(bytes, as: name) {
+      json += ",\"\(member.name)\":".utf8
+      member.value.write(to: &json)
+    }
+  }
 }
 
 extension Core {

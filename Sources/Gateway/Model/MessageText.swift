@@ -12,19 +12,41 @@ struct MessageText {
   let type: String
 
   static func type(of bytes: [UInt8]) -> String {
-    String(validating: bytes, as: UTF8.self) != nil ? "text/plain; charset=utf-8" : "application/octet-stream"
+    JSON.isPlain(bytes) || String(validating: bytes, as: UTF8.self) != nil
+      ? "text/plain; charset=utf-8" : "application/octet-stream"
   }
 
+  /// What is around the texts, so that room is asked for once, and for no more than is used.
+  private static let frameBytes = 136
+
   func written(as id: String, at time: Timestamp) -> [UInt8] {
-    var members: [JSON.Member] = [
-      .init("id", .text(id)), .init("from", .text(from)), .init("displayName", .text(name)),
-    ]
-    if let to { members.append(.init("to", .list(to.map(JSON.text)))) }
-    members += [
-      .init("mode", .text("\(mode)")), .init("at", .text(time.description)), .init("size", .number(bytes.count)),
-      .init("contentType", .text(type)),
-    ]
-    members += Payload.members(bytes, as: "body")
-    return JSON.object(members).bytes
+    var json: [UInt8] = []
+    json.reserveCapacity(
+      bytes.count + id.utf8.count + from.utf8.count + name.utf8.count + type.utf8.count + Self.frameBytes)
+    json += "{\"id\":".utf8
+    JSON.write(id, to: &json)
+    json += ",\"from\":".utf8
+    JSON.write(from, to: &json)
+    json += ",\"displayName\":".utf8
+    JSON.write(name, to: &json)
+    if let to {
+      json += ",\"to\":".utf8
+      JSON.list(to.map(JSON.text)).write(to: &json)
+    }
+    json += ",\"mode\":\"\(mode.word)\",\"at\":\"\(time.description)\",\"size\":\(bytes.count),\"contentType\":".utf8
+    JSON.write(type, to: &json)
+    Payload.write(bytes, as: "body", to: &json)
+    json.append(UInt8(ascii: "}"))
+    return json
+  }
+}
+
+extension Mode {
+  /// As it is written.
+  var word: String {
+    switch self {
+    case .reliable: "reliable"
+    case .unreliable: "unreliable"
+    }
   }
 }

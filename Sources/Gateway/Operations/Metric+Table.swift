@@ -176,7 +176,7 @@ extension Core {
   fileprivate func messages(_ value: (Meters.Messages) -> Int) -> [Metric.Sample] {
     Meters.Direction.allCases.flatMap { direction in
       [Mode.reliable, .unreliable].map { mode in
-        Metric.Sample(value(meters.messages(direction, mode)), ("direction", direction.rawValue), ("mode", "\(mode)"))
+        Metric.Sample(value(meters.messages(direction, mode)), ("direction", direction.rawValue), ("mode", mode.word))
       }
     }
   }

@@ -14,6 +14,9 @@ final class SocketClient: SocketOwner {
   private var subscriptions: [String: Collection] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
+  private typealias Place = (parsed: RequestTarget, match: Router.Match, route: Route)
+  /// Where the last request went: mostly the next one goes there too.
+  private var lastPlace: (target: String, method: Method, place: Place)?
 
   init(_ core: Core, _ head: Head) {
     self.core = core
@@ -259,10 +262,7 @@ final class SocketClient: SocketOwner {
         .tooMany, "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket",
         limit: core.options.limits.requestsPerSocket)
     }
-    let parsed = try Self.parse(target, method)
-    guard let match = core.router.match(parsed.path), let route = match[method] else {
-      throw Problem(.notFound, "there is no \(method.name) at \(PlainName.of(target))", field: "request.path")
-    }
+    let (parsed, match, route) = try place(target, method)
     var call = call(method, parsed.path, view)
     call.query = parsed.query
     call.captures = match.captures
@@ -293,6 +293,16 @@ final class SocketClient: SocketOwner {
     case .live, .socket:
       throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
     }
+  }
+
+  private func place(_ target: String, _ method: Method) throws(Problem) -> Place {
+    if let last = lastPlace, last.target == target, last.method == method { return last.place }
+    let parsed = try Self.parse(target, method)
+    guard let match = core.router.match(parsed.path), let route = match[method] else {
+      throw Problem(.notFound, "there is no \(method.name) at \(PlainName.of(target))", field: "request.path")
+    }
+    lastPlace = (target, method, (parsed, match, route))
+    return (parsed, match, route)
   }
 
   private static func look(

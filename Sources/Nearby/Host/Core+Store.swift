@@ -17,6 +17,7 @@ extension Core {
   }
 
   func persist(_ batch: UInt64, _ facts: [Fact]) {
+    precondition(!storing.isHeld, "a batch in the middle of what belongs together")
     storing.next.batch = batch
     storing.next.facts = facts
   }
@@ -34,13 +35,14 @@ extension Core {
     if storing.begin() { write() }
   }
 
-  /// What the body notes, and what it makes the engine say, is stored as one.
+  /// What the body notes, and all that it makes the engine change, is stored as one, however often it calls that.
   func together<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     precondition(!storing.isHeld, "one within another")
     storing.isHeld = true
+    call { engine, _ in engine.holdStore() }
     defer {
       storing.isHeld = false
-      advanceStore()
+      call { $0.releaseStore(at: $1) }
     }
     return try body()
   }

@@ -51,6 +51,11 @@ extension Database {
   private static let insertion =
     "INSERT INTO message (session, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+  /// As it came, or has changed since.
+  public func keep(_ message: StoredMessage, of session: Int) throws(StoreError) {
+    if message.changed == message.ordinal { try add(message, to: session) } else { try change(message, of: session) }
+  }
+
   public func add(_ message: StoredMessage, to session: Int) throws(StoreError) {
     try run(
       Self.insertion, session, Int(message.ordinal), Int(message.changed), message.count, message.total, message.at,
@@ -105,10 +110,10 @@ extension Database {
   }
 
   /// Those whose fate is not known.
-  public func openMessages(of session: Int) throws -> [StoredMessage] {
-    try messages(
-      "SELECT \(Self.columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY ordinal", session)
-  }
+  public func openMessages(of session: Int) throws -> [StoredMessage] { try messages(Self.open, session) }
+
+  /// In the order of its index: in that of the ordinals, all of a history would be walked through for the few.
+  static let open = "SELECT \(columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY receipt"
 
   public func message(_ ordinal: UInt64, of session: Int) throws -> StoredMessage? {
     try messages(
@@ -154,20 +159,21 @@ extension Database {
         "SELECT count, total FROM message WHERE session = ? ORDER BY ordinal DESC LIMIT 1", session,
         row: { (count: $0.integer(0), total: $0.integer(1)) })
     else { return nil }
-    var (end, floor, isOver) = (UInt64?.none, 0, false)
-    try each(
-      "SELECT ordinal, changed, count, total - length(json), at FROM message WHERE session = ? ORDER BY ordinal LIMIT ?",
-      session, Self.pruneMax
-    ) { row in
-      let goes =
-        last.count - row.integer(2) >= count || last.total - row.integer(3) > bytes || Int64(row.integer(4)) < time
-      // Only from the front on: the clock may have been set back between them.
-      isOver = isOver || !goes
-      if isOver { return }
-      end = UInt64(row.integer(0))
-      floor = max(floor, row.integer(1))
-    }
-    guard let end else { return nil }
+    guard
+      let oldest = try first(
+        "SELECT count FROM message WHERE session = ? ORDER BY ordinal LIMIT 1", session, row: { $0.integer(0) })
+    else { return nil }
+    // Only from the front on: the clock may have been set back between them. In pieces: nobody waits for long.
+    let kept = try first(
+      """
+      SELECT ordinal FROM message
+      WHERE session = ?1 AND (count > ?2 AND total - length(json) >= ?3 AND at >= ?4 OR count >= ?5)
+      ORDER BY ordinal LIMIT 1
+      """, session, last.count - count, last.total - bytes, time, oldest + Self.pruneMax, row: { $0.integer(0) })
+    let gone = try first(
+      "SELECT max(ordinal), max(changed) FROM message WHERE session = ? AND ordinal < ?", session, kept ?? .max,
+      row: { $0.isNull(0) ? nil : (end: UInt64($0.integer(0)), floor: $0.integer(1)) })
+    guard let gone, let (end, floor) = gone else { return nil }
     try run("DELETE FROM message WHERE session = ? AND ordinal <= ?", session, Int(end))
     try raiseFloor(of: session, to: floor)
     return end

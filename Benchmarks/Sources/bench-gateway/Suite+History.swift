@@ -1,0 +1,77 @@
+internal import Programs
+internal import Report
+internal import Store
+
+/// A gateway that keeps ten million messages of a session, and takes the place of the oldest with each new one, beside one
+/// that has the usual ten thousand of them.
+extension Suite {
+  private static let rounds = 3
+  private static let messages = 10_000_000
+
+  mutating func history() throws {
+    let disk = try WorkPlace(onDisk: true)
+    let few = try GatewayUnderTest("few", port: ports.next(), at: [], in: disk.folder)
+    let fewStage = try stage(few, .durable)
+    let begun = try GatewayUnderTest("many", port: ports.next(), at: [], in: disk.folder)
+    let manyStage = try stage(begun, .durable, keeping: ["count": Self.messages, "bytes": 1 << 40])
+    begun.process.end(asking: true)
+    let start = now()
+    let bytes = try Self.fill("\(disk.folder)/many/vicinity/gateway/gateway.db")
+    table.add("history-fill", now() - start, "s")
+    table.add("history-file", Double(bytes) / 1e9, "GB")
+    var starts: [Double] = []
+    for _ in 0..<Self.rounds {
+      try disk.chill("many/vicinity/gateway/gateway.db")
+      let (again, seconds) = try begun.again(in: disk.folder)
+      starts.append(seconds)
+      again.process.end(asking: true)
+    }
+    table.add("history-start", median(starts) * 1e3, "ms", goal: .atMost(1_000))
+    let (many, _) = try begun.again(in: disk.folder)
+    _ = try many.waitForMember(of: manyStage.sending)
+    var figures: [String: [Double]] = [:]
+    for _ in 0..<Self.rounds {
+      for (name, gateway, stage) in [("history", many, manyStage), ("history-of-few", few, fewStage)] {
+        figures["\(name)-acknowledged", default: []].append(try acknowledge(gateway, stage).rate)
+        figures["\(name)-at-half-p99", default: []].append(try acknowledge(gateway, stage, at: 10_000).p99 * 1e3)
+        figures["\(name)-fanout", default: []].append(try fan(gateway, stage).rate)
+      }
+    }
+    for (figure, unit) in [("acknowledged", "/s"), ("at-half-p99", "ms"), ("fanout", "/s")] {
+      let few = median(figures["history-of-few-\(figure)"] ?? [])
+      table.add(
+        "history-\(figure)", median(figures["history-\(figure)"] ?? []), unit,
+        goal: unit == "ms" ? .atMost(1.1 * few) : .atLeast(0.9 * few))
+      table.add("history-of-few-\(figure)", few, unit)
+    }
+  }
+
+  /// The messages of its first session, as the gateway keeps them; says how large the file is.
+  private static func fill(_ path: String) throws -> Int {
+    let database = try Database(path)
+    // What breaks off here is thrown away.
+    try database.run("PRAGMA synchronous = OFF")
+    guard let session = try database.sessions().first else { throw Failure("the gateway has stored no session") }
+    let head =
+      #"","from":"\#(session.peer)","displayName":"Speaker","mode":"reliable","at":"2026-01-01T00:00:00.000Z","#
+    let body = #""size":100,"contentType":"text/plain; charset=utf-8","body":""# + String(repeating: "x", count: 100)
+    let rest = Array((head + body + "\"}").utf8)
+    var total = 0
+    for first in stride(from: 1, to: messages, by: 20_000) {
+      try database.run("BEGIN")
+      for ordinal in first..<first + 20_000 {
+        let json = Array(#"{"id":"m\#(ordinal)"#.utf8) + rest
+        total += json.count
+        let message = StoredMessage(
+          ordinal: UInt64(ordinal), changed: UInt64(ordinal), count: ordinal, total: total, at: session.created,
+          name: nil, sender: session.peer, mode: "reliable", json: json)
+        try database.add(message, to: session.number)
+      }
+      try database.run("COMMIT")
+    }
+    try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return try database.first("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") {
+      $0.integer(0)
+    } ?? 0
+  }
+}
