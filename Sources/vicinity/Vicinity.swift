@@ -16,6 +16,10 @@ enum Vicinity {
   static func exit(_ code: ExitCode, _ screen: Screen) async -> Never {
     await screen.end()
     TerminalMode.end()
+    if code == .done, let fault = await screen.outputFault {
+      Output.error.write("vicinity: \(fault)\n")
+      Glibc.exit(ExitCode.failed.rawValue)
+    }
     Glibc.exit(code.rawValue)
   }
 

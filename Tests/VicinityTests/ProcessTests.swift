@@ -16,6 +16,13 @@ import Testing
     }
   }
 
+  @Test(arguments: [["help"], ["version", "--json"], ["completion", "bash"]])
+  func `What standard output has no room for is a failure`(_ words: [String]) throws {
+    let program = try Program(words, through: ["sh", "-c", "exec \"$@\" > /dev/full", "sh"])
+    #expect(try program.ended() == 1)
+    #expect(program.err == "vicinity: Standard output cannot be written: No space left on device.\n")
+  }
+
   @Test func `Every command has a help of its own with its options and examples`() throws {
     for command in Syntax.vicinity.commands {
       let told = try Program.run("help", command.name)
@@ -29,7 +36,7 @@ import Testing
 
   @Test(
     arguments: [
-      (["brows"], "Did you mean 'browse'?"), (["browse"], "<type> is missing"), (["browse", "Chat"], "byte 67"),
+      (["brows"], "Did you mean 'browse'?"), (["browse"], "<type> is missing"), (["browse", "Chat"], "holds “C”"),
       (["browse", "chat", "--nope"], "has no option --nope"), (["send", "chat", "Ada"], "nothing to send"),
       (["help", "sned"], "Did you mean 'send'?"),
       (["identity", "compare", "chat"], "Say it as: vicinity identity compare"),

@@ -131,6 +131,23 @@ import Testing
     #expect(bob.out.isEmpty)
   }
 
+  @Test(arguments: [["--output", "/dev/full"], []])
+  func `A stream for which there is no room is told on both sides, and is no success`(_ place: [String]) throws {
+    let ada = try Program(
+      ["receive", "backup", "--accept", "--once", "--discovery", "static", "--keys", "ephemeral", "--name", "Ada"] + place,
+      .noInput, in: Self.folder, through: place.isEmpty ? ["sh", "-c", "exec \"$@\" > /dev/full", "sh"] : [])
+    let started = try ada.line("this is Ada", on: 1)
+    let port = try #require(started.firstMatch(of: #/127\.0\.0\.1:(\d+)|:(\d+)/#)).output
+    let number = try #require((port.1 ?? port.2).flatMap { Int($0) })
+    let folder = TemporaryFolder()
+    let much = try folder.write([UInt8](repeating: 7, count: 4 << 20), to: "docs.tar")
+    let bob = try start(
+      ["send", "backup", "Ada", "--stream", "docs.tar", "--json"], named: "Bob", .input(much), at: [number])
+    #expect(try bob.ended() == 1)
+    #expect(try ada.ended() == 1)
+    #expect(ada.err.contains("No space left on device"), "\(ada.err)")
+  }
+
   @Test func `A stream is told in events, text as text and the rest in base64`() throws {
     let ada = try start(["receive", "post", "--accept", "--json"], named: "Ada")
     let place = try port(of: ada)

@@ -43,7 +43,7 @@ public enum IdentityError: Error, Hashable, Sendable, CustomStringConvertible {
       "This is not a PKCS#12 file (.p12 or .pfx), or it is damaged; export the identity again, with a password. "
         + "Of PEM files, make one: openssl pkcs12 -export -inkey key.pem -in chain.pem -out identity.p12"
     case .wrongPassword:
-      "The password is not the one that the file was exported with; type it again, as it was then."
+      "The password is not the one that the file was exported with, or the file is damaged; type it again, or export anew."
     case .oldCipher(let name):
       "The file is encrypted with \(name), which OpenSSL no longer has ready; convert it: "
         + "umask 077; openssl pkcs12 -legacy -in old.p12 -nodes -out all.pem && "

@@ -40,7 +40,7 @@ extension Stay {
     }
   }
 
-  /// Ends when the first who was connected has gone, and all of theirs is here.
+  /// Ends when the first who was connected has gone and nothing is under way, with success where all that came is whole.
   fileprivate func endWithFirst() async {
     while true {
       let seen = news.count
@@ -48,7 +48,7 @@ extension Stay {
         if case .notConnected(let reason) = state { reason } else { nil }
       }
       if let reason = gone.first, flowsIn == 0, transfers.isEmpty {
-        visit.end(reason == .left ? .done : ExitCode(reason))
+        visit.end(incomplete ?? (reason == .left ? .done : ExitCode(reason)))
         return
       }
       guard await news.wait(since: seen) else { return }

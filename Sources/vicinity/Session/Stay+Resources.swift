@@ -91,7 +91,9 @@ extension Stay {
       let path = try await resource.finished()
       await ended(transfer, nil, path: path)
     } catch {
-      await ended(transfer, Failure(error))
+      let failure = Failure(error)
+      incomplete = incomplete ?? failure.code
+      await ended(transfer, failure)
     }
   }
 

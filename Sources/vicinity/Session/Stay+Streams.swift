@@ -36,6 +36,7 @@ extension Stay {
     }
     await policy.streams?.end()
     flowsIn -= 1
+    if reason != .none { incomplete = incomplete ?? ExitCode(reason) }
     await tell(.streamEnded(transfer, reason, bytes: bytes))
     news.ring()
   }

@@ -45,6 +45,8 @@ actor Stay {
   var writers: [OpenStream] = []
   /// Streams that are read.
   var flowsIn = 0
+  /// Of the first that came in and is not here whole.
+  var incomplete: ExitCode?
   private var lastNumber = 0
 
   private init(_ visit: Visit, _ session: Session, _ type: String, _ policy: Policy) {

@@ -38,7 +38,7 @@ actor StreamSink {
     guard case .file(let path) = place else {
       await screen.write(bytes)
       if await screen.hasReader { return }
-      throw Failure(.failed, "Nobody reads standard output any more.")
+      throw Failure(.failed, await screen.outputFault ?? "Nobody reads standard output any more.")
     }
     guard let file else { return }
     var left = bytes[...]

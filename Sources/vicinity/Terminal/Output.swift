@@ -5,7 +5,7 @@ enum Output: CInt, Sendable {
   case out = 1
   case error = 2
 
-  /// False where nobody takes it any more. Waits for a reader that is slow.
+  /// False where nobody takes it any more, and `errno` says why. Waits for a reader that is slow.
   @discardableResult
   func write(_ bytes: some Collection<UInt8>) -> Bool {
     var left = Array(bytes)[...]

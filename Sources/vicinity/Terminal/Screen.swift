@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// All that the program writes goes through here. On a terminal what is under way, and the line that is being typed,
 /// stay below what is told.
 actor Screen {
@@ -7,14 +9,20 @@ actor Screen {
   private var editor: LineEditor?
   /// How many lines of the footer stand there; the cursor is in the last.
   private var drawn = 0
-  private var isBroken = false
+  private var brokenBy: CInt?
 
   init(_ terminal: Terminal) {
     self.terminal = terminal
   }
 
   /// Whether somebody still takes what is told on standard output.
-  var hasReader: Bool { !isBroken }
+  var hasReader: Bool { brokenBy == nil }
+
+  /// Why standard output does not hold all of it; nil where it does, and where nobody wants the rest.
+  var outputFault: String? {
+    guard let brokenBy, brokenBy != EPIPE else { return nil }
+    return "Standard output cannot be written: \(String(cString: strerror(brokenBy)))."
+  }
 
   // MARK: What is told
 
@@ -22,7 +30,7 @@ actor Screen {
     if lines.isEmpty { return }
     let shares = output == .error || terminal.isOutputTerminal
     if shares { erase() }
-    if !output.write(lines.map { $0 + "\n" }.joined()), output == .out { isBroken = true }
+    if !output.write(lines.map { $0 + "\n" }.joined()), output == .out { brokenBy = brokenBy ?? errno }
     if shares { draw() }
   }
 
@@ -30,7 +38,7 @@ actor Screen {
 
   /// Bytes as they are.
   func write(_ bytes: [UInt8]) {
-    if !Output.out.write(bytes) { isBroken = true }
+    if !Output.out.write(bytes) { brokenBy = brokenBy ?? errno }
   }
 
   // MARK: What is under way
