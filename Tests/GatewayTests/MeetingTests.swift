@@ -200,6 +200,9 @@ struct MeetingTests {
       #expect(try await anna.client.ask("HEAD", content)["Upload-Offset"] == "40000")
       #expect(try await append([1], at: 40_000, ["Upload-Complete": "?1"]).json["field"] == "size")
       #expect(try await append(bytes[40_000...], at: 40_001).status == 413)
+      // What is refused from the start takes nothing away.
+      #expect(try await anna.client.ask("PUT", content, bytes + [0]).status == 413)
+      #expect(try await anna.client.ask("HEAD", content)["Upload-Offset"] == "40001")
       #expect(try await anna.client.ask("PUT", content, Array(bytes[..<40_000])).json["field"] == "size")
       let last = try await append(bytes[40_000...], at: 40_000, ["Upload-Complete": "?1"])
       #expect(last.status == 200 && last["Upload-Complete"] == "?1")

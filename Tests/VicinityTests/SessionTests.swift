@@ -134,7 +134,8 @@ import Testing
   @Test(arguments: [["--output", "/dev/full"], []])
   func `A stream for which there is no room is told on both sides, and is no success`(_ place: [String]) throws {
     let ada = try Program(
-      ["receive", "backup", "--accept", "--once", "--discovery", "static", "--keys", "ephemeral", "--name", "Ada"] + place,
+      ["receive", "backup", "--accept", "--once", "--discovery", "static", "--keys", "ephemeral", "--name", "Ada"]
+        + place,
       .noInput, in: Self.folder, through: place.isEmpty ? ["sh", "-c", "exec \"$@\" > /dev/full", "sh"] : [])
     let started = try ada.line("this is Ada", on: 1)
     let port = try #require(started.firstMatch(of: #/127\.0\.0\.1:(\d+)|:(\d+)/#)).output

@@ -88,7 +88,7 @@ extension Routes {
     }
     guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
     let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
-    var isLast = true
+    var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {
       guard let text = call.headers["Upload-Offset"], let offset = UInt64(text) else {
         throw Problem(
@@ -102,19 +102,27 @@ extension Routes {
         problem.headers = [.init(name: "Upload-Offset", value: String(model.uploaded))]
         throw problem
       }
+      start = offset
       isLast = call.headers["Upload-Complete"] == "?1"
-    } else {
+    }
+    func checkRoom(upTo end: UInt64) throws(Problem) {
+      let more = max(end, model.counted) - model.counted
+      if more > 0, core.sessions[session.id] === session { try core.checkRoom(for: more, of: session.owner) }
+    }
+    // Nobody sends for hours what is refused at the end, or loses by it what is here.
+    let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
+    guard start <= bytesMax, length <= bytesMax - start else {
+      throw Problem(
+        .tooLarge, "with this it would have \(start + length) bytes, and \(bytesMax) are all that is taken here",
+        field: "Content-Length", rule: "size", limit: Int(clamping: bytesMax))
+    }
+    try checkRoom(upTo: start + length)
+    if start == 0 {
       // In a file of its own: the one before is named in a row that may yet be there after a power cut.
       model.discard()
       (model.uploaded, model.uploadedForGood) = (0, 0)
       core.count(model, of: session.owner)
     }
-    func checkRoom(for bytes: Int) throws(Problem) {
-      let more = max(model.uploaded + UInt64(bytes), model.counted) - model.counted
-      if more > 0, core.sessions[session.id] === session { try core.checkRoom(for: more, of: session.owner) }
-    }
-    // Nobody sends for hours what is refused at the end.
-    try checkRoom(for: call.headers["Content-Length"].flatMap(Int.init) ?? 0)
     let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
     model.path = path
     core.keep(model, in: session)
@@ -124,7 +132,7 @@ extension Routes {
     Upload(
       core, pieceMax: 1 << 20,
       .init(
-        admit: checkRoom,
+        admit: { (count) throws(Problem) in try checkRoom(upTo: model.uploaded + UInt64(count)) },
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { count in
           model.uploaded += UInt64(count)
