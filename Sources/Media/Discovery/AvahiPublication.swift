@@ -119,7 +119,10 @@ final class AvahiPublication {
   private func review() {
     isReviewDue = false
     guard let client, let group else { return }
-    switch AvahiEntryGroupState(UInt32(avahi_entry_group_get_state(group))) {
+    // Where it does not know, it asks the daemon, which may not answer.
+    let state = avahi_entry_group_get_state(group)
+    guard let state = UInt32(exactly: state) else { return fail(AvahiError(state)) }
+    switch AvahiEntryGroupState(state) {
     case AVAHI_ENTRY_GROUP_ESTABLISHED:
       collisions = 0
       failures = 0
