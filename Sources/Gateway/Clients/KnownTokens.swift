@@ -2,8 +2,8 @@ internal import Notation
 
 /// Tokens that were held against their digests, so that this is done once for many requests.
 ///
-/// Laws: it forgets all where a client goes, and who has kept a holder sees that it is forgotten. A token is found by a hash under a key of this process, and compared in a time
-/// that does not tell how much of it is right.
+/// Laws: it forgets all where a client goes, and who has kept a holder sees that it is forgotten. A token is found by a
+/// hash under a key of this process, and compared in a time that does not tell how much of it is right.
 struct KnownTokens {
   final class Holder {
     let view: ClientView

@@ -35,7 +35,7 @@ struct FileReply {
     response.headers.append("Cache-Control", "private, no-cache")
     response.headers.append("Accept-Ranges", "bytes")
     response.headers.append("ETag", tag)
-    if EntityTags.match(call.headers["If-None-Match"], tag) {
+    if EntityTag.match(call.headers["If-None-Match"], tag) {
       response.status = 304
       return core.respond(response, to: exchange)
     }

@@ -247,7 +247,7 @@ final class Service: WebHandler {
     response.headers.reserve(reply.headers.count + 5)
     let tag = reply.tag?.description
     if let tag, reply.status == 200, head.method == .get || head.method == .head,
-      EntityTags.match(head.headers["If-None-Match"], tag)
+      EntityTag.match(head.headers["If-None-Match"], tag)
     {
       response.status = 304
     } else {
@@ -355,37 +355,11 @@ extension Response {
   }
 }
 
-/// By which a state of a thing is known again (RFC 9110).
-enum EntityTag: Hashable, Sendable, CustomStringConvertible {
-  /// Of what is numbered: it changes when the thing does.
-  case position(Position)
-  case text(String)
-
-  var description: String {
-    switch self {
-    case .position(let position): "\"\(position)\""
-    case .text(let text): "\"\(text)\""
-    }
-  }
-}
-
-enum EntityTags {
-  static func match(_ header: String?, _ tag: String) -> Bool {
-    guard let header else { return false }
-    return header.split(separator: ",").contains { part in
-      let part = part.drop { $0 == " " || $0 == "\t" }
-      if part.first == "*" { return true }
-      let strong = part.hasPrefix("W/") ? part.dropFirst(2) : part
-      return strong.prefix(tag.count) == tag
-    }
-  }
-}
-
 extension Call {
   /// A change may name the state that it means.
   func checkMatch(_ item: Item?) throws(Problem) {
     guard let item, let header = headers["If-Match"] else { return }
-    guard EntityTags.match(header, item.tag.description) else {
+    guard EntityTag.match(header, item.tag.description) else {
       throw Problem(.preconditionFailed, "it has changed since: it is \(item.tag) now; read it again and decide anew")
     }
   }

@@ -40,7 +40,7 @@ final class Site {
 
   func response(_ file: File, to head: Head) -> Response {
     var response = Response(200, .bytes(file.bytes))
-    if EntityTags.match(head.headers["If-None-Match"], file.tag) { response = Response(304) }
+    if EntityTag.match(head.headers["If-None-Match"], file.tag) { response = Response(304) }
     response.headers.append("Content-Type", file.type)
     response.headers.append("ETag", file.tag)
     response.headers.append("Cache-Control", "no-cache")
