@@ -248,7 +248,7 @@ extension Engine {
     let frame = make(RecordHead(strand: strand.id, sequence: strand.last + 1))
     let length = frame.length
     let ordinal = bond.journal.append(
-      F.encodedSize(of: length), of: strand, message: nil, at: now, held: settings.isDurable
+      F.encodedSize(of: length), of: strand, message: nil, at: now, held: waitsForStore(bond)
     ) { frame.write(length, into: &$0) }
     appended(ordinal, to: strand, over: bond)
     return ordinal
@@ -261,10 +261,14 @@ extension Engine {
       bond.behind[strand.id] = strand
       timers.set(.bond(bond.host.id), now + settings.backlogAgeMax)
     }
-    guard ledger.isKept else { return }
+    guard waitsForStore(bond) else { return }
     ledger.touch(bond: bond.host.id)
     ledger.touch(record: ordinal, of: bond.host.id)
   }
+
+  /// Whether what is said over it has to be stored first. What local peers have for each other changes both sides at once:
+  /// one batch has what was said and all that came of it, or neither.
+  func waitsForStore(_ bond: Bond) -> Bool { settings.isDurable && !bond.host.isSelf }
 
   func strand(of presence: Presence, _ bond: Bond) -> Strand {
     if let strand = presence.strand { return strand }
@@ -297,12 +301,12 @@ extension Engine {
     strand.received += 1
     bond.received += 1
     strand.unacknowledgedBytes += bytes
-    if ledger.isKept {
+    if waitsForStore(bond) {
       ledger.touch(bond: bond.host.id)
     } else {
       bond.stored = bond.received
     }
-    if strand.unacknowledgedBytes >= Self.acknowledgedBytesMax {
+    if strand.unacknowledgedBytes >= Self.acknowledgedBytesMax || bond.host.isSelf {
       acknowledge(bond)
     } else if bond.acknowledgesAt == nil {
       scheduleAcknowledgement(bond)
@@ -322,7 +326,7 @@ extension Engine {
     bond.acknowledgesAt = nil
     var isPending = false
     bond.incoming.forEach { _, strand in
-      let ready = settings.isDurable && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
+      let ready = waitsForStore(bond) && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
       guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { return }
       // What this host said before it took the record, it must also be heard to say before: a leave, above all.
       strand.pending = (ready, bond.journal.next - 1)

@@ -114,7 +114,7 @@ extension Engine {
     let size = MessageView.encodedSize(
       record: head, from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
     let message = Journal.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
-    let ordinal = bond.journal.append(size, of: strand, message: message, at: now, held: settings.isDurable) { out in
+    let ordinal = bond.journal.append(size, of: strand, message: message, at: now, held: waitsForStore(bond)) { out in
       MessageView.write(
         record: head, from: local.index, seen: bond.received, to: audience, payload: payload, into: &out)
     }

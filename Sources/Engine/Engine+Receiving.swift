@@ -207,7 +207,7 @@ extension Engine {
     settle()
   }
 
-  private func finishIfWhole(_ receiver: ResourceReceiver) {
+  func finishIfWhole(_ receiver: ResourceReceiver) {
     guard receiver.farewell == nil, receiver.isAccepted, !receiver.isBeingKept,
       let isWhole = receiver.isWhole(crypto)
     else { return }

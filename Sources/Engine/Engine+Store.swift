@@ -300,6 +300,8 @@ extension Engine {
       lanes?.receivers[row.flow] = receiver
       schedule(receiver)
       if row.farewell == nil { emit(.resource(id, receiver.view)) }
+      // All of it was here, and nothing more will come of it.
+      finishIfWhole(receiver)
     } else {
       let sender = ResourceSender(
         id: id, flow: row.flow, pair: row.pair, host: member.host.id, info: row.info, at: now)

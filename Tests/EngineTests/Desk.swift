@@ -22,8 +22,8 @@ struct Desk {
   /// How often a chunk is found damaged before it is found well.
   var damages = 0
   var isBroken = false
-  /// Whether it can give what is whole its place.
-  var isKeeping = true
+  /// Whether it can give what is whole its place; nil while it has not come to that.
+  var isKeeping: Bool? = true
   /// From where on something was read or stored, in order.
   var readFrom: [UInt64] = []
   var storedFrom: [UInt64] = []
@@ -51,7 +51,11 @@ extension Stage {
     case .read(let id, let offset, let count): read(id, offset, count, host)
     case .store(let id, let offset, let chunk, let digest): store(id, offset, chunk.bytes, digest, host)
     case .keep(let id):
-      if host.desk.isKeeping { host.engine.kept(id, at: now) } else { host.engine.cannotStore(id, at: now) }
+      switch host.desk.isKeeping {
+      case true: host.engine.kept(id, at: now)
+      case false: host.engine.cannotStore(id, at: now)
+      case nil: break
+      }
     case .progress(_, let progress): host.desk.progress.append(progress)
     default: break
     }

@@ -64,6 +64,42 @@ import Wire
     #expect(records == [3])
   }
 
+  @Test("What local peers have for each other waits for no store, and is one batch with what comes of it")
+  func local() throws {
+    var settings = Settings()
+    settings.isDurable = true
+    let host = try stage.host("h", settings)
+    let seats = [try stage.seat("a", on: host), try stage.seat("b", on: host)]
+    try stage.connect(seats[0], seats[1])
+    stage.run(.seconds(1))
+    var told: [String] = []
+    var batches: [UInt64] = []
+    func look() {
+      while let output = host.engine.nextOutput() {
+        switch output {
+        case .persist(let batch, _): batches.append(batch)
+        case .message(_, _, _, let payload): told.append(String(decoding: payload.bytes, as: UTF8.self))
+        case .fate(_, _, _, let fate): told.append("\(fate)")
+        default: break
+        }
+      }
+    }
+    func send(_ text: String) throws {
+      try host.engine.send(
+        Array(text.utf8).span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: stage.now)
+      look()
+    }
+    try send("x")
+    #expect(told == ["x", "delivered"] && batches.count == 1)
+    // What comes meanwhile is in the next batch as a whole.
+    try send("y")
+    try send("z")
+    #expect(told == ["x", "delivered", "y", "delivered", "z", "delivered"] && batches.count == 1)
+    host.engine.persisted(batches[0], at: stage.now)
+    look()
+    #expect(batches.count == 2)
+  }
+
   @Test("P-MSG-2 A message over the limit is refused with the limit", arguments: [Mode.reliable, .unreliable])
   func tooLarge(mode: Mode) throws {
     let seats = try stage.gather("a", "b")

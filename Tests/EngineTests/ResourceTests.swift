@@ -219,6 +219,20 @@ import Wire
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
 
+  @Test("P-RES-5 What was whole and not kept yet when its receiver crashed is kept when that is back")
+  func wholeBeforeRestart() throws {
+    var seats = try gather(isDurable: true)
+    seats[1].host.desk.isKeeping = nil
+    try seats[0].offer("file", pattern(100_000), to: seats[1])
+    stage.run()
+    #expect(seats[1].file("file") == pattern(100_000) && seats[1].takeFlows().last != "file ended: none")
+    seats[1].host.desk.isKeeping = true
+    seats[1] = try stage.restart(seats[1])
+    stage.run(.seconds(30))
+    #expect(seats[0].takeFlows().last == "file ended: none")
+    #expect(seats[1].takeFlows().last == "file ended: none")
+  }
+
   @Test("A source that is read again after a restart is asked for a window at a time, however much its receiver has")
   func readAgain() throws {
     var seats = try gather(isDurable: true)

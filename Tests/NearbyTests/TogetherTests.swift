@@ -43,6 +43,38 @@ struct TogetherTests {
     await bob.stop()
   }
 
+  @Test("What one peer of a host has for another, and what becomes of it, is noted in the turn in which it is sent")
+  func local() async throws {
+    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    var options = HostOptions()
+    options.keys = .folder("\(folder.path)/keys")
+    options.discovery = .fixed([])
+    let writer = try Writer("\(folder.path)/host.db")
+    let host = try await Nearby.Host.start(options, carrying: Cargo(writer, peers: [], scribe))
+    let (ada, bob) = (try await host.peer(named: "Ada"), try await host.peer(named: "Bob"))
+    let (session, his) = (try await ada.openSession(), try await bob.openSession())
+    let advertiser = try await bob.advertise("talk")
+    async let invited: Void = session.invite(bob.id, as: "talk")
+    for await invitation in advertiser.invitations {
+      try await invitation.accept(with: his)
+      break
+    }
+    try await invited
+    let isTold = try await host.loop.run { core in
+      var noted: [String] = []
+      try core.together {
+        _ = try session.dispatch(Array("all at once".utf8), .reliable, wantsFate: true)
+        noted = scribe.told
+      }
+      return noted == ["heard", "delivered"]
+    }
+    #expect(isTold)
+    // Its fate is told to the program once it is stored, and it is.
+    let member = try #require(session.members.first)
+    try await session.deliver(Array("and then".utf8), to: member)
+    await host.stop()
+  }
+
   private func meet(_ peer: Peer, _ session: Session, _ bob: Home) async throws {
     let advertiser = try await bob.peer.advertise("talk")
     let browser = try await peer.browse("talk")
@@ -61,14 +93,18 @@ struct TogetherTests {
 private final class Scribe: Witness {
   /// Unsafe for the compiler: it is touched on the loop alone.
   nonisolated(unsafe) var notes: [Note] = []
+  /// Unsafe for the compiler, in the same way.
+  nonisolated(unsafe) var told: [String] = []
   private let found = Mutex<[Int]>([])
 
   var counts: [Int] { found.withLock { $0 } }
 
   func found(_ count: Int) { found.withLock { $0.append(count) } }
 
-  func heard(_ message: Message, in session: EndpointID) {}
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {}
+  func heard(_ message: Message, in session: EndpointID) { told.append("heard") }
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {
+    told.append("\(fate)")
+  }
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {}
 
   func takeNotes() -> [Note] {
