@@ -14,21 +14,29 @@ extension LabTests {
       }
     }
 
-    /// Two cores are busy for half a minute with so many daemons: only for those who ask for it.
+    /// Two cores are busy for half a minute with so many daemons, and now and then too busy: only for those who ask for it.
     @Test(.enabled(if: meetings(of: 32, unlessTold: 0) > 0))
     func `P-SES-7 P-SES-3 Thirty-two hosts start together: 496 pairs, each connected once`() async throws {
       for meeting in 0..<meetings(of: 32, unlessTold: 0) {
-        try await Rig.lend(32) { try await Self.meet(on: $0, "lab-many-\(meeting)", within: .seconds(60)) }
+        try await Rig.lend(32) {
+          try await Self.meet(on: $0, "lab-many-\(meeting)", within: Self.crowdTimeMax, isCrowd: true)
+        }
       }
+      // So many daemons are no company for those who measure time.
+      try await Rig.closeIdle()
     }
 
-    private static func meet(on rig: Rig, _ type: String, within time: Duration) async throws {
+    /// Thirty-two programs take 28 s of a processor in a debug build, and their Avahi daemons 40 s: on two cores, half a
+    /// minute where nothing else runs, and twice that where something does.
+    private static let crowdTimeMax: Duration = .seconds(60)
+
+    private static func meet(on rig: Rig, _ type: String, within time: Duration, isCrowd: Bool = false) async throws {
       let start = ContinuousClock.now
       let visitors = try await rig.visit(rig.hosts, type)
       for visitor in visitors {
         for other in visitors where other.peer != visitor.peer {
-          try await visitor.meets(other, within: .seconds(60))
-          try await visitor.finds(other, within: .seconds(60))
+          try await visitor.meets(other, within: crowdTimeMax)
+          try await visitor.finds(other, within: crowdTimeMax)
         }
       }
       let starts = visitors.compactMap { $0.told("started").first?.time }
@@ -42,7 +50,11 @@ extension LabTests {
       for visitor in visitors {
         #expect(visitor.told("connected").count == peers.count - 1)
         #expect(visitor.connected == peers.subtracting([visitor.peer]))
-        for name in ["notConnected", "suspended", "lost", "error"] { #expect(visitor.told(name).isEmpty) }
+        for name in ["notConnected", "suspended", "error"] { #expect(visitor.told(name).isEmpty) }
+        #expect(visitor.standing == peers.subtracting([visitor.peer]))
+        // A daemon that has to wait for its turn for seconds is taken for one that has gone, and its records with it.
+        if isCrowd { continue }
+        #expect(visitor.told("lost").isEmpty)
         #expect(visitor.told("found").count == peers.count - 1)
       }
     }

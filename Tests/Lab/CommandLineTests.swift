@@ -30,5 +30,27 @@ extension LabTests {
         try await programs[0].event("notConnected", within: .seconds(10)) { $0["name"] == "Eve" }
       }
     }
+
+    @Test func `P-ADV-4 P-ADV-6 Who is invited is asked, told who and why: a no keeps out, a yes lets in`() async throws
+    {
+      try await Rig.lend(2) { rig in
+        let host = try await rig.hosts[0].visit("advertise", "cli-asked")
+        for isYes in [false, true] {
+          let guest = try await rig.hosts[1].visit("invite", "cli-asked", host.peer, "--context", "from the workshop")
+          let asked = try await host.program.event("invitation") { $0["peer"] == guest.peer }
+          #expect(asked["name"] == guest.name && asked["context"] == "from the workshop")
+          #expect(host.connected.isEmpty && guest.connected.isEmpty)
+          try host.program.say(isYes ? "accept" : "decline")
+          if isYes {
+            try await host.meets(guest)
+            try await guest.meets(host)
+          } else {
+            try await guest.program.event("invitationEnded") { $0["reason"] == "declined" }
+            #expect(try await guest.program.ended() == .exited(4))
+          }
+        }
+        #expect(host.told("connected").count == 1)
+      }
+    }
   }
 }

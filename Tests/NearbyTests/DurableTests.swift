@@ -99,6 +99,9 @@ struct DurableTests {
     try await bob.goOn()
     let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(!resource.isUnderWay)
+    // Without a place it would not outlive the next restart, and the offer stands.
+    let error = await #expect(throws: NearbyError.self) { try await resource.accept() }
+    #expect(error?.code == .invalidParameter && error?.description.contains("folder") == true)
     try await resource.accept(into: bob.folder.path)
     #expect(try await resource.finished() == "\(bob.folder.path)/short.bin")
     try await sent.finished()

@@ -92,6 +92,15 @@ import Testing
     #expect(try program.ended() == code)
   }
 
+  @Test func `Who does not read what it says does not keep it from ending`() throws {
+    let program = try Program(["adhoc", "chat", "--json"] + Self.alone)
+    try program.line(#""event":"started""#)
+    program.say(String(repeating: "peers\n", count: 3_000))
+    try program.fillsOutput()
+    program.signal(SIGTERM)
+    #expect(try program.endedUnread() == 143)
+  }
+
   @Test func `The end of its input ends it, and nothing to read does not`() throws {
     let program = try Program(["browse", "chat", "--json"] + Self.alone)
     try program.line(#""event":"started""#)

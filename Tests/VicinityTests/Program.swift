@@ -169,6 +169,35 @@ final class Program {
     return ended
   }
 
+  /// Waits until nothing more goes into standard output, of which nobody reads anything.
+  func fillsOutput(within seconds: Int = 20) throws {
+    let pageBytes: CInt = 4_096
+    let getPipeSize: CInt = 1_032  // F_GETPIPE_SZ, which <fcntl.h> shows under _GNU_SOURCE only
+    let room = fcntl(outputs[0], getPipeSize)
+    var waiting: CInt = 0
+    try wait("its output is not full", within: seconds) { [outputs] in
+      ioctl(outputs[0], UInt(FIONREAD), &waiting) == 0 && waiting > room - pageBytes
+    }
+  }
+
+  /// The exit code of a process of whose output nobody reads anything.
+  func endedUnread(within seconds: Int = 20) throws -> CInt {
+    var status: CInt = 0
+    try wait("it did not end", within: seconds) { [process] in waitpid(process, &status, WNOHANG) != 0 }
+    let ended = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+    code = ended
+    return ended
+  }
+
+  private func wait(_ fault: String, within seconds: Int, until isSo: () -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while !isSo() {
+      guard ContinuousClock.now < deadline else { throw Silence(description: fault) }
+      var nothing = pollfd(fd: -1, events: 0, revents: 0)
+      poll(&nothing, 1, 5)
+    }
+  }
+
   /// False at the end of all output, or of the time.
   private func listen(until deadline: ContinuousClock.Instant) throws -> Bool {
     var waits = outputs.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }

@@ -39,15 +39,15 @@ public enum WebError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unsupported(let scheme):
       "“\(scheme)” URLs cannot be fetched; give one with http or https, or a file."
     case .invalidURL(let fault):
-      "This is not a URL that can be fetched: \(fault)."
+      "This is not a URL that can be fetched: \(fault). One that can is http://example.org/picture.jpg."
     case .unknownName(let host):
       "There is no host “\(host)”; check its name, and that this computer reaches a name server."
     case .lookupFailed(let host, let words):
       "The name “\(host)” could not be looked up: \(words); try again later."
     case .forbidden(let host, let address):
-      "“\(host)” is at \(address), \(AddressPolicy.kind(of: address).rawValue), which nothing is fetched from here."
+      "“\(host)” is at \(address), \(AddressPolicy.kind(of: address).rawValue), which nothing is fetched from here; give one of another host."
     case .unreachable(let host, let error):
-      "“\(host)” cannot be reached: \(error)."
+      "“\(host)” cannot be reached: \(error); check the URL, and that its server is there."
     case .timedOut(let host, let wait):
       "“\(host)” \(wait.rawValue) in time; try again later."
     case .notBelieved(let host, let words):

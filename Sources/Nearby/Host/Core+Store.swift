@@ -16,6 +16,12 @@ extension Core {
     if store != nil { storing.next.changes.append(change) }
   }
 
+  /// What was delivered here came with the engine's batch of this moment: nobody hears of it before that is stored.
+  func onceStored(_ action: @escaping () -> Void) {
+    if store == nil { return action() }
+    storing.next.afterwards.append { isStored in if isStored { action() } }
+  }
+
   func persist(_ batch: UInt64, _ facts: [Fact]) {
     precondition(!storing.isHeld, "a batch in the middle of what belongs together")
     storing.next.batch = batch

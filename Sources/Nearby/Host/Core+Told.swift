@@ -34,7 +34,11 @@ extension Core {
       }
     case .fate(let id, let from, let to, let fate):
       cargo?.witness.settled(id.rawValue, for: to, fate, in: from)
-      inform(id, of: to, fate, from)
+      if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
+        onceStored { [unowned self] in inform(id, of: to, fate, from) }
+      } else {
+        inform(id, of: to, fate, from)
+      }
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = port.known(to)
       if !members.isEmpty { tell(.undelivered(to: members, fate), port) }

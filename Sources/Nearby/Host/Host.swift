@@ -74,6 +74,7 @@ public final class Host: Sendable {
   public func peer(named text: String) async throws(NearbyError) -> Peer {
     let (name, key): (DisplayName, SigningKey)
     do {
+      try Peer.check(name: text)
       name = try DisplayName(text)
       let keys = keys
       let checked = name

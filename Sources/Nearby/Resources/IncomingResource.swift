@@ -43,10 +43,16 @@ public final class IncomingResource: Sendable {
   }
 
   /// Takes it without a place for it yet: the file is there until this is let go of or the host stops, and goes then
-  /// unless it was moved away.
+  /// unless it was moved away. A host with a store, which goes on after a restart, takes nothing that does not.
   public func accept() async throws(NearbyError) {
     do {
-      let disk = try await loop.run { $0.disk }
+      let (disk, isDurable) = try await loop.run { ($0.disk, $0.store != nil) }
+      if isDurable {
+        throw NearbyError(
+          .invalidParameter,
+          "A file without a place does not outlive its host, and this host goes on after a restart: give the file a folder."
+        )
+      }
       let folder = try await disk.makeHoldingFolder()
       do {
         let target = try await disk.create(name, in: folder)

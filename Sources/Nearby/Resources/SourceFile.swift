@@ -12,13 +12,15 @@ final class SourceFile: Sendable {
   private let descriptor: Descriptor
 
   init(_ path: String) throws {
-    let number = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    // A pipe to which nobody writes would not even be opened; to a file it is all the same.
+    let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else { throw SystemError("open \(path)", code: errno) }
     descriptor = Descriptor(owning: number)
     var status = stat()
     guard fstat(number, &status) == 0 else { throw SystemError("look at \(path)", code: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw NearbyError(.unsupported, "\(path) is no file; a folder can be sent as an archive, and a pipe as a stream")
+      throw NearbyError(
+        .unsupported, "\(path) is no file: of a folder, make an archive; what a pipe gives can be sent as a stream")
     }
     size = UInt64(status.st_size)
     modified = status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec

@@ -85,6 +85,7 @@ extension Host {
   public func trust(
     _ id: PeerID, as name: String, confirmation: KnownPeer.Confirmation = .byHand
   ) async throws(NearbyError) {
+    try Peer.check(name: name)
     try await keeping { [keys] in
       try keys.remember(KnownPeer(id: id, name: try DisplayName(name), confirmation: confirmation))
     }
@@ -128,16 +129,30 @@ public struct Identity: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(held.id) }
 }
 
-/// A file that is read whole.
+/// A file of keys or certificates, which is read whole.
 enum SmallFile {
   private static let bytesMax = 2 << 20
 
   static func read(_ path: String) throws -> [UInt8] {
-    let file = try SourceFile(path)
-    guard file.size <= bytesMax else {
-      throw NearbyError(
-        .invalidParameter, "\(path) has \(file.size) bytes; no file of keys or certificates is so large")
+    do {
+      let file = try SourceFile(path)
+      guard file.size <= bytesMax else {
+        throw NearbyError(
+          .invalidParameter,
+          "\(path) has \(file.size) bytes, and no file of keys or certificates has more than \(bytesMax): give another one."
+        )
+      }
+      return try file.read(Int(file.size), from: 0)
+    } catch let error as SystemError {
+      throw NearbyError(.invalidParameter, sentence(path, error))
     }
-    return try file.read(Int(file.size), from: 0)
+  }
+
+  private static func sentence(_ path: String, _ error: SystemError) -> String {
+    switch error.code {
+    case ENOENT, ENOTDIR: "There is no file \(path): look whether its name is right, and the folder it is said from."
+    case EACCES: "This user may not read \(path): copy it to where it may be read, or change its permissions (chmod)."
+    default: "\(path) cannot be read: \(error); give a copy of it that can."
+    }
   }
 }

@@ -27,7 +27,7 @@ struct NameQuestion {
       let name = String(line.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
       if name.isEmpty { return NameFile.byDefault }
       guard let fault = NameFile.fault(of: name) else { return name }
-      await context.screen.print("\(fault): try another one", to: .error)
+      await context.screen.print(fault, to: .error)
     }
     return nil
   }

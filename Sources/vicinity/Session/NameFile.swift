@@ -39,11 +39,14 @@ struct NameFile {
     return fclose(file) == 0 && count == bytes.count
   }
 
-  /// What is wrong with a name; nil where it can be one.
+  /// What is wrong with a name, and what to do; nil where it can be one.
   static func fault(of name: String) -> String? {
-    if name.isEmpty { return "a name has at least one letter" }
-    if name.utf8.count > bytesMax { return "a name has at most \(bytesMax) bytes, and this has \(name.utf8.count)" }
-    return nil
+    do {
+      try Peer.check(name: name)
+      return nil
+    } catch {
+      return error.description
+    }
   }
 
   /// Who and where this is.

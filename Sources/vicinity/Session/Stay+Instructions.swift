@@ -51,7 +51,7 @@ extension Stay {
       if !context.announcer.isJSON { await tell(.sent(text, to: label(member))) }
     case .send(let path, let word):
       for member in try addressees(word) {
-        crew.add { _ = await self.send(Self.source(path), to: member) }
+        crew.add { await self.offer(Self.source(path), to: member) }
       }
     case .stream(let name, let word):
       for member in try addressees(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }

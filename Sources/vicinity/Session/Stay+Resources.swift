@@ -16,15 +16,20 @@ extension Stay {
 
   /// Returns when the member holds all of it, or why not.
   func send(_ source: ResourceSource, to member: Member) async -> Failure? {
-    let resource: OutgoingResource
     do {
-      resource = try await session.send(source, to: member)
+      return await follow(try await session.send(source, to: member), goesOn: false)
     } catch {
-      let failure = Failure(error)
-      await tell(.error(failure))
-      return failure
+      return Failure(wrapping: error)
     }
-    return await follow(resource, goesOn: false)
+  }
+
+  /// For those who do not wait for its end: where it cannot be begun with, that is told as well.
+  func offer(_ source: ResourceSource, to member: Member) async {
+    do {
+      _ = await follow(try await session.send(source, to: member), goesOn: false)
+    } catch {
+      await tell(.error(Failure(wrapping: error)))
+    }
   }
 
   /// What was under way when this program was killed.

@@ -85,6 +85,8 @@ final class Visit: Sendable {
 
   private func sayGoodbye() async {
     let code = await ending.code
+    // Who is told to end waits for nobody to read what it has said.
+    if code == .interrupted || code == .terminated { context.watch.end(code, after: Self.goodbyeMax) }
     crew.add { [context] in
       await context.watch.pass(Self.goodbyeMax)
       if Task.isCancelled { return }

@@ -17,6 +17,7 @@ final class Watch: Sendable {
     var reader: CheckedContinuation<[UInt8], Never>?
     var alarms: [UInt64: (deadline: ContinuousClock.Instant, sleeper: CheckedContinuation<Void, Never>)] = [:]
     var last: UInt64 = 0
+    var end: (deadline: ContinuousClock.Instant, code: ExitCode)?
     var wishesToEnd = 0
   }
 
@@ -92,6 +93,12 @@ final class Watch: Sendable {
     }
   }
 
+  /// Ends the process after the time at the latest, whatever hangs by then: even somebody who does not read what it says.
+  func end(_ code: ExitCode, after time: Duration) {
+    state.withLock { $0.end = (.now + time, code) }
+    wake()
+  }
+
   // MARK: The thread
 
   private func wake() { writeByte(0, to: mouth) }
@@ -112,13 +119,17 @@ final class Watch: Sendable {
 
   /// In milliseconds until the next alarm.
   private func timeout() -> CInt {
-    guard let next = state.withLock({ $0.alarms.values.map(\.deadline).min() }) else { return -1 }
+    let next = state.withLock { state in
+      (state.alarms.values.map(\.deadline) + [state.end?.deadline].compactMap { $0 }).min()
+    }
+    guard let next else { return -1 }
     let milliseconds = (next - .now) / .milliseconds(1)
     return milliseconds <= 0 ? 0 : CInt(min(milliseconds + 1, 1_000_000_000))
   }
 
   private func fireAlarms() {
     let now = ContinuousClock.now
+    if let end = state.withLock({ $0.end }), end.deadline <= now { leave(end.code) }
     let due = state.withLock { state in
       let due = state.alarms.filter { $0.value.deadline <= now }
       for number in due.keys { state.alarms[number] = nil }
@@ -161,11 +172,14 @@ final class Watch: Sendable {
       state.wishesToEnd += 1
       return state.wishesToEnd > 1
     }
-    if isSecond {
-      TerminalMode.leave()
-      _exit(signal == .interrupt ? ExitCode.interrupted.rawValue : ExitCode.terminated.rawValue)
-    }
+    if isSecond { leave(signal == .interrupt ? .interrupted : .terminated) }
     told.yield(signal)
+  }
+
+  /// At once.
+  private func leave(_ code: ExitCode) -> Never {
+    TerminalMode.leave()
+    _exit(code.rawValue)
   }
 }
 

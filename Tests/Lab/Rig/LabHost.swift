@@ -157,7 +157,8 @@ final class LabHost {
   /// With more settings of its own, where those are given.
   func startAvahi(_ settings: String = "") async throws {
     // One that was killed has left its number, which by now may be that of another process.
-    let daemon = "avahi-daemon --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits --no-proc-title"
+    let daemon =
+      "\(number > Self.hostsOfOwnPace ? "nice -n 10 " : "")avahi-daemon --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits --no-proc-title"
     let avahi = try start(
       named: "Avahi",
       [
@@ -167,6 +168,10 @@ final class LabHost {
     self.avahi = avahi
     _ = try await avahi.line("that it is up", within: .seconds(20)) { $0.hasPrefix("Server startup complete") }
   }
+
+  /// Each host outside has processors of its own. Here the daemons of a crowd would take most of the few that there are,
+  /// and the programs that are tried would have to wait for seconds: so more of them than these give way.
+  private static let hostsOfOwnPace = 8
 
   func stopAvahi(by signal: CInt = SIGTERM) async throws {
     try await stop(avahi, by: signal)

@@ -109,6 +109,19 @@ final class Program {
     if let outer = child?.process, entersNamespaces { kill(outer, SIGCONT) }
   }
 
+  /// The most memory that it ever had, in bytes.
+  func memoryMax() throws -> Int {
+    guard let outer = child?.process, let process = entersNamespaces ? Self.child(of: outer) : outer else {
+      throw LabError("\(name) has ended, and has no memory")
+    }
+    let status = try String(contentsOf: URL(filePath: "/proc/\(process)/status"), encoding: .utf8)
+    let words = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }?.split(whereSeparator: \.isWhitespace)
+    guard let words, words.count > 1, let kilobytes = Int(words[1]) else {
+      throw LabError("the memory of \(name) is not told in:\n\(status)")
+    }
+    return kilobytes << 10
+  }
+
   private static func child(of process: pid_t) -> pid_t? {
     let children = try? String(contentsOf: URL(filePath: "/proc/\(process)/task/\(process)/children"), encoding: .utf8)
     return children?.split(separator: " ").first.flatMap { pid_t($0) }
