@@ -59,6 +59,12 @@ final class GatewayUnderTest {
     return text
   }
 
+  /// One of its numbers, that has no labels.
+  func count(_ metric: String) throws -> Double {
+    let command = "curl -s http://127.0.0.1:\(port)/metrics | grep '^\(metric) '"
+    return try number(Child(["sh", "-c", command]).line().split(separator: " "), 1)
+  }
+
   /// Where the messages of a session are: for as long as the process, or in its store.
   enum Keep: String { case memory, durable }
 

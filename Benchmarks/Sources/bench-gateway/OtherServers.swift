@@ -6,8 +6,9 @@ struct OtherServers {
   let folder: String
   let ports: Ports
 
-  func nginx() throws -> (process: Child, port: Int) {
-    let port = ports.next()
+  func nginx() throws -> (process: Child, port: Int, secure: Int) {
+    let (port, secure) = (ports.next(), ports.next())
+    try makeCertificate()
     try write(
       "nginx.conf",
       """
@@ -19,10 +20,13 @@ struct OtherServers {
         client_max_body_size 2g; client_body_temp_path \(folder)/nginx-body;
         proxy_temp_path \(folder)/nginx-other; fastcgi_temp_path \(folder)/nginx-other;
         uwsgi_temp_path \(folder)/nginx-other; scgi_temp_path \(folder)/nginx-other;
-        server { listen 127.0.0.1:\(port); root \(folder); dav_methods PUT DELETE; }
+        ssl_certificate \(folder)/cert.pem; ssl_certificate_key \(folder)/key.pem;
+        server {
+          listen 127.0.0.1:\(port); listen 127.0.0.1:\(secure) ssl; root \(folder); dav_methods PUT DELETE;
+        }
       }
       """)
-    return try (started(["nginx", "-p", folder, "-c", "\(folder)/nginx.conf"], port), port)
+    return try (started(["nginx", "-p", folder, "-c", "\(folder)/nginx.conf"], port), port, secure)
   }
 
   func nats() throws -> (process: Child, port: Int) {
@@ -60,6 +64,14 @@ struct OtherServers {
     let process = try Child([program("http-floor"), "\(bytes)"])
     guard let port = Int(try process.line()) else { throw Failure("http-floor does not say its port") }
     return (process, port)
+  }
+
+  private func makeCertificate() throws {
+    let command = """
+      cd '\(folder)' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem \
+        -out cert.pem -subj /CN=bench -days 1 2>/dev/null && echo made
+      """
+    guard try words(["sh", "-c", command]) == ["made"] else { throw Failure("openssl makes no certificate") }
   }
 
   private func write(_ name: String, _ text: String) throws {

@@ -72,7 +72,7 @@ extension Suite {
     return Load(rate: try number(said, 1), cost: (server.processorTime - before) / (try number(said, 0)))
   }
 
-  /// A gibibyte into the gateway and out of it again, and into nginx and out of it.
+  /// A gibibyte into the gateway and out of it again, and into nginx and out of it: plain, and under TLS.
   mutating func files() throws {
     let nginx = try others.nginx()
     try place.fill("source", Self.fileBytes)
@@ -80,33 +80,45 @@ extension Suite {
     let (up, down) = (from.process.memory, to.process.memory)
     // One goes the whole way, and is what is downloaded.
     let offered = try offer(from, sending, member)
-    _ = try transfer("PUT", from, "\(sending)/resources/\(offered)/content", "-T \(place.folder)/source")
+    _ = try transfer("PUT", from, .plain, "\(sending)/resources/\(offered)/content", "-T \(place.folder)/source")
     let received = try take(to, receiving)
     var figures: [String: [Double]] = [:]
     func note(_ name: String, _ seconds: Double) {
       figures[name, default: []].append(Double(Self.fileBytes) / seconds / 1e6)
     }
     for _ in 0..<Self.rounds {
-      note("down", try transfer("GET", to, "\(receiving)/resources/\(received)/content", "-o /dev/null"))
-      note("down-nginx", try transfer("GET", nginx.port, "/source", "-o /dev/null"))
-      let part = try offer(from, sending, member)
-      try place.warm(Self.fileBytes)
-      // Not the whole of it as far as the gateway knows: else it would go on its way while others are measured.
-      let path = "\(sending)/resources/\(part)"
-      let headers = "-H 'Upload-Offset: 0' -H 'Upload-Complete: ?0'"
-      note("up", try transfer("PATCH", from, "\(path)/content", "\(headers) -T \(place.folder)/source"))
-      try from.ask("DELETE", path)
-      try place.warm(Self.fileBytes)
-      note("up-nginx", try transfer("PUT", nginx.port, "/target", "-T \(place.folder)/source"))
-      _ = try transfer("DELETE", nginx.port, "/target", "")
+      for wire in Wire.allCases {
+        let theirs = "\(wire.scheme)://127.0.0.1:\(wire == .tls ? nginx.secure : nginx.port)"
+        note("down\(wire)", try transfer("GET", to, wire, "\(receiving)/resources/\(received)/content", "-o /dev/null"))
+        note("down\(wire)-nginx", try transfer("GET", "\(theirs)/source", "-o /dev/null"))
+        let part = try offer(from, sending, member)
+        try place.warm(Self.fileBytes)
+        // Not the whole of it as far as the gateway knows: else it would go on its way while others are measured.
+        let path = "\(sending)/resources/\(part)"
+        let headers = "-H 'Upload-Offset: 0' -H 'Upload-Complete: ?0'"
+        note("up\(wire)", try transfer("PATCH", from, wire, "\(path)/content", "\(headers) -T \(place.folder)/source"))
+        try from.ask("DELETE", path)
+        try place.warm(Self.fileBytes)
+        note("up\(wire)-nginx", try transfer("PUT", "\(theirs)/target", "-T \(place.folder)/source"))
+        _ = try transfer("DELETE", "\(theirs)/target", "")
+      }
     }
-    for way in ["down", "up"] {
-      let other = median(figures["\(way)-nginx"] ?? [])
-      table.add("file-\(way)", median(figures[way] ?? []), "MB/s", goal: .atLeast(0.8 * other))
-      table.add("file-\(way)-nginx", other, "MB/s")
+    for wire in Wire.allCases {
+      for way in ["down\(wire)", "up\(wire)"] {
+        let other = median(figures["\(way)-nginx"] ?? [])
+        table.add("file-\(way)", median(figures[way] ?? []), "MB/s", goal: .atLeast(0.8 * other))
+        table.add("file-\(way)-nginx", other, "MB/s")
+      }
     }
     table.add("file-memory-of-uploads", from.process.memoryPeak - up, "MiB more")
     table.add("file-memory-of-downloads", to.process.memoryPeak - down, "MiB more")
+  }
+
+  private enum Wire: CaseIterable, CustomStringConvertible {
+    case plain, tls
+
+    var scheme: String { self == .tls ? "https" : "http" }
+    var description: String { self == .tls ? "-tls" : "" }
   }
 
   private func offer(_ gateway: GatewayUnderTest, _ session: String, _ member: String) throws -> String {
@@ -124,17 +136,18 @@ extension Suite {
     return try gateway.wait("the file does not arrive") { try first("complete") }
   }
 
-  private func transfer(_ method: String, _ gateway: GatewayUnderTest, _ path: String, _ what: String) throws -> Double
-  {
-    try transfer(method, gateway.port, path, "-H 'Authorization: Bearer \(gateway.token)' \(what)")
+  private func transfer(
+    _ method: String, _ gateway: GatewayUnderTest, _ wire: Wire, _ path: String, _ what: String
+  ) throws -> Double {
+    let url = "\(wire.scheme)://127.0.0.1:\(gateway.port)\(path)"
+    return try transfer(method, url, "-H 'Authorization: Bearer \(gateway.token)' \(what)")
   }
 
-  /// In seconds, as curl counts them.
-  private func transfer(_ method: String, _ port: Int, _ path: String, _ what: String) throws -> Double {
-    let curl =
-      "curl -s -H Expect: -X \(method) \(what) -w '\\n%{http_code} %{time_total}\\n' http://127.0.0.1:\(port)\(path)"
+  /// In seconds, as curl counts them. Whose the certificates are is not looked at.
+  private func transfer(_ method: String, _ url: String, _ what: String) throws -> Double {
+    let curl = "curl -sk -H Expect: -X \(method) \(what) -w '\n%{http_code} %{time_total}\n' \(url)"
     let said = try words(["sh", "-c", "\(curl) | tail -n 1"])
-    guard try number(said, 0) < 300 else { throw Failure("\(method) \(path) is answered with \(said[0])") }
+    guard try number(said, 0) < 300 else { throw Failure("\(method) \(url) is answered with \(said[0])") }
     return try number(said, 1)
   }
 }

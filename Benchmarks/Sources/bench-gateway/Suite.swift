@@ -5,15 +5,17 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, kept, idle, relay, files, history
+    case rest, fanout, kept, idle, relay, files, history, crowded
 
     /// What takes minutes is measured only where it is asked for.
-    static let usual = allCases.filter { $0 != .history }
+    static let usual = allCases.filter { ![.history, .crowded].contains($0) }
   }
 
   var table = Table()
   let place: WorkPlace
   let ports = Ports()
+  /// How long a crowd is measured without those who do not keep up, and as long with them.
+  var crowdedTime = 20
 
   init() throws { place = try WorkPlace() }
 
@@ -28,6 +30,7 @@ struct Suite {
     case .relay: try relay()
     case .files: try files()
     case .history: try history()
+    case .crowded: try crowded()
     }
   }
 

@@ -3,11 +3,14 @@ internal import Programs
 internal import Report
 
 let usage = """
-  Usage: bench-gateway [part ...]
-    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); all of them but history if none is named
+  Usage: bench-gateway [part ...] [seconds]
+    part     \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last two
+    seconds  how long 'crowded' measures without those who do not keep up, and with them; 20 if not told
   """
 
-let names = Array(CommandLine.arguments.dropFirst())
+var names = Array(CommandLine.arguments.dropFirst())
+let seconds = names.last.flatMap { Int($0) }.map { max($0, 5) }
+if seconds != nil { names.removeLast() }
 let parts = names.compactMap { Suite.Part(rawValue: $0) }
 
 guard parts.count == names.count else {
@@ -16,15 +19,16 @@ guard parts.count == names.count else {
 }
 signal(SIGPIPE, SIG_IGN)
 do {
-  try measure(parts.isEmpty ? Suite.Part.usual : parts)
+  try measure(parts.isEmpty ? Suite.Part.usual : parts, seconds)
 } catch {
   print("The benchmarks of a gateway cannot be run: \(error)")
   exit(1)
 }
 
 /// In a function, at whose end the servers and their folder go.
-func measure(_ parts: [Suite.Part]) throws {
+func measure(_ parts: [Suite.Part], _ seconds: Int?) throws {
   var suite = try Suite()
+  if let seconds { suite.crowdedTime = seconds }
   for part in parts { try suite.run(part) }
   print(suite.table.text)
 }

@@ -171,7 +171,8 @@ static void begin_frame(struct client *client) {
     for (int at = 2; at < bytes; at++) client->payload_left = client->payload_left << 8 | client->header[at];
   }
   client->header_count = 0;
-  if (client->opcode == 8) fail("the server closes a WebSocket");
+  if (client->opcode == 8 && !client->may_end) fail("the server closes a WebSocket");
+  if (client->opcode == 8) client->has_ended = 1;
   if (client->opcode == 9 && client->payload_left == 0) {
     char pong[8];
     say_all(client->socket, pong, frame(pong, 10, "", 0));

@@ -36,6 +36,8 @@ struct client {
   int socket;
   heard heard;
   uint64_t next;
+  // Whether the server may send it away, and has done so.
+  int may_end, has_ended;
   // Of the frame that is being read: what is known of its header, and what is left of its payload.
   unsigned char header[10];
   unsigned header_count, opcode;
@@ -53,6 +55,8 @@ size_t frame(char *room, unsigned opcode, const char *payload, size_t count);
 
 int connect_to(int port, int from);
 void say_all(int socket, const char *bytes, size_t count);
+// Some who read at paces below so many bytes a second, and some who do not read at all, until the input ends.
+void lag(const struct place *place, int slow, int stuck, int rate);
 // Messages that are due at their time, or as many as are answered.
 void acknowledge(const struct place *place, int clients, int window, double seconds, double rate);
 

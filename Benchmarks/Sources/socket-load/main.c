@@ -4,6 +4,11 @@
 //       publishes messages of 100 bytes, of which WINDOW at most have not reached every subscriber; each subscriber
 //       checks that it gets all of them, in order. Prints: deliveries, seconds, the median delay and that of the slowest
 //       hundredth in nanoseconds, and nanoseconds of its own processor time
+//   socket-load paced PORT SUBSCRIBERS RATE SECONDS TOKEN CHANNEL SINCE OUTLET
+//       the same of a gateway, with so many messages a second, each of which is due at its time: its delay counts from then
+//   socket-load lag PORT SLOW STUCK BYTES TOKEN CHANNEL SINCE
+//       subscribes, prints "held", and then does not keep up, until its input ends: some read at paces below BYTES a second
+//       and come back where they are sent away, some do not read at all
 //   socket-load acknowledge PORT CLIENTS WINDOW SECONDS RATE TOKEN OUTLET
 //       posts messages of 100 bytes by requests of WebSockets, each of which is answered; a client has WINDOW of them under
 //       way at most. With a RATE each is due at its time, whatever became of those before, and its delay counts from then;
@@ -32,7 +37,8 @@ static const char *word(int count, char **words, int at) { return at < count ? w
 
 // Fan-out
 
-enum { window_max = 1024 };
+// Of requests a gateway takes so many at a time of one WebSocket.
+enum { window_max = 1024, requests_max = 64 };
 static uint64_t sent_at[window_max];
 static int remaining[window_max];
 static uint64_t read_at, completed, delivered;
@@ -48,7 +54,8 @@ static void hear(struct client *client, uint64_t number) {
 
 static char room[256 << 10];
 
-static void fan_out(const struct place *place, int subscribers, int window, double seconds) {
+// With a rate each message is due at its time; without one, as many are sent as the window allows.
+static void fan_out(const struct place *place, int subscribers, int window, double seconds, double rate) {
   struct client *clients = calloc((size_t)subscribers + 1, sizeof *clients), *publisher = clients + subscribers;
   int poll = epoll_create1(EPOLL_CLOEXEC);
   if (!clients || poll < 0 || window > window_max) fail("begin");
@@ -76,11 +83,12 @@ static void fan_out(const struct place *place, int subscribers, int window, doub
     if (completed > known) known = completed, progress = time;
     errno = 0;
     if (time - progress > 5000000000) fail("nothing arrives any more");
-    while (time < end && published - completed < (uint64_t)window) {
+    uint64_t due = rate > 0 ? (uint64_t)((double)(time - start) / 1e9 * rate) : UINT64_MAX;
+    while (time < end && published < due && published - completed < (uint64_t)window) {
       char message[message_bytes];
       write_message(message, published);
       queued += place->protocol->publish(queue + queued, place, message);
-      sent_at[published % window_max] = time;
+      sent_at[published % window_max] = rate > 0 ? start + (uint64_t)((double)published / rate * 1e9) : time;
       remaining[published++ % window_max] = subscribers;
     }
     if (queued) {
@@ -89,7 +97,8 @@ static void fan_out(const struct place *place, int subscribers, int window, doub
       if (said > 0) memmove(queue, queue + said, queued -= (size_t)said);
     }
     struct epoll_event events[64];
-    int count = epoll_wait(poll, events, 64, queued ? 0 : 100);
+    struct timespec wait = {.tv_nsec = queued ? 0 : rate > 0 ? 200000 : 100000000};
+    int count = epoll_pwait2(poll, events, 64, &wait, NULL);
     for (int at = 0; at < count; at++) {
       struct client *client = events[at].data.ptr;
       ssize_t got = recv(client->socket, room, sizeof room, 0);
@@ -177,7 +186,13 @@ int main(int count, char **words) {
   if (count >= 7 && !strcmp(words[1], "fanout")) {
     struct place place = {protocol_named(words[2]), atoi(words[3]), word(count, words, 7), word(count, words, 8),
                           word(count, words, 9), word(count, words, 10)};
-    fan_out(&place, atoi(words[4]), atoi(words[5]), atof(words[6]));
+    fan_out(&place, atoi(words[4]), atoi(words[5]), atof(words[6]), 0);
+  } else if (count == 10 && !strcmp(words[1], "paced")) {
+    struct place place = {protocol_named("vicinity"), atoi(words[2]), words[6], words[7], words[8], words[9]};
+    fan_out(&place, atoi(words[3]), requests_max, atof(words[5]), atof(words[4]));
+  } else if (count == 9 && !strcmp(words[1], "lag")) {
+    struct place place = {protocol_named("vicinity"), atoi(words[2]), words[6], words[7], words[8], ""};
+    lag(&place, atoi(words[3]), atoi(words[4]), atoi(words[5]));
   } else if (count == 9 && !strcmp(words[1], "acknowledge")) {
     struct place place = {protocol_named("vicinity"), atoi(words[2]), words[7], "", "", words[8]};
     acknowledge(&place, atoi(words[3]), atoi(words[4]), atof(words[5]), atof(words[6]));
@@ -191,7 +206,7 @@ int main(int count, char **words) {
     struct place to = {vicinity, atoi(words[5]), words[6], words[7], words[8], ""};
     relay(&from, &to, atoi(words[9]));
   } else {
-    fprintf(stderr, "Usage: socket-load fanout|acknowledge|hold|relay …, as the head of its source says\n");
+    fprintf(stderr, "Usage: socket-load fanout|paced|lag|acknowledge|hold|relay …, as the head of its source says\n");
     return 2;
   }
 }

@@ -1,0 +1,61 @@
+internal import Programs
+internal import Report
+
+/// What clients that do not keep up cost the others, and the gateway.
+extension Suite {
+  private static let subscribers = 500
+  private static let slow = 20
+  private static let stuck = 1
+  /// Messages of 100 bytes, each 340 bytes as JSON: what a slow client would have to read in a second.
+  private static let rate = 400
+  private static let bytesPerSecond = 340 * rate
+  private static let turnMax = 100
+  /// Of what one WebSocket has to send by itself, as the gateway is configured.
+  private static let queueMax = 4.0
+
+  /// The same crowd by turns alone and beside those who do not keep up.
+  mutating func crowded() throws {
+    let gateway = try gateway("crowded")
+    let stage = try stage(gateway, .memory)
+    let turns = max(3, (crowdedTime + Self.turnMax - 1) / Self.turnMax)
+    let seconds = max(2, crowdedTime / turns)
+    _ = try crowd(gateway, stage, for: 2)
+    var (alone, beside): ([Double], [Double]) = ([], [])
+    var memory = gateway.process.memoryPeak
+    for turn in 0..<turns {
+      alone.append(try crowd(gateway, stage, for: seconds))
+      if turn == 0 { memory = gateway.process.memoryPeak }
+      let laggards = try laggards(gateway, stage)
+      beside.append(try crowd(gateway, stage, for: seconds))
+      laggards.end()
+    }
+    table.add("crowded-time", Double(turns * seconds), "s")
+    table.add("crowded-p99-alone", median(alone) * 1e3, "ms")
+    table.add("crowded-p99", median(beside) * 1e3, "ms", goal: .atMost(1.2 * median(alone) * 1e3))
+    table.add(
+      "crowded-memory", gateway.process.memoryPeak - memory, "MiB more",
+      goal: .atMost(Double(Self.slow + Self.stuck) * Self.queueMax))
+    let ended = try gateway.count("vicinity_websocket_lags_total")
+    table.add("crowded-sent-away", ended, "times")
+  }
+
+  /// The delay of the slowest hundredth.
+  private func crowd(_ gateway: GatewayUnderTest, _ stage: Stage, for seconds: Int) throws -> Double {
+    let place = [gateway.token] + (try position(gateway, stage)) + ["\(stage.sending)/messages"]
+    let load = ["\(gateway.port)", "\(Self.subscribers)", "\(Self.rate)", "\(seconds)"]
+    return try number(words([program("socket-load"), "paced"] + load + place), 3) / 1e9
+  }
+
+  private func laggards(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> Child {
+    let load = ["\(gateway.port)", "\(Self.slow)", "\(Self.stuck)", "\(Self.bytesPerSecond)", gateway.token]
+    let child = try Child([program("socket-load"), "lag"] + load + (try position(gateway, stage)))
+    let line = try child.line()
+    guard line == "held" else { throw Failure("lag: \(line)") }
+    return child
+  }
+
+  private func position(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> [String] {
+    let channel = "\(stage.receiving)/messages"
+    return [channel, try gateway.position(of: channel)]
+  }
+}
