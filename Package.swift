@@ -71,7 +71,8 @@ let package = Package(
       name: "StoreTests", dependencies: ["PowerCut", "Store", "store-writer"], exclude: ["Program"],
       swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Store", "Wire"], swiftSettings: house),
-    .testTarget(name: "VicinityTests", dependencies: ["Nearby", "Notation", "vicinity"], swiftSettings: house),
+    .testTarget(
+      name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "vicinity"], swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
       swiftSettings: house),

@@ -52,7 +52,7 @@ final class Core {
   private(set) lazy var peerList = collection("/v1/peers")
   private(set) lazy var advertiserList = collection("/v1/advertisers")
   private(set) lazy var browserList = collection("/v1/browsers")
-  private(set) lazy var invitationList = collection("/v1/invitations", keeping: 1_000)
+  private(set) lazy var invitationList = collection("/v1/invitations")
   private(set) lazy var sessionList = collection("/v1/sessions")
   private(set) lazy var clientList = collection("/v1/clients")
   private(set) lazy var codeList = collection("/v1/pairing-codes")
@@ -81,7 +81,8 @@ final class Core {
     self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
-    clients = Clients(OpenSSLCrypto(keys: []), Clients.Limits(options.limits), clock: { Timestamp.now })
+    clients = Clients(
+      OpenSSLCrypto(keys: []), Clients.Limits(options.limits), clock: { Timestamp.now }, steadyClock: { Instant.now })
     let names = MachineName.all + options.hostNames.sorted()
     access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(
@@ -165,8 +166,8 @@ final class Core {
   // MARK: Idempotency
 
   /// The stored answer where the same client has asked the same before; nil where it has not.
-  func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Timestamp.now) }
-  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Timestamp.now) }
+  func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Instant.now) }
+  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Instant.now) }
 
   func forget(_ call: Call) { memory.forget(call) }
   func forget(_ client: ClientID) { memory.forget(client) }

@@ -29,6 +29,7 @@ public struct Schema: Sendable {
     .clients,
     .sessions,
     .resources,
+    .intents,
   ])
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,20 +17,31 @@ START_SECONDS_MAX = 30
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Free for TCP and UDP at all addresses, and none that the system gives to whoever connects meanwhile."""
+    while True:
+        port = random.randrange(20000, 32768)
+        with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+            try:
+                stream.bind(("", port))
+                datagrams.bind(("", port))
+                return port
+            except OSError:
+                continue
 
 
 class Gateway:
-    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None):
-        """`inside` is the command that gets into a host of the laboratory; there others are found by Avahi."""
+    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None, data=None, through=()):
+        """`inside` is the command that gets into a host of the laboratory; there others are found by Avahi. What it keeps
+        lies in `data`, or in a folder that goes with it. `through` is what becomes it.
+        """
         self.name = name
         self.inside = inside
         self.port = port or free_port()
         self.at = at
         self.url = f"http://{host}:{self.port}"
         self.folder = tempfile.mkdtemp(prefix="vicinity-dashboard-")
+        self.data = data or self.folder
+        self.through = list(through)
         self.token = None
         self.start()
 
@@ -37,15 +49,15 @@ class Gateway:
         command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
         command += ["--site", os.path.join(ROOT, "public")]
         if self.inside:
-            command = self.inside + ["env", f"XDG_DATA_HOME={self.folder}"] + command
+            command = self.inside + ["env", f"XDG_DATA_HOME={self.data}"] + command
         else:
             command += ["--discovery", "static"]
         for port in self.at:
             command += ["--at", f"127.0.0.1:{port}"]
-        environment = {**os.environ, "XDG_DATA_HOME": self.folder}
+        environment = {**os.environ, "XDG_DATA_HOME": self.data}
         self.log = open(os.path.join(self.folder, "log"), "w", encoding="utf-8")
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.log, env=environment, text=True, start_new_session=True)
+            self.through + command, stdout=subprocess.PIPE, stderr=self.log, env=environment, text=True, start_new_session=True)
         # Ends a program that says nothing, and so the reading below.
         alarm = signal.signal(signal.SIGALRM, lambda *_: self.process.kill())
         signal.alarm(START_SECONDS_MAX)

@@ -48,6 +48,77 @@ struct LastingTests {
     await meeting.end()
   }
 
+  @Test("what a peer advertises, looks for and was asked is there again after a restart, and what was deleted is not")
+  func intents() async throws {
+    var meeting = try await Meeting.begin()
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let advertiser = try #require(try await anna.client.get("/v1/advertisers").json["items"]?.list?.first)
+    let gone = try await anna.client.make("/v1/advertisers", ["serviceType": "gone"])
+    let browser = try await anna.client.make("/v1/browsers", ["serviceType": "other"])
+    let answered = try #require(try await anna.client.get("/v1/invitations").json["items"]?.list?.first)
+    #expect(answered["state"] == "accepted" && answered["context"] == "/w==")
+    let second = try await bert.client.make("/v1/sessions")
+    func invite() async throws -> Answer {
+      try await bert.client.make(
+        "/v1/invitations",
+        [
+          "session": .text(second.id), "to": .text(anna.peer), "serviceType": "chat", "context": "again?",
+          "timeout": 60,
+        ])
+    }
+    _ = try await invite()
+    let pending = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
+    #expect(try await anna.client.delete(gone["Location"] ?? "").status == 204)
+
+    meeting.anna = Meeting.Seat(
+      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    #expect(try await anna.client.get("/v1/advertisers").json["items"] == [advertiser])
+    #expect(try await anna.client.get("/v1/browsers").json["items"] == [browser.json])
+    let items = try await anna.client.get("/v1/invitations").json["items"]?.list ?? []
+    // Whoever still waits for an answer may have asked again by now.
+    let left = try #require(items.first { $0["id"] == pending["id"] })
+    #expect(items.first == answered && left["context"] == "again?")
+    #expect(left["state"] == "failed" && left["problem"]?["type"] == "/problems/unavailable")
+    let late = try await anna.client.patch("/v1/invitations/\(pending["id"]?.text ?? "")", ["state": "accepted"])
+    #expect(late.status == 409)
+
+    // She is found and invited as before.
+    _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "connected")
+    _ = try await invite()
+    let asked = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
+    #expect(asked["from"] == .text(bert.peer) && asked["id"] != pending["id"])
+    #expect(try await anna.client.delete("/v1/peers/\(anna.peer)").status == 204)
+    meeting.anna = Meeting.Seat(
+      place: try await meeting.anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    for path in ["/v1/advertisers", "/v1/browsers", "/v1/invitations"] {
+      #expect(try await anna.client.get(path).json["items"] == [])
+    }
+    await meeting.end()
+  }
+
+  @Test("invitations take so much room and no more: the oldest that have ended make it")
+  func room() async throws {
+    let bytes = 4 << 20
+    let context = String(repeating: "x", count: Routes.contextBytesMax)
+    try await atPlace { place in
+      let anna = try await place.client()
+      let nobody = try await anna.make("/v1/peers", ["displayName": "Nobody"])
+      _ = try await anna.delete(nobody["Location"] ?? "")
+      _ = try await anna.make("/v1/peers", ["displayName": "Anna"])
+      let session = try await anna.make("/v1/sessions")
+      func invite() async throws -> String {
+        try await anna.make(
+          "/v1/invitations",
+          ["session": .text(session.id), "to": .text(nobody.id), "serviceType": "chat", "context": .text(context)]
+        ).id
+      }
+      var made: [String] = []
+      for _ in 0...bytes / context.utf8.count { made.append(try await invite()) }
+      let kept = try await anna.get("/v1/invitations?limit=1000").ids
+      #expect(kept.count > made.count / 2 && kept == made.suffix(kept.count) && kept.count < made.count)
+    }
+  }
+
   @Test("what became of a message is told though its sender was started again meanwhile")
   func fate() async throws {
     var meeting = try await Meeting.begin()

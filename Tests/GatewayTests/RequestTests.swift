@@ -49,6 +49,10 @@ struct RequestTests {
       #expect(try await fault("{\"displayName\":7}").json["field"] == "displayName")
       #expect(try await fault("{\"displayName\":\"A\",\"lifetime\":\"long\"}").json["rule"] == "oneOf")
       #expect(try await fault("{\"displayName\":\"\(String(repeating: "é", count: 32))\"}").json["rule"] == "P-ID-1")
+      for name in ["", "\\u200b", "Ann\\n", "\\u001b[2J", "\\u2028Ann"] {
+        let answer = try await fault("{\"displayName\":\"\(name)\"}")
+        #expect(answer.status == 400 && answer.json["field"] == "displayName" && answer.json["rule"] == "P-ID-1")
+      }
       #expect(try await fault("{\"displayName\"").problem == "badRequest")
       #expect(try await fault("[]").problem == "invalidParameter")
       #expect(try await anna.get("/v1/peers?colour=red").json["field"] == "colour")

@@ -162,6 +162,7 @@ struct TrustTests {
         ("/v1/identities", ["data": file, "password": "wrong"], "data"), ("/v1/identities", ["data": "AQID"], "data"),
         ("/v1/identities", ["data": "?"], "data"), ("/v1/anchors", ["pem": "nothing"], "pem"),
         ("/v1/trusted-peers", ["peer": "x", "displayName": "y"], "peer"),
+        ("/v1/trusted-peers", ["peer": .text(String(repeating: "a", count: 26)), "displayName": " "], "displayName"),
       ] as [(String, JSON, JSON)] {
         let answer = try await chief.post(path, body)
         #expect(answer.status == 400 && answer.json["field"] == field, "\(answer.text)")

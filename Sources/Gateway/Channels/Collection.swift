@@ -58,6 +58,7 @@ final class Collection {
 
   var position: Position { Position(epoch: epoch, offset: offset) }
   var count: Int { items.count }
+  var bytes: Int { items.bytes }
   subscript(id: String) -> Item? { items[id] }
 
   // MARK: Changes

@@ -35,8 +35,10 @@ struct Listing: Sendable {
       }
       self.after = after
     }
-    if let since = try call.parameter("since") ?? call.headers["Last-Event-ID"] {
-      self.since = try Position.parsing(since, field: "since")
+    if let since = try call.parameter("since") { self.since = try Position.parsing(since, field: "since") }
+    // Of a browser that comes back the address still says where it began, and the header how far it has come.
+    if let last = call.headers["Last-Event-ID"], !last.isEmpty {
+      since = try Position.parsing(last, field: "Last-Event-ID")
     }
     if since != nil, after != 0 {
       throw Problem(.invalidParameter, "'since' asks for changes and 'after' for a page: one of them", field: "after")

@@ -5,7 +5,8 @@ internal import Wire
 
 /// Who holds a token, and how one gets one.
 ///
-/// Tokens are kept as digests only: whoever reads the store cannot be anybody.
+/// Tokens are kept as digests only: whoever reads the store cannot be anybody. What ends with this process, as codes do, is
+/// timed by a clock that nobody sets; what outlives it, by that of the machine.
 final class Clients {
   struct Limits: Sendable {
     var clientsMax = 10_000
@@ -45,22 +46,29 @@ final class Clients {
     let id: String
     let text: String
     let role: Role
+    /// As people are told; a machine whose clock is set meanwhile keeps to what it has left.
     let expiresAt: Timestamp
+    fileprivate let end: Instant
   }
 
   private let limits: Limits
   private let crypto: any Crypto
   private let clock: () -> Timestamp
+  private let steadyClock: () -> Instant
   private(set) var clients: [ClientID: Client] = [:]
   private var byDigest: [Digest: ClientID] = [:]
   private var knownTokens = KnownTokens()
   private var codes: [String: Code] = [:]
-  private var wrongGuesses: [Timestamp] = []
+  private var wrongGuesses: [Instant] = []
 
-  init(_ crypto: any Crypto, _ limits: Limits = Limits(), clock: @escaping () -> Timestamp) {
+  init(
+    _ crypto: any Crypto, _ limits: Limits = Limits(), clock: @escaping () -> Timestamp,
+    steadyClock: @escaping () -> Instant
+  ) {
     self.crypto = crypto
     self.limits = limits
     self.clock = clock
+    self.steadyClock = steadyClock
   }
 
   // MARK: Tokens
@@ -150,8 +158,9 @@ final class Clients {
         .tooMany, "\(codes.count) pairing codes are open: spend them, revoke some, or wait until they end",
         rule: "codes", limit: limits.codesMax)
     }
+    let left = time ?? limits.codeTime
     let code = Code(
-      id: Secrets.id(), text: Secrets.pairingCode(), role: role, expiresAt: clock() + (time ?? limits.codeTime))
+      id: Secrets.id(), text: Secrets.pairingCode(), role: role, expiresAt: clock() + left, end: steadyClock() + left)
     codes[code.text] = code
     return code
   }
@@ -165,7 +174,7 @@ final class Clients {
   /// Spends a code for a token, which is good once its client is stored.
   func pair(_ typed: String, name: String, over way: Way) throws(Problem) -> (client: Client, token: String) {
     dropOldCodes()
-    let now = clock()
+    let now = steadyClock()
     wrongGuesses.removeAll { $0 + .seconds(60) <= now }
     guard wrongGuesses.count < limits.wrongGuessesPerMinuteMax else {
       var problem = Problem(
@@ -189,7 +198,7 @@ final class Clients {
   }
 
   private func dropOldCodes() {
-    let now = clock()
-    codes = codes.filter { $0.value.expiresAt > now }
+    let now = steadyClock()
+    codes = codes.filter { $0.value.end > now }
   }
 }

@@ -10,11 +10,7 @@ extension Core {
   /// One transaction says that it is gone. What is then still to be done the next start does, if this process cannot.
   func revoke(_ id: ClientID) async throws {
     guard clients.clients[id] != nil else { return }
-    guard !host.storeIsFailing else {
-      throw Problem(
-        .noSpace, "nothing can be stored at the moment, and so nothing was deleted: make room on the gateway's disk",
-        rule: "stored")
-    }
+    try needRoom("deleted")
     let owned = peers.values.filter { $0.owner == .client(id) }
     let entered = sessions.values.filter { $0.owner == .client(id) }
     try await forgetStored(id)

@@ -1,7 +1,8 @@
+internal import Engine
 internal import Notation
 internal import Web
 
-/// Answers that are kept for those who ask again because they did not hear them.
+/// Answers that are kept for those who ask again because they did not hear them, however the machine's clock is set.
 struct Idempotency {
   private static let answersMax = 10_000
   /// Of all answers together: they may repeat what was sent.
@@ -18,7 +19,7 @@ struct Idempotency {
     let request: String
     /// Nil while the first one is under way.
     var reply: Reply?
-    let since: Timestamp
+    let since: Instant
   }
 
   private var entries: [Key: Entry] = [:]
@@ -35,7 +36,7 @@ struct Idempotency {
     return "\(call.target)?\(query) \(call.body.count) \(Fingerprint.of(call.body))"
   }
 
-  mutating func recall(_ call: Call, at time: @autoclosure () -> Timestamp) throws(Problem) -> Reply? {
+  mutating func recall(_ call: Call, at time: @autoclosure () -> Instant) throws(Problem) -> Reply? {
     guard let key = key(call) else { return nil }
     let now = time()
     guard !key.text.isEmpty, key.text.utf8.count <= Self.keyBytesMax else {
@@ -60,7 +61,7 @@ struct Idempotency {
     return reply
   }
 
-  mutating func remember(_ reply: Reply, to call: Call, at now: @autoclosure () -> Timestamp) {
+  mutating func remember(_ reply: Reply, to call: Call, at now: @autoclosure () -> Instant) {
     guard let key = key(call), entries[key] != nil else { return }
     // What was refused may turn out otherwise: it is tried anew.
     if reply.status >= 400 { return forget(call) }
@@ -80,7 +81,7 @@ struct Idempotency {
 
   private mutating func drop(_ key: Key) { bytes -= entries.removeValue(forKey: key)?.reply?.bytesCount ?? 0 }
 
-  private mutating func trim(_ now: Timestamp) {
+  private mutating func trim(_ now: Instant) {
     while let oldest = order.first {
       let isFull = order.count > Self.answersMax || bytes > Self.bytesMax
       if let entry = entries[oldest], !isFull, entry.since + Self.keptFor > now { return }

@@ -76,6 +76,13 @@ final class Archive: Witness, @unchecked Sendable {
 
   func note(_ message: MessageNote) { messages.append(message) }
 
+  /// What belongs to nothing that the host does, with its next batch.
+  func note(_ note: Note, _ host: Host) {
+    self.note(note)
+    // Where the host was stopped nobody takes it any more.
+    host.reactor.soon { try? host.together {} }
+  }
+
   private func noteMessages() {
     if messages.isEmpty { return }
     notes.append(MessageNote.together(messages))

@@ -32,6 +32,19 @@ extension Core {
     return keeping
   }
 
+  /// Who would wait for the store hears at once that it finds no room. The first one to find that out waits.
+  func needRoom(_ undone: String) throws(Problem) {
+    guard host.storeIsFailing else { return }
+    throw Problem(
+      .noSpace, "nothing can be stored at the moment, and so nothing was \(undone): make room on the gateway's disk",
+      rule: "stored")
+  }
+
+  /// The same for what belongs to a peer: where that does not last, nothing of it is stored.
+  func needRoom(for peer: PeerModel, _ undone: String) throws(Problem) {
+    if isLasting(peer) { try needRoom(undone) }
+  }
+
   /// Returns when it would be there after a power cut, as it is now.
   func keep(_ model: SessionModel) async {
     // It may have ended meanwhile, and must not be there again.

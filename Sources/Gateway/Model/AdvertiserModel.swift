@@ -20,7 +20,7 @@ final class AdvertiserModel {
     }
   }
 
-  let id = Secrets.id()
+  let id: String
   let peer: PeerModel
   let serviceType: String
   let invitations: Invitations
@@ -30,8 +30,11 @@ final class AdvertiserModel {
   var state = State.starting
   var advertiser: Advertiser?
 
-  init(_ peer: PeerModel, _ serviceType: String, _ info: [String: String], _ invitations: Invitations, session: String?)
-  {
+  init(
+    _ peer: PeerModel, _ serviceType: String, _ info: [String: String], _ invitations: Invitations, session: String?,
+    id: String = Secrets.id()
+  ) {
+    self.id = id
     self.peer = peer
     self.serviceType = serviceType
     self.info = info
@@ -84,6 +87,7 @@ extension Core {
   func remove(_ model: AdvertiserModel) {
     guard advertisers.removeValue(forKey: model.id) != nil else { return }
     advertiserList.remove(model.id)
+    forget(model)
     let (advertiser, session, model) = (
       model.advertiser, model.session.flatMap { sessions[$0]?.session }, model.invitations
     )

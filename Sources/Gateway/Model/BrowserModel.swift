@@ -3,13 +3,14 @@ internal import Notation
 
 /// A search for peers, and those that it has found.
 final class BrowserModel {
-  let id = Secrets.id()
+  let id: String
   let peer: PeerModel
   let serviceType: String
   let browser: Browser
   let found: Collection
 
-  init(_ peer: PeerModel, _ browser: Browser, found: (String) -> Collection) {
+  init(_ peer: PeerModel, _ browser: Browser, id: String = Secrets.id(), found: (String) -> Collection) {
+    self.id = id
     self.peer = peer
     self.browser = browser
     serviceType = browser.type
@@ -63,6 +64,7 @@ extension Core {
   func remove(_ model: BrowserModel) {
     guard browsers.removeValue(forKey: model.id) != nil else { return }
     browserList.remove(model.id)
+    forget(model)
     end(model.found)
     let browser = model.browser
     start { _ in await browser.stop() }

@@ -35,11 +35,7 @@ extension Core {
   /// the history lasts. Without a name the message gets one.
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
     let mode = try mode(call)
-    if model.history != nil, host.storeIsFailing {
-      throw Problem(
-        .noSpace, "nothing can be stored at the moment, and so nothing was sent: make room on the gateway's disk",
-        rule: "stored")
-    }
+    if model.history != nil { try needRoom("sent") }
     let recipients = try recipients(call, in: model)
     let text = MessageText(
       from: model.peer.id, name: model.peer.peer.name, to: recipients?.map(\.peer.text), mode: mode, bytes: call.body,

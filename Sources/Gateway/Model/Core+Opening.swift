@@ -11,6 +11,7 @@ extension Core {
     let host = host
     try await restore()
     for peer in peers.values { try await takeUp(peer) }
+    try await takeUpIntents()
     archive.endUntaken(of: host.id)
     prune()
     publishTrust()

@@ -6,7 +6,7 @@ internal import Reactor
 final class InvitationModel {
   enum State: String, CaseIterable { case pending, accepted, declined, timedOut, cancelled, failed }
 
-  let id = Secrets.id()
+  let id: String
   /// The local one.
   let peer: PeerModel
   let isIncoming: Bool
@@ -26,8 +26,9 @@ final class InvitationModel {
 
   init(
     _ peer: PeerModel, isIncoming: Bool, remote: String, name: String?, _ serviceType: String, context: [UInt8],
-    session: String?, at time: Timestamp, expiresAt: Timestamp?
+    session: String?, at time: Timestamp, expiresAt: Timestamp?, id: String = Secrets.id()
   ) {
+    self.id = id
     self.peer = peer
     self.isIncoming = isIncoming
     self.remote = remote
@@ -69,6 +70,12 @@ enum Payload {
     return [.init(name, .text(Base64.text(bytes))), .init("encoding", "base64")]
   }
 
+  /// As they were before.
+  static func bytes(_ json: JSON, _ name: String) -> [UInt8] {
+    guard let text = json[name]?.text else { return [] }
+    return json["encoding"] == nil ? Array(text.utf8) : Base64.bytes(text) ?? []
+  }
+
   /// The same, behind other members.
   static func write(_ bytes: [UInt8], as name: String, to json: inout [UInt8]) {
     if JSON.isPlain(bytes) {
@@ -84,15 +91,42 @@ enum Payload {
 }
 
 extension Core {
+  /// Past these the oldest that have ended go first.
+  private static let invitationsMax = 1_000
+  private static let invitationBytesMax = 4 << 20
+
+  /// As it is now, for those who follow and for the store.
   @discardableResult
   func publish(_ invitation: InvitationModel) -> Item {
+    let item = show(invitation)
+    keep(invitation)
+    while invitationList.count > Self.invitationsMax || invitationList.bytes > Self.invitationBytesMax,
+      let oldest = oldestInvitation(but: invitation)
+    {
+      remove(oldest)
+    }
+    return item
+  }
+
+  /// As the store has it already.
+  @discardableResult
+  func show(_ invitation: InvitationModel) -> Item {
     invitationList.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
+  }
+
+  private func oldestInvitation(but newest: InvitationModel) -> InvitationModel? {
+    func isSooner(_ one: InvitationModel, _ other: InvitationModel) -> Bool {
+      let (isPending, otherIsPending) = (one.state == .pending, other.state == .pending)
+      return isPending == otherIsPending ? one.createdAt < other.createdAt : otherIsPending
+    }
+    return invitations.values.lazy.filter { $0 !== newest }.min(by: isSooner)
   }
 
   func remove(_ invitation: InvitationModel) {
     guard invitations.removeValue(forKey: invitation.id) != nil else { return }
     invitation.task?.cancel()
     invitationList.remove(invitation.id)
+    forget(invitation)
   }
 
   // MARK: From elsewhere

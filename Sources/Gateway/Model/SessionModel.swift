@@ -185,13 +185,15 @@ extension Core {
     options.identity = wishes.identity
     if wishes.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
     let keeping = try keeping(of: wishes, for: peer)
+    try needRoom(for: peer, "opened")
     let session = try await peer.peer.openSession(options)
     guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
+    let now = Timestamp.now
     let stored = StoredSession(
-      id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: Timestamp.now.milliseconds,
+      id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
       epoch: Secrets.epoch(), number: archive.number())
     let history = keeping.keep == .durable ? archive.begin(stored, keeping.limits, of: session.id) : nil
-    let model = SessionModel(session, peer, wishes, keeping, history, at: Timestamp.now, makeCollection)
+    let model = SessionModel(session, peer, wishes, keeping, history, at: now, makeCollection)
     sessions[model.id] = model
     if isLasting(peer) { model.stored = stored }
     await keep(model)

@@ -5,7 +5,7 @@ internal import Reactor
 internal import Store
 
 /// A copy of all that a gateway keeps, made while it runs or when it does not: a folder with which another one starts,
-/// `vicinity serve --keys` and that folder.
+/// `vicinity serve --keys`, that folder, `--folder` and the one in it.
 public struct GatewayBackup: Hashable, Sendable {
   public let place: String
   public let sessions: Int

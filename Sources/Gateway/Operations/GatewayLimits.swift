@@ -4,6 +4,8 @@ public struct GatewayLimits: Sendable {
   var connectionsPerClient = 1_024
   var clients = 10_000
   var peersPerClient = 64
+  var advertisersPerPeer = 64
+  var browsersPerPeer = 64
   var sessionsPerPeer = 256
   var streamsPerSession = 1_024
   var resourcesPerSession = 1_024
@@ -44,6 +46,12 @@ public struct GatewayLimits: Sendable {
     Entry(
       option: "peers-per-client-max", summary: "peers of one client", range: 1...10_000, name: "peersPerClient",
       place: \.peersPerClient),
+    Entry(
+      option: "advertisers-per-peer-max", summary: "advertisers of one peer", range: 1...1_000,
+      name: "advertisersPerPeer", place: \.advertisersPerPeer),
+    Entry(
+      option: "browsers-per-peer-max", summary: "browsers of one peer", range: 1...1_000, name: "browsersPerPeer",
+      place: \.browsersPerPeer),
     Entry(
       option: "sessions-per-peer-max", summary: "sessions that one peer is in", range: 1...10_000,
       name: "sessionsPerPeer", place: \.sessionsPerPeer),

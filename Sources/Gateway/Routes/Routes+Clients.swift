@@ -139,14 +139,18 @@ extension Core {
     if let end = client.expiresAt { watch(client.id, until: end) }
   }
 
-  /// What a client follows ends with its token, too.
+  /// What a client follows ends with its token, too. The machine's clock may be set meanwhile.
   private func watch(_ client: ClientID, until end: Timestamp) {
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
-    reactor.schedule(after: left) { [weak self] in
-      self?.sockets.close(of: client, .forbidden, "the token has ended: pair anew")
-      self?.dismiss(client)
+    reactor.schedule(after: min(left, Self.watchInterval)) { [weak self] in
+      guard let self, clients.clients[client] != nil else { return }
+      if clients.isIn(client) { return watch(client, until: end) }
+      sockets.close(of: client, .forbidden, "the token has ended: pair anew")
+      dismiss(client)
     }
   }
+
+  private static let watchInterval: Duration = .seconds(60)
 
   /// Stored, or not there at all.
   func keep(_ client: Clients.Client) async throws {

@@ -6,7 +6,7 @@ extension Routes {
   static let contextBytesMax = 64 << 10
 
   static let invitations: [Route] = [
-    Route(.post, "/v1/invitations", .role(.member), body: .json, .now(invite)),
+    Route(.post, "/v1/invitations", .role(.member), body: .json, .later(invite)),
     Route(
       .get, "/v1/invitations", .role(.viewer),
       .collection(facets: ["peer", Facet("state", of: InvitationModel.State.self), .direction]) { core, _ in
@@ -27,11 +27,12 @@ extension Routes {
         try call.checkMatch(core.invitationList[model.id])
         await model.invitation?.decline()
         core.remove(model)
+        await core.kept()
         return .nothing
       }),
   ]
 
-  private static func invite(_ core: Core, _ call: Call) throws -> Reply {
+  private static func invite(_ core: Core, _ call: Call) async throws -> Reply {
     let client = try call.need()
     var fields = try call.fields()
     let session = try core.ownSession(fields.needText("session"), for: client)
@@ -53,7 +54,10 @@ extension Routes {
     let model = InvitationModel(
       session.peer, isIncoming: false, remote: to, name: nil, type, context: context, session: session.id, at: now,
       expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))
-    return .created(core.send(model, from: session, timeout: timeout), at: model.path)
+    try core.needRoom(for: model.peer, "begun")
+    let item = core.send(model, from: session, timeout: timeout)
+    await core.kept()
+    return .created(item, at: model.path)
   }
 
   private enum Answer: String, CaseIterable { case accepted, declined, cancelled }
@@ -92,6 +96,8 @@ extension Routes {
     default:
       throw Problem(.conflict, "an invitation that was made here can only be 'cancelled'", field: "state")
     }
-    return .item(core.publish(model))
+    let item = core.publish(model)
+    await core.kept()
+    return .item(item)
   }
 }

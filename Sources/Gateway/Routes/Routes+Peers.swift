@@ -41,12 +41,13 @@ extension Routes {
     Route(.patch, "/v1/advertisers/{advertiser}", .role(.member), body: .json, .later(updateAdvertiser)),
     Route(
       .delete, "/v1/advertisers/{advertiser}", .role(.member),
-      .now { core, call in
+      .later { core, call in
         let client = try call.need()
         guard core.advertisers[call[0]] != nil else { return .nothing }
         let advertiser = try core.advertiser(call[0], for: client)
         try call.checkMatch(core.advertiserList[advertiser.id])
         core.remove(advertiser)
+        await core.kept()
         return .nothing
       }),
 
@@ -61,13 +62,14 @@ extension Routes {
       }),
     Route(
       .delete, "/v1/browsers/{browser}", .role(.member),
-      .now { core, call in
+      .later { core, call in
         let client = try call.need()
         guard core.browsers[call[0]] != nil else { return .nothing }
         let browser = try core.browser(call[0], for: client)
         guard browser.peer.owner.isRuled(by: client) else { throw Problem.notYours() }
         try call.checkMatch(core.browserList[browser.id])
         core.remove(browser)
+        await core.kept()
         return .nothing
       }),
     Route(
@@ -96,6 +98,7 @@ extension Routes {
     let (key, time) = (SigningKey(), Timestamp.now)
     let peer: Peer
     do {
+      try Peer.check(name: name)
       peer = try await core.host.carry(key, named: name)
     } catch {
       throw Problem(error, field: "displayName", rule: "P-ID-1")
@@ -131,6 +134,9 @@ extension Routes {
     if let id = session, try core.ownSession(id, for: client).peer !== peer {
       throw Problem(.invalidParameter, "the session belongs to another of your peers", field: "session")
     }
+    try checkCount(
+      core.advertisers.values.count { $0.peer === peer }, "advertisers", core.options.limits.advertisersPerPeer)
+    try core.needRoom(for: peer, "begun")
     if invitations == .adhoc, session == nil {
       let opened = try await core.openSession(of: peer, SessionWishes())
       opened.adhoc = type
@@ -139,8 +145,15 @@ extension Routes {
     }
     let model = AdvertiserModel(peer, type, info, invitations, session: session)
     try await begin(model, core)
+    core.keep(model)
+    await core.kept()
     guard let item = core.advertiserList[model.id] else { throw Problem(.gone, "the peer was removed meanwhile") }
     return .created(item, at: model.path)
+  }
+
+  private static func checkCount(_ count: Int, _ what: String, _ limit: Int) throws(Problem) {
+    if count < limit { return }
+    throw Problem(.tooMany, "a peer has at most \(limit) \(what) at a time: delete one", rule: what, limit: limit)
   }
 
   private static func begin(_ model: AdvertiserModel, _ core: Core) async throws {
@@ -173,8 +186,11 @@ extension Routes {
         throw Problem(error, field: "discoveryInfo", rule: "P-ADV-2")
       }
       model.info = info
+      core.keep(model)
     }
-    return .item(core.publish(model))
+    let changed = core.publish(model)
+    await core.kept()
+    return .item(changed)
   }
 
   private static func browse(_ core: Core, _ call: Call) async throws -> Reply {
@@ -183,6 +199,8 @@ extension Routes {
     let peer = try core.peer(in: &fields, for: client)
     let type = try fields.needText("serviceType")
     try fields.end()
+    try checkCount(core.browsers.values.count { $0.peer === peer }, "browsers", core.options.limits.browsersPerPeer)
+    try core.needRoom(for: peer, "begun")
     let browser: Browser
     do {
       browser = try await peer.peer.browse(type)
@@ -190,7 +208,10 @@ extension Routes {
       throw Problem(error, field: "serviceType", rule: "P-ADV-1")
     }
     let model = BrowserModel(peer, browser) { core.collection($0) }
-    return .created(core.begin(model), at: model.path)
+    let item = core.begin(model)
+    core.keep(model)
+    await core.kept()
+    return .created(item, at: model.path)
   }
 }
 

@@ -44,6 +44,7 @@ extension Routes {
     let url = try fields.text("url")
     try fields.end()
     if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
+    if session.stored != nil { try core.needRoom("offered") }
     let model = ResourceModel(
       name, ResourceModel.Other(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
       at: Timestamp.now)
@@ -87,6 +88,7 @@ extension Routes {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
     guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
+    if session.stored != nil { try core.needRoom("taken") }
     let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {

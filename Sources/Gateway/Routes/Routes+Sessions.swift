@@ -15,12 +15,13 @@ extension Routes {
     Route(.patch, "/v1/sessions/{session}", .role(.member), body: .json, .later(change)),
     Route(
       .delete, "/v1/sessions/{session}", .role(.member),
-      .now { core, call in
+      .later { core, call in
         let client = try call.need()
         guard core.sessions[call[0]] != nil else { return .nothing }
         let session = try core.ownSession(call[0], for: client)
         try call.checkMatch(core.sessionList[session.id])
         core.remove(session)
+        await core.kept()
         return .nothing
       }),
 
@@ -131,6 +132,7 @@ extension Routes {
     let saysAdhoc = fields.has("adhoc")
     let adhoc = try fields.text("adhoc")
     try fields.end()
+    if model.stored != nil { try core.needRoom("changed") }
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     if let locked {
       await model.session.lock(locked)

@@ -65,7 +65,7 @@ extension Syntax {
       "Keys, clients, sessions, messages and files, as they are together at one moment. The gateway makes the copy where "
         + "one runs, and goes on meanwhile; so the folder is its user's. A gateway that starts with the copy is the same "
         + "one to everybody: stop the other one first. Clients then read their lists anew.",
-      "To go on from a copy: vicinity serve --keys and its folder.",
+      "To go on from a copy: vicinity serve --keys COPY --folder COPY/gateway",
     ],
     examples: [.init(line: "vicinity backup ~/vicinity-monday", says: "a copy")])
 

@@ -25,7 +25,7 @@ enum ServeCommand {
       group.addTask { await tellAlive(gateway, supervisor, context.watch) }
       for await signal in context.watch.signals where signal != .redraw {
         let code: ExitCode = signal == .interrupt ? .interrupted : .done
-        group.addTask { await end(code, context) }
+        context.watch.end(code, after: drainTime(context) + goodbyeMax)
         await stop(gateway, context, supervisor)
         group.cancelAll()
         return code
@@ -57,12 +57,6 @@ enum ServeCommand {
     if count > 0 { await context.announcer.tell(.draining(count, within: time)) }
     await gateway.drain(within: time)
     await gateway.stop()
-  }
-
-  /// Whatever hangs.
-  private static func end(_ code: ExitCode, _ context: Context) async {
-    await context.watch.pass(drainTime(context) + goodbyeMax)
-    if !Task.isCancelled { await Vicinity.exit(code, context.screen) }
   }
 
   private static func drainTime(_ context: Context) -> Duration { context.invocation.duration("drain-time") ?? .zero }

@@ -1,0 +1,138 @@
+internal import Nearby
+internal import Notation
+internal import Store
+
+/// What a peer wants of others, or they of it: that there is again after a restart.
+protocol Intent: AnyObject {
+  static var kind: IntentKind { get }
+  var id: String { get }
+  var peer: PeerModel { get }
+  /// As it is kept.
+  var settings: JSON { get }
+}
+
+enum IntentKind: String { case advertiser, browser, invitation }
+
+extension AdvertiserModel: Intent {
+  static var kind: IntentKind { .advertiser }
+  var settings: JSON { json }
+}
+
+extension BrowserModel: Intent {
+  static var kind: IntentKind { .browser }
+  var settings: JSON { json }
+}
+
+extension InvitationModel: Intent {
+  static var kind: IntentKind { .invitation }
+}
+
+extension Core {
+  /// As it is now, with the store's next batch.
+  func keep(_ intent: some Intent) {
+    // What was its peer's goes with it, and must not be there again.
+    guard isLasting(intent.peer), peers[intent.peer.id] === intent.peer else { return }
+    let row = StoredIntent(
+      id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)
+    archive.note(Note { try $0.keep(row) }, host)
+  }
+
+  func forget(_ intent: some Intent) {
+    guard isLasting(intent.peer) else { return }
+    let id = intent.id
+    archive.note(Note { try $0.removeIntent(id) }, host)
+  }
+
+  /// Returns when what was kept and forgotten until now would be so after a power cut; at once where the disk is full.
+  func kept() async {
+    if archive.isLasting, !host.storeIsFailing { await archive.settled(Note { _ in }, host) }
+  }
+
+  /// Those of before this start, once the peers and the sessions are there again.
+  func takeUpIntents() async throws {
+    for row in try await store.perform({ try $0.intents() }) {
+      guard let peer = peers[row.peer], let settings = try? JSON(parsing: row.settings) else { continue }
+      switch IntentKind(rawValue: row.kind) {
+      case .advertiser: await takeUp(AdvertiserModel(row.id, settings, peer))
+      case .browser: await takeUpBrowser(row.id, settings, peer)
+      case .invitation: takeUp(InvitationModel(row.id, settings, peer))
+      // Of a later release.
+      case nil: break
+      }
+    }
+  }
+
+  private func takeUp(_ model: AdvertiserModel?) async {
+    guard let model else { return }
+    if model.invitations == .adhoc, model.session.flatMap({ sessions[$0] }) == nil { return forget(model) }
+    do {
+      try await begin(model)
+    } catch {
+      model.state = .failed(Problem(wrapping: error))
+      advertisers[model.id] = model
+      publish(model)
+    }
+  }
+
+  private func takeUpBrowser(_ id: String, _ settings: JSON, _ peer: PeerModel) async {
+    guard let type = settings["serviceType"]?.text, let browser = try? await peer.peer.browse(type) else { return }
+    _ = begin(BrowserModel(peer, browser, id: id) { collection($0) })
+  }
+
+  private func takeUp(_ model: InvitationModel?) {
+    guard let model else { return }
+    invitations[model.id] = model
+    if model.state == .pending {
+      settle(
+        model.id, .failed,
+        Problem(.unavailable, "the gateway was started again before the invitation was answered: invite anew"))
+    } else {
+      show(model)
+    }
+  }
+}
+
+extension AdvertiserModel {
+  /// As it was before a restart.
+  fileprivate convenience init?(_ id: String, _ settings: JSON, _ peer: PeerModel) {
+    guard let type = settings["serviceType"]?.text,
+      let invitations = settings["invitations"]?.text.flatMap(Invitations.init(rawValue:))
+    else { return nil }
+    var info: [String: String] = [:]
+    for member in settings["discoveryInfo"]?.members ?? [] { info[member.name] = member.value.text }
+    self.init(peer, type, info, invitations, session: settings["session"]?.text, id: id)
+  }
+}
+
+extension InvitationModel {
+  var settings: JSON {
+    guard case .object(var members) = json else { return json }
+    members.append(.init("created", .number(createdAt.milliseconds)))
+    if let expiresAt { members.append(.init("expires", .number(expiresAt.milliseconds))) }
+    return .object(members)
+  }
+
+  /// As it was before a restart.
+  fileprivate convenience init?(_ id: String, _ settings: JSON, _ peer: PeerModel) {
+    let isIncoming = settings["direction"] == "incoming"
+    guard let remote = settings[isIncoming ? "from" : "to"]?.text, let type = settings["serviceType"]?.text,
+      let state = settings["state"]?.text.flatMap(State.init(rawValue:)), let created = settings["created"]?.integer
+    else { return nil }
+    self.init(
+      peer, isIncoming: isIncoming, remote: remote, name: settings["displayName"]?.text, type,
+      context: Payload.bytes(settings, "context"), session: settings["session"]?.text,
+      at: Timestamp(milliseconds: created), expiresAt: settings["expires"]?.integer.map(Timestamp.init(milliseconds:)),
+      id: id)
+    self.state = state
+    problem = settings["problem"].flatMap(Problem.init(asKept:))
+  }
+}
+
+extension Problem {
+  fileprivate init?(asKept json: JSON) {
+    guard let kind = json["type"]?.text?.split(separator: "/").last.flatMap({ Kind(rawValue: String($0)) }),
+      let detail = json["detail"]?.text
+    else { return nil }
+    self.init(kind, detail, field: json["field"]?.text, rule: json["rule"]?.text)
+  }
+}

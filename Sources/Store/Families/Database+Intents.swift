@@ -1,0 +1,51 @@
+extension Migration {
+  static let intents = Migration(
+    "intents",
+    """
+    CREATE TABLE intent (
+      id TEXT NOT NULL PRIMARY KEY,
+      kind TEXT NOT NULL,
+      peer TEXT NOT NULL,
+      settings BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX intent_peer ON intent (peer);
+    CREATE TRIGGER intent_of_peer AFTER DELETE ON peer BEGIN DELETE FROM intent WHERE peer = OLD.id; END;
+    """)
+}
+
+/// What a peer of a gateway wants of others, or they of it. It goes with its peer.
+public struct StoredIntent: Hashable, Sendable {
+  public var id: String
+  public var kind: String
+  public var peer: String
+  /// JSON, its owner's own.
+  public var settings: [UInt8]
+
+  public init(id: String, kind: String, peer: String, settings: [UInt8]) {
+    self.id = id
+    self.kind = kind
+    self.peer = peer
+    self.settings = settings
+  }
+}
+
+extension Database {
+  /// In the order in which they came.
+  public func intents() throws -> [StoredIntent] {
+    var intents: [StoredIntent] = []
+    try each("SELECT id, kind, peer, settings FROM intent ORDER BY rowid") { row in
+      intents.append(StoredIntent(id: row.text(0), kind: row.text(1), peer: row.text(2), settings: row.bytes(3)))
+    }
+    return intents
+  }
+
+  public func keep(_ intent: StoredIntent) throws(StoreError) {
+    try run(
+      """
+      INSERT INTO intent (id, kind, peer, settings) VALUES (?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
+      """, intent.id, intent.kind, intent.peer, intent.settings)
+  }
+
+  public func removeIntent(_ id: String) throws(StoreError) { try run("DELETE FROM intent WHERE id = ?", id) }
+}

@@ -1,0 +1,76 @@
+"""Somebody who asks a gateway and is not put off, for those who break things beneath it."""
+
+import http.client
+import json
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Dashboard"))
+from gateway import Gateway  # noqa: E402, F401
+
+PATIENCE_SECONDS = 60
+
+
+class Client:
+    """Somebody with a token, who asks until there is an answer."""
+
+    def __init__(self, gateway, token):
+        self.gateway, self.token, self.line = gateway, token, None
+
+    def once(self, method, path, body=None, kind="application/json"):
+        return self.whole(method, path, body, kind)[:2]
+
+    def whole(self, method, path, body=None, kind="application/json", more=None, timeout=20):
+        if self.line is None:
+            self.line = http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout=timeout)
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        if body is not None:
+            headers["Content-Type"] = kind
+        try:
+            self.line.request(method, path, body, {**headers, **(more or {})})
+            answer = self.line.getresponse()
+            return answer.status, answer.read(), answer.headers
+        except (OSError, http.client.HTTPException):
+            self.line.close()
+            self.line = None
+            raise
+
+    def ask(self, method, path, body=None):
+        body = None if body is None else json.dumps(body).encode()
+        try:
+            status, said = self.once(method, path, body)
+        except (OSError, http.client.HTTPException):
+            # A connection that nobody used for a while was closed.
+            status, said = self.once(method, path, body)
+        if status >= 400:
+            raise RuntimeError(f"{method} {path} was answered {status}: {said.decode()}")
+        return json.loads(said) if said else None
+
+    def all(self, path):
+        items, after = [], ""
+        while True:
+            page = self.ask("GET", f"{path}?limit=1000{after}")
+            items += page["items"]
+            if "next" not in page:
+                return items, page["position"]
+            after = f"&after={page['next']}"
+
+
+def come_in(gateway):
+    """A client of its own, by a code that the operator makes."""
+    code = gateway.new_code()
+    return Client(gateway, gateway.ask("POST", "/v1/pairings", {"code": code, "name": "client"})["token"])
+
+
+def until(done, otherwise, seconds=PATIENCE_SECONDS):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if done():
+                return
+        except (OSError, http.client.HTTPException):
+            pass
+        time.sleep(0.05)
+    raise RuntimeError(otherwise)
