@@ -8,7 +8,9 @@ import Testing
 @Suite(.serialized) struct BadInputTests {
   private let alone = ["--discovery", "static", "--keys", "ephemeral"]
 
-  private func refused(_ arguments: [String], _ code: CInt, _ parts: String..., input: String? = nil) throws {
+  /// Gives what else it told.
+  @discardableResult
+  private func refused(_ arguments: [String], _ code: CInt, _ parts: String..., input: String? = nil) throws -> String {
     let program = try Program(arguments, input == nil ? .noInput : .pipes)
     if let input {
       program.say(input)
@@ -19,6 +21,7 @@ import Testing
     for part in parts { #expect(sentence.contains(part), "\(arguments): \(program.err)") }
     #expect(!program.err.dropLast().unicodeScalars.contains { $0 != "\n" && $0.properties.generalCategory == .control })
     #expect(program.err.components(separatedBy: "vicinity: ").count == 2, "told once: \(program.err)")
+    return program.out
   }
 
   @Test(
@@ -50,6 +53,7 @@ import Testing
     "P-ADV-2 Discovery info that a record cannot carry is refused",
     arguments: [
       (["=7"], ["takes a key and a value"]), (["room"], ["such as room=7"]),
+      (["a=1", "b=", "a=2"], ["has the key 'a' already", "one value"]),
       (["schlüssel=1"], ["“schlüssel”", "the byte 195", "printable ASCII"]), (["a\u{1B}b=1"], ["the byte 27"]),
       (["k=" + String(repeating: "v", count: 254)], ["“k=…”", "256 bytes", "at most 255", "shorten its value"]),
       (
@@ -58,7 +62,10 @@ import Testing
       ), ((0..<65).map { "k\($0)=" }, ["65 pairs", "at most 64"]),
     ])
   func info(_ pairs: [String], _ parts: [String]) throws {
-    for part in parts { try refused(["advertise", "chat"] + pairs.flatMap { ["--info", $0] } + alone, 2, part) }
+    for part in parts {
+      let told = try refused(["advertise", "chat"] + pairs.flatMap { ["--info", $0] } + alone, 2, part)
+      #expect(told == "", "nobody was told anything")
+    }
   }
 
   @Test("P-RES-1 A URL that nothing is fetched from is refused")

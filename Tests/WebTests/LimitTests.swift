@@ -26,6 +26,25 @@ import Web
     #expect(try client.isAtEnd())
   }
 
+  @Test(arguments: [
+    ("GET / HTTP/1.1\r\nHost: here\r\n\r\n", 0), ("GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HT", 0),
+    ("POST /upload HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\na", 1),
+  ])
+  func `who leaves with its last words is let go of soon`(_ words: String, _ gone: Int) throws {
+    let rig = try WebRig()
+    let client = try rig.connect()
+    try rig.desk { _ in
+      // The server sees both at once: this is its thread.
+      try? client.send(words)
+      client.endSending()
+    }
+    let start = ContinuousClock.now
+    while try !client.isAtEnd() {}
+    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(try rig.eventually { $0.gone == gone })
+    #expect(try rig.connectionCount == 0)
+  }
+
   @Test func `who sends a body drop by drop has to go, but not one who is held back`() throws {
     var limits = WebLimits()
     limits.slowTime = .seconds(1)

@@ -44,14 +44,15 @@ final class Connection {
     headDeadline = nil
   }
 
-  /// Whether its next head takes longer than so many nanoseconds, seen by one who looks now and then.
-  func isLate(_ idle: UInt64, at now: UInt64) -> Bool {
+  /// Whether nothing more has to be waited for, seen by one who looks now and then: its next head takes longer than so many
+  /// nanoseconds, its body comes too slowly, or its client has left with its last words. Where those and its leaving are
+  /// one event the library sees the words only.
+  func isOver(_ idle: UInt64, at now: UInt64, hasLeft: () -> Bool) -> Bool {
+    if let exchange { return exchange.isTooSlow(at: now) || exchange.readsBody && hasLeft() }
     guard awaitsHead else { return false }
-    guard let headDeadline else {
-      headDeadline = now + idle
-      return false
-    }
-    return headDeadline <= now
+    if let headDeadline { return headDeadline <= now }
+    headDeadline = now + idle
+    return hasLeft()
   }
 
   /// Of the last head.

@@ -118,6 +118,9 @@ package final class Exchange {
     goOn()
   }
 
+  /// Whether more of the request is to come before there is a response.
+  var readsBody: Bool { !isSuspended && !hasBodyEnded }
+
   /// Whether the client sends its body too slowly.
   func isTooSlow(at now: UInt64) -> Bool {
     pace.isTooSlow(bodyBytes, isHeldBack: isSuspended || hasBodyEnded, at: now)

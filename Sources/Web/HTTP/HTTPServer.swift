@@ -123,7 +123,7 @@ final class HTTPServer {
     sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
       let now = Reactor.now
       for (connection, descriptor) in connections.values {
-        if connection.isLate(idleNanoseconds, at: now) || connection.exchange?.isTooSlow(at: now) == true {
+        if connection.isOver(idleNanoseconds, at: now, hasLeft: { Self.hasLeft(descriptor) }) {
           Descriptor.lent(descriptor) { $0.cut() }
         }
       }
@@ -144,18 +144,22 @@ final class HTTPServer {
   }
 
   private func looked(at connection: OpaquePointer, _ descriptor: CInt) {
-    guard let exchange = served(connection)?.exchange, exchange.isSuspended else { return }
+    guard let exchange = served(connection)?.exchange, exchange.isSuspended, Self.hasLeft(descriptor) else { return }
+    exchange.leave()
+  }
+
+  /// Whether there is nothing to read any more, and never will be.
+  private static func hasLeft(_ descriptor: CInt) -> Bool {
     var byte: UInt8 = 0
-    let count = withUnsafeMutableBytes(of: &byte) { room in
+    return withUnsafeMutableBytes(of: &byte) { room in
       Descriptor.lent(descriptor) { socket in
         do throws(SystemError) {
-          return try socket.peek(room)
+          return try socket.peek(room) == 0
         } catch {
-          return 0
+          return true
         }
       }
     }
-    if count == 0 { exchange.leave() }
   }
 
   private func served(_ connection: OpaquePointer) -> Connection? {

@@ -111,7 +111,9 @@ private struct Line {
   private func looksLikeOption(_ word: String) -> Bool { word.hasPrefix("-") && word.count > 1 }
 
   private mutating func add(_ value: String, to option: OptionSyntax) throws(Misuse) {
-    if let fault = option.fault(of: value) { throw misuse("--\(option.name) \(fault)") }
+    if let fault = option.fault(of: value, after: options[option.name] ?? []) {
+      throw misuse("--\(option.name) \(fault)")
+    }
     options[option.name, default: []].append(value)
   }
 
@@ -157,7 +159,7 @@ private struct Line {
       options[option.name] = isOn ? [] : nil
       return
     }
-    if let fault = option.fault(of: value) { throw misuse("\(name) \(fault)") }
+    if let fault = option.fault(of: value, after: options[option.name] ?? []) { throw misuse("\(name) \(fault)") }
     options[option.name, default: []].append(value)
   }
 
@@ -202,7 +204,7 @@ private struct Line {
 
 extension OptionSyntax {
   /// The end of a sentence that begins with the option's name; nil where the value is one.
-  func fault(of value: String) -> String? {
+  func fault(of value: String, after others: [String] = []) -> String? {
     let shown = "'\(PlainText.brief(value))'"
     switch self.value {
     case .none:
@@ -222,7 +224,12 @@ extension OptionSyntax {
       if port != nil, port != 0, value.first != ":" { return nil }
       return "takes an address with its port, such as 10.0.0.5:7777 or [fe80::1%eth0]:7777, not \(shown)."
     case .pair:
-      return value.first != "=" && value.contains("=") ? nil : "takes a key and a value, such as room=7, not \(shown)."
+      guard value.first != "=", value.contains("=") else {
+        return "takes a key and a value, such as room=7, not \(shown)."
+      }
+      let key = value.prefix { $0 != "=" }
+      guard others.contains(where: { $0.prefix { $0 != "=" } == key }) else { return nil }
+      return "has the key '\(PlainText.brief(String(key)))' already; give each key one value."
     }
   }
 }

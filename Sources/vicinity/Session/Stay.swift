@@ -61,7 +61,7 @@ actor Stay {
   static func run(
     _ context: Context, _ type: String, _ policy: Policy, _ begin: @escaping @Sendable (Stay) async throws -> Void
   ) async throws -> ExitCode {
-    try Self.check(type)
+    try Self.check { _ = (try ServiceType(type), try DiscoveryInfo(context.invocation.pairs("info"))) }
     if policy.takesFiles, let fault = FileSystem.fault(ofFolder: policy.folder) { throw Failure(.failed, fault) }
     return try await Visit(context).run { visit in
       let options = try context.sessionOptions(visit.host)
@@ -76,9 +76,10 @@ actor Stay {
     }
   }
 
-  private static func check(_ type: String) throws(Misuse) {
+  /// What nobody could be told is refused before anybody is told anything.
+  private static func check(_ make: () throws -> Void) throws(Misuse) {
     do {
-      _ = try ServiceType(type)
+      try make()
     } catch {
       throw Misuse("\(error)")
     }
