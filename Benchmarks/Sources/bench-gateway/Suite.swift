@@ -43,8 +43,10 @@ struct Suite {
     from: GatewayUnderTest, sending: String, to: GatewayUnderTest, receiving: String, member: String
   ) {
     let (first, second) = (ports.next(), ports.next())
-    let from = try GatewayUnderTest("ada", port: first, at: [second], in: place.folder)
-    let to = try GatewayUnderTest("bob", port: second, at: [first], in: place.folder)
+    // They would take up again what others of their names have begun in the same folder.
+    let folder = "\(place.folder)/\(first)"
+    let from = try GatewayUnderTest("ada", port: first, at: [second], in: folder)
+    let to = try GatewayUnderTest("bob", port: second, at: [first], in: folder)
     let sending = try from.session("Ada", "bench")
     let receiving = try to.session("Bob", "bench")
     _ = try to.waitForMember(of: receiving)
