@@ -14,3 +14,5 @@ static inline int CSQLite_bind_text(sqlite3_stmt *statement, int index, const ch
 static inline int CSQLite_db_config(sqlite3 *database, int option, int value) {
   return sqlite3_db_config(database, option, value, (int *)0);
 }
+// Before anything else: then SQLite locks nothing where it takes memory. Once it is in use it refuses.
+static inline int CSQLite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -7,6 +7,7 @@ final class Connection {
   let path: String
 
   init(_ path: String) throws(StoreError) {
+    Self.countNoMemory
     var connection: OpaquePointer?
     // One thread at a time, so that there is nothing to lock.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -27,6 +28,9 @@ final class Connection {
     // It waits for the last statement to be finalized.
     sqlite3_close_v2(pointer)
   }
+
+  /// Nobody asks how much memory there is in use, and to count it each piece would be taken under a lock.
+  private static let countNoMemory: Void = { _ = CSQLite_count_no_memory() }()
 
   /// Somebody may look at the file with another tool.
   private static let busyMilliseconds: CInt = 5_000

@@ -18,11 +18,15 @@ public final class Database {
   /// Held until the connection is closed.
   private let file: DatabaseFile
   private var statements: [String: Statement] = [:]
+  /// Mostly that of the next call, too: found without a look at all of its text.
+  private var last: (sql: String, statement: Statement)?
 
   /// What is kept of it in memory.
   private static let cacheKiB = 8 << 10
   /// What the log may keep of the disk once its pages are in the file.
   private static let logBytesMax = 16 << 20
+  /// Pages in the log after which they are brought to the file, for which that commit waits: so it is one of many.
+  private static let logPagesMax = 4_000
   /// Looking through all of a large file would hold up each start; damage there is found when it is met.
   private static let checkedBytesMax: Int64 = 64 << 20
   /// "vic1": what `file` says of it, and what tells it from others.
@@ -47,6 +51,7 @@ public final class Database {
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -\(Self.cacheKiB);
       PRAGMA journal_size_limit = \(Self.logBytesMax);
+      PRAGMA wal_autocheckpoint = \(Self.logPagesMax);
       PRAGMA secure_delete = ON;
       """)
     if isNew { try connection.execute("PRAGMA application_id = \(Self.applicationID)") }
@@ -57,7 +62,7 @@ public final class Database {
 
   deinit {
     // Before the connection: it is closed with the last of them.
-    statements = [:]
+    (statements, last) = ([:], nil)
   }
 
   /// Looks through the whole file.
@@ -86,14 +91,21 @@ public final class Database {
 
   /// One that is in use is not in the cache: the same text may run within its own rows.
   private func take(_ sql: String) throws(StoreError) -> Statement {
+    if let (text, statement) = last, text == sql {
+      last = nil
+      return statement
+    }
     if let statement = statements.removeValue(forKey: sql) { return statement }
     return try Statement(sql, connection)
   }
 
   private func giveBack(_ statement: Statement, _ sql: String) {
     statement.reset()
-    if statements.count == Self.statementsMax { statements = [:] }
-    statements[sql] = statement
+    if let (text, before) = last {
+      if statements.count == Self.statementsMax { statements = [:] }
+      statements[text] = before
+    }
+    last = (sql, statement)
   }
 
   /// Runs what gives no rows.

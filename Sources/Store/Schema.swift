@@ -30,6 +30,7 @@ public struct Schema: Sendable {
     .sessions,
     .resources,
     .intents,
+    .messagesInOrder,
   ])
 }
 

@@ -10,6 +10,7 @@ struct AtticTests {
 
     init(_ items: [Item]) { self.items = items }
 
+    let isStoring = false
     var oldestOrdinal: UInt64? { items.first?.ordinal }
 
     func page(after ordinal: UInt64, atMost count: Int, where filter: [String: String]) async throws -> [Item] {

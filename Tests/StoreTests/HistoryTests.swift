@@ -12,8 +12,8 @@ struct HistoryTests {
       name: nil, sender: "ada", mode: ordinal.isMultiple(of: 2) ? "reliable" : "unreliable", json: [123, 125])
   }
 
-  private func database() throws -> Database {
-    let database = try Database("\(folder.path)/history.db")
+  private func database(_ schema: Schema = .house) throws -> Database {
+    let database = try Database("\(folder.path)/history.db", schema: schema)
     try database.keep(
       StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "abc", number: 1))
     for ordinal in 1...9 { try database.add(message(UInt64(ordinal)), to: 1) }
@@ -63,6 +63,39 @@ struct HistoryTests {
     #expect(try database.openMessages(of: 1).map(\.ordinal) == [10])
     let plan = try database.first("EXPLAIN QUERY PLAN \(Database.open)", 1) { $0.text(3) }
     #expect(plan?.contains("INDEX message_receipt") == true, "\(plan ?? "")")
+  }
+
+  @Test("what was stored before messages lay in order is there, and goes on")
+  func older() throws {
+    do {
+      let older = try database(Schema(Schema.house.migrations.prefix { $0.name != "messages in order" }))
+      try older.change(message(2, changed: 10), of: 1)
+    }
+    let database = try Database("\(folder.path)/history.db")
+    #expect(try database.messages(of: 1, after: 0, atMost: 99).map(\.ordinal) == Array(1...9))
+    #expect(try database.messages(of: 1, changedAfter: 8, through: 99, atMost: 9).map(\.ordinal) == [9, 2])
+    try database.keep(message(11), of: 1)
+    #expect(try database.latestChange(of: 1) == 11)
+    #expect(throws: StoreError.self, "an ordinal is there once") { try database.add(message(11), to: 1) }
+  }
+
+  @Test("changes are found by their indexes, in their order, and no more than are asked for")
+  func changes() throws {
+    let database = try database()
+    for (ordinal, changed) in [(3, 10), (1, 11), (7, 12)] as [(UInt64, UInt64)] {
+      try database.change(message(ordinal, changed: changed), of: 1)
+    }
+    func changed(_ since: UInt64, _ last: UInt64, _ count: Int) throws -> [UInt64] {
+      try database.messages(of: 1, changedAfter: since, through: last, atMost: count).map(\.changed)
+    }
+    #expect(try changed(0, 99, 99) == [2, 4, 5, 6, 8, 9, 10, 11, 12])
+    #expect(try changed(5, 11, 4) == [6, 8, 9, 10])
+    #expect(try changed(9, 10, 4) == [10])
+    var plan: [String] = []
+    try database.each("EXPLAIN QUERY PLAN \(Database.changed)", 1, 0, 99, 9) { plan.append($0.text(3)) }
+    #expect(
+      plan.contains { $0.contains("INDEX message_ordinal") } && plan.contains { $0.contains("INDEX message_changed") })
+    #expect(!plan.contains { $0.hasPrefix("SCAN message") }, "\(plan)")
   }
 
   @Test("a message is kept as it came, and as it changes")

@@ -14,7 +14,8 @@ final class Desk: WebHandler {
   /// Exchanges that wait for `release`.
   private(set) var waiting: [Exchange] = []
   private(set) var ticker: Ticker?
-  let ring = Fanout(bytesMax: 4 << 20)
+  private(set) lazy var ring = Fanout(bytesMax: 4 << 20) { [unowned self] in expectsMore }
+  var expectsMore = false
   var file: String?
   private let same = Array("the same\n".utf8)
 

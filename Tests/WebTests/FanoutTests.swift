@@ -58,6 +58,17 @@ import Web
     #expect(try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } } == before.map { $0 + 1 })
   }
 
+  @Test func `what is expected and does not come holds nothing up`() throws {
+    let rig = try WebRig(limits)
+    let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
+    try rig.desk { $0.expectsMore = true }
+    for number in 0..<50 {
+      try rig.desk { desk in Self.message(number, bytes: 300).withUnsafeBytes { desk.ring.publish($0) } }
+      for client in clients { #expect(try client.receive()?.payload == Self.message(number, bytes: 300)) }
+    }
+  }
+
   @Test func `one that reads nothing is told that it lags, and the others hear on`() throws {
     let rig = try WebRig(limits)
     let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)

@@ -1,5 +1,7 @@
 /// Where a channel's past is that it does not hold itself: to look there takes time.
 protocol Attic: AnyObject {
+  /// Whether changes are on their way there, and so into the channel.
+  var isStoring: Bool { get }
   /// Of the oldest thing that is kept.
   var oldestOrdinal: UInt64? { get }
   /// Those after an ordinal, also those that the channel has.

@@ -228,7 +228,7 @@ final class Collection {
   }
 
   func subscribe(_ socket: WebSocket) {
-    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)
+    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax) { [weak self] in self?.attic?.isStoring ?? false }
     self.ring = ring
     ring.subscribe(socket)
   }

@@ -49,6 +49,8 @@ final class History {
   /// Messages whose fate is not known for all, by the engine's numbers.
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
+  /// Noted, and not stored yet.
+  private var storing = 0
   /// Told before it is known which message they belong to.
   private var early: [UInt64: [(recipients: [EndpointID], fate: Fate)]] = [:]
   private var isDispatching = false
@@ -152,12 +154,18 @@ final class History {
       message.recipients = delivery.stored
       open[number] = (message, delivery.after(head.count - 1))
     }
-    archive.note(MessageNote(message, in: self, settle: settle))
+    note(MessageNote(message, in: self, settle: settle))
     prune(at: now)
+  }
+
+  private func note(_ message: MessageNote) {
+    storing += 1
+    archive.note(message)
   }
 
   /// It is stored, or never will be.
   fileprivate func settled(_ note: MessageNote, _ isStored: Bool) {
+    storing -= 1
     guard isStored else {
       note.settle?(nil)
       return
@@ -206,7 +214,7 @@ final class History {
       message.receipt = delivery.isSettled ? nil : number
       message.recipients = delivery.isSettled ? nil : delivery.stored
       open[number] = delivery.isSettled ? nil : (message, delivery)
-      archive.note(MessageNote(message, in: self))
+      note(MessageNote(message, in: self))
     }
     changed = []
   }
@@ -286,6 +294,7 @@ extension History: Attic {
   private static let changesMax = 32_768
   private static let changesBytesMax = 16 << 20
 
+  var isStoring: Bool { storing > 0 }
   var oldestOrdinal: UInt64? { oldest?.ordinal }
 
   func page(

@@ -1,3 +1,36 @@
+extension Migration {
+  /// A table that only grows at its end, and is found by a small index, is written with half the work; what has not changed
+  /// since it came needs no second one.
+  static let messagesInOrder = Migration(
+    "messages in order",
+    """
+    CREATE TABLE message_in_order (
+      session INTEGER NOT NULL,
+      ordinal INTEGER NOT NULL,
+      changed INTEGER NOT NULL,
+      count INTEGER NOT NULL,
+      total INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      name TEXT,
+      sender TEXT NOT NULL,
+      mode TEXT NOT NULL,
+      json BLOB NOT NULL,
+      receipt INTEGER,
+      recipients BLOB,
+      checksum INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO message_in_order
+    SELECT session, ordinal, changed, count, total, at, name, sender, mode, json, receipt, recipients, checksum
+    FROM message ORDER BY session, ordinal;
+    DROP TABLE message;
+    ALTER TABLE message_in_order RENAME TO message;
+    CREATE UNIQUE INDEX message_ordinal ON message (session, ordinal);
+    CREATE INDEX message_changed ON message (session, changed) WHERE changed > ordinal;
+    CREATE UNIQUE INDEX message_name ON message (session, name) WHERE name IS NOT NULL;
+    CREATE INDEX message_receipt ON message (session, receipt) WHERE receipt IS NOT NULL;
+    """)
+}
+
 /// A message in the history of a session.
 public struct StoredMessage: Hashable, Sendable {
   /// The change with which it came, by which it is ordered.
@@ -96,11 +129,19 @@ extension Database {
   public func messages(
     of session: Int, changedAfter since: UInt64, through last: UInt64, atMost count: Int
   ) throws -> [StoredMessage] {
-    try messages(
-      """
-      SELECT \(Self.columns) FROM message WHERE session = ? AND changed > ? AND changed <= ? ORDER BY changed LIMIT ?
-      """, session, Int(clamping: since), Int(clamping: last), count)
+    try messages(Self.changed, session, Int(clamping: since), Int(clamping: last), count)
   }
+
+  /// Those that are as they came, and those that are not, each in the order of an index.
+  static let changed = """
+    SELECT * FROM (
+      SELECT \(columns) FROM message
+      WHERE session = ?1 AND ordinal > ?2 AND ordinal <= ?3 AND changed = ordinal ORDER BY ordinal LIMIT ?4
+    ) UNION ALL SELECT * FROM (
+      SELECT \(columns) FROM message
+      WHERE session = ?1 AND changed > ?2 AND changed <= ?3 AND changed > ordinal ORDER BY changed LIMIT ?4
+    ) ORDER BY changed LIMIT ?4
+    """
 
   /// The latest ones, oldest first.
   public func latestMessages(of session: Int, atMost count: Int) throws -> [StoredMessage] {
@@ -126,7 +167,11 @@ extension Database {
   }
 
   public func latestChange(of session: Int) throws -> UInt64 {
-    let sql = "SELECT coalesce(max(changed), 0) FROM message WHERE session = ?"
+    let sql = """
+      SELECT max(
+        coalesce((SELECT max(ordinal) FROM message WHERE session = ?1), 0),
+        coalesce((SELECT max(changed) FROM message WHERE session = ?1 AND changed > ordinal), 0))
+      """
     return UInt64(try first(sql, session) { $0.integer(0) } ?? 0)
   }
 

@@ -28,20 +28,24 @@ package final class Fanout {
 
   let log = FrameLog()
   private let bytesMax: Int
+  private let expectsMore: () -> Bool
   private var audiences: [Int: Audience] = [:]
   /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
   private var listeners: Listeners?
   private var run: UInt64 = 0
   private var subscribers: [ObjectIdentifier: WebSocket] = [:]
-  private var isDue = false
+  /// What is published until then goes along.
+  private var gathering: (on: Reactor, since: UInt64, timer: Timer)?
   /// What was published since all subscribers were offered what is there.
   private var bytesSinceFlush = 0
   private var flushNanoseconds: UInt64 = 0
 
-  /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
-  package init(bytesMax: Int) {
+  /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind. It is asked whether more is about to be
+  /// published: what is there may wait for that.
+  package init(bytesMax: Int, expectsMore: @escaping () -> Bool = { false }) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
+    self.expectsMore = expectsMore
   }
 
   package var subscriberCount: Int { subscribers.count }
@@ -92,30 +96,31 @@ package final class Fanout {
   }
 
   private func flushSoon() {
-    guard !isDue, let reactor = subscribers.first?.value.flushes else { return }
-    isDue = true
-    gather(on: reactor, since: nil, emptyTurns: 0)
+    if let gathering { return gather(on: gathering.on, since: gathering.since, emptyTurns: 0) }
+    guard let reactor = subscribers.first?.value.flushes else { return }
+    gather(on: reactor, since: Reactor.now, emptyTurns: 0)
   }
 
-  /// What is published in turns of the loop that follow each other goes out together: each subscriber is one system call,
-  /// whatever that carries. It is waited for no longer than the last flush took, and not where turns bring nothing more.
-  private func gather(on reactor: Reactor, since start: UInt64?, emptyTurns: Int) {
-    let end = log.end
-    reactor.schedule(after: .zero) { [self] in
-      guard isDue else { return }
-      let now = Reactor.now
-      let start = start ?? now
+  /// What is published in turns of the loop that follow each other, and what is expected, goes out together: each subscriber
+  /// is one system call, whatever that carries. It is waited for no longer than the last flush took.
+  private func gather(on reactor: Reactor, since start: UInt64, emptyTurns: Int) {
+    if let gathering { reactor.cancel(gathering.timer) }
+    let (end, latest) = (log.end, start + flushNanoseconds)
+    let timer = reactor.schedule(at: expectsMore() ? latest : Reactor.now) { [self] in
+      gathering = nil
       let emptyTurns = log.end > end ? 0 : emptyTurns + 1
-      if emptyTurns == Self.emptyTurnsMax || now - start > flushNanoseconds { return flush() }
+      if emptyTurns == Self.emptyTurnsMax || Reactor.now > latest { return flush() }
       gather(on: reactor, since: start, emptyTurns: emptyTurns)
     }
+    gathering = (reactor, start, timer)
   }
 
   /// What one turn has taken in, the next one may publish.
   private static let emptyTurnsMax = 2
 
   private func flush() {
-    isDue = false
+    if let gathering { gathering.on.cancel(gathering.timer) }
+    gathering = nil
     bytesSinceFlush = 0
     let start = Reactor.now
     for socket in subscribers.values { socket.flush(after: self) }
