@@ -35,7 +35,7 @@ package final class Fanout {
   private var run: UInt64 = 0
   private var subscribers: [ObjectIdentifier: WebSocket] = [:]
   /// What is published until then goes along.
-  private var gathering: (on: Reactor, since: UInt64, timer: Timer)?
+  private var gathering: (on: Reactor, since: UInt64, timer: Timer, isPatient: Bool)?
   /// What was published since all subscribers were offered what is there.
   private var bytesSinceFlush = 0
   private var flushNanoseconds: UInt64 = 0
@@ -96,7 +96,11 @@ package final class Fanout {
   }
 
   private func flushSoon() {
-    if let gathering { return gather(on: gathering.on, since: gathering.since, emptyTurns: 0) }
+    if let gathering {
+      // What was waited for is here.
+      if gathering.isPatient { gather(on: gathering.on, since: gathering.since, emptyTurns: 0) }
+      return
+    }
     guard let reactor = subscribers.first?.value.flushes else { return }
     gather(on: reactor, since: Reactor.now, emptyTurns: 0)
   }
@@ -105,14 +109,14 @@ package final class Fanout {
   /// is one system call, whatever that carries. It is waited for no longer than the last flush took.
   private func gather(on reactor: Reactor, since start: UInt64, emptyTurns: Int) {
     if let gathering { reactor.cancel(gathering.timer) }
-    let (end, latest) = (log.end, start + flushNanoseconds)
-    let timer = reactor.schedule(at: expectsMore() ? latest : Reactor.now) { [self] in
+    let (end, latest, isPatient) = (log.end, start + flushNanoseconds, expectsMore())
+    let timer = reactor.schedule(at: isPatient ? latest : Reactor.now) { [self] in
       gathering = nil
       let emptyTurns = log.end > end ? 0 : emptyTurns + 1
       if emptyTurns == Self.emptyTurnsMax || Reactor.now > latest { return flush() }
       gather(on: reactor, since: start, emptyTurns: emptyTurns)
     }
-    gathering = (reactor, start, timer)
+    gathering = (reactor, start, timer, isPatient)
   }
 
   /// What one turn has taken in, the next one may publish.
