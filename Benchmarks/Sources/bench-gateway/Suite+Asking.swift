@@ -76,7 +76,7 @@ extension Suite {
   mutating func files() throws {
     let nginx = try others.nginx()
     try place.fill("source", Self.fileBytes)
-    let (from, sending, to, receiving, member) = try pair()
+    let (from, sending, to, receiving, member) = try pair(in: place)
     let (up, down) = (from.process.memory, to.process.memory)
     // One goes the whole way, and is what is downloaded.
     let offered = try offer(from, sending, member)

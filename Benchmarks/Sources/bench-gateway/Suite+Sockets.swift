@@ -105,7 +105,9 @@ extension Suite {
 
   /// From a POST to one gateway until a client of another one has it.
   mutating func relay() throws {
-    let (from, sending, to, receiving, _) = try pair()
+    // Both keep it on a disk, before the one tells the other and before that tells its client.
+    let disk = try WorkPlace(onDisk: true)
+    let (from, sending, to, receiving, _) = try pair(in: disk)
     let channel = "\(receiving)/messages"
     let arguments =
       ["\(from.port)", from.token, "\(sending)/messages", "\(to.port)", to.token, channel]

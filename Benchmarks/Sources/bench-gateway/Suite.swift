@@ -39,7 +39,7 @@ struct Suite {
   }
 
   /// Two gateways that know each other, and a session that goes over both.
-  func pair() throws -> (
+  func pair(in place: WorkPlace) throws -> (
     from: GatewayUnderTest, sending: String, to: GatewayUnderTest, receiving: String, member: String
   ) {
     let (first, second) = (ports.next(), ports.next())
