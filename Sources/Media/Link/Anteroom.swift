@@ -7,7 +7,7 @@ internal import Wire
 /// - There are at most `linksMax`, and of one address at most `linksPerAddressMax`. Where one more comes, the one that
 ///   has waited longest goes, of that address or of all: so who comes always has a place, and has it for as long as an
 ///   honest handshake takes unless thousands come in that time.
-/// - One that says nothing costs about 18 KiB, one that says all that it may about 150 KiB: 40 MiB in all, at worst.
+/// - One that says nothing costs about 18 KiB, one that says all that it may about 210 KiB: 56 MiB in all, at worst.
 ///   Each is over at its handshake's deadline.
 ///
 /// It belongs to its reactor's thread.
