@@ -37,14 +37,14 @@ extension LabTests {
       try await Rig.lend(2) { rig in
         let (a, b) = (rig.hosts[0], rig.hosts[1])
         let sum = try await a.file("long.bin", bytes: Self.size)
-        let receiver = try await b.visit("receive", "lab-durable", "--accept", "--to-folder", "\(LabHost.home)/in")
+        let receiver = try await b.visit("receive", "lab-lasting", "--accept", "--to-folder", "\(LabHost.home)/in")
         try await b.cable.set(Faults(bytesPerSecondMax: 5_000_000))
         let sentBefore = try await a.bytesSent()
         let words = [b.name, "--file", "\(LabHost.home)/long.bin", "--store", "\(LabHost.home)/kept/send.db"]
-        let first = try await a.visit("send", "lab-durable", words)
+        let first = try await a.visit("send", "lab-lasting", words)
         try await reaches(Self.size / 4, receiver)
         try await first.program.end()
-        let again = try await a.visit("send", "lab-durable", words)
+        let again = try await a.visit("send", "lab-lasting", words)
         #expect(again.peer == first.peer)
         try await again.program.event("resource", within: .seconds(10)) { $0["goesOn"] == "true" }
         try await arrives(at: receiver, from: again)
