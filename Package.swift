@@ -39,13 +39,15 @@ let package = Package(
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(
       name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
     .target(
       name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Store", "Wire"], swiftSettings: library),
-    .target(name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "Media", "Reactor"], swiftSettings: house),
+    .target(
+      name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "CZlib", "Media", "Reactor"], swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .target(name: "Notation", swiftSettings: core),
     .target(
@@ -88,7 +90,7 @@ let package = Package(
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(
       name: "GatewayTests",
-      dependencies: ["COpenSSL", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web"],
+      dependencies: ["COpenSSL", "CZlib", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web"],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],

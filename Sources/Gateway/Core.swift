@@ -59,6 +59,7 @@ final class Core {
   private(set) lazy var identityList = collection("/v1/identities")
   private(set) lazy var anchorList = collection("/v1/anchors")
   private(set) lazy var trustedPeerList = collection("/v1/trusted-peers")
+  private(set) lazy var auditList = collection("/v1/audit")
   private(set) lazy var eventList = collection("/v1/events", keeping: 1_000)
 
   var peers: [String: PeerModel] = [:]
@@ -67,9 +68,14 @@ final class Core {
   var invitations: [String: InvitationModel] = [:]
   var sessions: [String: SessionModel] = [:]
   var diskUse = DiskUse()
+  var lastDeed = 0
+  /// By the kind of who did them, in order.
+  var deedsKept: [String: ArraySlice<Int>] = [:]
   /// Bodies under way.
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
+  /// Who waits for the digests of resources, by their ids.
+  var digestsAwaited: [String: [(ContentDigest?) -> Void]] = [:]
   var exports: [ClientID: Export] = [:]
 
   init(

@@ -13,6 +13,8 @@ internal import Web
 /// ```
 public actor Gateway {
   public static let version = "0.1.0"
+  /// What a token may be for.
+  public static let scopes = Scope.allCases.map(\.rawValue)
   /// Of its database, in its folder.
   static let storeName = "gateway.db"
 

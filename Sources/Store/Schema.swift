@@ -31,6 +31,8 @@ public struct Schema: Sendable {
     .resources,
     .intents,
     .messagesInOrder,
+    .scopes,
+    .audit,
   ])
 }
 

@@ -208,7 +208,9 @@ struct LastingTests {
     let (whole, half) = (try await offer("whole.bin"), try await offer("half.bin"))
     let put = try await bert.client.ask("PUT", "\(bert.path)/resources/\(whole)/content", content)
     #expect(put.status == 200)
-    let came = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
+    let came = try await anna.client.wait(in: "\(anna.path)/resources") {
+      $0["state"] == "complete" && $0["sha256"] != nil
+    }
     _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
     func patch(_ range: Range<Int>, complete: String) async throws -> Answer {
       try await bert.client.ask(
@@ -235,7 +237,9 @@ struct LastingTests {
     let again = try await bert.client.get("\(bert.path)/resources")
     #expect(again.ids == [whole, half] && again.json["items"]?.list?.first?["state"] == "complete", "\(again.text)")
     #expect(try await bert.client.ask("HEAD", "\(bert.path)/resources/\(half)/content")["Upload-Offset"] == "100000")
-    #expect(try await anna.client.get("\(anna.path)/resources/\(came["id"]?.text ?? "")/content").body == content)
+    let kept = "\(anna.path)/resources/\(came["id"]?.text ?? "")"
+    #expect(try await anna.client.get("\(kept)/content").body == content)
+    #expect(try await anna.client.get(kept).json["sha256"] == came["sha256"])
     for seat in [meeting.anna, meeting.bert] {
       _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected")
     }

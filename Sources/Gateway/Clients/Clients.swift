@@ -28,6 +28,7 @@ final class Clients {
     let id: ClientID
     var name: String
     let role: Role
+    let scopes: Scopes
     let createdAt: Timestamp
     /// Nil for one that lasts until it is revoked.
     let expiresAt: Timestamp?
@@ -36,16 +37,19 @@ final class Clients {
     var stored: StoredClient {
       StoredClient(
         id: id.text, name: name, role: role.rawValue, digest: digest.bytes, created: createdAt.milliseconds,
-        expires: expiresAt?.milliseconds)
+        expires: expiresAt?.milliseconds, scopes: scopes.stored)
     }
 
-    var view: ClientView { ClientView(id: id, name: name, role: role) }
+    var view: ClientView { ClientView(id: id, name: name, role: role, scopes: scopes) }
   }
 
   struct Code {
     let id: String
     let text: String
     let role: Role
+    let scopes: Scopes
+    /// Nil for who asked on the machine itself.
+    let maker: ClientID?
     /// As people are told; a machine whose clock is set meanwhile keeps to what it has left.
     let expiresAt: Timestamp
     fileprivate let end: Instant
@@ -80,7 +84,7 @@ final class Clients {
       let created = Timestamp(milliseconds: client.created)
       let id = ClientID(text: client.id)
       clients[id] = Client(
-        id: id, name: client.name, role: role, createdAt: created,
+        id: id, name: client.name, role: role, scopes: Scopes(stored: client.scopes), createdAt: created,
         expiresAt: client.expires.map(Timestamp.init(milliseconds:)), digest: digest)
       byDigest[digest] = id
     }
@@ -115,7 +119,9 @@ final class Clients {
     Base64.safeText(crypto.hash(Array("vicinity csrf v1\0\(token)".utf8)).bytes.prefix(16))
   }
 
-  func add(name: String, role: Role, lasting time: Duration?) throws(Problem) -> (client: Client, token: String) {
+  func add(
+    name: String, role: Role, _ scopes: Scopes = .all, lasting time: Duration?
+  ) throws(Problem) -> (client: Client, token: String) {
     guard clients.count < limits.clientsMax else {
       throw Problem(
         .tooMany, "\(clients.count) clients hold tokens, and no more may: revoke some (DELETE /v1/clients/…)",
@@ -124,7 +130,7 @@ final class Clients {
     let token = Secrets.token()
     let now = clock()
     let client = Client(
-      id: ClientID(text: Secrets.id()), name: name, role: role, createdAt: now,
+      id: ClientID(text: Secrets.id()), name: name, role: role, scopes: scopes, createdAt: now,
       expiresAt: time.map { now + $0 }, digest: digest(token))
     clients[client.id] = client
     byDigest[client.digest] = client.id
@@ -151,7 +157,9 @@ final class Clients {
     return Array(codes.values)
   }
 
-  func makeCode(_ role: Role, lasting time: Duration?) throws(Problem) -> Code {
+  func makeCode(
+    _ role: Role, _ scopes: Scopes = .all, lasting time: Duration?, for maker: ClientID?
+  ) throws(Problem) -> Code {
     dropOldCodes()
     guard codes.count < limits.codesMax else {
       throw Problem(
@@ -160,7 +168,8 @@ final class Clients {
     }
     let left = time ?? limits.codeTime
     let code = Code(
-      id: Secrets.id(), text: Secrets.pairingCode(), role: role, expiresAt: clock() + left, end: steadyClock() + left)
+      id: Secrets.id(), text: Secrets.pairingCode(), role: role, scopes: scopes, maker: maker,
+      expiresAt: clock() + left, end: steadyClock() + left)
     codes[code.text] = code
     return code
   }
@@ -172,7 +181,9 @@ final class Clients {
   }
 
   /// Spends a code for a token, which is good once its client is stored.
-  func pair(_ typed: String, name: String, over way: Way) throws(Problem) -> (client: Client, token: String) {
+  func pair(
+    _ typed: String, name: String, over way: Way
+  ) throws(Problem) -> (client: Client, token: String, code: Code) {
     dropOldCodes()
     let now = steadyClock()
     wrongGuesses.removeAll { $0 + .seconds(60) <= now }
@@ -192,9 +203,10 @@ final class Clients {
     if code.role > .member {
       try way.needPrivate("a code for the role '\(code.role.rawValue)' is spent", field: "code")
     }
-    let made = try add(name: name, role: code.role, lasting: way.isPrivate ? nil : limits.openTokenTime)
+    let (client, token) = try add(
+      name: name, role: code.role, code.scopes, lasting: way.isPrivate ? nil : limits.openTokenTime)
     codes[code.text] = nil
-    return made
+    return (client, token, code)
   }
 
   private func dropOldCodes() {

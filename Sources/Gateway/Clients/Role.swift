@@ -31,6 +31,7 @@ struct ClientView: Hashable, Sendable {
   let id: ClientID
   let name: String
   let role: Role
+  var scopes = Scopes.all
   /// Whether the browser sent it by itself, so that somebody else's page may have made it do so.
   var isByCookie = false
 }

@@ -5,8 +5,8 @@ struct Contract {
   private static let bytesMax = 4 << 20
 
   let document: JSON
-  let json: [UInt8]
-  let page: Markup
+  let json: Asset
+  let page: Asset
 
   init(at path: String) throws(Problem) {
     guard let bytes = Folder.read(path, atMost: Self.bytesMax) else {
@@ -17,39 +17,44 @@ struct Contract {
     } catch {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: \(error); install it anew")
     }
-    json = document.bytes
-    page = Reference(document).page
+    json = Asset(document.bytes, type: "application/json")
+    page = Asset(Reference(document).page)
   }
+}
+
+extension Asset {
+  fileprivate init(_ markup: Markup) { self.init(markup.bytes, type: "text/html; charset=utf-8") }
 }
 
 extension Reply {
   private static let policy =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-  static func page(_ markup: Markup) -> Reply {
-    var reply = kept(markup.bytes, "text/html; charset=utf-8")
+  static func page(_ asset: Asset) -> Reply {
+    var reply = kept(asset)
     reply.headers.append(.init(name: "Content-Security-Policy", value: policy))
     return reply
   }
 
   /// What stays as it is while this process lives, for anybody.
-  static func kept(_ bytes: [UInt8], _ type: String) -> Reply {
-    var reply = Reply(200, type == "application/json" ? .json(bytes) : .bytes(bytes, type: type))
-    reply.tag = .text(Fingerprint.of(bytes))
+  static func kept(_ asset: Asset) -> Reply {
+    var reply = Reply(200, .asset(asset))
+    reply.tag = asset.tag
     reply.headers = [.init(name: "Cache-Control", value: "no-cache")]
     return reply
   }
 }
 
 extension Problem.Kind {
-  var page: Markup {
-    Page.whole(
-      title: title,
-      body: """
-        <header><p class="quiet"><a href="/docs">Vicinity</a></p><h1>\(title)</h1>
-        <p><code>\(rawValue)</code> <span class="status">\(String(status))</span></p></header>
-        <p>\(explanation)</p>
-        """)
+  var page: Asset {
+    Asset(
+      Page.whole(
+        title: title,
+        body: """
+          <header><p class="quiet"><a href="/docs">Vicinity</a></p><h1>\(title)</h1>
+          <p><code>\(rawValue)</code> <span class="status">\(String(status))</span></p></header>
+          <p>\(explanation)</p>
+          """))
   }
 }
 

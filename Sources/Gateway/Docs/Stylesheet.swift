@@ -1,6 +1,6 @@
 /// How the gateway's own pages look: calm, by day and by night, on a phone and on paper.
 enum Stylesheet {
-  static let bytes = Array(text.utf8)
+  static let asset = Asset(Array(text.utf8), type: "text/css; charset=utf-8")
 
   private static let text = """
     :root {

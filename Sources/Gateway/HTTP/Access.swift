@@ -100,7 +100,7 @@ final class Access {
   func dress(_ response: inout Response, _ head: Head) {
     response.headers.append("X-Content-Type-Options", "nosniff")
     if response.headers["Cache-Control"] == nil { response.headers.append("Cache-Control", "no-store") }
-    response.headers.append("Vary", "Origin, Accept, Authorization, Cookie")
+    response.headers.append("Vary", "Origin, Accept, Accept-Encoding, Authorization, Cookie")
     if let origin = head.headers["Origin"], settings.origins.contains(origin) {
       response.headers.append("Access-Control-Allow-Origin", origin)
       response.headers.append(
@@ -194,6 +194,15 @@ final class Access {
     return .init(name: "Set-Cookie", value: way.isSecure ? value + "; Secure" : value)
   }
 
+  private func checkScope(_ call: Call, _ route: Route, _ client: ClientView) throws(Problem) {
+    guard let scope = route.scope, !client.scopes.contains(scope) else { return }
+    // Everybody sees, and ends, what is its own.
+    if scope == .clients, call.captures.first.map(client.meant(by:)) == client.id { return }
+    let words = client.scopes.words.map { "'\($0)'" }.joined(separator: ", ")
+    throw Problem(
+      .forbidden, "this needs the scope '\(scope.rawValue)', and this token has \(words)", rule: "scope")
+  }
+
   func check(_ call: Call, _ route: Route) throws(Problem) {
     if let role = route.access.role(of: call) {
       guard let client = call.client else { throw .unauthorized() }
@@ -202,6 +211,7 @@ final class Access {
           .forbidden, "this needs the role '\(role.rawValue)', and this token has '\(client.role.rawValue)'",
           rule: "role")
       }
+      try checkScope(call, route, client)
     }
     for item in call.query where !route.parameters.contains(item.name) {
       let known = route.parameters.isEmpty ? "none" : route.parameters.map { "'\($0)'" }.joined(separator: ", ")

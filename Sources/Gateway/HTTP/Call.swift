@@ -125,6 +125,7 @@ struct Reply: Sendable {
     /// `application/json`, written.
     case json([UInt8])
     case bytes([UInt8], type: String)
+    case asset(Asset)
   }
 
   var status: Int
@@ -140,10 +141,15 @@ struct Reply: Sendable {
 
   static let nothing = Reply(204)
 
-  var bytesCount: Int {
+  var bytesCount: Int { content?.bytes.count ?? 0 }
+
+  /// What goes out as its body, unless that is packed.
+  var content: (bytes: [UInt8], type: String)? {
     switch body {
-    case .none: 0
-    case .json(let bytes), .bytes(let bytes, _): bytes.count
+    case .none: nil
+    case .json(let bytes): (bytes, "application/json")
+    case .bytes(let bytes, let type): (bytes, type)
+    case .asset(let asset): (asset.bytes, asset.type)
     }
   }
 
@@ -155,6 +161,7 @@ struct Reply: Sendable {
     case (.json(let one), .json(let other)): return one.isSamePlace(as: other)
     case (.bytes(let one, let type), .bytes(let other, let otherType)):
       return type == otherType && one.isSamePlace(as: other)
+    case (.asset(let one), .asset(let other)): return one.bytes.isSamePlace(as: other.bytes)
     default: return false
     }
   }

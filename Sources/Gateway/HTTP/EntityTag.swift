@@ -11,14 +11,22 @@ enum EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a header that lists tags, or a star for all, means this one as it is written.
+  /// Behind the tag of what goes out packed, within the quotes: the same state in other bytes has a tag of its own.
+  private static let packedMark = "-gzip"
+
+  /// As it is written for the same, packed.
+  static func packed(_ tag: String) -> String { "\(tag.dropLast())\(packedMark)\"" }
+
+  /// Whether a header that lists tags, or a star for all, means this one as it is written, packed or not.
   static func match(_ header: String?, _ tag: String) -> Bool {
     guard let header else { return false }
     return header.split(separator: ",").contains { part in
       let part = part.drop { $0 == " " || $0 == "\t" }
       if part.first == "*" { return true }
       let strong = part.hasPrefix("W/") ? part.dropFirst(2) : part
-      return strong.prefix(tag.count) == tag
+      guard strong.hasPrefix(tag.dropLast()) else { return false }
+      let rest = strong.dropFirst(tag.count - 1)
+      return rest.hasPrefix("\"") || rest.hasPrefix(packedMark + "\"")
     }
   }
 }

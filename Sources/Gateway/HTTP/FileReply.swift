@@ -7,8 +7,10 @@ struct FileReply {
   private let name: String
   private let type: String
   private let tag: String
+  private let digest: ContentDigest?
 
-  init(_ path: String, name: String, type: String, tag: String) {
+  init(_ path: String, name: String, type: String, tag: String, _ digest: ContentDigest?) {
+    self.digest = digest
     self.path = path
     self.name = name
     self.type = type
@@ -35,6 +37,7 @@ struct FileReply {
     response.headers.append("Cache-Control", "private, no-cache")
     response.headers.append("Accept-Ranges", "bytes")
     response.headers.append("ETag", tag)
+    if let digest { response.headers.append("Repr-Digest", digest.header) }
     if EntityTag.match(call.headers["If-None-Match"], tag) {
       response.status = 304
       return core.respond(response, to: exchange)

@@ -36,6 +36,8 @@ struct Route: Sendable {
   /// Such as `/v1/sessions/{session}/members`.
   let pattern: String
   let access: Access
+  /// Whose tokens may; nil for any.
+  let scope: Scope?
   /// Of the query.
   let parameters: [String]
   let body: BodyRule
@@ -50,6 +52,7 @@ struct Route: Sendable {
     self.method = method
     self.pattern = pattern
     self.access = access
+    scope = Scope(of: pattern)
     self.body = body
     self.work = work
     if case .collection(let facets, _) = work {

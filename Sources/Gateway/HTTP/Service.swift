@@ -26,7 +26,7 @@ final class Service: WebHandler {
       try admit(head)
       if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
         exchange.tag = Meters.siteTag
-        return exchange.respond(core.site.response(file, to: head))
+        return answer(Site.reply(file), exchange)
       }
       guard let match = core.router.match(head.path) else {
         throw Problem(.notFound, "there is nothing at \(PlainName.of(head.target)); /docs lists what there is")
@@ -238,29 +238,23 @@ final class Service: WebHandler {
   }
 
   private func response(for reply: Reply, _ head: Head) -> Response {
-    if case .json = reply.body, reply.status == 200, head.method == .get || head.method == .head,
-      !MediaRange.accepts(head.headers["Accept"], "application/json")
-    {
+    let content = reply.content
+    let isLook = reply.status == 200 && (head.method == .get || head.method == .head)
+    if isLook, content?.type == "application/json", !MediaRange.accepts(head.headers["Accept"], "application/json") {
       return response(for: Reply(Problem(.notAcceptable, "this comes as application/json")), head)
     }
     var response = Response(reply.status)
-    response.headers.reserve(reply.headers.count + 5)
-    let tag = reply.tag?.description
-    if let tag, reply.status == 200, head.method == .get || head.method == .head,
-      EntityTag.match(head.headers["If-None-Match"], tag)
-    {
+    response.headers.reserve(reply.headers.count + 6)
+    var tag = reply.tag?.description
+    let isPacked = isLook && reply.isPacked && Packing.isTaken(head.headers["Accept-Encoding"])
+    if let tag, isLook, EntityTag.match(head.headers["If-None-Match"], tag) {
       response.status = 304
-    } else {
-      switch reply.body {
-      case .none: break
-      case .json(let bytes):
-        response.headers.append("Content-Type", "application/json")
-        response.body = .bytes(bytes)
-      case .bytes(let bytes, let type):
-        response.headers.append("Content-Type", type)
-        response.body = .bytes(bytes)
-      }
+    } else if let content {
+      response.headers.append("Content-Type", content.type)
+      if isPacked { response.headers.append("Content-Encoding", "gzip") }
+      response.body = .bytes(isPacked ? reply.packed : content.bytes)
     }
+    if isPacked { tag = tag.map(EntityTag.packed) }
     if let tag { response.headers.append("ETag", tag) }
     for field in reply.headers { response.headers.append(field.name, field.value) }
     core.access.dress(&response, head)

@@ -38,6 +38,7 @@ extension ResourceModel {
     ]
     if let size { members.append(.init("size", .number(size))) }
     if state == .uploading { members.append(.init("uploaded", .number(uploadedForGood))) }
+    if let digest { members.append(.init("sha256", .text(digest.base64))) }
     return StoredResource(
       id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
       path: path?.named(from: folder), transfer: transfer)
@@ -56,6 +57,7 @@ extension ResourceModel {
       id: row.id)
     path = row.path?.found(in: folder)
     transfer = row.transfer
+    digest = settings["sha256"]?.text.flatMap(ContentDigest.init(base64:))
     stored = row
     isRestored = true
     switch state {

@@ -30,8 +30,9 @@ extension Core {
 
   /// Clients of earlier runs, and the peers that were theirs.
   private func restore() async throws {
-    let (stored, carried) = try await store.perform { (try $0.clients(), try $0.peers()) }
+    let (stored, carried, deeds) = try await store.perform { (try $0.clients(), try $0.peers(), try $0.deeds()) }
     clients.restore(stored)
+    restoreAudit(deeds)
     for client in clients.clients.values.sorted(by: { $0.createdAt < $1.createdAt }) { show(client) }
     for peer in carried {
       guard let key = SigningKey(seed: peer.seed) else { continue }

@@ -58,6 +58,11 @@ final class InvitationModel {
     return .object(members)
   }
 
+  /// Who was let in, or not.
+  var deed: [JSON.Member] {
+    [.init("peer", .text(remote)), .init("session", session.map(JSON.text) ?? .null)].filter { $0.value != .null }
+  }
+
   var facets: [String: String] {
     ["peer": peer.id, "state": state.rawValue, "direction": isIncoming ? "incoming" : "outgoing"]
   }
@@ -142,12 +147,15 @@ extension Core {
     publish(model)
     tell("invited", about: model.path, model.peer.owner, [.init("displayName", .text(invitation.name))])
     let id = model.id
-    if advertiser.invitations == .accept { return start { core in await core.accept(id) } }
+    if advertiser.invitations == .accept {
+      let owner = model.peer.owner
+      return start { core in await core.accept(id, as: .rule(of: owner)) }
+    }
     start { core in core.ended(id, await invitation.ended) }
   }
 
   /// Into the session that it names, or a new one.
-  func accept(_ id: String) async {
+  func accept(_ id: String, as actor: Actor) async {
     guard let model = invitations[id], let invitation = model.invitation else { return }
     do {
       let session: SessionModel
@@ -159,6 +167,7 @@ extension Core {
       }
       try await invitation.accept(with: session.session)
       settle(id, .accepted)
+      audit(.accepted, about: model.path, by: actor, model.deed)
     } catch {
       settle(id, .failed, Problem(wrapping: error))
     }

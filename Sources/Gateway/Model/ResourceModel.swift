@@ -53,6 +53,8 @@ final class ResourceModel {
   var bytes: UInt64 = 0
   var rate: UInt64 = 0
   var problem: Problem?
+  /// Of the whole content, where it is known.
+  var digest: ContentDigest?
   /// Where its content lies here; nil where it does not.
   var path: String?
   var isInUse = false
@@ -99,6 +101,7 @@ final class ResourceModel {
     if state == .uploading { members.append(.init("uploaded", .number(uploaded))) }
     members.append(.init("bytes", .number(bytes)))
     if rate > 0, !isOver { members.append(.init("bytesPerSecond", .number(rate))) }
+    if let digest { members.append(.init("sha256", .text(digest.hexadecimal))) }
     if let problem { members.append(.init("problem", problem.json)) }
     members.append(.init("content", .text("\(path)/content")))
     members.append(.init("createdAt", .text(createdAt.description)))
@@ -137,7 +140,7 @@ extension Core {
     return resource
   }
 
-  private func change(_ id: String, in session: String, _ change: (ResourceModel) -> Void) {
+  func change(_ id: String, in session: String, _ change: (ResourceModel) -> Void) {
     guard let session = sessions[session], let resource = session.resourceModels[id] else { return }
     change(resource)
     publish(resource, in: session)
@@ -161,6 +164,7 @@ extension Core {
       resource.transfer = nil
       meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, resource.state.rawValue)
       guard let session = sessions[session] else { return }
+      if resource.isIncoming { learnDigest(of: resource, in: session) }
       tell(
         "resourceEnded", about: "\(session.resources.path)/\(id)", session.owner,
         [.init("name", .text(resource.name)), .init("state", .text(resource.state.rawValue))])
@@ -210,7 +214,7 @@ extension Core {
     publish(model, in: session)
     if session.wishes.acceptsResources {
       do {
-        try accept(model, in: session)
+        try accept(model, in: session, as: .rule(of: session.owner))
       } catch {
         turnAway(model, in: session, error)
       }
@@ -229,11 +233,13 @@ extension Core {
     }
   }
 
-  func accept(_ model: ResourceModel, in session: SessionModel) throws(Problem) {
+  func accept(_ model: ResourceModel, in session: SessionModel, as actor: Actor) throws(Problem) {
     guard let incoming = model.incoming, model.state == .offered else { return }
     try checkRoom(for: model.size ?? 1, of: session.owner)
     model.state = .transferring
     publish(model, in: session)
+    audit(
+      .accepted, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
     let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
     start { core in
       do {

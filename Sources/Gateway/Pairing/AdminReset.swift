@@ -53,7 +53,10 @@ extension Core {
   /// Returns once these tokens are worth nothing, whatever happens.
   func reset(_ whose: AdminReset.Whose) async throws -> JSON {
     let covered = clients.clients.values.filter { whose.covers($0.role) }
-    for client in covered { try await revoke(client.id) }
+    for client in covered {
+      try await revoke(client.id)
+      audit(.revoked, about: "/v1/clients/\(client.id)", by: .machine)
+    }
     for code in clients.openCodes where whose.covers(code.role) { _ = clients.revokeCode(code.id) }
     refreshCodes()
     log(

@@ -3,16 +3,17 @@ internal import Reactor
 
 extension Core {
   /// What is told on this machine alone.
-  func makeTicket(_ name: String) throws(Problem) -> PairingTicket {
+  func makeTicket(_ name: String, _ scopes: Scopes = .all) throws(Problem) -> PairingTicket {
     guard let role = Role(rawValue: name) else {
       let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
       throw Problem(.invalidParameter, "there is no role \(PlainName.of(name)): there are \(roles)", field: "role")
     }
-    let code = try clients.makeCode(role, lasting: nil)
+    let code = try clients.makeCode(role, scopes, lasting: nil, for: nil)
     show(code)
     let text = Secrets.shown(code: code.text)
     return PairingTicket(
-      code: text, role: role.rawValue, seconds: Int(clients.codeTime.components.seconds),
+      code: text, role: role.rawValue, scopes: scopes == .all ? [] : scopes.words,
+      seconds: Int(clients.codeTime.components.seconds),
       url: urls.first.map { "\($0)/#code=\(text)" })
   }
 
@@ -33,8 +34,9 @@ extension Core {
           return nil
         }
         let role = try fields.text("role") ?? Role.operator.rawValue
+        let scopes = try fields.scopes("scopes") ?? .all
         try fields.end()
-        return try makeTicket(role).json
+        return try makeTicket(role, scopes).json
       }
     } catch {
       throw Problem(.unavailable, "pairing codes cannot be asked for in \(options.folder): \(error)")

@@ -6,8 +6,12 @@ extension PairingTicket {
   static let patience = 10
 
   /// Of the gateway that runs on this machine with that folder. It waits for the answer.
-  public static func asked(of folder: String, role: String) throws(PairingFailure) -> PairingTicket {
-    try PairingTicket(answer(to: ["role": .text(role)], in: folder))
+  public static func asked(
+    of folder: String, role: String, scopes: [String] = []
+  ) throws(PairingFailure) -> PairingTicket {
+    var question: [JSON.Member] = [.init("role", .text(role))]
+    if !scopes.isEmpty { question.append(.init("scopes", .list(scopes.map(JSON.text)))) }
+    return try PairingTicket(answer(to: .object(question), in: folder))
   }
 
   /// What the gateway says to a question of this machine.
@@ -31,7 +35,8 @@ extension PairingTicket {
   init(_ json: JSON) throws(PairingFailure) {
     guard let code = json["code"]?.text, let role = json["role"]?.text, case .integer(let seconds)? = json["seconds"]
     else { throw .failed("the gateway gave no answer that is understood: it may be of another version") }
-    self.init(code: code, role: role, seconds: Int(seconds), url: json["url"]?.text)
+    let scopes = json["scopes"]?.list?.compactMap(\.text) ?? []
+    self.init(code: code, role: role, scopes: scopes, seconds: Int(seconds), url: json["url"]?.text)
   }
 
   private static func ask(_ question: [UInt8], _ folder: String, _ patience: Int) throws(SystemError) -> JSON {
@@ -44,6 +49,7 @@ extension PairingTicket {
     var members: [JSON.Member] = [
       .init("code", .text(code)), .init("role", .text(role)), .init("seconds", .number(seconds)),
     ]
+    if !scopes.isEmpty { members.append(.init("scopes", .list(scopes.map(JSON.text)))) }
     if let url { members.append(.init("url", .text(url))) }
     return .object(members)
   }

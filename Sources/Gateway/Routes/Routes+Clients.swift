@@ -33,12 +33,19 @@ extension Routes {
       }),
     Route(.delete, "/v1/clients/{client}", .role(.viewer), .later(revoke)),
     Route(.get, "/v1/clients/{client}/export", .role(.viewer), .live(export)),
+    Route(
+      .get, "/v1/audit", .role(.operator),
+      .collection(facets: [Facet("deed", of: Core.Deed.self), Facet("by", of: Core.ActorKind.self), "client"]) {
+        core, _ in
+        core.auditList
+      }),
   ]
 
   private static func makeCode(_ core: Core, _ call: Call) throws -> Reply {
     let client = try call.need()
     var fields = try call.fields()
     let role = try fields.word("role", of: Role.self) ?? .member
+    let scopes = try fields.scopes("scopes") ?? client.scopes
     let time = try fields.integer("seconds", in: 10...86_400)
     try fields.end()
     try call.way.needPrivate("pairing codes are made")
@@ -47,7 +54,12 @@ extension Routes {
         .forbidden, "a client lets in others below its own role, '\(client.role.rawValue)'", field: "role", rule: "role"
       )
     }
-    let code = try core.clients.makeCode(role, lasting: time.map { .seconds($0) })
+    guard scopes.isSubset(of: client.scopes) else {
+      throw Problem(
+        .forbidden, "a client lets in others within its own scopes: \(client.scopes.words.joined(separator: ", "))",
+        field: "scopes", rule: "scope")
+    }
+    let code = try core.clients.makeCode(role, scopes, lasting: time.map { .seconds($0) }, for: client.id)
     core.show(code)
     var json = core.json(code)
     if case .object(let members) = json {
@@ -64,16 +76,17 @@ extension Routes {
     let name = try fields.text("name", max: 63) ?? "client"
     let wantsCookie = try fields.bool("cookie") ?? false
     try fields.end()
-    let (client, token) = try core.clients.pair(code, name: name, over: call.way)
+    let (client, token, spent) = try core.clients.pair(code, name: name, over: call.way)
     core.refreshCodes()
     try await core.keep(client)
     core.meters.paired()
-    core.log(
-      .info, for: .operator, "paired", "a code was spent for a token",
-      [.init("client", .text(client.id.text)), .init("role", .text(client.role.rawValue)), .init("name", .text(name))])
+    core.audit(
+      .paired, about: "/v1/clients/\(client.id)", by: spent.maker.map(Core.Actor.client) ?? .machine,
+      [.init("role", .text(client.role.rawValue)), .init("scopes", client.scopes.json)])
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
+      .init("scopes", client.scopes.json),
     ]
     if let end = client.expiresAt { members.append(.init("expiresAt", .text(end.description))) }
     var headers = [Problem.Field(name: "Location", value: "/v1/clients/\(client.id)")]
@@ -96,10 +109,9 @@ extension Routes {
       throw Problem(.forbidden, "ending another client's token needs the role 'operator'", rule: "role")
     }
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
+    let wasThere = core.clients.clients[id] != nil
     try await core.revoke(id)
-    core.log(
-      .info, for: .operator, "revoked", "a token was revoked",
-      [.init("client", .text(id.text)), .init("by", .text(client.id.text))])
+    if wasThere { core.audit(.revoked, about: "/v1/clients/\(id)", by: .client(client.id)) }
     var reply = Reply.nothing
     if id == client.id, client.isByCookie { reply.headers = [core.access.clearing(over: call.way)] }
     return reply
@@ -110,6 +122,11 @@ extension Routes {
     guard client.meant(by: call[0]) == client.id else {
       throw Problem(.forbidden, "what is kept of a client is for itself only, whoever asks", rule: "own")
     }
+    guard client.scopes == .all else {
+      throw Problem(
+        .forbidden, "an export has all that is kept, and this token has \(client.scopes.words.joined(separator: ", "))",
+        rule: "scope")
+    }
     try Export.answer(client, call, exchange, in: core)
   }
 }
@@ -117,7 +134,10 @@ extension Routes {
 extension Core {
   /// The list of codes never shows the codes themselves.
   func json(_ code: Clients.Code) -> JSON {
-    ["id": .text(code.id), "role": .text(code.role.rawValue), "expiresAt": .text(code.expiresAt.description)]
+    [
+      "id": .text(code.id), "role": .text(code.role.rawValue), "scopes": code.scopes.json,
+      "expiresAt": .text(code.expiresAt.description),
+    ]
   }
 
   func show(_ code: Clients.Code) { codeList.put(code.id, json(code), owner: .operators) }
@@ -132,7 +152,7 @@ extension Core {
   func show(_ client: Clients.Client) {
     var members: [JSON.Member] = [
       .init("id", .text(client.id.text)), .init("name", .text(client.name)), .init("role", .text(client.role.rawValue)),
-      .init("createdAt", .text(client.createdAt.description)),
+      .init("scopes", client.scopes.json), .init("createdAt", .text(client.createdAt.description)),
     ]
     if let end = client.expiresAt { members.append(.init("expiresAt", .text(end.description))) }
     clientList.put(client.id.text, .object(members), owner: .operators, facets: ["role": client.role.rawValue])

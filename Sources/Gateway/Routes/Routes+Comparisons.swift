@@ -63,7 +63,10 @@ extension Routes {
     model.state = .answered
     core.publish(model, in: session)
     try await comparison.conclude(matches: matches)
-    if matches { core.publishKnownPeers() }
+    if matches {
+      core.publishKnownPeers()
+      core.audit(.trusted, about: "/v1/trusted-peers/\(comparison.member.peer.text)", by: .client(try call.need().id))
+    }
     guard let item = session.comparisons[model.id] else { throw Problem(.gone, "the comparison was removed meanwhile") }
     return .item(item)
   }

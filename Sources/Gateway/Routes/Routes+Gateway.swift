@@ -10,9 +10,9 @@ extension Routes {
       .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
     Route(.get, "/v1/gateway/authority", .anyone, .now { core, _ in try core.authority() }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
-    Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json, "application/json") }),
+    Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json) }),
     Route(.get, "/docs", .anyone, .now { core, _ in .page(try core.needContract().page) }),
-    Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.bytes, "text/css; charset=utf-8") }),
+    Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
     Route(.get, "/problems/{kind}", .anyone, .now { _, call in try problem(call) }),
   ]
 
@@ -44,7 +44,7 @@ extension Core {
         "client",
         [
           "id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue),
-          "resourceBytes": .number(diskUse[.client(client.id)]),
+          "scopes": client.scopes.json, "resourceBytes": .number(diskUse[.client(client.id)]),
         ]),
       .init("addresses", .list(addresses.map(JSON.text))), .init("urls", .list(urls.map(JSON.text))),
       .init(

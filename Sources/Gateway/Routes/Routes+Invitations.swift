@@ -82,11 +82,12 @@ extension Routes {
         }
         model.session = session
       }
-      await core.accept(model.id)
+      await core.accept(model.id, as: .client(client.id))
       if let problem = model.problem { throw problem }
     case (.declined, true):
       await model.invitation?.decline()
       core.settle(model.id, .declined)
+      core.audit(.declined, about: model.path, by: .client(client.id), model.deed)
     case (.cancelled, false):
       model.task?.cancel()
       core.settle(model.id, .cancelled)

@@ -69,11 +69,14 @@ extension Routes {
         .conflict, "the resource is '\(model.state.rawValue)': only one that is 'offered' can be answered",
         field: "state")
     }
+    let actor = Core.Actor.client(try call.need().id)
     switch answer {
-    case .accepted: try core.accept(model, in: session)
+    case .accepted: try core.accept(model, in: session, as: actor)
     case .declined:
       await model.incoming?.decline()
       model.state = .declined
+      core.audit(
+        .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
     }
     return .item(core.publish(model, in: session))
   }
@@ -107,6 +110,7 @@ extension Routes {
       start = offset
       isLast = call.headers["Upload-Complete"] == "?1"
     }
+    let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.told(by: $0) } : nil
     func checkRoom(upTo end: UInt64) throws(Problem) {
       let more = max(end, model.counted) - model.counted
       if more > 0, core.sessions[session.id] === session { try core.checkRoom(for: more, of: session.owner) }
@@ -142,9 +146,11 @@ extension Routes {
         },
         finish: { core in
           try await core.sync(spool, of: id, in: place)
+          let digest: ContentDigest? = if let told { try await core.held(told, path) } else { nil }
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {
             throw Problem(.gone, "the resource was removed meanwhile")
           }
+          model.digest = digest
           if isWhole { try core.uploaded(model, in: session) }
           await core.stored(session)
         },
@@ -183,7 +189,24 @@ extension Routes {
         model.isOver ? .gone : .conflict,
         "the resource is '\(model.state.rawValue)': its content is here once it is 'complete'")
     }
-    try FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"").send(call, exchange, in: core)
+    let file = { (digest: ContentDigest?) in
+      FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"", digest)
+    }
+    guard model.digest == nil, ContentDigest.isWanted(by: call.headers["Want-Repr-Digest"]) else {
+      core.learnDigest(of: model, in: session)
+      return try file(model.digest).send(call, exchange, in: core)
+    }
+    var isGone = false
+    exchange.onGone = { isGone = true }
+    core.learnDigest(of: model, in: session) { digest in
+      if isGone { return }
+      exchange.onGone = nil
+      do {
+        try file(digest).send(call, exchange, in: core)
+      } catch {
+        core.respond(Problem(wrapping: error), to: exchange)
+      }
+    }
   }
 }
 
@@ -197,6 +220,17 @@ extension Core {
     }
     model.uploadedForGood = max(uploaded, model.uploadedForGood)
     publish(model, in: session)
+  }
+
+  /// The digest that a client told, if that is what the file has.
+  fileprivate func held(_ told: ContentDigest, _ path: String) async throws -> ContentDigest {
+    let digest = try await host.digest(of: path)
+    guard digest == told else {
+      throw Problem(
+        .conflict, "what is here has the digest \(digest.header), and another was told: upload it anew, by PUT",
+        field: "Repr-Digest", rule: "digest")
+    }
+    return digest
   }
 
   fileprivate func uploaded(_ model: ResourceModel, in session: SessionModel) throws(Problem) {

@@ -175,12 +175,17 @@ extension Routes {
       throw Problem.nothing("decision", call[1])
     }
     session.certificates.remove(call[1])
+    core.audit(
+      verdict == .trust ? .accepted : .declined, about: "\(session.certificates.path)/\(call[1])",
+      by: .client(try call.need().id), [.init("peer", .text(decision.member.peer.text))])
     switch verdict {
     case .trust:
       try await decision.admit()
       if remember {
         try await core.host.trust(decision.member.peer, as: decision.member.name)
         core.publishKnownPeers()
+        core.audit(
+          .trusted, about: "/v1/trusted-peers/\(decision.member.peer.text)", by: .client(try call.need().id))
       }
     case .reject: try await decision.refuse()
     }

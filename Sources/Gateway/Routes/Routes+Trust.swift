@@ -15,7 +15,10 @@ extension Routes {
       .delete, "/v1/identities/{identity}", .role(.operator),
       .later { core, call in
         try call.checkMatch(core.identityList[call[0]])
-        if let identity = try? core.identity(call[0]) { try await core.host.remove(identity) }
+        if let identity = try? core.identity(call[0]) {
+          try await core.host.remove(identity)
+          try core.audit(.distrusted, call)
+        }
         core.publishTrust()
         return .nothing
       }),
@@ -29,7 +32,10 @@ extension Routes {
       .delete, "/v1/anchors/{anchor}", .role(.operator),
       .later { core, call in
         try call.checkMatch(core.anchorList[call[0]])
-        for anchor in core.host.anchors where anchor.id == call[0] { try await core.host.removeAnchor(anchor) }
+        for anchor in core.host.anchors where anchor.id == call[0] {
+          try await core.host.removeAnchor(anchor)
+          try core.audit(.distrusted, call)
+        }
         core.publishTrust()
         return .nothing
       }),
@@ -43,7 +49,10 @@ extension Routes {
       .delete, "/v1/trusted-peers/{peer}", .role(.operator),
       .later { core, call in
         try call.checkMatch(core.trustedPeerList[call[0]])
-        if let peer = try? PeerID(text: call[0]) { try await core.host.forget(peer) }
+        if let peer = try? PeerID(text: call[0]), core.trustedPeerList[call[0]] != nil {
+          try await core.host.forget(peer)
+          try core.audit(.distrusted, call)
+        }
         core.publishKnownPeers()
         return .nothing
       }),
@@ -70,6 +79,7 @@ extension Routes {
     guard let id = identity.certificates.first?.id, let item = core.identityList[id] else {
       throw Problem(.gone, "the identity was removed meanwhile")
     }
+    core.audit(.trusted, about: "/v1/identities/\(id)", by: .client(try call.need().id))
     return .created(item, at: "/v1/identities/\(id)")
   }
 
@@ -84,6 +94,7 @@ extension Routes {
       throw Problem(error, field: "pem", rule: "P-SEC-4")
     }
     core.publishTrust()
+    for anchor in added { core.audit(.trusted, about: "/v1/anchors/\(anchor.id)", by: .client(try call.need().id)) }
     var reply = Reply.json(["items": .list(added.map { ["id": .text($0.id), "certificate": $0.json] })], 201)
     reply.headers = [.init(name: "Location", value: "/v1/anchors/\(added.first?.id ?? "")")]
     return reply
@@ -104,6 +115,14 @@ extension Routes {
     }
     core.publishKnownPeers()
     guard let item = core.trustedPeerList[peer.text] else { throw Problem(.gone, "the peer was forgotten meanwhile") }
+    core.audit(.trusted, about: "/v1/trusted-peers/\(peer.text)", by: .client(try call.need().id))
     return .created(item, at: "/v1/trusted-peers/\(peer.text)")
+  }
+}
+
+extension Core {
+  /// Of what the path names, by who asks.
+  fileprivate func audit(_ deed: Deed, _ call: Call) throws(Problem) {
+    audit(deed, about: call.target, by: .client(try call.need().id))
   }
 }

@@ -131,6 +131,7 @@ final class SocketClient: SocketOwner {
     patience = nil
     return [
       "client": .text(view.id.text), "name": .text(view.name), "role": .text(view.role.rawValue),
+      "scopes": view.scopes.json,
       "limits": [
         "messageBytes": .number(Sockets.messageBytesMax),
         "subscriptions": .number(core.options.limits.subscriptionsPerSocket),
@@ -346,10 +347,10 @@ final class SocketClient: SocketOwner {
     var frame = JSON.object([.init("id", id)]).bytes
     frame.removeLast()
     frame += (reply.status < 400 ? ",\"ok\":" : ",\"problem\":").utf8
-    switch reply.body {
-    case .none: frame += "{\"status\":\(reply.status)}".utf8
-    case .json(let bytes): frame += bytes
-    case .bytes(let bytes, let type): frame += MediaRange.isJSON(type) ? bytes : JSON.text(Base64.text(bytes)).bytes
+    if let (bytes, type) = reply.content {
+      frame += MediaRange.isJSON(type) ? bytes : JSON.text(Base64.text(bytes)).bytes
+    } else {
+      frame += "{\"status\":\(reply.status)}".utf8
     }
     if let location = reply.headers.first(where: { $0.name == "Location" })?.value {
       frame += ",\"location\":".utf8

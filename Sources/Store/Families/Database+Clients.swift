@@ -19,6 +19,8 @@ extension Migration {
     ) STRICT;
     CREATE INDEX peer_client ON peer (client);
     """)
+
+  static let scopes = Migration("scopes", "ALTER TABLE client ADD COLUMN scopes TEXT")
 }
 
 /// Who holds a token of a gateway. Of the token itself there is a digest only.
@@ -30,14 +32,19 @@ public struct StoredClient: Hashable, Sendable {
   /// In milliseconds since 1970, as all times here.
   public var created: Int64
   public var expires: Int64?
+  /// What it may, in words; nil for all.
+  public var scopes: String?
 
-  public init(id: String, name: String, role: String, digest: [UInt8], created: Int64, expires: Int64?) {
+  public init(
+    id: String, name: String, role: String, digest: [UInt8], created: Int64, expires: Int64?, scopes: String? = nil
+  ) {
     self.id = id
     self.name = name
     self.role = role
     self.digest = digest
     self.created = created
     self.expires = expires
+    self.scopes = scopes
   }
 }
 
@@ -61,19 +68,19 @@ public struct StoredPeer: Hashable, Sendable {
 extension Database {
   public func clients() throws -> [StoredClient] {
     var clients: [StoredClient] = []
-    try each("SELECT id, name, role, digest, created, expires FROM client ORDER BY created, id") { row in
+    try each("SELECT id, name, role, digest, created, expires, scopes FROM client ORDER BY created, id") { row in
       clients.append(
         StoredClient(
           id: row.text(0), name: row.text(1), role: row.text(2), digest: row.bytes(3), created: Int64(row.integer(4)),
-          expires: row.isNull(5) ? nil : Int64(row.integer(5))))
+          expires: row.isNull(5) ? nil : Int64(row.integer(5)), scopes: row.isNull(6) ? nil : row.text(6)))
     }
     return clients
   }
 
   public func add(_ client: StoredClient) throws(StoreError) {
     try run(
-      "INSERT INTO client (id, name, role, digest, created, expires) VALUES (?, ?, ?, ?, ?, ?)", client.id, client.name,
-      client.role, client.digest, client.created, client.expires)
+      "INSERT INTO client (id, name, role, digest, created, expires, scopes) VALUES (?, ?, ?, ?, ?, ?, ?)", client.id,
+      client.name, client.role, client.digest, client.created, client.expires, client.scopes)
   }
 
   /// Its peers go with it, and their sessions have ended: what these leave is taken away by `clearAway`.

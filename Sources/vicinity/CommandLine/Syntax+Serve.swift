@@ -30,16 +30,21 @@ extension Syntax {
     options: [
       .init(
         name: "role", value: .choice(["viewer", "member", "operator"]), summary: "for whom the code is",
-        byDefault: "operator")
+        byDefault: "operator"),
+      .init(
+        name: "scope", value: .text("PART"), summary: "a part of the gateway that the client may use (all)",
+        isRepeatable: true),
     ] + place.configured + [config] + output,
     text: [
       "The gateway is asked by a socket in its folder, which its own user and root may open, so that no code stands in a "
         + "log. The code is for one use and ends after ten minutes. On a terminal it is shown for a phone's camera too. "
-        + "The folder is found as the gateway finds it: on the line, in the environment or in its file."
+        + "The folder is found as the gateway finds it: on the line, in the environment or in its file.",
+      "The parts of a gateway are \(Gateway.scopes.joined(separator: ", ")).",
     ],
     examples: [
       .init(line: "vicinity pair", says: "for a gateway of the same user"),
       .init(line: "sudo vicinity pair --folder /var/lib/vicinity --role member", says: "for one that is a service"),
+      .init(line: "vicinity pair --role member --scope sessions --scope messages", says: "for one that only talks"),
       .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
     ])
 

@@ -5,8 +5,9 @@ enum PairCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let folder = try ServeCommand.folder(context)
     let role = context.invocation.text("role") ?? ""
+    let scopes = context.invocation.texts("scope")
     do throws(PairingFailure) {
-      let ticket = try PairingTicket.asked(of: folder, role: role)
+      let ticket = try PairingTicket.asked(of: folder, role: role, scopes: scopes)
       await context.announcer.tell(.pairingCode(ticket, on: context.terminal))
       return .done
     } catch {

@@ -25,12 +25,14 @@ extension Event {
     Event(
       "pairingCode", .result,
       [
-        .text("code", ticket.code), .text("role", ticket.role), .number("seconds", ticket.seconds),
+        .text("code", ticket.code), .text("role", ticket.role),
+        ticket.scopes.isEmpty ? nil : .list("scopes", ticket.scopes), .number("seconds", ticket.seconds),
         ticket.url.map { .text("url", $0) },
       ]
     ) { paint in
       let time = Quantity.time(.seconds(ticket.seconds))
       var lines = ["pairing code \(paint(.strong, ticket.code)), for one \(ticket.role) within \(time)"]
+      if !ticket.scopes.isEmpty { lines.append("  for \(ticket.scopes.joined(separator: ", ")) only") }
       guard let url = ticket.url else { return lines }
       lines.append(paint(.faint, "  or open \(url)"))
       if let pattern = QRCode(url), terminal.canShow(columns: pattern.columns) { lines += pattern.lines(paint) }

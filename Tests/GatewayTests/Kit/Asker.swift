@@ -14,6 +14,8 @@ struct Answer: Sendable {
 
   subscript(name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 
+  /// Of the body on its way.
+  var byteCount: Int { self["Content-Length"].flatMap { Int($0) } ?? body.count }
   var text: String { String(decoding: body, as: UTF8.self) }
   var json: JSON { (try? JSON(parsing: body)) ?? .null }
   /// The last part of a problem's type.
@@ -66,7 +68,7 @@ struct Asker: Sendable {
     let answer = try await onThread {
       let line = try line()
       try line.write(Array(head.utf8) + (body ?? []))
-      return try line.readAnswer(to: method)
+      return try line.readAnswer(to: method).unpacked()
     }
     for fault in Document.shared.faults(of: answer, to: method, path) {
       Issue.record("\(method) \(path): \(fault): \(answer.status) \(answer.text)")

@@ -1,0 +1,12 @@
+// zlib 1.2.
+#pragma once
+
+#include <zlib.h>
+
+// Macros, which Swift does not see. 15 bits of window, and 16 for a gzip header around.
+
+static inline int CZlib_deflate_init_gzip(z_stream *stream, int level) {
+  return deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+}
+
+static inline int CZlib_inflate_init_gzip(z_stream *stream) { return inflateInit2(stream, 15 + 16); }

@@ -1,0 +1,80 @@
+internal import Notation
+
+/// What a token is for: its role says how much it may, its scopes in which part of the gateway.
+enum Scope: String, CaseIterable {
+  /// Peers, how they are found and find, and invitations.
+  case peers
+  /// Sessions and their members, and what is decided in them.
+  case sessions
+  case messages, streams, resources
+  /// Identities, anchors and peers that are known.
+  case trust
+  /// Codes that let clients in, the clients, and who has let in whom.
+  case clients
+  case events
+
+  /// Of what lies at a path; nil for what every token may.
+  init?(of pattern: String) {
+    let parts = pattern.split(separator: "/")
+    guard parts.first == "v1", parts.count > 1 else { return nil }
+    switch parts[1] {
+    case "peers", "advertisers", "browsers", "invitations": self = .peers
+    case "sessions": self = parts.count > 3 ? Scope(rawValue: String(parts[3])) ?? .sessions : .sessions
+    case "identities", "anchors", "trusted-peers": self = .trust
+    case "pairing-codes", "clients", "audit": self = .clients
+    case "events": self = .events
+    default: return nil
+    }
+  }
+}
+
+struct Scopes: OptionSet, Hashable, Sendable {
+  let rawValue: UInt16
+
+  static let all = Scopes(Scope.allCases)
+
+  init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  init(_ scopes: some Sequence<Scope>) {
+    rawValue = scopes.reduce(0) { $0 | Self.bit($1) }
+  }
+
+  func contains(_ scope: Scope) -> Bool { rawValue & Self.bit(scope) != 0 }
+
+  var words: [String] { Scope.allCases.filter(contains).map(\.rawValue) }
+  var json: JSON { .list(words.map(JSON.text)) }
+
+  private static func bit(_ scope: Scope) -> UInt16 { 1 << (Scope.allCases.firstIndex(of: scope) ?? 0) }
+
+  // MARK: Texts
+
+  /// Nil where a word is none.
+  init?(words: [String]) {
+    var scopes: [Scope] = []
+    for word in words {
+      guard let scope = Scope(rawValue: word) else { return nil }
+      scopes.append(scope)
+    }
+    self.init(scopes)
+  }
+
+  /// As it is stored: nil for all, those of later releases included.
+  var stored: String? { self == .all ? nil : words.joined(separator: " ") }
+
+  /// Of a word that is unknown, as of a later release, nothing follows.
+  init(stored: String?) {
+    self = stored.map { Scopes($0.split(separator: " ").compactMap { Scope(rawValue: String($0)) }) } ?? .all
+  }
+}
+
+extension Fields {
+  mutating func scopes(_ name: String) throws(Problem) -> Scopes? {
+    guard let words = try texts(name, max: Scope.allCases.count) else { return nil }
+    guard let scopes = Scopes(words: words) else {
+      throw wrong(
+        name, "may hold \(Scope.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))", rule: "oneOf")
+    }
+    guard !scopes.isEmpty else { throw wrong(name, "is empty: such a token could do nothing", rule: "count") }
+    return scopes
+  }
+}

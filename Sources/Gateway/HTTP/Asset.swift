@@ -1,0 +1,60 @@
+internal import Web
+
+/// What stays as it is while this process lives, in both forms in which it goes out.
+struct Asset: Sendable {
+  let bytes: [UInt8]
+  fileprivate let packed: [UInt8]
+  let type: String
+  let tag: EntityTag
+
+  init(_ bytes: [UInt8], type: String) {
+    self.bytes = bytes
+    self.type = type
+    packed = Packing.pays(bytes.count, type) ? Gzip.packed(bytes, .much) : []
+    tag = .text(Fingerprint.of(bytes))
+  }
+}
+
+/// When an answer goes out packed: where its client takes that, and it pays.
+enum Packing {
+  /// Less goes in one packet anyway.
+  static let bytesMin = 1_400
+  /// Of what is packed for one request, on the loop, while others wait.
+  static let bytesMax = 256 << 10
+
+  private static let types: Set<String> = [
+    "application/json", "application/manifest+json", "application/problem+json", "image/svg+xml", "text/css",
+    "text/html", "text/javascript", "text/plain",
+  ]
+
+  static func pays(_ count: Int, _ type: String) -> Bool {
+    count >= bytesMin && types.contains(MediaRange.essence(type))
+  }
+
+  /// Whether an `Accept-Encoding` header takes gzip.
+  static func isTaken(_ header: String?) -> Bool {
+    guard let header else { return false }
+    let weights = header.split(separator: ",").map { coding in
+      let parts = coding.filter { $0 != " " && $0 != "\t" }.lowercased().split(separator: ";")
+      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+      return (name: parts.first ?? "", isTaken: weight ?? 1 > 0)
+    }
+    let named = weights.first { $0.name == "gzip" || $0.name == "x-gzip" }
+    return (named ?? weights.first { $0.name == "*" })?.isTaken ?? false
+  }
+}
+
+extension Reply {
+  /// Whether it goes out packed to who takes that: only what is looked at, since what is made may hold a secret.
+  var isPacked: Bool {
+    guard status == 200, let content, Packing.pays(content.bytes.count, content.type) else { return false }
+    if case .asset = body { return true }
+    return content.bytes.count <= Packing.bytesMax
+  }
+
+  /// What goes out then.
+  var packed: [UInt8] {
+    if case .asset(let asset) = body { return asset.packed }
+    return Gzip.packed(content?.bytes ?? [], .little)
+  }
+}

@@ -1,0 +1,106 @@
+internal import Glibc
+internal import Media
+internal import Nearby
+internal import Notation
+internal import Reactor
+internal import Wire
+
+/// SHA-256 of a whole content, in the forms in which it is told (RFC 9530).
+struct ContentDigest: Hashable, Sendable {
+  private let digest: Digest
+
+  init(_ digest: Digest) {
+    self.digest = digest
+  }
+
+  init?(base64: String) {
+    guard let bytes = Base64.bytes(base64), let digest = try? Digest(bytes: bytes) else { return nil }
+    self.init(digest)
+  }
+
+  /// As `sha256sum` says it.
+  var hexadecimal: String { digest.description }
+  var base64: String { Base64.text(digest.bytes) }
+  /// As the value of `Repr-Digest`.
+  var header: String { "\(Self.algorithm)=:\(base64):" }
+
+  private static let algorithm = "sha-256"
+
+  /// The one that a `Repr-Digest` header tells; nil where it tells others alone.
+  static func told(by header: String) throws(Problem) -> ContentDigest? {
+    for member in header.split(separator: ",") {
+      let parts = member.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\t" } }
+      guard parts.first?.lowercased() == algorithm else { continue }
+      guard parts.count == 2, parts[1].count > 2, parts[1].first == ":", parts[1].last == ":",
+        let digest = ContentDigest(base64: String(parts[1].dropFirst().dropLast()))
+      else {
+        throw Problem(
+          .badRequest,
+          "\(PlainName.of(header)) is no digest: it reads \(algorithm)=:…:, with base64 between the colons",
+          field: "Repr-Digest", rule: "digest")
+      }
+      return digest
+    }
+    return nil
+  }
+
+  /// Whether a `Want-Repr-Digest` header asks for it.
+  static func isWanted(by header: String?) -> Bool {
+    header?.split(separator: ",").contains { member in
+      let parts = member.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\t" } }
+      return parts.count == 2 && parts[0].lowercased() == algorithm && Int(parts[1]) ?? 0 > 0
+    } ?? false
+  }
+}
+
+/// A file that is hashed a piece at a time, so that others get at the disk meanwhile.
+private final class HashedFile: @unchecked Sendable {
+  // `@unchecked`: it is with one piece of work at a time, of which each begins when the one before has ended.
+
+  private static let readsAtOnce = 64
+
+  private let file: Descriptor
+  private let hash = RunningHash()
+
+  init(_ path: String) throws(SystemError) {
+    file = try .opened(path, O_RDONLY)
+  }
+
+  /// Whether there may be more.
+  func addPiece() throws(SystemError) -> Bool {
+    for _ in 0..<Self.readsAtOnce {
+      let bytes = try file.readPiece()
+      if bytes.isEmpty { return false }
+      bytes.withUnsafeBytes { hash.add($0) }
+    }
+    return true
+  }
+
+  var digest: ContentDigest { ContentDigest(hash.finish()) }
+}
+
+extension Host {
+  /// Of a whole file.
+  func digest(of path: String) async throws -> ContentDigest {
+    let file = try await onDisk { try HashedFile(path) }
+    while try await onDisk({ try file.addPiece() }) {}
+    return file.digest
+  }
+}
+
+extension Core {
+  /// Calls back with the digest of a content that is here whole, now or once it is known; with none where it cannot be had.
+  func learnDigest(
+    of model: ResourceModel, in session: SessionModel, then tell: @escaping (ContentDigest?) -> Void = { _ in }
+  ) {
+    guard model.digest == nil, let path = model.path else { return tell(model.digest) }
+    digestsAwaited[model.id, default: []].append(tell)
+    if digestsAwaited[model.id]?.count ?? 0 > 1 { return }
+    let (id, place) = (model.id, session.id)
+    start { core in
+      let digest = try? await core.host.digest(of: path)
+      if digest != nil { core.change(id, in: place) { $0.digest = digest } }
+      for tell in core.digestsAwaited.removeValue(forKey: id) ?? [] { tell(digest) }
+    }
+  }
+}

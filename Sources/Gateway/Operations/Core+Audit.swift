@@ -1,0 +1,108 @@
+internal import Nearby
+internal import Notation
+internal import Store
+
+/// Who let whom, or what, in: for operators, over restarts, and in the log.
+///
+/// Law: what clients do and what their rules do for them have room of their own, so that nobody on the network pushes out
+/// what a client did. Of clients there are ids and no names: whose is deleted is nobody any more.
+extension Core {
+  enum Deed: String, CaseIterable {
+    /// A client came in by a code, or was sent away.
+    case paired, revoked
+    /// What somebody nearby asked of a peer of the gateway: to come into a session, to send a file, to be believed.
+    case accepted, declined
+    /// What the whole gateway believes.
+    case trusted, distrusted
+
+    /// Whether it is told no more once its client is gone: what it had is gone with it.
+    var isOwn: Bool { self == .accepted || self == .declined }
+  }
+
+  enum Actor {
+    case client(ClientID)
+    /// What was said beforehand for a thing of this owner: an advertiser or a session that accepts.
+    case rule(of: Owner)
+    /// Somebody on the gateway's machine.
+    case machine
+
+    fileprivate var word: ActorKind {
+      switch self {
+      case .client: .client
+      case .rule: .rule
+      case .machine: .machine
+      }
+    }
+
+    fileprivate var client: ClientID? {
+      switch self {
+      case .client(let id), .rule(of: .client(let id)): id
+      case .rule, .machine: nil
+      }
+    }
+  }
+
+  enum ActorKind: String, CaseIterable { case client, rule, machine }
+
+  /// Of each kind of actor.
+  private static let deedsMax = 2_048
+
+  func audit(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) {
+    lastDeed += 1
+    let number = lastDeed
+    var entry: [JSON.Member] = [
+      .init("id", .text(String(number))), .init("at", .text(Timestamp.now.description)),
+      .init("deed", .text(deed.rawValue)), .init("about", .text(path)), .init("by", .text(actor.word.rawValue)),
+    ]
+    if let client = actor.client { entry.append(.init("client", .text(client.text))) }
+    entry += members
+    let row = StoredDeed(number: number, entry: JSON.object(entry).bytes)
+    show(row, JSON.object(entry))
+    // Where the disk is full it is in the log all the same.
+    _ = store.enqueue({ try $0.add(row) }, answer: { _ in })
+    trimDeeds(of: actor.word.rawValue)
+    log(
+      .info, for: .operator, deed.rawValue, "\(path) was \(deed.rawValue)",
+      entry.dropFirst(2).map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
+  }
+
+  /// Those of before this start.
+  func restoreAudit(_ rows: [StoredDeed]) {
+    for row in rows {
+      if let entry = try? JSON(parsing: row.entry) { show(row, entry) }
+    }
+    lastDeed = rows.last?.number ?? 0
+    // Of those that went while this gateway was being killed.
+    let gone = Set(auditList.seen(by: .console).compactMap { $0.facets["client"] }).filter {
+      clients.clients[ClientID(text: $0)] == nil
+    }
+    for client in gone { forgetDeeds(of: ClientID(text: client)) }
+  }
+
+  /// What a client did with what it had; that it came and went stays.
+  func forgetDeeds(of client: ClientID) {
+    for item in Array(auditList.seen(by: .console, where: ["client": client.text])) {
+      if item.facets["deed"].flatMap(Deed.init)?.isOwn == true { removeDeed(item.id, by: item.facets["by"] ?? "") }
+    }
+  }
+
+  private func show(_ row: StoredDeed, _ entry: JSON) {
+    var facets: [String: String] = [:]
+    for name in ["deed", "by", "client"] { facets[name] = entry[name]?.text }
+    auditList.put(String(row.number), written: row.entry, owner: .operators, facets: facets)
+    deedsKept[facets["by"] ?? "", default: []].append(row.number)
+  }
+
+  private func trimDeeds(of kind: String) {
+    while let numbers = deedsKept[kind], numbers.count > Self.deedsMax, let oldest = numbers.first {
+      removeDeed(String(oldest), by: kind)
+    }
+  }
+
+  private func removeDeed(_ id: String, by kind: String) {
+    guard let number = Int(id) else { return }
+    deedsKept[kind]?.removeAll { $0 == number }
+    auditList.remove(id)
+    _ = store.enqueue({ try $0.removeDeed(number) }, answer: { _ in })
+  }
+}

@@ -1,0 +1,40 @@
+extension Migration {
+  static let audit = Migration(
+    "audit",
+    """
+    CREATE TABLE deed (
+      number INTEGER NOT NULL PRIMARY KEY,
+      entry BLOB NOT NULL
+    ) STRICT;
+    """)
+}
+
+/// Who let whom, or what, in at a gateway: one entry.
+public struct StoredDeed: Hashable, Sendable {
+  /// It grows.
+  public var number: Int
+  /// JSON, its owner's own.
+  public var entry: [UInt8]
+
+  public init(number: Int, entry: [UInt8]) {
+    self.number = number
+    self.entry = entry
+  }
+}
+
+extension Database {
+  /// In the order in which they came.
+  public func deeds() throws -> [StoredDeed] {
+    var deeds: [StoredDeed] = []
+    try each("SELECT number, entry FROM deed ORDER BY number") { row in
+      deeds.append(StoredDeed(number: row.integer(0), entry: row.bytes(1)))
+    }
+    return deeds
+  }
+
+  public func add(_ deed: StoredDeed) throws(StoreError) {
+    try run("INSERT INTO deed (number, entry) VALUES (?, ?)", deed.number, deed.entry)
+  }
+
+  public func removeDeed(_ number: Int) throws(StoreError) { try run("DELETE FROM deed WHERE number = ?", number) }
+}

@@ -1,0 +1,115 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Who let whom in, and with what right", .timeLimit(.minutes(2)))
+struct AuditTests {
+  // MARK: Scopes
+
+  @Test("A token is for what its scopes say, by HTTP and by WebSocket, over a restart too")
+  func scopes() async throws {
+    let first = try await Place.open()
+    let boss = try await first.client("operator")
+    let code = try await boss.make("/v1/pairing-codes", ["scopes": ["peers", "messages"]])
+    #expect(code.json["scopes"] == ["peers", "messages"])
+    let paired = try await first.stranger.post("/v1/pairings", ["code": code.json["code"] ?? .null])
+    #expect(paired.json["scopes"] == ["peers", "messages"])
+    let place = try await first.restarted()
+    let narrow = Asker(port: place.port, token: paired.json["token"]?.text)
+    #expect(try await narrow.make("/v1/peers", ["displayName": "Anna"]).status == 201)
+    for path in ["/v1/sessions", "/v1/events"] {
+      let refused = try await narrow.get(path)
+      #expect(refused.status == 403 && refused.json["rule"] == "scope", "\(path): \(refused.text)")
+    }
+    #expect(try await narrow.post("/v1/sessions").json["rule"] == "scope")
+    #expect(try await narrow.get("/v1/clients/self/export").json["rule"] == "scope")
+    let talk = try await Talk.open(narrow)
+    let hello = try await talk.ask(["id": 1, "connect": ["token": .text(narrow.token ?? "")]])
+    #expect(hello["ok"]?["scopes"] == ["peers", "messages"])
+    #expect(
+      try await talk.ask(["id": 2, "subscribe": ["channel": "/v1/sessions"]])["problem"]?["rule"] == "scope")
+    #expect(
+      try await talk.ask(["id": 3, "request": ["method": "POST", "path": "/v1/sessions"]])["problem"]?["rule"]
+        == "scope")
+    #expect(try await talk.ask(["id": 4, "subscribe": ["channel": "/v1/peers"]])["ok"] != nil)
+    // What is its own it sees, and ends.
+    #expect(try await narrow.get("/v1/clients/self").json["scopes"] == ["peers", "messages"])
+    #expect(try await narrow.get("/v1/gateway").json["client"]?["scopes"] == ["peers", "messages"])
+    #expect(try await narrow.delete("/v1/clients/self").status == 204)
+    await place.close()
+  }
+
+  @Test("Who lets others in gives them no more than it has")
+  func narrowing() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("admin")
+      let code = try await boss.make("/v1/pairing-codes", ["role": "operator", "scopes": ["clients", "sessions"]])
+      let paired = try await place.stranger.post("/v1/pairings", ["code": code.json["code"] ?? .null])
+      let chief = Asker(port: place.port, token: paired.json["token"]?.text)
+      #expect(try await chief.make("/v1/pairing-codes").json["scopes"] == ["sessions", "clients"])
+      let wider = try await chief.post("/v1/pairing-codes", ["scopes": ["sessions", "resources"]])
+      #expect(wider.status == 403 && wider.json["field"] == "scopes")
+      #expect(try await boss.post("/v1/pairing-codes", ["scopes": []]).json["field"] == "scopes")
+      #expect(try await boss.post("/v1/pairing-codes", ["scopes": ["all"]]).json["rule"] == "oneOf")
+      #expect(try await chief.get("/v1/trusted-peers").json["rule"] == "scope")
+    }
+  }
+
+  @Test("Each route is of a scope, but those that are for every token")
+  func routes() {
+    let free = Routes.all.filter { $0.scope == nil }.map(\.pattern)
+    for path in free {
+      #expect(
+        ["/v1/gateway", "/v1/pairings", "/openapi.json", "/docs", "/problems", "/healthz", "/readyz", "/metrics"]
+          .contains { path.hasPrefix($0) }, "\(path)")
+    }
+    #expect(Set(Routes.all.compactMap(\.scope)) == Set(Scope.allCases))
+  }
+
+  // MARK: Deeds
+
+  @Test("An operator reads who came in and was sent away, by whom, over a restart")
+  func clients() async throws {
+    let first = try await Place.open()
+    let boss = try await first.client("operator")
+    let id = try await boss.get("/v1/gateway").json["client"]?["id"] ?? .null
+    let code = try await boss.make("/v1/pairing-codes").json["code"] ?? .null
+    let guest = try await first.stranger.post("/v1/pairings", ["code": code]).json["client"]?.text ?? ""
+    #expect(try await boss.delete("/v1/clients/\(guest)").status == 204)
+    #expect(try await boss.delete("/v1/clients/\(guest)").status == 204)
+    func deeds(_ asker: Asker) async throws -> [JSON] { try await asker.get("/v1/audit").json["items"]?.list ?? [] }
+    let before = try await deeds(boss)
+    #expect(before.map { $0["deed"] } == ["paired", "paired", "revoked"])
+    #expect(before.map { $0["by"] } == ["machine", "client", "client"])
+    #expect(before[1]["client"] == id && before[1]["about"] == .text("/v1/clients/\(guest)"))
+    #expect(before[1]["role"] == "member" && before[2]["client"] == id)
+    let place = try await first.restarted()
+    let again = Asker(port: place.port, token: boss.token)
+    #expect(try await deeds(again) == before)
+    let member = try await place.client()
+    #expect(try await deeds(again).count == 4)
+    #expect(try await again.get("/v1/audit?deed=revoked&by=client").ids == ["3"])
+    #expect(try await member.get("/v1/audit").status == 403)
+    await place.close()
+  }
+
+  @Test("What a client accepts or declines is told as its deed, what its rules accept as theirs")
+  func answers() async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      let made = try await anna.client.make("\(anna.path)/resources", ["name": "a", "to": .text(bert.peer)])
+      #expect(try await anna.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
+      let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      let boss = try await bert.place.client("operator")
+      let file = try await boss.wait(
+        in: "/v1/audit?by=rule", "about", .text("\(bert.path)/resources/\(came["id"]?.text ?? "")"))
+      #expect(file["deed"] == "accepted" && file["peer"] == .text(anna.peer))
+      let owner = try await bert.client.get("/v1/gateway").json["client"]?["id"]
+      #expect(file["client"] == owner)
+      let taken = try await boss.get("/v1/audit?by=client&deed=accepted").json["items"]?.list ?? []
+      #expect(taken.count == 1 && taken.first?["client"] == owner && taken.first?["peer"] == .text(anna.peer))
+      #expect(taken.first?["session"] == .text(bert.session))
+    }
+  }
+}
