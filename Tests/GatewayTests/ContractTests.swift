@@ -96,10 +96,21 @@ struct ContractTests {
     }
   }
 
-  @Test("Each example fits its schema")
+  @Test("Each example fits its schema, and every request and every answer in JSON has one")
   func examples() {
-    for (name, schema, value) in bodies() {
-      #expect(document.faults(of: value, schema).isEmpty, "\(name)")
+    for operation in document.operations {
+      for (name, media) in document.bodies(of: operation) {
+        let values = document.examples(of: media)
+        if name.hasSuffix("json") { #expect(!values.isEmpty, "\(operation.name) \(name) has no example") }
+        for value in values {
+          #expect(document.faults(of: value, media["schema"] ?? .null).isEmpty, "\(operation.name) \(name)")
+        }
+      }
+    }
+    for schema in document.json["components"]?["schemas"]?.members ?? [] {
+      for value in schema.value["examples"]?.list ?? [] {
+        #expect(document.faults(of: value, schema.value).isEmpty, "\(schema.name)")
+      }
     }
   }
 
@@ -131,16 +142,6 @@ struct ContractTests {
     }
   }
 
-  /// Of requests: the schema, and what is to fit it.
-  private func bodies() -> [(String, JSON, JSON)] {
-    document.operations.flatMap { operation in
-      let media = operation.json["requestBody"]?["content"]?["application/json"]
-      var values = (media?["examples"]?.members ?? []).compactMap { $0.value["value"] }
-      if let one = media?["example"] { values.append(one) }
-      return values.map { ("\(operation.method) \(operation.path)", media?["schema"] ?? .null, $0) }
-    }
-  }
-
   @Test("The document is served as JSON and as a page, and each problem has a page")
   func pages() async throws {
     try await atPlace { place in
@@ -153,6 +154,7 @@ struct ContractTests {
       for operation in document.operations {
         #expect(page.text.contains("id=\"\(operation.json["operationId"]?.text ?? "?")\""))
       }
+      #expect(page.text.contains("&quot;position&quot;: &quot;kq2lm5xw.17&quot;"))
       #expect(!page.text.contains("<script") && !page.text.contains("style="))
       #expect(try await place.stranger.get("/docs/style.css")["Content-Type"]?.hasPrefix("text/css") == true)
       for kind in Problem.Kind.allCases {

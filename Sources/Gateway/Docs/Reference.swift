@@ -108,10 +108,15 @@ struct Reference {
       })
   }
 
+  /// Its own, or those of its schema.
   private func examples(_ media: JSON) -> Markup {
     var values = (media["examples"]?.members ?? []).compactMap { $0.value["value"] }
     if let one = media["example"] { values.append(one) }
-    return Markup(values.map { "<pre>\($0.text ?? $0.indented())</pre>" })
+    return show(examples: values.isEmpty ? media["schema"].map(resolve)?["examples"]?.list ?? [] : values)
+  }
+
+  private func show(examples values: [JSON]) -> Markup {
+    Markup(values.map { "<pre>\($0.text ?? $0.indented())</pre>" })
   }
 
   // MARK: Schemas
@@ -126,7 +131,8 @@ struct Reference {
     }
     let shape: Markup = rows.isEmpty ? "<p>\(type(schema.value))</p>" : "<table>\(Markup(rows))</table>"
     return """
-      <details id="\(schema.name)"><summary><code>\(schema.name)</code></summary>\(prose(schema.value))\(shape)</details>
+      <details id="\(schema.name)"><summary><code>\(schema.name)</code></summary>\(prose(schema.value))\(shape)
+      \(show(examples: schema.value["examples"]?.list ?? []))</details>
       """
   }
 

@@ -17,7 +17,9 @@ struct Document: Sendable {
     /// With those of its path.
     let parameters: [JSON]
 
+    var name: String { "\(method) \(path)" }
     var security: [JSON] { json["security"]?.list ?? [] }
+    var responses: [JSON.Member] { json["responses"]?.members ?? [] }
 
     func isAt(_ target: [Substring]) -> Bool {
       let pattern = path.split(separator: "/")
@@ -46,6 +48,19 @@ struct Document: Sendable {
     guard let reference = value["$ref"]?.text else { return value }
     // The frames' document refers to this one by its name.
     return reference.drop { $0 != "/" }.split(separator: "/").reduce(document) { $0[String($1)] ?? .null }
+  }
+
+  /// What goes to an operation and comes from it, each with its media type.
+  func bodies(of operation: Operation) -> [(name: String, media: JSON)] {
+    let all = [operation.json["requestBody"] ?? .null] + operation.responses.map { resolve($0.value) }
+    return all.flatMap { $0["content"]?.members ?? [] }.map { ($0.name, $0.value) }
+  }
+
+  /// Its own, or those of its schema.
+  func examples(of media: JSON) -> [JSON] {
+    let own =
+      (media["examples"]?.members ?? []).compactMap { $0.value["value"] } + [media["example"]].compactMap(\.self)
+    return own.isEmpty ? media["schema"].map(resolve)?["examples"]?.list ?? [] : own
   }
 
   // MARK: Answers
@@ -83,7 +98,7 @@ struct Document: Sendable {
     if let constant = schema["const"], constant != value { return fault("is not \(constant.line)") }
     let types = schema["type"]?.text.map { [$0] } ?? (schema["type"]?.list ?? []).compactMap(\.text)
     if !types.isEmpty, !types.contains(where: { Self.isType($0, value) }) { return fault("is \(value.kind)") }
-    var faults: [String] = []
+    var faults = bounds(of: value, schema).flatMap(fault)
     if let several = schema["anyOf"]?.list, !several.contains(where: { self.faults(of: value, $0, at: place).isEmpty })
     {
       faults += fault("fits none of several shapes")
@@ -105,6 +120,28 @@ struct Document: Sendable {
       if let items = schema["items"] { faults += self.faults(of: entry, items, at: "\(place)[\(number)]") }
     }
     return faults
+  }
+
+  /// How long, large or many, and in what form.
+  private func bounds(of value: JSON, _ schema: JSON) -> [String] {
+    let (length, count) = (value.text?.unicodeScalars.count, value.list?.count)
+    let sizes = [
+      ("Length", length), ("Items", count), ("Properties", value.members?.count), ("imum", value.integer.map(Int.init)),
+    ]
+    var broken: [String] = []
+    for (word, size) in sizes {
+      guard let size else { continue }
+      if let least = schema["min\(word)"]?.integer, size < least { broken.append("is less than \(least)") }
+      if let most = schema["max\(word)"]?.integer, size > most { broken.append("is more than \(most)") }
+    }
+    guard let text = value.text else { return broken }
+    if let pattern = schema["pattern"]?.text, text.range(of: pattern, options: .regularExpression) == nil {
+      broken.append("does not match '\(pattern)'")
+    }
+    if schema["format"] == "date-time", text.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) == nil {
+      broken.append("is no time")
+    }
+    return broken
   }
 
   private static func isType(_ type: String, _ value: JSON) -> Bool {
