@@ -78,12 +78,6 @@ struct ContractTests {
       }
       for member in json.members ?? [] {
         walk(member.value)
-        if member.name == "links" {
-          for link in member.value.members ?? [] {
-            let id = link.value["operationId"]
-            #expect(document.operations.contains { $0.json["operationId"] == id }, "\(link.name)")
-          }
-        }
       }
       for value in json.list ?? [] { walk(value) }
     }
@@ -93,6 +87,49 @@ struct ContractTests {
         // The types of a path's problem page are its parameter's.
         #expect(used.contains("#/components/\(kind)/\(member.name)"), "\(kind)/\(member.name) is used by nobody")
       }
+    }
+  }
+
+  @Test("What is made leads to what can be done with it, and every link to an operation by what the answer tells")
+  func links() {
+    for operation in document.operations {
+      for response in operation.responses {
+        let links = response.value["links"]?.members ?? []
+        let media = response.value["content"]?["application/json"].map(document.examples)
+        for link in links { hold(link, of: operation, telling: media?.first ?? .null) }
+        guard operation.method == "POST", response.name == "201" else { continue }
+        #expect(!links.isEmpty, "\(operation.name) leads nowhere")
+        let item = operation.path + "/{"
+        for next in document.operations
+        where next.path.hasPrefix(item) && !next.path.dropFirst(item.count).contains("/") {
+          // PUT is for names of one's own.
+          let isLinked = links.contains { $0.value["operationId"] == next.json["operationId"] }
+          #expect(isLinked || next.method == "PUT", "\(operation.name) does not lead to \(next.name)")
+        }
+      }
+    }
+  }
+
+  private func hold(_ link: JSON.Member, of operation: Document.Operation, telling example: JSON) {
+    guard let target = document.operations.first(where: { $0.json["operationId"] == link.value["operationId"] }) else {
+      Issue.record("\(operation.name): \(link.name) leads nowhere")
+      return
+    }
+    let given = Set((link.value["parameters"]?.members ?? []).map(\.name))
+    let known = target.parameters.map { (name: $0["name"]?.text ?? "", isNeeded: $0["in"] == "path") }
+    #expect(given.isSuperset(of: known.filter(\.isNeeded).map(\.name)), "\(operation.name): \(link.name)")
+    #expect(given.isSubset(of: known.map(\.name)), "\(operation.name): \(link.name)")
+    let body = link.value["requestBody"]?.members ?? []
+    let schema = target.json["requestBody"]?["content"]?["application/json"]?["schema"].map(document.resolve)
+    for field in body { #expect(schema?["properties"]?[field.name] != nil, "\(operation.name): \(field.name)") }
+    for value in ((link.value["parameters"]?.members ?? []) + body).compactMap(\.value.text) {
+      let isThere =
+        if value.hasPrefix("$request.path.") {
+          operation.parameters.contains { $0["name"]?.text == String(value.dropFirst(14)) && $0["in"] == "path" }
+        } else {
+          example.at(pointer: value.dropFirst("$response.body#".count))?.text != nil
+        }
+      #expect(isThere, "\(operation.name): \(link.name) needs \(value)")
     }
   }
 
@@ -173,5 +210,15 @@ struct ContractTests {
     #expect(
       html
         == "<p>&lt;b onload=&#39;x&#39;&gt;&amp;&quot;<code>c&lt;d</code>[e](javascript:f) <a href=\"/h\">g</a></p>")
+  }
+}
+
+extension JSON {
+  /// As RFC 6901 has it, without escapes.
+  fileprivate func at(pointer: Substring) -> JSON? {
+    pointer.split(separator: "/").reduce(self as JSON?) { json, part in
+      if let index = Int(part), let list = json?.list { return index < list.count ? list[index] : nil }
+      return json?[String(part)]
+    }
   }
 }
