@@ -8,6 +8,8 @@ final class BrowserModel {
   let serviceType: String
   let browser: Browser
   let found: Collection
+  /// Those who are there.
+  fileprivate(set) var present: [PeerID: FoundPeer] = [:]
 
   init(_ peer: PeerModel, _ browser: Browser, id: String = Secrets.id(), found: (String) -> Collection) {
     self.id = id
@@ -43,14 +45,19 @@ extension Core {
     let owner = model.peer.owner
     switch event {
     case .found(let peer):
-      model.found.put(peer.id.text, json(peer), owner: owner)
+      publish(peer, in: model)
       tell("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
-    case .updated(let peer):
-      model.found.put(peer.id.text, json(peer), owner: owner)
+    case .updated(let peer): publish(peer, in: model)
     case .lost(let peer):
+      model.present[peer.id] = nil
       model.found.remove(peer.id.text)
       tell("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
     }
+  }
+
+  func publish(_ peer: FoundPeer, in model: BrowserModel) {
+    model.present[peer.id] = peer
+    model.found.put(peer.id.text, json(peer), owner: model.peer.owner)
   }
 
   private func json(_ peer: FoundPeer) -> JSON {

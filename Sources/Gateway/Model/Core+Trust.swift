@@ -27,9 +27,12 @@ extension Core {
           ]
         )
       }, owner: .gateway)
-    // Their members are verified from now on, or no more.
+    // They are verified from now on, or no more, where they are members and where they are found.
     for session in sessions.values {
       for member in session.present.values { publish(member, in: session) }
+    }
+    for browser in browsers.values {
+      for peer in browser.present.values { publish(peer, in: browser) }
     }
   }
 
