@@ -151,34 +151,6 @@ struct ContractTests {
     }
   }
 
-  @Test(
-    "Every field of every request is known to the gateway, is told by its right name if it is wrong, and no other is")
-  func fields() async throws {
-    try await atPlace { place in
-      let admin = try await place.client("admin")
-      let peer = try await admin.make("/v1/peers", ["displayName": "Anna"]).id
-      let session = try await admin.make("/v1/sessions", ["peer": .text(peer)]).id
-      for operation in document.operations {
-        guard
-          let schema = operation.json["requestBody"]?["content"]?["application/json"]?["schema"].map(document.resolve)
-        else { continue }
-        #expect(schema["additionalProperties"] == false, "\(operation.path)")
-        let path = operation.path.replacing("{session}", with: session)
-        // Where nothing is there, nobody looks at the body.
-        if path.contains("{") { continue }
-        let stranger = try await admin.ask(operation.method, path, Array("{\"nobodyKnows\":1}".utf8))
-        let required = schema["required"]?.list ?? []
-        if required.isEmpty { #expect(stranger.json["field"] == "nobodyKnows", "\(path): \(stranger.text)") }
-        for property in schema["properties"]?.members ?? [] {
-          let body = JSON.object([.init(property.name, [[]])])
-          let answer = try await admin.ask(operation.method, path, body.bytes)
-          let rule = answer.json["rule"]?.text
-          #expect(answer.status >= 400 && rule != "known", "\(path) \(property.name): \(answer.text)")
-        }
-      }
-    }
-  }
-
   @Test("The document is served as JSON and as a page, and each problem has a page")
   func pages() async throws {
     try await atPlace { place in

@@ -19,18 +19,18 @@ struct Meeting {
   var anna: Seat
   var bert: Seat
 
-  private static func seat(_ place: Place, _ name: String) async throws -> Seat {
-    let client = try await place.client()
+  private static func seat(_ place: Place, _ name: String, _ role: String) async throws -> Seat {
+    let client = try await place.client(role)
     return Seat(place: place, client: client, peer: try await client.make("/v1/peers", ["displayName": .text(name)]).id)
   }
 
   /// Anna advertises; Bert, whose gateway knows hers, finds and invites her.
   static func begin(
-    _ wishes: JSON = [:], _ change: (inout GatewayOptions) -> Void = { _ in }
+    _ wishes: JSON = [:], as role: String = "member", _ change: (inout GatewayOptions) -> Void = { _ in }
   ) async throws -> Meeting {
     let here = try await Place.open("Here", change)
     let there = try await Place.open("There", nextTo: here, change)
-    var meeting = Meeting(anna: try await seat(here, "Anna"), bert: try await seat(there, "Bert"))
+    var meeting = Meeting(anna: try await seat(here, "Anna", role), bert: try await seat(there, "Bert", role))
     let (anna, bert) = (meeting.anna.client, meeting.bert.client)
     meeting.anna.session = try await anna.make("/v1/sessions", wishes).id
     meeting.bert.session = try await bert.make("/v1/sessions").id
@@ -64,10 +64,10 @@ struct Meeting {
   }
 
   static func hold(
-    _ wishes: JSON = [:], _ change: (inout GatewayOptions) -> Void = { _ in },
+    _ wishes: JSON = [:], as role: String = "member", _ change: (inout GatewayOptions) -> Void = { _ in },
     _ test: (Meeting) async throws -> Void
   ) async throws {
-    let meeting = try await begin(wishes, change)
+    let meeting = try await begin(wishes, as: role, change)
     do {
       try await test(meeting)
     } catch {

@@ -122,6 +122,19 @@ struct Document: Sendable {
     return faults
   }
 
+  /// The fields of the document's objects that a value has, such as `Peer.id`.
+  func told(by value: JSON, _ schema: JSON) -> Set<String> {
+    let name = schema["$ref"]?.text?.split(separator: "/").last.map(String.init)
+    let schema = resolve(schema)
+    var told: Set<String> = []
+    for member in value.members ?? [] {
+      if let name { told.insert("\(name).\(member.name)") }
+      if let known = schema["properties"]?[member.name] { told.formUnion(self.told(by: member.value, known)) }
+    }
+    for entry in value.list ?? [] { told.formUnion(self.told(by: entry, schema["items"] ?? .null)) }
+    return told
+  }
+
   /// How long, large or many, and in what form.
   private func bounds(of value: JSON, _ schema: JSON) -> [String] {
     let (length, count) = (value.text?.unicodeScalars.count, value.list?.count)

@@ -1,0 +1,115 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Where there is one of each thing", .timeLimit(.minutes(2)), .serialized)
+struct PlentyTests {
+  private let document = Document.shared
+
+  @Test(
+    "Every field of every request is known to the gateway, is told by its right name if it is wrong, and no other is")
+  func fields() async throws {
+    try await Plenty.hold { plenty in
+      for operation in document.operations {
+        guard let media = operation.json["requestBody"]?["content"]?["application/json"] else { continue }
+        let example = plenty.example(of: operation, media)
+        for (field, body) in wrong(document.resolve(media["schema"] ?? .null), example) {
+          let path = plenty.path(of: operation)
+          let answer = try await plenty.bert.client.ask(operation.method, path, body.bytes)
+          #expect(answer.status == 400 && answer.json["field"] == .text(field), "\(path) \(field): \(answer.text)")
+          let isKnown = answer.json["rule"] != "known"
+          #expect(isKnown == !field.hasSuffix(Self.stranger), "\(path) \(field): \(answer.text)")
+        }
+      }
+    }
+  }
+
+  private static let stranger = "nobodyKnows"
+
+  /// What fits, but for one field, and that field's name.
+  private func wrong(_ schema: JSON, _ fitting: [JSON.Member], in place: String = "") -> [(field: String, body: JSON)] {
+    #expect(schema["additionalProperties"] == false, "\(place)")
+    var all = [(place + Self.stranger, JSON.object(fitting + [.init(Self.stranger, 1)]))]
+    for property in schema["properties"]?.members ?? [] {
+      let others = fitting.filter { $0.name != property.name }
+      all.append((place + property.name, .object(others + [.init(property.name, [[]])])))
+      let inner = document.resolve(property.value)
+      guard inner["properties"] != nil else { continue }
+      all += wrong(inner, [], in: "\(place)\(property.name).").map {
+        ($0.field, .object(others + [.init(property.name, $0.body)]))
+      }
+    }
+    return all
+  }
+
+  /// What they give is no JSON, or takes its time: they have tests of their own.
+  private let others: Set = ["getDiagnostics", "readStream", "openStreamSocket", "downloadResource"]
+  /// Told only of what has come to an end, has failed, or goes on for long.
+  private let seldom: Set = [
+    "problem", "reason", "detail", "cause", "cure", "fate", "text", "host", "fingerprint", "next", "del", "code",
+    "bytes",
+    "bytesPerSecond", "expiresAt", "session", "adhoc",
+  ]
+
+  @Test("Everything that is there is told as the document has it, and what it promises is told")
+  func answers() async throws {
+    try await Plenty.hold { plenty in
+      var told: Set<String> = []
+      for operation in document.operations where operation.method == "GET" {
+        if others.contains(operation.json["operationId"]?.text ?? "") { continue }
+        let schema = operation.responses.first?.value["content"]?["application/json"]?["schema"] ?? .null
+        func look(_ client: Asker, _ path: String) async throws -> Answer {
+          let answer = try await client.get(path)
+          #expect(answer.status == 200, "\(path): \(answer.text)")
+          told.formUnion(document.told(by: answer.json, schema))
+          return answer
+        }
+        let path = plenty.path(of: operation)
+        let answer = try await look(plenty.bert.client, path)
+        guard let position = answer.json["position"]?.text else { continue }
+        #expect(!answer.ids.isEmpty, "\(path)")
+        _ = try await look(plenty.bert.client, "\(path)?since=\(position.prefix { $0 != "." }).0")
+        // What he has made has come to her.
+        if path.hasPrefix(plenty.bert.path) || path == "/v1/invitations" {
+          _ = try await look(plenty.anna.client, path.replacing(plenty.bert.path, with: plenty.anna.path))
+        }
+      }
+      let kinds = Set(told.compactMap { $0.split(separator: ".").first })
+      for schema in document.json["components"]?["schemas"]?.members ?? [] where kinds.contains(schema.name[...]) {
+        for field in schema.value["properties"]?.members ?? [] where !seldom.contains(field.name) {
+          #expect(told.contains("\(schema.name).\(field.name)"), "nobody tells \(schema.name).\(field.name)")
+        }
+      }
+    }
+  }
+
+  @Test("Each line of what is kept of a client is as the lists have it")
+  func export() async throws {
+    try await Plenty.hold { plenty in
+      let answer = try await plenty.bert.client.get("/v1/clients/self/export")
+      var kinds: Set<String> = []
+      for line in answer.text.split(separator: "\n") {
+        let (json, schemas) = (try JSON(parsing: Array(line.utf8)), document.json["components"]?["schemas"])
+        let kind = try #require(json["kind"]?.text)
+        kinds.insert(kind)
+        if ["export", "end"].contains(kind) { continue }
+        let name = kind == "certificate" ? "Decision" : kind.prefix(1).uppercased() + kind.dropFirst()
+        let faults = document.faults(of: json["item"] ?? .null, try #require(schemas?[name], "\(kind)"))
+        #expect(faults.isEmpty, "\(line)")
+      }
+      #expect(kinds.count == 16)
+    }
+  }
+
+  @Test("Whom a client trusts is verified where it is found, until it does so no more")
+  func verified() async throws {
+    try await Plenty.hold { plenty in
+      let (his, anna) = (plenty.bert.client, plenty.anna.peer)
+      let found = try await his.get("/v1/browsers").json["items"]?.list?.first?["found"]?.text ?? ""
+      #expect(try await his.get("\(found)/\(anna)").json["verified"] == true)
+      #expect(try await his.delete("/v1/trusted-peers/\(anna)").status == 204)
+      #expect(try await his.get("\(found)/\(anna)").json["verified"] == false)
+    }
+  }
+}
