@@ -32,7 +32,7 @@ struct StreamSocketTests {
       let path = try await stream(meeting, "voice")
       let writer = try await open(anna, path.from)
       let reader = try await Talk.open(bert.client, at: "\(path.to)/socket", speaking: "vicinity.stream.v1")
-      try await reader.blurt("{\"token\":\"\(bert.client.token ?? "")\"}")
+      try await reader.say(["token": .text(bert.client.token ?? "")])
       let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       for start in stride(from: 0, to: bytes.count, by: 50_000) {
         try await writer.say(Array(bytes[start..<start + 50_000]))

@@ -65,12 +65,34 @@ struct Document: Sendable {
 
   // MARK: Answers
 
-  /// What a well-known operation may not answer.
-  func faults(of answer: Answer, to method: String, _ target: String) -> [String] {
+  private func operation(_ method: String, _ target: String) -> Operation? {
     let path = target.prefix { $0 != "?" }.split(separator: "/")
     let named = operations.filter { $0.method == (method == "HEAD" ? "GET" : method) && $0.isAt(path) }
     // What stands there word for word goes before what is a pattern.
-    guard let operation = named.first(where: { !$0.path.contains("{") }) ?? named.first else { return [] }
+    return named.first { !$0.path.contains("{") } ?? named.first
+  }
+
+  /// What a list and its changes hold.
+  func item(ofListAt path: String) -> JSON? {
+    let list = operation("GET", path)?.responses.first?.value["content"]?["application/json"]?["schema"].map(resolve)
+    return list?["properties"]?["items"]?["items"]
+  }
+
+  /// What a WebSocket may not answer to a request that has succeeded.
+  func faults(ofSuccess answer: JSON, to method: String, _ target: String) -> [String] {
+    let successes = (operation(method, target)?.responses ?? []).filter { $0.name.hasPrefix("2") }
+    let media = successes.map { resolve($0.value)["content"] }
+    let found = media.map { content -> [String] in
+      if let schema = content?["application/json"]?["schema"] { return faults(of: answer, schema) }
+      let isFit = content == nil ? answer["status"]?.integer != nil : answer.text.flatMap(Base64.bytes) != nil
+      return isFit ? [] : ["is no answer to \(method) \(target)"]
+    }
+    return found.contains([]) ? [] : found.first ?? ["it answers what nobody can ask for"]
+  }
+
+  /// What a well-known operation may not answer.
+  func faults(of answer: Answer, to method: String, _ target: String) -> [String] {
+    guard let operation = operation(method, target) else { return [] }
     let responses = operation.json["responses"]
     guard let response = (responses?[String(answer.status)] ?? responses?["default"]).map(resolve) else {
       return ["the status is not foreseen"]

@@ -12,8 +12,12 @@ final class Talk: Sendable {
   }
 
   private let line: Line
+  private let frames: Frames
 
-  private init(_ line: Line) { self.line = line }
+  private init(_ line: Line, _ subprotocol: String) {
+    self.line = line
+    frames = Frames(subprotocol)
+  }
 
   static func open(
     _ asker: Asker, at path: String = "/v1/socket", speaking subprotocol: String = "vicinity.v1",
@@ -40,7 +44,7 @@ final class Talk: Sendable {
     return try await onThread {
       let line = try asker.line()
       try line.write(head)
-      return (Talk(line), try line.readHead())
+      return (Talk(line, subprotocol), try line.readHead())
     }
   }
 
@@ -55,7 +59,7 @@ final class Talk: Sendable {
   func say(_ json: JSON) async throws { try await say(json.line) }
 
   func say(_ text: String, opcode: UInt8 = 1) async throws {
-    for fault in (try? JSON(parsing: text)).map({ Frames.faults(of: $0, fromServer: false) }) ?? [] {
+    for fault in (try? JSON(parsing: text)).map(frames.faults(ofSaid:)) ?? [] {
       Issue.record("\(fault): \(text)")
     }
     try await send(Array(text.utf8), opcode)
@@ -81,7 +85,7 @@ final class Talk: Sendable {
   }
 
   func next() async throws -> Frame {
-    try await onThread { [line] in
+    try await onThread { [line, frames] in
       while true {
         guard let start = try line.read(2) else { return .end }
         var count = Int(start[1] & 127)
@@ -93,7 +97,7 @@ final class Talk: Sendable {
         switch start[0] & 15 {
         case 1:
           let json = try JSON(parsing: payload)
-          for fault in Frames.faults(of: json, fromServer: true) { Issue.record("\(fault): \(json.line)") }
+          for fault in frames.faults(ofHeard: json) { Issue.record("\(fault): \(json.line)") }
           return .text(json)
         case 2: return .binary(payload)
         case 8: return .close(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
@@ -140,23 +144,4 @@ final class Talk: Sendable {
   }
 
   func hangUp() { line.hangUp() }
-}
-
-/// The shapes of the protocol's frames, as `openapi/websocket.yaml` has them.
-enum Frames {
-  private static let shapes: JSON = {
-    let path = Document.path.replacingOccurrences(of: "vicinity.yaml", with: "websocket.yaml")
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let json = try? JSON(parsingYAML: text) else {
-      preconditionFailure("\(path) cannot be read")
-    }
-    return json
-  }()
-
-  static func faults(of frame: JSON, fromServer isServer: Bool) -> [String] {
-    let side = isServer ? "server" : "client"
-    for shape in shapes[side]?.members ?? [] where frame[shape.name] != nil {
-      return Document.shared.faults(of: frame, shape.value)
-    }
-    return ["it is no frame of the \(side)'s"]
-  }
 }
