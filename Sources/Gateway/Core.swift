@@ -148,6 +148,13 @@ final class Core {
     for collection in collections.values { collection.dismiss(client) }
   }
 
+  /// What waits for a client, or waits with it for news.
+  func queues(of client: ClientID) -> JSON {
+    let seen = clients.lastSeen(client).map { [JSON.Member("lastSeenAt", .text($0.description))] } ?? []
+    let waiting = collections.values.reduce(0) { $0 + $1.followerCount(of: client) }
+    return .object(seen + sockets.queues(of: client) + [.init("followers", .number(waiting))])
+  }
+
   func count<Kind: Follower>(of kind: Kind.Type) -> Int {
     collections.values.reduce(0) { $0 + $1.count(of: kind) }
   }

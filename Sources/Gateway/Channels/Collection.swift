@@ -56,6 +56,12 @@ final class Collection {
     self.viewer = viewer
   }
 
+  /// How many of its frames wait for a WebSocket that follows it.
+  func waitingCount(for socket: WebSocket) -> Int { ring.map(socket.waitingCount(of:)) ?? 0 }
+
+  /// How many wait for its news as this client, without a WebSocket.
+  func followerCount(of client: ClientID) -> Int { followers.values.count { $0.client.id == client } }
+
   var position: Position { Position(epoch: epoch, offset: offset) }
   var count: Int { items.count }
   var bytes: Int { items.bytes }

@@ -33,6 +33,7 @@ final class Clients {
     /// Nil for one that lasts until it is revoked.
     let expiresAt: Timestamp?
     fileprivate let digest: Digest
+    fileprivate let presence = Presence()
 
     var stored: StoredClient {
       StoredClient(
@@ -97,7 +98,15 @@ final class Clients {
 
   /// Whether its token would be found again.
   func isGood(_ holder: KnownTokens.Holder) -> Bool {
-    !holder.isForgotten && holder.expiresAt.map { $0 > clock() } ?? true
+    if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
+    holder.presence.lastSeen = steadyClock()
+    return true
+  }
+
+  /// Nil for who was not here since the gateway was started.
+  func lastSeen(_ id: ClientID) -> Timestamp? {
+    guard let seen = clients[id]?.presence.lastSeen else { return nil }
+    return clock() + (seen - steadyClock())
   }
 
   /// Whether it holds a token that is worth something.
@@ -108,7 +117,7 @@ final class Clients {
 
   private func learn(_ token: Substring) -> KnownTokens.Holder? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
-    let holder = KnownTokens.Holder(client.view, until: client.expiresAt)
+    let holder = KnownTokens.Holder(client.view, until: client.expiresAt, client.presence)
     if knownTokens.count >= limits.knownTokensMax { knownTokens.forgetAll() }
     knownTokens[token] = holder
     return holder

@@ -1,3 +1,4 @@
+internal import Engine
 internal import Notation
 
 /// Tokens that were held against their digests, so that this is done once for many requests.
@@ -8,11 +9,13 @@ struct KnownTokens {
   final class Holder {
     let view: ClientView
     let expiresAt: Timestamp?
+    let presence: Presence
     /// The token is to be held against its digest anew.
     fileprivate(set) var isForgotten = false
 
-    init(_ view: ClientView, until expiresAt: Timestamp?) {
+    init(_ view: ClientView, until expiresAt: Timestamp?, _ presence: Presence = Presence()) {
       self.view = view
+      self.presence = presence
       self.expiresAt = expiresAt
     }
   }
@@ -51,4 +54,9 @@ struct KnownTokens {
       return difference == 0
     }
   }
+}
+
+/// When a client was here last.
+final class Presence {
+  var lastSeen: Instant?
 }

@@ -32,6 +32,16 @@ extension Routes {
         return try core.item(id.text, in: core.clientList, "client", call)
       }),
     Route(.delete, "/v1/clients/{client}", .role(.viewer), .later(revoke)),
+    Route(
+      .get, "/v1/clients/{client}/queues", .role(.viewer),
+      .now { core, call in
+        let client = try call.need()
+        let id = client.meant(by: call[0])
+        guard id == client.id || client.role >= .operator, core.clients.clients[id] != nil else {
+          throw Problem.nothing("client", call[0])
+        }
+        return .json(core.queues(of: id))
+      }),
     Route(.get, "/v1/clients/{client}/export", .role(.viewer), .live(export)),
     Route(
       .get, "/v1/audit", .role(.operator),

@@ -42,6 +42,22 @@ final class SocketClient: SocketOwner {
     core.sockets.remove(socket)
   }
 
+  /// What waits for it, and how much may.
+  var queues: JSON {
+    let channels = subscriptions.values.sorted { $0.path < $1.path }
+    return [
+      "queuedBytes": .number(socket?.queuedBytes ?? 0), "queuedBytesMax": .number(Self.queuedBytesMax),
+      "requests": .number(requestsUnderWay),
+      "channels": .list(
+        channels.map { channel in
+          [
+            "channel": .text(channel.path),
+            "waiting": .number(socket.map(channel.waitingCount(for:)) ?? 0),
+          ]
+        }),
+    ]
+  }
+
   func close(_ code: CloseCode, _ reason: String) { socket?.close(code.rawValue, reason) }
 
   func lagging(_ socket: WebSocket, in fanout: Fanout) {

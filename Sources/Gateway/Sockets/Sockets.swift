@@ -1,3 +1,4 @@
+internal import Notation
 internal import Reactor
 internal import Web
 
@@ -77,6 +78,13 @@ final class Sockets {
 
   var count: Int { clients.count }
   var all: some Swift.Collection<SocketClient> { clients.values }
+
+  func queues(of client: ClientID) -> [JSON.Member] {
+    [
+      .init("sockets", .list(clients.values.filter { $0.view?.id == client }.map(\.queues))),
+      .init("streamSockets", .list(streams.values.filter { $0.view?.id == client }.map(\.queues))),
+    ]
+  }
 
   /// Those of one client, as when its token is revoked.
   func close(of client: ClientID, _ code: CloseCode, _ reason: String) {

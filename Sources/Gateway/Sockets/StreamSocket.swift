@@ -48,6 +48,18 @@ final class StreamSocket: SocketOwner {
     number = core.number()
   }
 
+  /// What waits for its client, and how much may; and what waits for the member.
+  var queues: JSON {
+    var unwritten = 0
+    if case .writing = stage { unwritten = waiting.count }
+    return [
+      "stream": .text("/" + call.path.dropLast().joined(separator: "/")),
+      "queuedBytes": .number(socket?.queuedBytes ?? 0),
+      "queuedBytesMax": .number(Self.queuedBytesMax), "unwrittenBytes": .number(unwritten),
+      "unwrittenBytesMax": .number(Self.waitingBytesMax),
+    ]
+  }
+
   /// Whether the client may have it; what is refused here is refused before the WebSocket is there.
   func check(_ client: ClientView) throws(Problem) { _ = try find(client) }
 

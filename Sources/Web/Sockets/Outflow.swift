@@ -81,6 +81,11 @@ final class Outflow {
     for cursor in cursors { cursor.fanout.forget(socket) }
   }
 
+  /// How many frames of it are still to go out.
+  func waitingCount(of fanout: Fanout) -> Int {
+    cursors.reduce(0) { $1.fanout === fanout ? $0 + max(0, $1.last - $1.next) : $0 }
+  }
+
   func isBehind(_ fanout: Fanout) -> Bool {
     cursors.contains { $0.fanout === fanout && $0.next < min(fanout.log.start, $0.last) }
   }

@@ -91,6 +91,9 @@ package final class WebSocket {
   /// How many of them may; past it, `send` takes nothing.
   package var queuedBytesMax: Int
 
+  /// How many frames of a ring wait to be sent, those that are for others included.
+  package func waitingCount(of fanout: Fanout) -> Int { outflow.waitingCount(of: fanout) }
+
   /// Takes the whole message or, where the queue is full, nothing: then `writable` is told once there is room.
   @discardableResult
   package func send(_ text: String) -> Bool {
