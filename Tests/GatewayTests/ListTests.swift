@@ -83,6 +83,10 @@ struct ListTests {
       #expect(try await anna.patch(path, ["locked": true, "blocked": ["nobody"]]).status == 400)
       #expect(try await anna.get(path).json["locked"] == false)
       #expect(try await anna.patch(path, ["adhoc": "chat"]).json["adhoc"] == "chat")
+      let refused = try await anna.patch(path, ["locked": true, "adhoc": "no type"])
+      #expect(refused.status == 400 && refused.json["field"] == "adhoc")
+      let after = try await anna.get(path).json
+      #expect(after["adhoc"] == "chat" && after["locked"] == false)
       #expect(try await anna.get("/v1/sessions?adhoc=chat").ids == [made.id])
       #expect(try await anna.patch(path, ["adhoc": nil]).json["adhoc"] == nil)
       #expect(try await anna.patch(path, ["adhoc": "Not A Type"]).json["field"] == "adhoc")

@@ -61,6 +61,8 @@ extension Core {
 
   /// One that has the name, or else it is sent: once, however often it is asked for.
   func put(_ call: Call, in model: SessionModel, named name: String) async throws -> (item: Item, isNew: Bool) {
+    // What is wrong is told whether it was sent before or not.
+    _ = try mode(call)
     if let item = model.messages[name] { return (item, false) }
     guard let history = model.history else { return (try await send(call, in: model, named: name), true) }
     guard History.ordinal(of: name) == nil else {

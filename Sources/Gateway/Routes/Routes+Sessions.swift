@@ -134,6 +134,8 @@ extension Routes {
     try fields.end()
     if model.stored != nil { try core.needRoom("changed") }
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
+    // This may be refused, and then nothing else has changed.
+    if saysAdhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
     if let locked {
       await model.session.lock(locked)
       model.isLocked = locked
@@ -142,13 +144,21 @@ extension Routes {
       for peer in turned { await model.session.block(peer, blocked.contains(peer.text)) }
       model.blocked = blocked
     }
-    if saysAdhoc, adhoc != model.adhoc {
-      await model.session.stopAdhoc()
-      model.adhoc = nil
-      if let adhoc { try await startAdhoc(adhoc, model) }
-    }
     await core.keep(model)
     return .item(core.publish(model))
+  }
+
+  /// Under another service type, or none; where it is refused, as before.
+  private static func turn(_ model: SessionModel, _ adhoc: String?) async throws {
+    let before = model.adhoc
+    await model.session.stopAdhoc()
+    model.adhoc = nil
+    do {
+      if let adhoc { try await startAdhoc(adhoc, model) }
+    } catch {
+      if let before { try? await startAdhoc(before, model) }
+      throw error
+    }
   }
 
   private static func peers(_ texts: Set<String>) throws(Problem) -> [PeerID] {
