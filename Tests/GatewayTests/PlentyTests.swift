@@ -112,4 +112,24 @@ struct PlentyTests {
       #expect(try await his.get("\(found)/\(anna)").json["verified"] == false)
     }
   }
+
+  @Test("A list is asked for a part of it by what its things tell: all that fits, and nothing else")
+  func facets() async throws {
+    try await Plenty.hold { plenty in
+      for route in Routes.all {
+        guard case .collection(let facets, _) = route.work,
+          let operation = document.operations.first(where: { $0.method == "GET" && $0.path == route.pattern })
+        else { continue }
+        let path = plenty.path(of: operation)
+        let items = try await plenty.bert.client.get(path).json["items"]?.list ?? []
+        for facet in facets {
+          let told = items.map { $0[facet.name].map { $0.text ?? $0.line } }
+          for value in Set(told.compactMap(\.self)).union(facet.words ?? []) {
+            let part = try await plenty.bert.client.get("\(path)?\(facet.name)=\(Percent.encode(value))")
+            #expect(part.json["items"] == .list(zip(items, told).filter { $1 == value }.map(\.0)), "\(path) \(value)")
+          }
+        }
+      }
+    }
+  }
 }

@@ -13,6 +13,8 @@ struct Facet: Sendable, ExpressibleByStringLiteral {
     self.init(name, Word.allCases.map(\.rawValue))
   }
 
+  static func truth(_ name: String) -> Facet { Facet(name, ["true", "false"]) }
+
   static let direction = Facet("direction", ["incoming", "outgoing"])
 
   /// What is asked for; nil where it is left open.

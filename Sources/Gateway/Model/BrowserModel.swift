@@ -57,14 +57,16 @@ extension Core {
 
   func publish(_ peer: FoundPeer, in model: BrowserModel) {
     model.present[peer.id] = peer
-    model.found.put(peer.id.text, json(peer), owner: model.peer.owner)
+    let isVerified = host.knownPeer(peer.id) != nil
+    model.found.put(
+      peer.id.text, json(peer, isVerified), owner: model.peer.owner, facets: ["verified": String(isVerified)])
   }
 
-  private func json(_ peer: FoundPeer) -> JSON {
+  private func json(_ peer: FoundPeer, _ isVerified: Bool) -> JSON {
     [
       "id": .text(peer.id.text), "peer": .text(peer.id.text), "displayName": .text(peer.name),
       "discoveryInfo": .object(peer.info.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) }),
-      "verified": .bool(host.knownPeer(peer.id) != nil),
+      "verified": .bool(isVerified),
     ]
   }
 

@@ -34,7 +34,8 @@ extension Core {
   func publish(_ model: ComparisonModel, in session: SessionModel) -> Item {
     session.comparisonModels[model.id] = model
     return session.comparisons.put(
-      model.id, model.json, owner: session.owner, facets: ["state": model.state.rawValue])
+      model.id, model.json, owner: session.owner,
+      facets: ["peer": model.member.peer.text, "state": model.state.rawValue])
   }
 
   /// The code is there, whoever has begun.

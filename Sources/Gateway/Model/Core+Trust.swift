@@ -8,10 +8,10 @@ extension Core {
     identityList.replace(
       with: host.identities.map { identity in
         let id = identity.certificates.first?.id ?? ""
-        return (id, ["id": .text(id), "certificates": .list(identity.certificates.map(\.json))])
+        return (id, ["id": .text(id), "certificates": .list(identity.certificates.map(\.json))], [:])
       }, owner: .operators)
     anchorList.replace(
-      with: host.anchors.map { ($0.id, ["id": .text($0.id), "certificate": $0.json]) }, owner: .operators)
+      with: host.anchors.map { ($0.id, ["id": .text($0.id), "certificate": $0.json], [:]) }, owner: .operators)
     publishKnownPeers()
   }
 
@@ -24,7 +24,7 @@ extension Core {
           [
             "id": .text(peer.id.text), "displayName": .text(peer.name.text),
             "confirmation": .text(peer.confirmation.rawValue),
-          ]
+          ], ["confirmation": peer.confirmation.rawValue]
         )
       }, owner: .gateway)
     // They are verified from now on, or no more, where they are members and where they are found.
@@ -62,11 +62,11 @@ extension CertificateSummary {
 
 extension Collection {
   /// Makes it these and no others; what stays the same is not told.
-  fileprivate func replace(with things: [(id: String, json: JSON)], owner: Owner) {
+  fileprivate func replace(with things: [(id: String, json: JSON, facets: [String: String])], owner: Owner) {
     let ids = Set(things.map(\.id))
     for item in page(after: 0, atMost: .max, for: .console, where: [:]).items where !ids.contains(item.id) {
       remove(item.id)
     }
-    for thing in things { put(thing.id, thing.json, owner: owner) }
+    for thing in things { put(thing.id, thing.json, owner: owner, facets: thing.facets) }
   }
 }

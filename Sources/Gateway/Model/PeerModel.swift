@@ -37,7 +37,7 @@ extension Core {
   func add(_ peer: PeerModel) -> Item {
     peers[peer.id] = peer
     tell("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
-    return peerList.put(peer.id, peer.json, owner: peer.owner)
+    return peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
 
   /// One that the client may act as.

@@ -345,7 +345,8 @@ extension Core {
     case .ask:
       let id = Secrets.id()
       model.decisions[id] = decision
-      model.certificates.put(id, json(of: decision, as: id), owner: model.owner)
+      model.certificates.put(
+        id, json(of: decision, as: id), owner: model.owner, facets: ["peer": decision.member.peer.text])
       let place = model.id
       start { core in
         await decision.ended()

@@ -7,7 +7,7 @@ extension Routes {
     Route(.post, "/v1/sessions/{session}/comparisons", .role(.member), body: .json, .later(compare)),
     Route(
       .get, "/v1/sessions/{session}/comparisons", .role(.viewer),
-      .collection(facets: [Facet("state", of: ComparisonModel.State.self)]) { core, call in
+      .collection(facets: ["peer", Facet("state", of: ComparisonModel.State.self)]) { core, call in
         try core.session(call[0], for: call.need()).comparisons
       }),
     Route(

@@ -7,7 +7,9 @@ internal import Web
 extension Routes {
   static let peers: [Route] = [
     Route(.post, "/v1/peers", .role(.member), body: .json, .later(makePeer)),
-    Route(.get, "/v1/peers", .role(.viewer), .collection(facets: []) { core, _ in core.peerList }),
+    Route(
+      .get, "/v1/peers", .role(.viewer),
+      .collection(facets: [Facet("lifetime", of: PeerModel.Lifetime.self)]) { core, _ in core.peerList }),
     Route(
       .get, "/v1/peers/{peer}", .role(.viewer),
       .now { core, call in
@@ -74,7 +76,7 @@ extension Routes {
       }),
     Route(
       .get, "/v1/browsers/{browser}/found", .role(.viewer),
-      .collection(facets: []) { core, call in
+      .collection(facets: [.truth("verified")]) { core, call in
         try core.browser(call[0], for: call.need()).found
       }),
     Route(

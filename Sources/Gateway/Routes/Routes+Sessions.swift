@@ -47,7 +47,7 @@ extension Routes {
 
     Route(
       .get, "/v1/sessions/{session}/certificates", .role(.viewer),
-      .collection(facets: []) { core, call in
+      .collection(facets: ["peer"]) { core, call in
         try core.session(call[0], for: call.need()).certificates
       }),
     Route(

@@ -41,7 +41,9 @@ extension Routes {
       }),
 
     Route(.post, "/v1/trusted-peers", .role(.operator), body: .json, .later(trustPeer)),
-    Route(.get, "/v1/trusted-peers", .role(.viewer), .collection(facets: []) { core, _ in core.trustedPeerList }),
+    Route(
+      .get, "/v1/trusted-peers", .role(.viewer),
+      .collection(facets: [Facet("confirmation", of: KnownPeer.Confirmation.self)]) { core, _ in core.trustedPeerList }),
     Route(
       .get, "/v1/trusted-peers/{peer}", .role(.viewer),
       .now { core, call in try core.item(call[0], in: core.trustedPeerList, "trusted peer", call) }),
