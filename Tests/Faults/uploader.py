@@ -1,0 +1,105 @@
+"""Somebody who uploads files in pieces, and asks after a cut how much is there."""
+
+import hashlib
+import http.client
+import json
+import random
+import time
+
+from client import Client
+
+PIECE_BYTES, FILE_BYTES_MAX = 1 << 20, 8 << 20
+
+
+class Uploader:
+    """`side` has the gateway and whose session it is; the files are for the peer of the other one."""
+
+    def __init__(self, run, side, to, number, seed):
+        self.run, self.side, self.to, self.number = run, side, to, number
+        self.chance = random.Random(f"{seed} {side.name} {number}")
+        self.client = Client(side.gateway, side.client.token)
+        self.place = f"/v1/sessions/{side.client.session}/resources"
+        # Names with their places and digests, and the places of what was deleted again.
+        self.uploaded, self.deleted = {}, []
+
+    def work(self):
+        count = 0
+        while not self.run.is_over.is_set():
+            count += 1
+            name = f"{self.side.name}-{self.number}-{count}"
+            content = self.chance.randbytes(self.chance.randrange(1, FILE_BYTES_MAX))
+            # Some are not wanted any more, now or in the middle.
+            end = self.chance.randrange(len(content)) if self.chance.random() < 0.2 else None
+            try:
+                place = self.offer(name, len(content))
+                if place and self.fill(place, content, end):
+                    self.uploaded[name] = (place, hashlib.sha256(content).hexdigest())
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)
+
+    def offer(self, name, size):
+        body = {"name": name, "to": self.to, "size": size}
+        status, said = self.client.once("POST", self.place, json.dumps(body).encode())
+        if status == 201:
+            return f"{self.place}/{json.loads(said)['id']}"
+        if status not in (409, 429):
+            self.run.fault(f"a resource was answered {status}: {said.decode()}")
+        time.sleep(0.1)
+
+    def fill(self, place, content, end):
+        """Whether all of it was taken."""
+        offset = acknowledged = 0
+        while not self.run.is_over.is_set():
+            if end is not None and offset >= end:
+                return self.delete(place)
+            piece = content[offset:offset + PIECE_BYTES]
+            is_last = offset + len(piece) == len(content)
+            try:
+                status, said, headers = self.client.whole(
+                    "PATCH", f"{place}/content", piece, "application/partial-upload",
+                    {"Upload-Offset": str(offset), "Upload-Complete": "?1" if is_last else "?0"})
+                if status == 200:
+                    return True
+                if status == 409 and "Upload-Offset" not in headers:
+                    # Its answer was lost, and it goes out already.
+                    return json.loads(self.client.once("GET", place)[1]).get("state") != "uploading" or None
+                offset = int(headers["Upload-Offset"])
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)
+                try:
+                    status, said, headers = self.client.whole("HEAD", f"{place}/content")
+                    if status == 404:
+                        return self.run.fault(f"{place} was made and is there no more")
+                    offset = int(headers.get("Upload-Offset", offset))
+                except (OSError, http.client.HTTPException):
+                    continue
+            if offset < acknowledged:
+                self.run.fault(f"of {place} {acknowledged} bytes were acknowledged, and {offset} are there")
+            acknowledged = max(acknowledged, offset)
+
+    def delete(self, place):
+        if self.client.once("DELETE", place)[0] == 204:
+            self.deleted.append(place)
+
+    # In the end
+
+    def open_files(self):
+        items = [self.side.client.ask("GET", place) for place, _ in self.uploaded.values()]
+        return [item for item in items if item["state"] not in ("complete", "failed")]
+
+    def check(self, receiver):
+        """What is told as complete is whole there, and what was deleted is gone; how many are complete, and how many failed."""
+        there = {item["name"]: item for item in receiver.all(f"/v1/sessions/{receiver.session}/resources")[0]}
+        complete = 0
+        for name, (place, digest) in self.uploaded.items():
+            if self.side.client.ask("GET", place)["state"] != "complete":
+                continue
+            complete += 1
+            other = there.get(name, {})
+            content = receiver.once("GET", other["content"])[1] if other.get("state") == "complete" else b""
+            if hashlib.sha256(content).hexdigest() != digest:
+                self.run.fault(f"{name} is told as complete, and there it is {other}, with {len(content)} bytes")
+        for place in self.deleted:
+            if (status := self.side.client.once("GET", place)[0]) != 404:
+                self.run.fault(f"{place} was deleted, and is answered {status}")
+        return complete, len(self.uploaded) - complete
