@@ -30,9 +30,9 @@ def free_port():
 
 
 class Gateway:
-    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None, data=None, through=()):
+    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None, data=None, through=(), more=()):
         """`inside` is the command that gets into a host of the laboratory; there others are found by Avahi. What it keeps
-        lies in `data`, or in a folder that goes with it. `through` is what becomes it.
+        lies in `data`, or in a folder that goes with it. `through` is what becomes it, and `more` what it is told besides.
         """
         self.name = name
         self.inside = inside
@@ -41,13 +41,13 @@ class Gateway:
         self.url = f"http://{host}:{self.port}"
         self.folder = tempfile.mkdtemp(prefix="vicinity-dashboard-")
         self.data = data or self.folder
-        self.through = list(through)
+        self.through, self.more = list(through), list(more)
         self.token = None
         self.start()
 
     def start(self):
         command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
-        command += ["--site", os.path.join(ROOT, "public")]
+        command += ["--site", os.path.join(ROOT, "public"), *self.more]
         if self.inside:
             command = self.inside + ["env", f"XDG_DATA_HOME={self.data}"] + command
         else:
