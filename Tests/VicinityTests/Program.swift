@@ -24,7 +24,7 @@ final class Program {
   private static let terminalLock: UInt = 0x4004_5431
   private static let newSession: Int16 = 0x80
 
-  private let process: pid_t
+  let process: pid_t
   private var input: CInt
   private var outputs: [CInt]
   /// What came on standard output and standard error; on a terminal, all of it in the first.

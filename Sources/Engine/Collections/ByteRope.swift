@@ -34,6 +34,8 @@ struct ByteRope {
   mutating func drop(before offset: UInt64) {
     while let first = pieces.first, start + UInt64(first.count) <= offset {
       start += UInt64(first.count)
+      // The deque keeps what was taken for a while, and its bytes are many.
+      pieces[0] = []
       pieces.removeFirst()
       cursor.piece -= 1
     }

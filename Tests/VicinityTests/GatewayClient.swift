@@ -1,0 +1,107 @@
+import FoundationEssentials
+import Glibc
+import Notation
+import Testing
+
+@testable import vicinity
+
+/// A gateway in a process of its own, and a client of it that asks by curl.
+final class GatewayClient {
+  struct Refused: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  let program: Program
+  private let folder: String
+  private let url: String
+  private var token = ""
+  private(set) var peer = ""
+  private(set) var session = ""
+
+  /// With a peer of that name, in a session that takes files unasked.
+  init(
+    _ name: String, in folder: TemporaryFolder, _ options: [String] = [], environment: [String: String] = [:]
+  ) throws {
+    let place = "\(folder.path)/\(name)"
+    self.folder = folder.path
+    program = try Program(
+      ["serve", "--json", "--keys", "\(place)/keys", "--folder", "\(place)/gateway", "--port", "0"] + options, .noInput,
+      in: folder.path, environment: environment)
+    let serving = try JSON(parsing: try program.line("\"serving\""))
+    let port = try #require(serving["urls"]?.list?.first?.text?.split(separator: ":").last?.prefix { $0.isNumber })
+    url = "http://127.0.0.1:\(port)"
+    let pair = try Program.run("pair", "--folder", "\(place)/gateway", "--role", "member", "--json")
+    let code = try #require(try JSON(parsing: pair.out)["code"])
+    token = try ask("POST", "/v1/pairings", ["code": code])["token"]?.text ?? ""
+    peer = try ask("POST", "/v1/peers", ["displayName": .text(name)])["id"]?.text ?? ""
+    session = try ask("POST", "/v1/sessions", ["resources": "accept"])["id"]?.text ?? ""
+  }
+
+  var path: String { "/v1/sessions/\(session)" }
+
+  /// The answer, which has a status below 400.
+  @discardableResult
+  func ask(_ method: String, _ path: String, _ body: JSON? = nil) throws -> JSON {
+    let text = try curl(
+      ["-X", method, "\(url)\(path)"] + (body.map { ["-H", "Content-Type: application/json", "-d", $0.line] } ?? []))
+    return text.isEmpty ? .null : try JSON(parsing: text)
+  }
+
+  func upload(_ file: String, to path: String) throws { try curl(["-T", file, "\(url)\(path)"]) }
+  func download(_ path: String, to file: String) throws { try curl(["-o", file, "\(url)\(path)"]) }
+
+  /// One that goes on meanwhile.
+  func begin(_ arguments: [String], _ path: String) throws -> Program {
+    try Program(options + arguments + ["\(url)\(path)"], .noInput, in: folder, running: "/usr/bin/curl")
+  }
+
+  private var options: [String] {
+    ["-sS", "--fail-with-body", "--max-time", "100", "-H", "Authorization: Bearer \(token)"]
+  }
+
+  @discardableResult
+  private func curl(_ arguments: [String]) throws -> String {
+    let options = token.isEmpty ? Array(options.dropLast(2)) : options
+    let curl = try Program(options + arguments, .noInput, in: folder, running: "/usr/bin/curl")
+    guard try curl.ended(within: 110) == 0 else { throw Refused(description: "\(arguments): \(curl.out)\(curl.err)") }
+    return curl.out
+  }
+
+  /// Asks again, from where it was, until a list has a thing that is meant.
+  func wait(in list: String, _ isMeant: (JSON) -> Bool) throws -> JSON {
+    var answer = try ask("GET", list)
+    for _ in 0..<1_000 {
+      let items = (answer["items"]?.list ?? []) + (answer["changes"]?.list ?? []).compactMap { $0["put"] }
+      if let item = items.first(where: isMeant) { return item }
+      answer = try ask("GET", "\(list)?since=\(answer["position"]?.text ?? "")&wait=20")
+    }
+    throw Refused(description: "nothing came in \(list)")
+  }
+
+  /// By each other's data.
+  func connect(with other: GatewayClient) throws {
+    let (here, there) = (
+      try ask("GET", "\(path)/connection-data"), try other.ask("GET", "\(other.path)/connection-data")
+    )
+    try ask("POST", "\(path)/connections", there)
+    try other.ask("POST", "\(other.path)/connections", here)
+    for client in [self, other] { _ = try client.wait(in: "\(client.path)/members") { $0["state"] == "connected" } }
+  }
+
+  /// The most memory that its process had at any time since that was asked to begin anew, in bytes.
+  var memoryPeak: Int {
+    get throws {
+      let status = try String(contentsOfFile: "/proc/\(program.process)/status", encoding: .utf8)
+      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+      return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) << 10
+    }
+  }
+
+  /// From here on.
+  func resetPeak() throws {
+    let file = open("/proc/\(program.process)/clear_refs", O_WRONLY)
+    defer { close(file) }
+    // 5 means the peak, as proc(5) says.
+    try #require(write(file, "5", 1) == 1)
+  }
+}
