@@ -52,7 +52,8 @@ struct Listing: Sendable {
 
   private static func ordinal(_ cursor: String) -> UInt64? {
     guard let bytes = Base64.safeBytes(cursor), bytes.first == UInt8(ascii: "c") else { return nil }
-    return UInt64(String(decoding: bytes.dropFirst(), as: UTF8.self))
+    // The store knows no larger numbers.
+    return Int64(String(decoding: bytes.dropFirst(), as: UTF8.self)).flatMap(UInt64.init(exactly:))
   }
 
   /// A page of the collection as it is now.

@@ -69,6 +69,6 @@ struct FileReply {
     guard first < size else { return nil }
     guard !parts[1].isEmpty else { return first..<size }
     guard let last = Int(parts[1]), last >= first else { return 0..<size }
-    return first..<min(last + 1, size)
+    return first..<(min(last, size - 1) + 1)
   }
 }

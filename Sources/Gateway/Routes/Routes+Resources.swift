@@ -156,7 +156,7 @@ extension Routes {
         },
         finished: {
           model.isInUse = false
-          core.respond(Self.uploaded(model, isLast), to: exchange)
+          core.respond(Self.uploaded(model.uploaded, isLast), to: exchange)
         },
         failed: { problem in
           model.isInUse = false
@@ -171,9 +171,9 @@ extension Routes {
     ).begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
 
-  private static func uploaded(_ model: ResourceModel, _ isLast: Bool) -> Response {
+  private static func uploaded(_ bytes: UInt64, _ isLast: Bool) -> Response {
     var response = Response(isLast ? 200 : 204)
-    response.headers.append("Upload-Offset", String(model.uploaded))
+    response.headers.append("Upload-Offset", String(bytes))
     response.headers.append("Upload-Complete", isLast ? "?1" : "?0")
     return response
   }
@@ -181,8 +181,10 @@ extension Routes {
   private static func download(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
     let session = try core.session(call[0], for: call.need())
     let model = try core.resource(call[1], in: session)
-    if call.method == .head, !model.isIncoming, model.state == .uploading {
-      return core.respond(uploaded(model, false), to: exchange)
+    if call.method == .head, !model.isIncoming {
+      if model.state == .uploading { return core.respond(uploaded(model.uploaded, false), to: exchange) }
+      // Whoever has lost the last answer learns that all of it came.
+      if let size = model.size { return core.respond(uploaded(size, true), to: exchange) }
     }
     guard model.isIncoming, model.state == .complete, let path = model.path else {
       throw Problem(
