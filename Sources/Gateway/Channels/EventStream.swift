@@ -38,10 +38,16 @@ final class EventStream: Follower, BodySource {
     self.exchange = exchange
     collection.follow(self)
     exchange.onGone = { self.collection.unfollow(self) }
-    var response = Response(200, .source(self, length: nil))
+    var response = Self.head()
+    response.body = .source(self, length: nil)
+    core.respond(response, to: exchange)
+  }
+
+  static func head() -> Response {
+    var response = Response(200)
     response.headers.append("Content-Type", "text/event-stream")
     response.headers.append("X-Accel-Buffering", "no")
-    core.respond(response, to: exchange)
+    return response
   }
 
   func changed(_ collection: Collection) { exchange?.wake() }

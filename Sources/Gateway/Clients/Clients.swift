@@ -171,9 +171,10 @@ final class Clients {
   ) throws(Problem) -> Code {
     dropOldCodes()
     guard codes.count < limits.codesMax else {
-      throw Problem(
-        .tooMany, "\(codes.count) pairing codes are open: spend them, revoke some, or wait until they end",
-        rule: "codes", limit: limits.codesMax)
+      let end = codes.values.map(\.end).min() ?? steadyClock()
+      throw Problem.passing(
+        "\(codes.count) pairing codes are open: spend them, revoke some, or wait until they end",
+        after: Int((end - steadyClock()).components.seconds) + 1, rule: "codes", limit: limits.codesMax)
     }
     let left = time ?? limits.codeTime
     let code = Code(
@@ -197,11 +198,9 @@ final class Clients {
     let now = steadyClock()
     wrongGuesses.removeAll { $0 + .seconds(60) <= now }
     guard wrongGuesses.count < limits.wrongGuessesPerMinuteMax else {
-      var problem = Problem(
-        .tooMany, "too many wrong pairing codes were tried in the last minute: wait a minute", rule: "guesses",
+      throw Problem.passing(
+        "too many wrong pairing codes were tried in the last minute: wait a minute", after: 60, rule: "guesses",
         limit: limits.wrongGuessesPerMinuteMax)
-      problem.retryAfter = 60
-      throw problem
     }
     guard let code = codes[Secrets.normalized(code: typed)] else {
       wrongGuesses.append(now)

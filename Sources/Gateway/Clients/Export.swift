@@ -53,10 +53,8 @@ final class Export: BodySource {
       "Content-Disposition", "attachment; filename*=UTF-8''\(Percent.encode("\(client.name).ndjson"))")
     if call.method == .head { return core.respond(response, to: exchange) }
     guard core.exports[client.id] == nil else {
-      var problem = Problem(
-        .tooMany, "another export of this client is under way: let it end, or leave it", rule: "exports", limit: 1)
-      problem.retryAfter = 1
-      throw problem
+      throw Problem.passing(
+        "another export of this client is under way: let it end, or leave it", after: 1, rule: "exports", limit: 1)
     }
     let export = Export(client, exchange, core)
     core.exports[client.id] = export

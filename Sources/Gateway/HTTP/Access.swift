@@ -91,7 +91,7 @@ final class Access {
     response.headers.append("Access-Control-Allow-Methods", methods)
     response.headers.append(
       "Access-Control-Allow-Headers",
-      "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Range, Upload-Offset, Upload-Complete"
+      "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Idempotency-Key, Last-Event-ID, Range, Upload-Offset, Upload-Complete, Want-Repr-Digest"
     )
     response.headers.append("Access-Control-Max-Age", String(Self.preflightTime))
   }
@@ -105,7 +105,7 @@ final class Access {
       response.headers.append("Access-Control-Allow-Origin", origin)
       response.headers.append(
         "Access-Control-Expose-Headers",
-        "Allow, Content-Disposition, Content-Range, ETag, Link, Location, Retry-After, Upload-Complete, Upload-Offset"
+        "Allow, Content-Disposition, Content-Range, ETag, Link, Location, Repr-Digest, Retry-After, Upload-Complete, Upload-Offset"
       )
     }
   }

@@ -137,7 +137,8 @@ extension Problem.Kind {
     case .misdirected:
       "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
     case .upgradeRequired: "What is here is spoken by WebSocket: the detail names the subprotocol."
-    case .tooMany: "A limit on rate or number was reached. Retry-After says when to try again."
+    case .tooMany:
+      "A limit on rate or number was reached. Retry-After says when to try again; where it is missing, the detail says what makes room."
     case .noSpace:
       "The gateway's disk is full, or the client has as much on it as one may have: the detail says which. What is live goes on."
     case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."
@@ -183,6 +184,16 @@ extension Problem {
     case let error as StoreError: self.init(error)
     default: self.init(.unknown, "\(error)")
     }
+  }
+
+  /// A limit that makes room by itself: after so many seconds it is worth trying again. Where somebody has to make it, such
+  /// as by deleting something, no time is told.
+  static func passing(
+    _ detail: String, after seconds: Int, rule: String? = nil, limit: Int? = nil
+  ) -> Problem {
+    var problem = Problem(.tooMany, detail, rule: rule, limit: limit)
+    problem.retryAfter = seconds
+    return problem
   }
 
   static func nothing(_ what: String, _ id: String) -> Problem {

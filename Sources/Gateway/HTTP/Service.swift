@@ -212,6 +212,8 @@ final class Service: WebHandler {
   ) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
+      // To HEAD there is nothing to follow.
+      if call.method == .head { return core.respond(EventStream.head(), to: exchange) }
       return EventStream(collection, listing, client, recalled).begin(exchange, in: core)
     }
     guard MediaRange.accepts(call.headers["Accept"], "application/json") else {

@@ -10,9 +10,8 @@ extension Core {
 
   func diagnose() async throws -> JSON {
     guard !isDiagnosing else {
-      var problem = Problem(.tooMany, "somebody else is asking just now, and it takes some seconds: ask again")
-      problem.retryAfter = Self.diagnosisTimeMax
-      throw problem
+      throw Problem.passing(
+        "somebody else is asking just now, and it takes some seconds: ask again", after: Self.diagnosisTimeMax)
     }
     isDiagnosing = true
     defer { isDiagnosing = false }

@@ -53,9 +53,7 @@ extension Core {
       return item
     } catch let error as NearbyError {
       guard error.code == .unavailable else { throw Problem(error) }
-      var problem = Problem(.tooMany, error.description, rule: "queueFull")
-      problem.retryAfter = 1
-      throw problem
+      throw Problem.passing(error.description, after: 1, rule: "queueFull")
     }
   }
 

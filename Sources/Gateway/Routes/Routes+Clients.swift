@@ -16,6 +16,7 @@ extension Routes {
         if let code = core.clients.openCodes.first(where: { $0.id == call[0] }) {
           try call.need().checkRank(over: code.role)
         }
+        try call.checkMatch(core.codeList[call[0]])
         if core.clients.revokeCode(call[0]) { core.codeList.remove(call[0]) }
         return .nothing
       }),
@@ -120,6 +121,7 @@ extension Routes {
     }
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
     let wasThere = core.clients.clients[id] != nil
+    try call.checkMatch(core.clientList[id.text])
     try await core.revoke(id)
     if wasThere { core.audit(.revoked, about: "/v1/clients/\(id)", by: .client(client.id)) }
     var reply = Reply.nothing

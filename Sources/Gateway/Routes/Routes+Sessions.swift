@@ -41,6 +41,7 @@ extension Routes {
         let session = try core.ownSession(call[0], for: call.need())
         let ban = try call.flag("ban")
         guard let known = session.present[call[1]] else { return .nothing }
+        try call.checkMatch(session.members[call[1]])
         try await session.session.remove(known.member, ban: ban)
         return .nothing
       }),
@@ -181,6 +182,7 @@ extension Routes {
     let remember = try fields.bool("remember") ?? false
     try fields.end()
     guard let verdict else { throw fields.missing("decision") }
+    try call.checkMatch(session.certificates[call[1]])
     guard let decision = session.decisions.removeValue(forKey: call[1]) else {
       throw Problem.nothing("decision", call[1])
     }
