@@ -52,7 +52,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     let code: Code =
       switch error {
       case .unsupported: .unsupported
-      case .invalidURL: .invalidParameter
+      case .invalidURL, .forbidden: .invalidParameter
       case .timedOut: .timedOut
       case .cancelled: .cancelled
       default: .unavailable
