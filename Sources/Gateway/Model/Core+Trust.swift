@@ -16,7 +16,7 @@ extension Core {
   }
 
   func publishKnownPeers() {
-    let known = host.knownPeers
+    let known = host.knownPeers + host.firstUsedPeers
     trustedPeerList.replace(
       with: known.map { peer in
         (

@@ -371,10 +371,11 @@ extension Core {
     return .object(members)
   }
 
-  /// A peer of a name that is known under another key is not let in.
+  /// The first that comes by a name is known by it from then on, and who has another key is not let in by that name.
   private func firstUse(_ decision: TrustDecision) async {
     let member = decision.member
-    let isOther = host.knownPeers.contains { $0.name.text == member.name && $0.id != member.peer }
-    if isOther { try? await decision.refuse() } else { try? await decision.admit() }
+    let isKnown = (try? await host.useFirst(member.peer, as: member.name)) ?? false
+    publishKnownPeers()
+    if isKnown { try? await decision.admit() } else { try? await decision.refuse() }
   }
 }

@@ -96,6 +96,21 @@ extension KeyStore {
     }
   }
 
+  /// Whether a peer may have its name: the first that comes by one is remembered, and whoever comes by it later under another
+  /// key is not that one.
+  public func useFirst(_ id: PeerID, as name: DisplayName) throws(KeyStoreError) -> Bool {
+    let known = keys.withLock { $0.known }
+    if known[id]?.name == name { return true }
+    if known.values.contains(where: { $0.name == name }) { return false }
+    if known[id] != nil { return true }
+    // There is room left for those of whom somebody makes sure.
+    if known.values.count(where: { $0.confirmation == .firstUse }) >= StoredKeys.knownMax / 2 {
+      throw .full(what: "peers that were met once", countMax: StoredKeys.knownMax / 2)
+    }
+    try remember(KnownPeer(id: id, name: name, confirmation: .firstUse))
+    return true
+  }
+
   public func forget(_ id: PeerID) throws(KeyStoreError) {
     guard knownPeer(id) != nil else { return }
     try change { $0.known[id] = nil }

@@ -8,6 +8,8 @@ public struct KnownPeer: Hashable, Sendable {
     case comparedCode = "code"
     /// Somebody who knows it said so.
     case byHand = "hand"
+    /// Nobody has: it was the first that came by its name.
+    case firstUse
   }
 
   public let id: PeerID

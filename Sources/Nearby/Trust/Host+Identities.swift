@@ -77,9 +77,20 @@ extension Host {
   // MARK: Known peers
 
   /// Peers whose keys somebody has made sure of. Nobody can take their place.
-  public var knownPeers: [KnownPeer] { keys.knownPeers }
+  public var knownPeers: [KnownPeer] { keys.knownPeers.filter { $0.confirmation != .firstUse } }
 
-  public func knownPeer(_ id: PeerID) -> KnownPeer? { keys.knownPeer(id) }
+  public func knownPeer(_ id: PeerID) -> KnownPeer? {
+    keys.knownPeer(id).flatMap { $0.confirmation == .firstUse ? nil : $0 }
+  }
+
+  /// Those that were the first by their names, and of which nobody has made sure.
+  public var firstUsedPeers: [KnownPeer] { keys.knownPeers.filter { $0.confirmation == .firstUse } }
+
+  /// Whether a peer is the one that is known by its name. The first one by a name is, from then on.
+  public func useFirst(_ id: PeerID, as name: String) async throws(NearbyError) -> Bool {
+    // One change after another, so that of two that come at once one is the first.
+    try await keeping { [keys] in try keys.useFirst(id, as: DisplayName(name)) }
+  }
 
   /// Remembers a peer as the one that it says it is, under a name of one's own.
   public func trust(
