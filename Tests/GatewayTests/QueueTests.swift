@@ -1,4 +1,8 @@
 internal import Notation
+internal import Foundation
+internal import Nearby
+internal import Notation
+internal import Store
 internal import Testing
 
 @testable internal import Gateway
@@ -55,6 +59,168 @@ struct QueueTests {
       #expect(waiting(queues) == 20, "\(queues.line)")
       for _ in 1...20 { _ = try await talk.change(of: number) }
       #expect(try await waiting(client.get("/v1/clients/self/queues").json) == 0)
+@Suite("Where messages cannot go out, or be read, it is said", .timeLimit(.minutes(3)), .serialized)
+struct QueueTests {
+  /// Bert's gateway stores nothing meanwhile, and so says of nothing that it has it.
+  private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
+    let (reached, reach) = AsyncStream.makeStream(of: Void.self)
+    let release = DispatchSemaphore(value: 0)
+    let store = try #require(await place.gateway.archive).writer
+    async let held: Void = store.perform { _ in
+      reach.finish()
+      release.wait()
+    }
+    for await _ in reached {}
+    do {
+      try await body()
+    } catch {
+      release.signal()
+      throw error
+    }
+    release.signal()
+    try await held
+  }
+
+  /// How many changes there were of somebody's messages: the messages alone are too many to be read again and again.
+  private func count(_ seat: Meeting.Seat) async throws -> Int {
+    let tag = try await seat.client.ask("HEAD", "\(seat.path)/messages")["ETag"]
+    return try #require(tag?.dropLast().split(separator: ".").last.flatMap { Int($0) })
+  }
+
+  @Test(
+    "A full queue is 429 with the time to try again, and what was taken before arrives once and in order",
+    arguments: ["durable", "memory"])
+  func fullQueue(_ keep: String) async throws {
+    try await Meeting.hold(["history": ["keep": .text(keep)]]) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let rest = String(repeating: "x", count: 500_000)
+      func post(_ number: Int) async throws -> Answer {
+        try await anna.client.ask("POST", "\(anna.path)/messages", Array("\(number) \(rest)".utf8), type: "text/plain")
+      }
+      var taken: [String] = []
+      var number = 0
+      try await holdingUp(bert.place) {
+        // There is room for 4 MiB, and for 1 MiB before that.
+        var answer: Answer
+        repeat {
+          number += 1
+          answer = try await post(number)
+          if answer.status == 201, let place = answer["Location"] { taken.append(place) }
+        } while answer.status == 201 && number < 40
+        #expect(answer.status == 429 && answer.problem == "tooMany", "\(answer.text.prefix(300))")
+        #expect(answer["Retry-After"] == "1" && answer.json["retryAfter"] == 1 && answer.json["rule"] == "queueFull")
+        #expect(taken.count == number - 1 && taken.count >= 4)
+        #expect(try await count(anna) == taken.count, "what is refused is not there")
+      }
+      // As it is told: again after a while.
+      var answer: Answer
+      repeat { answer = try await post(number) } while answer.status == 429
+      #expect(answer.status == 201, "\(answer.text.prefix(300))")
+      taken.append(answer["Location"] ?? "")
+      while try await count(bert) < number {}
+      let came = try await bert.client.get("\(bert.path)/messages").json["items"]?.list ?? []
+      #expect(came.map { $0["body"]?.text?.split(separator: " ").first.flatMap { Int($0) } } == Array(1...number))
+      for place in taken {
+        var delivery: JSON?
+        repeat {
+          delivery = try await anna.client.get(place).json["delivery"]
+        } while delivery?["pending"] == 1
+        #expect(delivery?["delivered"] == 1, "\(delivery?.line ?? "")")
+      }
+    }
+  }
+
+  // MARK: WebSockets that do not read
+
+  @Test("A WebSocket that does not read its channel is closed with 4001, and comes back without a gap")
+  func lagging() async throws {
+    try await atPlace { place in
+      let meeting = try await Meeting.near(at: place, ["history": ["keep": "memory", "bytes": 1_000_000_000]])
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let channel: JSON = .text("\(bert.path)/messages")
+      let slow = try await Talk.connected(bert.client)
+      let ok = try await slow.ask(["id": 1, "subscribe": ["channel": channel]])["ok"]
+      let body = String(repeating: "y", count: 1_000_000)
+      var count = 0
+      // It is behind once the ring and what the kernel keeps for it are full.
+      while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websocket_lags_total 1\n") {
+        try #require(count < 200, "it is never behind")
+        let sent = try await anna.client.ask("POST", "\(anna.path)/messages", Array(body.utf8), type: "text/plain")
+        if sent.status == 201 { count += 1 } else { #expect(sent.status == 429) }
+      }
+      var told = try #require(ok?["position"]?.text?.split(separator: ".").last.flatMap { Int64($0) })
+      let epoch = try #require(ok?["position"]?.text?.prefix { $0 != "." })
+      let (changes, code) = try await slow.rest()
+      #expect(code == 4001)
+      for change in changes {
+        let change = try Talk.read(change)
+        #expect(change["o"]?.integer == told + 1)
+        told += 1
+      }
+      let back = try await Talk.connected(bert.client)
+      let anew = try await back.ask(["id": 1, "subscribe": ["channel": channel, "since": .text("\(epoch).\(told)")]])[
+        "ok"]
+      _ = try await bert.client.wait(in: "\(bert.path)/messages?limit=1000") { _ in true }
+      // More than a mebibyte of changes is not kept: it is all of it that is told.
+      #expect(anew?["recovered"] == false && told < Int64(count))
+      let items = anew?["items"]?.list?.count ?? 0
+      #expect(items <= count && Int64(items) > told)
+    }
+  }
+
+  @Test("A WebSocket that asks and does not read the answers is closed with 4001")
+  func unread() async throws {
+    try await atPlace { place in
+      let anna = try await place.client()
+      _ = try await anna.make("/v1/peers", ["displayName": "Anna"])
+      let info: JSON = ["a": .text(String(repeating: "x", count: 200)), "b": .text(String(repeating: "y", count: 150))]
+      for number in 0..<60 {
+        _ = try await anna.make("/v1/advertisers", ["serviceType": .text("chat-\(number)"), "discoveryInfo": info])
+      }
+      let talk = try await Talk.connected(anna)
+      // Each answer has tens of kilobytes, and all are wanted at once.
+      let question = "{\"id\":7,\"request\":{\"method\":\"GET\",\"path\":\"/v1/advertisers?limit=1000\"}}\n"
+      try await talk.blurt(String(repeating: question, count: 20_000))
+      var isClosing = false
+      while !isClosing {
+        isClosing = await withCheckedContinuation { continuation in
+          place.gateway.start { core in continuation.resume(returning: core.sockets.all.contains { $0.isClosing }) }
+        }
+      }
+      let (answers, code) = try await talk.rest()
+      #expect(code == 4001 && answers.count < 5_000)
+      #expect(answers.reduce(0) { $0 + $1.count } > 23 << 20)
+      #expect(try answers.last.map(Talk.read)?["ok"]?["items"]?.list?.count == 60)
+      #expect(try await anna.get("/v1/advertisers").status == 200)
+    }
+  }
+
+  @Test("A message that is too large for a WebSocket closes it with 1009")
+  func tooLarge() async throws {
+    try await atPlace { place in
+      let talk = try await Talk.connected(try await place.client())
+      try await talk.blurt(String(repeating: " ", count: Sockets.messageBytesMax + 1))
+      #expect(try await talk.closing() == 1009)
+    }
+  }
+
+  @Test("A stream's WebSocket that is silent, or says something else first, or whose gateway stops, is told so")
+  func streamCodes() async throws {
+    try await Meeting.hold([:], { $0.connectTime = .seconds(2) }) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
+      let path = "\(stream["Location"] ?? "")/socket"
+      func open(_ headers: [String: String] = [:]) async throws -> Talk {
+        try await Talk.open(anna.client, at: path, speaking: "vicinity.stream.v1", headers)
+      }
+      #expect(try await open().closing() == 4408)
+      let rash = try await open()
+      try await rash.say([1, 2, 3])
+      #expect(try await rash.closing() == 4401)
+      let writer = try await open(["Authorization": "Bearer \(anna.client.token ?? "")"])
+      async let code = writer.closing()
+      await anna.place.close()
+      #expect(try await code == 1012)
     }
   }
 }

@@ -14,6 +14,8 @@ final class SocketClient: SocketOwner {
   private var subscriptions: [String: Collection] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
+  /// Nothing of what it says is done any more.
+  private(set) var isClosing = false
   private typealias Place = (parsed: RequestTarget, match: Router.Match, route: Route)
   /// Where the last request went: mostly the next one goes there too.
   private var lastPlace: (target: String, method: Method, place: Place)?
@@ -59,6 +61,10 @@ final class SocketClient: SocketOwner {
   }
 
   func close(_ code: CloseCode, _ reason: String) { socket?.close(code.rawValue, reason) }
+  func close(_ code: CloseCode, _ reason: String) {
+    isClosing = true
+    socket?.close(code.rawValue, reason)
+  }
 
   func lagging(_ socket: WebSocket, in fanout: Fanout) {
     core.log(
@@ -71,7 +77,7 @@ final class SocketClient: SocketOwner {
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
       hear(Array(UnsafeRawBufferPointer(rebasing: line)))
     }
   }
@@ -275,8 +281,8 @@ final class SocketClient: SocketOwner {
     let headers = try request.dictionary("headers", max: 16) ?? [:]
     try request.end()
     guard requestsUnderWay < core.options.limits.requestsPerSocket else {
-      throw Problem(
-        .tooMany, "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket",
+      throw Problem.passing(
+        "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket", after: 1,
         limit: core.options.limits.requestsPerSocket)
     }
     let (parsed, match, route) = try place(target, method)

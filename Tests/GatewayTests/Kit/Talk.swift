@@ -103,7 +103,49 @@ final class Talk: Sendable {
         case 8: return .close(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
         default: continue
         }
+    while true {
+      let (opcode, payload) = try await raw()
+      switch opcode {
+      case 1: return .text(try Self.read(payload))
+      case 2: return .binary(payload)
+      case 8: return .close(Self.code(payload))
+      case 16: return .end
+      default: continue
       }
+    }
+  }
+
+  static func read(_ payload: [UInt8]) throws -> JSON {
+    let json = try JSON(parsing: payload)
+    for fault in Frames.faults(of: json, fromServer: true) { Issue.record("\(fault): \(json.line)") }
+    return json
+  }
+
+  private static func code(_ payload: [UInt8]) -> UInt16 {
+    payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005
+  }
+
+  /// As it came: 16 is the end of the connection.
+  private func raw() async throws -> (opcode: UInt8, payload: [UInt8]) {
+    try await onThread { [line] in
+      guard let start = try line.read(2) else { return (16, []) }
+      var count = Int(start[1] & 127)
+      if count >= 126 {
+        guard let length = try line.read(count == 126 ? 2 : 8) else { return (16, []) }
+        count = length.reduce(0) { $0 << 8 | Int($1) }
+      }
+      guard let payload = count == 0 ? [] : try line.read(count) else { return (16, []) }
+      return (start[0] & 15, payload)
+    }
+  }
+
+  /// How it ends, and all texts that come before that, unread: a gateway does not wait for long for those whom it closes.
+  func rest() async throws -> (texts: [[UInt8]], code: UInt16) {
+    var texts: [[UInt8]] = []
+    while true {
+      let (opcode, payload) = try await raw()
+      if opcode == 1 { texts.append(payload) }
+      if opcode == 8 || opcode == 16 { return (texts, opcode == 8 ? Self.code(payload) : 1006) }
     }
   }
 

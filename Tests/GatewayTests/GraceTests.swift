@@ -1,0 +1,71 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("A peer that lives with its client's WebSocket", .timeLimit(.minutes(2)))
+struct GraceTests {
+  private func areSockets(_ count: Int, at place: Place) async throws {
+    while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websockets{kind=\"channels\"} \(count)\n")
+    {}
+  }
+
+  @Test("It stays as it was for a WebSocket that breaks and comes back in time, and nobody else notices")
+  func comingBack() async throws {
+    try await atPlace({ $0.graceTime = .seconds(3) }) { place in
+      var isProved = false
+      while !isProved {
+        let meeting = try await Meeting.near(at: place, lifetime: "connection")
+        let (anna, bert) = (meeting.anna, meeting.bert)
+        let first = try await Talk.connected(anna.client)
+        let session = try await anna.client.get(anna.path)
+        let members = "\(bert.path)/members"
+        let position = try #require(try await bert.client.get(members).json["position"]?.text)
+        let broken = ContinuousClock.now
+        first.hangUp()
+        try await areSockets(0, at: place)
+        let second = try await Talk.connected(anna.client)
+        // On a machine that is too busy it came too late, and all is done again.
+        let isInTime = ContinuousClock.now - broken < .seconds(3)
+        // Longer than the time of grace is waited here, in which nothing happens.
+        let news = try await bert.client.get("\(members)?since=\(position)&wait=4").json
+        guard isInTime else { continue }
+        #expect(news["recovered"] == true && news["changes"] == [], "\(news.line)")
+        #expect(try await anna.client.get("/v1/peers").ids.contains(anna.peer))
+        #expect(try await anna.client.get(anna.path).body == session.body)
+        let sent = try await second.ask([
+          "id": 1, "request": ["method": "POST", "path": .text("\(anna.path)/messages"), "body": "still here"],
+        ])
+        #expect(sent["ok"]?["delivery"]?["recipients"]?.list?.count == 1, "\(sent.line)")
+        _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "still here")
+        isProved = true
+
+        // Where it does not come back all of that goes, and the others are told.
+        second.hangUp()
+        let gone = try await bert.client.wait(in: members, "state", "notConnected")
+        #expect(gone["peer"] == .text(anna.peer) && gone["reason"] == "left", "\(gone.line)")
+        #expect(try await anna.client.get("/v1/peers").ids.contains(anna.peer) == false)
+        #expect(try await anna.client.get(anna.path).status == 404)
+        let third = try await Talk.connected(anna.client)
+        #expect(try await anna.client.get(anna.path).status == 404)
+        withExtendedLifetime(third) {}
+      }
+    }
+  }
+
+  @Test("It lives as long as any of its client's WebSockets")
+  func several() async throws {
+    try await atPlace({ $0.graceTime = .seconds(1) }) { place in
+      let anna = try await place.client()
+      let (first, second) = (try await Talk.connected(anna), try await Talk.connected(anna))
+      let peer = try await anna.make("/v1/peers", ["displayName": "Brief", "lifetime": "connection"]).id
+      let position = try #require(try await anna.get("/v1/peers").json["position"]?.text)
+      first.hangUp()
+      try await areSockets(1, at: place)
+      #expect(try await anna.get("/v1/peers?since=\(position)&wait=2").json["changes"] == [])
+      second.hangUp()
+      let gone = try await anna.get("/v1/peers?since=\(position)&wait=60").json["changes"]?.list
+      #expect(gone?.compactMap { $0["del"]?.text } == [peer])
+    }
+  }
+}
