@@ -99,6 +99,11 @@ final class Core {
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
+    archive.onDamage = { [log] in
+      log(
+        .error, for: .operator, "damaged",
+        "a stored message is not what it was: the disk or its memory may be failing; restore a backup where it matters")
+    }
   }
 
   var store: Writer { archive.writer }

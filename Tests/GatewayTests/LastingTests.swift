@@ -184,6 +184,27 @@ struct LastingTests {
     await meeting.end()
   }
 
+  @Test("a message that the disk has made something else of is told as that, and the others around it")
+  func damage() async throws {
+    var meeting = try await Meeting.begin()
+    let anna = meeting.anna
+    for number in 1...5 { _ = try await post("text \(number)", anna) }
+    let place = try await anna.place.restarted {
+      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)")
+      try database.run("UPDATE message SET json = ? WHERE json LIKE ?", Array("{}".utf8), "%text 3%")
+    }
+    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    let items = try await anna.client.get("\(anna.path)/messages").json["items"]
+    #expect(bodies(items) == ["text 1", "text 2", "", "text 4", "text 5"])
+    let ruin = items?.list?[2]
+    #expect(ruin?["damaged"] == true && ruin?["from"] == .text(anna.peer) && ruin?["id"] != nil)
+    let page = try await anna.client.get("\(anna.path)/messages?limit=3").json
+    #expect(page["items"]?.list?.count == 3 && page["next"] != nil)
+    #expect(try await anna.client.get("/metrics").text.contains("vicinity_store_damaged_messages_total"))
+    #expect(try await !anna.client.get("/metrics").text.contains("vicinity_store_damaged_messages_total 0\n"))
+    await meeting.end()
+  }
+
   @Test("no more of a history is kept than was asked for, and what is older than memory is paged from the store")
   func retention() async throws {
     try await Meeting.hold(["history": ["keep": "durable", "count": 40]]) { meeting in
@@ -301,7 +322,7 @@ struct LastingTests {
     try await Meeting.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in
       let anna = meeting.anna
       _ = try await post("old", anna)
-      await anna.place.gateway.run { core in core.archive.prune(at: Timestamp.now + .seconds(3_700), core.host) }
+      await anna.place.gateway.run { core in _ = core.archive.prune(at: Timestamp.now + .seconds(3_700), core.host) }
       // What is noted goes with what comes next.
       _ = try await post("new", anna)
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == ["new"])

@@ -1,4 +1,3 @@
-internal import Notation
 internal import Foundation
 internal import Nearby
 internal import Notation
@@ -7,58 +6,6 @@ internal import Testing
 
 @testable internal import Gateway
 
-@Suite("What waits for a client", .timeLimit(.minutes(2)))
-struct QueueTests {
-  @Test("Its WebSockets, its streams and what it waits for are told, to itself and to operators")
-  func queues() async throws {
-    try await Meeting.hold { meeting in
-      let (anna, bert) = (meeting.anna, meeting.bert)
-      let talk = try await Talk.connected(anna.client)
-      _ = try await talk.ask(["id": 1, "subscribe": ["channel": .text("\(anna.path)/messages")]])
-      let events = try await anna.client.follow("/v1/peers")
-      _ = try await events.next()
-      let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
-      let path = stream["Location"] ?? ""
-      let socket = try await Talk.open(anna.client, at: "\(path)/socket", speaking: "vicinity.stream.v1")
-      try await socket.blurt(JSON.object([.init("token", .text(anna.client.token ?? ""))]).line)
-      let queues = try await anna.client.get("/v1/clients/self/queues")
-      #expect(queues.json["lastSeenAt"]?.text != nil && queues.json["followers"] == 1, "\(queues.text)")
-      let sockets = queues.json["sockets"]?.list ?? []
-      #expect(sockets.count == 1 && sockets.first?["queuedBytes"] == 0)
-      #expect(sockets.first?["channels"] == [["channel": .text("\(anna.path)/messages"), "waiting": 0]])
-      #expect(queues.json["streamSockets"]?.list?.first?["stream"] == .text(path))
-      let boss = try await anna.place.client("operator")
-      let id = try await anna.client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
-      #expect(try await boss.get("/v1/clients/\(id)/queues").json["sockets"] == queues.json["sockets"])
-      let other = try await anna.place.client()
-      #expect(try await other.get("/v1/clients/\(id)/queues").status == 404)
-      #expect(try await boss.get("/v1/clients/nobody/queues").status == 404)
-    }
-  }
-
-  @Test("Frames that a WebSocket has not been given yet are counted, until it has them")
-  func behind() async throws {
-    try await atPlace { place in
-      let client = try await place.client("operator")
-      let talk = try await Talk.connected(client)
-      let number = try await talk.ask(["id": 1, "subscribe": ["channel": "/v1/trusted-peers"]])["ok"]?["number"]
-      let id = try await client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
-      func waiting(_ queues: JSON) -> Int64? {
-        queues["sockets"]?.list?.first?["channels"]?.list?.first?["waiting"]?.integer
-      }
-      // In one turn of the loop, in which nothing is given to anybody.
-      let queues = await withCheckedContinuation { continuation in
-        place.gateway.start { core in
-          for count in 1...20 {
-            let peer: JSON = ["id": "x", "displayName": .text("Anna \(count)"), "confirmation": "hand"]
-            core.trustedPeerList.put("x", peer, owner: .gateway)
-          }
-          continuation.resume(returning: core.queues(of: ClientID(text: id)))
-        }
-      }
-      #expect(waiting(queues) == 20, "\(queues.line)")
-      for _ in 1...20 { _ = try await talk.change(of: number) }
-      #expect(try await waiting(client.get("/v1/clients/self/queues").json) == 0)
 @Suite("Where messages cannot go out, or be read, it is said", .timeLimit(.minutes(3)), .serialized)
 struct QueueTests {
   /// Bert's gateway stores nothing meanwhile, and so says of nothing that it has it.
@@ -153,7 +100,7 @@ struct QueueTests {
       let (changes, code) = try await slow.rest()
       #expect(code == 4001)
       for change in changes {
-        let change = try Talk.read(change)
+        let change = try slow.read(change)
         #expect(change["o"]?.integer == told + 1)
         told += 1
       }
@@ -190,7 +137,7 @@ struct QueueTests {
       let (answers, code) = try await talk.rest()
       #expect(code == 4001 && answers.count < 5_000)
       #expect(answers.reduce(0) { $0 + $1.count } > 23 << 20)
-      #expect(try answers.last.map(Talk.read)?["ok"]?["items"]?.list?.count == 60)
+      #expect(try answers.last.map { try JSON(parsing: $0) }?["ok"]?["items"]?.list?.count == 60)
       #expect(try await anna.get("/v1/advertisers").status == 200)
     }
   }

@@ -156,7 +156,8 @@ private final class Ear {
 
   init(_ place: String) throws {
     socket = Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    var patience = timeval()
+    patience.tv_sec = 20
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

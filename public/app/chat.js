@@ -101,7 +101,8 @@ export function chat(home) {
         const isText = message.encoding !== 'base64'
         const aside = message.to?.length && room.people.length > 1 ? ` to ${recipients(room, message)}` : ''
         say(who, message.isMine ? `You${aside}` : `${message.displayName}${aside && ' to you'}`)
-        say(text, isText ? message.body : `A message of ${message.size} bytes that is no text.`)
+        say(text, message.damaged ? 'This message was damaged on the gateway’s disk.'
+          : isText ? message.body : `A message of ${message.size} bytes that is no text.`)
         set(element, 'data-state', message.isSent ? null : message.problem ? 'failed' : 'sending')
         say(state, message.problem ? `Not sent. ${sentence(message.problem)}` : message.isSent ? '' : 'Sending …')
         show(again, Boolean(message.problem))

@@ -30,6 +30,10 @@ final class Archive: Witness, @unchecked Sendable {
   /// Of those sessions, by their numbers.
   private var resources: [Int: [StoredResource]] = [:]
   private var nextNumber: Int
+  /// How often a message was read of which the disk has made something else.
+  private(set) var damagedCount = 0
+  /// For who has to know of it.
+  var onDamage: () -> Void = {}
 
   private init(_ writer: Writer, in folder: String, isLasting: Bool, nextNumber: Int) {
     self.writer = writer
@@ -89,6 +93,11 @@ final class Archive: Witness, @unchecked Sendable {
     messages = []
   }
 
+  func foundDamaged() {
+    damagedCount += 1
+    onDamage()
+  }
+
   func isRestless(_ history: History) { restless.append(history) }
 
   func takeNotes() -> [Note] {
@@ -140,14 +149,15 @@ final class Archive: Witness, @unchecked Sendable {
     (stored, resources) = ([:], [:])
   }
 
-  /// What has grown too old goes, also where nothing new comes.
-  func prune(at now: Timestamp, _ host: Host) {
-    for history in histories.values { history.prune(at: now) }
+  /// What has grown too old goes, also where nothing new comes. Whether there may be more of it.
+  func prune(at now: Timestamp, _ host: Host) -> Bool {
+    let hasMore = histories.values.reduce(false) { $1.prune(at: now) || $0 }
     // Where the host was stopped there is nobody to do it.
     try? host.together {}
     let writer = writer
     // What was removed since the last time stands in the log.
-    host.reactor.spawn { try? await writer.emptyLog() }
+    if !hasMore { host.reactor.spawn { try? await writer.emptyLog() } }
+    return hasMore
   }
 
   func begin(_ session: StoredSession, _ limits: History.Limits, of id: EndpointID) -> History {

@@ -7,11 +7,13 @@ internal import Wire
 /// Sessions that are there again after a restart.
 extension Core {
   private static let pruneInterval: Duration = .seconds(60)
+  /// Between pieces: what is live goes on.
+  private static let prunePause: Duration = .milliseconds(100)
 
   /// Now, and from time to time.
   func prune() {
-    archive.prune(at: Timestamp.now, host)
-    reactor.schedule(after: Self.pruneInterval) { [weak self] in self?.prune() }
+    let hasMore = archive.prune(at: Timestamp.now, host)
+    reactor.schedule(after: hasMore ? Self.prunePause : Self.pruneInterval) { [weak self] in self?.prune() }
   }
 
   /// Whether it is there again after a restart.

@@ -85,8 +85,19 @@ final class History {
   func item(_ message: StoredMessage) -> Item {
     Item(
       id: message.name ?? Self.id(of: message.ordinal), ordinal: message.ordinal, owner: owner,
-      facets: facets(message.sender, message.mode), bytes: message.json,
+      facets: facets(message.sender, message.mode), bytes: message.isDamaged ? ruin(of: message) : message.json,
       position: Position(epoch: session.epoch, offset: message.changed))
+  }
+
+  /// That there was a message, where its text is no more what it was.
+  private func ruin(of message: StoredMessage) -> [UInt8] {
+    archive.foundDamaged()
+    return JSON.object([
+      .init("id", .text(message.name ?? Self.id(of: message.ordinal))), .init("from", .text(message.sender)),
+      .init("displayName", ""), .init("mode", .text(message.mode)),
+      .init("at", .text(Timestamp(milliseconds: message.at).description)), .init("size", 0),
+      .init("contentType", "application/octet-stream"), .init("body", ""), .init("damaged", true),
+    ]).bytes
   }
 
   private func facets(_ sender: String, _ mode: String) -> [String: String] {
@@ -221,9 +232,10 @@ final class History {
 
   // MARK: Too old
 
-  /// What goes is not told: who has it may keep it, and who asks finds it no more.
-  func prune(at now: Timestamp) {
-    guard let oldest, !isPruning, isTooMuch(since: oldest, now) else { return }
+  /// Whether there was something: it goes in pieces, so perhaps there is more. It is not told: who has it may keep it, and who asks finds it no more.
+  @discardableResult
+  func prune(at now: Timestamp) -> Bool {
+    guard let oldest, !isPruning, isTooMuch(since: oldest, now) else { return false }
     isPruning = true
     let (number, limits) = (session.number, limits)
     let end = limits.age.map { now + (.zero - $0) } ?? Timestamp(milliseconds: .min)
@@ -239,6 +251,7 @@ final class History {
         self.oldest = kept.oldest
         channel?.forget(before: kept.oldest?.ordinal ?? .max)
       })
+    return true
   }
 
   private func isTooMuch(since oldest: StoredMessage, _ now: Timestamp) -> Bool {

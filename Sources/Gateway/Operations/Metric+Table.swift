@@ -128,6 +128,9 @@ extension Metric {
     .one(.counter, "vicinity_store_commit_failures_total", "How often it could not be done.") {
       Double($0.store.meter.failures)
     },
+    .one(.counter, "vicinity_store_damaged_messages_total", "Messages that were read and are not what was stored.") {
+      Double($0.archive.damagedCount)
+    },
     .one(.gauge, "vicinity_store_queue", "Writes that wait for the disk.") { Double($0.store.waitingCount) },
     .one(.gauge, "vicinity_disk_free_bytes", "Room on the disk of the gateway's folder, for its user.") {
       ProcessFacts.disk(of: $0.options.folder)?.free

@@ -1,3 +1,4 @@
+internal import Nearby
 internal import Notation
 internal import Web
 
@@ -20,6 +21,7 @@ extension Core {
     if let free = ProcessFacts.disk(of: options.folder)?.free, free < Self.diskFreeMin {
       return "the disk of \(options.folder) is full: nothing can be stored"
     }
+    if host.storeIsFailing { return "what is to be kept cannot be written to \(options.folder): the log says why" }
     return nil
   }
 

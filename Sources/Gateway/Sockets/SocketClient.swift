@@ -60,7 +60,6 @@ final class SocketClient: SocketOwner {
     ]
   }
 
-  func close(_ code: CloseCode, _ reason: String) { socket?.close(code.rawValue, reason) }
   func close(_ code: CloseCode, _ reason: String) {
     isClosing = true
     socket?.close(code.rawValue, reason)

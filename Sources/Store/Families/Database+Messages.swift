@@ -45,11 +45,13 @@ public struct StoredMessage: Hashable, Sendable {
   public var name: String?
   public var sender: String
   public var mode: String
-  /// As clients see it.
+  /// As clients see it; empty where that is damaged.
   public var json: [UInt8]
   /// By which its fate will be told, and whose, as long as it is not known.
   public var receipt: UInt64?
   public var recipients: [UInt8]?
+
+  public var isDamaged: Bool { json.isEmpty }
 
   public init(
     ordinal: UInt64, changed: UInt64, count: Int, total: Int, at: Int64, name: String?, sender: String, mode: String,
@@ -175,7 +177,7 @@ extension Database {
     return UInt64(try first(sql, session) { $0.integer(0) } ?? 0)
   }
 
-  /// What the disk has made something else of is left out.
+  /// What the disk has made something else of is there without its text.
   private func messages<each Value: Bindable>(
     _ sql: String, _ values: repeat each Value
   ) throws -> [StoredMessage] {
@@ -187,7 +189,8 @@ extension Database {
         json: row.bytes(8))
       if !row.isNull(9) { message.receipt = UInt64(row.integer(9)) }
       if !row.isNull(10) { message.recipients = row.bytes(10) }
-      if Checksum.of(message.json) == row.integer(11) { messages.append(message) }
+      if Checksum.of(message.json) != row.integer(11) { message.json = [] }
+      messages.append(message)
     }
     return messages
   }

@@ -85,28 +85,10 @@ final class Talk: Sendable {
   }
 
   func next() async throws -> Frame {
-    try await onThread { [line, frames] in
-      while true {
-        guard let start = try line.read(2) else { return .end }
-        var count = Int(start[1] & 127)
-        if count >= 126 {
-          guard let length = try line.read(count == 126 ? 2 : 8) else { return .end }
-          count = length.reduce(0) { $0 << 8 | Int($1) }
-        }
-        let payload = count == 0 ? [] : try line.read(count) ?? []
-        switch start[0] & 15 {
-        case 1:
-          let json = try JSON(parsing: payload)
-          for fault in frames.faults(ofHeard: json) { Issue.record("\(fault): \(json.line)") }
-          return .text(json)
-        case 2: return .binary(payload)
-        case 8: return .close(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
-        default: continue
-        }
     while true {
       let (opcode, payload) = try await raw()
       switch opcode {
-      case 1: return .text(try Self.read(payload))
+      case 1: return .text(try read(payload))
       case 2: return .binary(payload)
       case 8: return .close(Self.code(payload))
       case 16: return .end
@@ -115,9 +97,9 @@ final class Talk: Sendable {
     }
   }
 
-  static func read(_ payload: [UInt8]) throws -> JSON {
+  func read(_ payload: [UInt8]) throws -> JSON {
     let json = try JSON(parsing: payload)
-    for fault in Frames.faults(of: json, fromServer: true) { Issue.record("\(fault): \(json.line)") }
+    for fault in frames.faults(ofHeard: json) { Issue.record("\(fault): \(json.line)") }
     return json
   }
 
