@@ -89,16 +89,17 @@ class Uploader:
 
     def check(self, receiver):
         """What is told as complete is whole there, and what was deleted is gone; how many are complete, and how many failed."""
-        there = {item["name"]: item for item in receiver.all(f"/v1/sessions/{receiver.session}/resources")[0]}
+        there = receiver.all(f"/v1/sessions/{receiver.session}/resources")[0]
         complete = 0
         for name, (place, digest) in self.uploaded.items():
             if self.side.client.ask("GET", place)["state"] != "complete":
                 continue
             complete += 1
-            other = there.get(name, {})
-            content = receiver.once("GET", other["content"])[1] if other.get("state") == "complete" else b""
-            if hashlib.sha256(content).hexdigest() != digest:
-                self.run.fault(f"{name} is told as complete, and there it is {other}, with {len(content)} bytes")
+            come = [item for item in there if item["name"] == name]
+            digests = [
+                hashlib.sha256(receiver.once("GET", item["content"])[1]).hexdigest() for item in come if item["state"] == "complete"]
+            if digests != [digest]:
+                self.run.fault(f"{name} is told as complete, and there it is {come}")
         for place in self.deleted:
             if (status := self.side.client.once("GET", place)[0]) != 404:
                 self.run.fault(f"{place} was deleted, and is answered {status}")
