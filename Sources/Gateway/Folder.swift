@@ -49,6 +49,12 @@ enum Folder {
     _ = Glibc.remove(path)
   }
 
+  /// Whether it is a folder in which there is none but those.
+  static func has(_ path: String, nothingBut known: Set<String>) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && known.isSuperset(of: names(in: path))
+  }
+
   /// Takes files away that are none of those, as a process leaves them that was killed before it could.
   ///
   /// A file may be known by another path than the one that leads here, so files are compared and not paths.

@@ -46,11 +46,8 @@ public struct GatewayBackup: Hashable, Sendable {
   static func make(_ writer: Writer, _ folder: String, _ keys: String, to place: String) async throws -> GatewayBackup {
     guard place.hasPrefix("/") else { throw Problem(.invalidParameter, "\(place) is no whole path", field: "backup") }
     let draft = place + ".new"
-    guard access(place, F_OK) != 0, mkdir(draft, 0o700) == 0 else {
-      let why = access(place, F_OK) == 0 ? "it is there" : "\(draft): \(String(cString: strerror(errno)))"
-      throw Problem(
-        .invalidParameter, "\(place) cannot be made (\(why)): name a folder that is not there", field: "backup")
-    }
+    let hold = try begin(draft, for: place)
+    defer { _ = flock(hold.number, LOCK_UN) }
     let backup: GatewayBackup
     do {
       backup = try await fill(draft, from: writer, folder, keys, for: place)
@@ -63,6 +60,35 @@ public struct GatewayBackup: Hashable, Sendable {
     }
     try Folder.sync(above: place)
     return backup
+  }
+
+  /// The folder in which it grows, held by who makes it. What is left there of one that was cut off goes first.
+  private static func begin(_ draft: String, for place: String) throws(Problem) -> Descriptor {
+    func refused(_ why: String) -> Problem {
+      Problem(.invalidParameter, "\(place) cannot be made (\(why)): name a folder that is not there", field: "backup")
+    }
+    if access(place, F_OK) == 0 { throw refused("it is there") }
+    do throws(SystemError) {
+      do throws(SystemError) {
+        try system("mkdir \(draft)") { mkdir(draft, 0o700) }
+      } catch {
+        // What has anything else in it is somebody's, and who holds it makes it.
+        guard error.code == EEXIST, Folder.has(draft, nothingBut: ["keys", "gateway"]) else { throw error }
+        _ = try held(draft)
+        Folder.remove(draft)
+        try system("mkdir \(draft)") { mkdir(draft, 0o700) }
+      }
+      return try held(draft)
+    } catch {
+      throw refused(error.code == EWOULDBLOCK ? "a copy is being made there" : "\(error)")
+    }
+  }
+
+  private static func held(_ folder: String) throws(SystemError) -> Descriptor {
+    let hold = try Descriptor.opened(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    let number = hold.number
+    try system("flock \(folder)") { flock(number, LOCK_EX | LOCK_NB) }
+    return hold
   }
 
   /// The keys first: who has no keys has nothing.

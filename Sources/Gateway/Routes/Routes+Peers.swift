@@ -142,6 +142,7 @@ extension Routes {
     if invitations == .adhoc, session == nil {
       let opened = try await core.openSession(of: peer, SessionWishes())
       opened.adhoc = type
+      await core.keep(opened)
       core.publish(opened)
       session = opened.id
     }

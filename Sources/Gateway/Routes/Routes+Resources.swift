@@ -19,11 +19,12 @@ extension Routes {
     Route(.patch, "/v1/sessions/{session}/resources/{resource}", .role(.member), body: .json, .later(decide)),
     Route(
       .delete, "/v1/sessions/{session}/resources/{resource}", .role(.member),
-      .now { core, call in
+      .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
         guard let resource = session.resourceModels[call[1]] else { return .nothing }
         try call.checkMatch(session.resources[resource.id])
         core.cancel(resource, in: session)
+        await core.kept()
         return .nothing
       }),
     Route(.put, "/v1/sessions/{session}/resources/{resource}/content", .role(.member), body: .live, .live(upload)),
@@ -78,7 +79,9 @@ extension Routes {
       core.audit(
         .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
     }
-    return .item(core.publish(model, in: session))
+    let item = core.publish(model, in: session)
+    await core.kept()
+    return .item(item)
   }
 
   // MARK: Content

@@ -43,6 +43,7 @@ extension Routes {
         guard let known = session.present[call[1]] else { return .nothing }
         try call.checkMatch(session.members[call[1]])
         try await session.session.remove(known.member, ban: ban)
+        await core.kept()
         return .nothing
       }),
 
