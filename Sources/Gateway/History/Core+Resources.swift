@@ -17,10 +17,15 @@ extension Core {
     try? host.together {}
   }
 
+  /// With its content: that goes after the row that names it, unless it is what there has to be room for.
   func forget(_ resource: ResourceModel) {
-    guard let row = resource.stored else { return }
-    archive.note(Note { try $0.removeResource(row.id) })
-    try? host.together {}
+    guard let row = resource.stored, !host.storeIsFailing else { return resource.discard() }
+    archive.note(Note { try $0.removeResource(row.id) } settle: { _ in resource.discard() })
+    do {
+      try host.together {}
+    } catch {
+      resource.discard()
+    }
   }
 
   /// Returns when what was kept of the session until now would be there after a power cut.
@@ -59,7 +64,7 @@ extension ResourceModel {
     transfer = row.transfer
     digest = settings["sha256"]?.text.flatMap(ContentDigest.init(base64:))
     stored = row
-    isRestored = true
+    waitsForMember = true
     switch state {
     case .uploading:
       let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }

@@ -69,6 +69,8 @@ extension Core {
     if model.invitations == .adhoc {
       guard let session = model.session.flatMap({ sessions[$0] }) else { return }
       try await session.session.startAdhoc(model.serviceType, info: model.info)
+      session.adhoc = model.serviceType
+      publish(session)
     } else {
       let advertiser = try await model.peer.peer.advertise(model.serviceType, info: model.info)
       model.advertiser = advertiser
@@ -88,12 +90,15 @@ extension Core {
     guard advertisers.removeValue(forKey: model.id) != nil else { return }
     advertiserList.remove(model.id)
     forget(model)
-    let (advertiser, session, model) = (
-      model.advertiser, model.session.flatMap { sessions[$0]?.session }, model.invitations
-    )
-    start { _ in
+    let (advertiser, type) = (model.advertiser, model.serviceType)
+    let place = model.invitations == .adhoc ? model.session : nil
+    start { core in
       await advertiser?.stop()
-      if model == .adhoc { await session?.stopAdhoc() }
+      guard let session = place.flatMap({ core.sessions[$0] }), session.adhoc == type else { return }
+      session.adhoc = nil
+      core.publish(session)
+      await session.session.stopAdhoc()
+      await core.keep(session)
     }
   }
 

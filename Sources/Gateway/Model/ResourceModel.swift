@@ -62,8 +62,8 @@ final class ResourceModel {
   var outgoing: OutgoingResource?
   /// By which the host knows it, as long as it is under way.
   var transfer: UInt64?
-  /// It was there before a restart, and what became of it is not known yet.
-  var isRestored = false
+  /// It is whole here, and goes out once its member is there: it was not, or not since a restart.
+  var waitsForMember = false
   /// As it was kept last.
   var stored: StoredResource?
   /// What its owner is held to have on the disk by it.
@@ -258,6 +258,8 @@ extension Core {
     model.state = .transferring
     publish(model, in: session)
     guard let member = session.present[model.other.member]?.member else {
+      // Where the session lasts, so does the member: it is offered to it when that is back.
+      if session.stored != nil { return model.waitsForMember = true }
       return ended(
         model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is not connected, and cannot take it"))
     }
@@ -272,13 +274,13 @@ extension Core {
     }
   }
 
-  /// What was whole here before a restart, and of which the host knew nothing yet.
+  /// What was whole here while its member was away, or before a restart, and of which the host knew nothing yet.
   func offerAgain(to member: Member, in session: SessionModel) {
     for model in session.resourceModels.values where model.state == .transferring && !model.isIncoming {
-      guard model.outgoing == nil, model.transfer == nil, model.isRestored, model.other.member == member.id.text,
+      guard model.outgoing == nil, model.transfer == nil, model.waitsForMember, model.other.member == member.id.text,
         let path = model.path
       else { continue }
-      model.isRestored = false
+      model.waitsForMember = false
       offer(model, .file(path), in: session)
     }
   }
@@ -323,6 +325,5 @@ extension Core {
     countNoMore(model, of: session.owner)
     session.resources.remove(model.id)
     forget(model)
-    model.discard()
   }
 }

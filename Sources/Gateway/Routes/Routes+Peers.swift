@@ -139,15 +139,19 @@ extension Routes {
     try checkCount(
       core.advertisers.values.count { $0.peer === peer }, "advertisers", core.options.limits.advertisersPerPeer)
     try core.needRoom(for: peer, "begun")
+    var opened: SessionModel?
     if invitations == .adhoc, session == nil {
-      let opened = try await core.openSession(of: peer, SessionWishes())
-      opened.adhoc = type
-      await core.keep(opened)
-      core.publish(opened)
-      session = opened.id
+      opened = try await core.openSession(of: peer, SessionWishes())
+      session = opened?.id
     }
     let model = AdvertiserModel(peer, type, info, invitations, session: session)
-    try await begin(model, core)
+    do {
+      try await begin(model, core)
+    } catch {
+      if let opened { core.remove(opened) }
+      throw error
+    }
+    if invitations == .adhoc, let opened = session.flatMap({ core.sessions[$0] }) { await core.keep(opened) }
     core.keep(model)
     await core.kept()
     guard let item = core.advertiserList[model.id] else { throw Problem(.gone, "the peer was removed meanwhile") }
