@@ -15,9 +15,11 @@ struct GraceTests {
     try await atPlace({ $0.graceTime = .seconds(3) }) { place in
       var isProved = false
       while !isProved {
-        let meeting = try await Meeting.near(at: place, lifetime: "connection")
-        let (anna, bert) = (meeting.anna, meeting.bert)
-        let first = try await Talk.connected(anna.client)
+        let client = try await place.client()
+        let first = try await Talk.connected(client)
+        let anna = try await Meeting.Seat.taken(at: place, by: "Anna", as: client, lifetime: "connection")
+        let bert = try await Meeting.Seat.taken(at: place, by: "Bert")
+        try await anna.connect(with: bert)
         let session = try await anna.client.get(anna.path)
         let members = "\(bert.path)/members"
         let position = try #require(try await bert.client.get(members).json["position"]?.text)

@@ -139,7 +139,7 @@ struct PairingTests {
     try await atPlace { place in
       let token: String? = await withCheckedContinuation { continuation in
         place.gateway.start { core in
-          let made = try? core.clients.add(name: "guest", role: .member, lasting: .seconds(2))
+          let made = try? core.clients.add(name: "guest", role: .member, lasting: .seconds(6))
           if let made { try? await core.keep(made.client) }
           continuation.resume(returning: made?.token)
         }

@@ -5,9 +5,10 @@ internal import Testing
 extension Meeting.Seat {
   /// A client with a peer and a session of it.
   static func taken(
-    at place: Place, by name: String, lifetime: String = "stored", _ wishes: JSON = [:]
+    at place: Place, by name: String, as known: Asker? = nil, lifetime: String = "stored", _ wishes: JSON = [:]
   ) async throws -> Meeting.Seat {
-    let client = try await place.client()
+    let client: Asker
+    if let known { client = known } else { client = try await place.client() }
     let body: JSON = ["displayName": .text(name), "lifetime": .text(lifetime)]
     var seat = Meeting.Seat(place: place, client: client, peer: try await client.make("/v1/peers", body).id)
     seat.session = try await client.make("/v1/sessions", wishes).id
@@ -39,11 +40,9 @@ extension Meeting.Seat {
 
 extension Meeting {
   /// Both at the same gateway.
-  static func near(
-    at place: Place, lifetime: String = "stored", _ wishes: JSON = [:]
-  ) async throws -> Meeting {
+  static func near(at place: Place, _ wishes: JSON = [:]) async throws -> Meeting {
     let meeting = Meeting(
-      anna: try await .taken(at: place, by: "Anna", lifetime: lifetime, wishes),
+      anna: try await .taken(at: place, by: "Anna", wishes),
       bert: try await .taken(at: place, by: "Bert", wishes))
     try await meeting.anna.connect(with: meeting.bert)
     return meeting
