@@ -20,7 +20,12 @@ extension Core {
   /// With its content: that goes after the row that names it, unless it is what there has to be room for.
   func forget(_ resource: ResourceModel) {
     guard let row = resource.stored, !host.storeIsFailing else { return resource.discard() }
-    archive.note(Note { try $0.removeResource(row.id) } settle: { _ in resource.discard() })
+    archive.note(
+      Note {
+        try $0.removeResource(row.id)
+      } settle: { _ in
+        resource.discard()
+      })
     do {
       try host.together {}
     } catch {
