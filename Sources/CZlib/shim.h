@@ -1,6 +1,8 @@
 // zlib 1.2.
 #pragma once
 
+// Without what it has for files: that would bring in headers of the system, whose types Swift then takes for zlib's.
+#define Z_SOLO
 #include <zlib.h>
 
 // Macros, which Swift does not see. 15 bits of window, and 16 for a gzip header around.

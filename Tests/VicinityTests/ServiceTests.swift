@@ -156,9 +156,6 @@ private final class Ear {
 
   init(_ place: String) throws {
     socket = Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var patience = timeval()
-    patience.tv_sec = 20
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var path = Array(place.utf8)
@@ -179,7 +176,8 @@ private final class Ear {
   func hear(_ wanted: String) throws -> String {
     while true {
       var bytes = [UInt8](repeating: 0, count: 4_096)
-      let count = recv(socket, &bytes, bytes.count, 0)
+      var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      let count = poll(&wait, 1, 20_000) == 1 ? recv(socket, &bytes, bytes.count, 0) : -1
       guard count >= 0 else { throw Program.Silence(description: "nobody said \(wanted)") }
       let said = String(decoding: bytes.prefix(count), as: UTF8.self)
       if said.contains(wanted) { return said }
