@@ -57,18 +57,23 @@ enum Folder {
 
   /// Takes files away that are none of those, as a process leaves them that was killed before it could.
   ///
-  /// A file may be known by another path than the one that leads here, so files are compared and not paths.
+  /// A file may be known by another path than the one that leads here, so files are compared, with their names: a power cut
+  /// may bring back a second name, under which one would stay when it is deleted.
   static func sweep(_ parts: [String], of folder: String, keeping paths: [String]) {
     struct File: Hashable {
       let device: dev_t
       let number: ino_t
+      let name: Substring
 
-      init(_ status: stat) { (device, number) = (status.st_dev, status.st_ino) }
+      init(_ status: stat, _ path: String) {
+        (device, number) = (status.st_dev, status.st_ino)
+        name = path.split(separator: "/").last ?? ""
+      }
     }
     var kept: Set<File> = []
     for path in paths {
       var status = stat()
-      if stat(path.found(in: folder), &status) == 0 { kept.insert(File(status)) }
+      if stat(path.found(in: folder), &status) == 0 { kept.insert(File(status, path)) }
     }
     func sweep(_ folder: String, _ depth: Int) {
       for name in names(in: folder) {
@@ -76,7 +81,7 @@ enum Folder {
         var status = stat()
         guard lstat(path, &status) == 0 else { continue }
         if status.st_mode & S_IFMT != S_IFDIR {
-          if !kept.contains(File(status)) { unlink(path) }
+          if !kept.contains(File(status, path)) { unlink(path) }
         } else if depth > 0 {
           sweep(path, depth - 1)
           // One that is not empty stays.

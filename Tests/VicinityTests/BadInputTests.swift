@@ -81,8 +81,8 @@ import Testing
       ("nowhere", 2, ("does not begin with", "One that can is")),
       ("http://a:99999/", 2, ("from 1 to 65535", "One that can is")), ("http://a/b c", 2, ("a space", "%20")),
       ("http://ann:secret@a/", 2, ("a user name", "One that can is")),
-      ("http://169.254.0.1/", 1, ("a link-local address", "another host")),
-      ("http://0/", 1, ("no address at all", "another host")),
+      ("http://169.254.0.1/", 2, ("a link-local address", "another host")),
+      ("http://0/", 2, ("no address at all", "another host")),
       ("http://nowhere.invalid/", 1, ("no host “nowhere.invalid”", "check its name")),
       ("http://127.0.0.1:1/", 1, ("ECONNREFUSED", "check the URL")),
     ] as [(String, CInt, (String, String))] { try refused(send + [url], code, parts.0, parts.1) }
