@@ -43,7 +43,7 @@ class Files(Stage):
             return download.value.suggested_filename, file.read()
 
     def test_large_file_shows_progress_and_arrives_as_it_was(self):
-        content = os.urandom(200_000_000)
+        content = os.urandom(400_000_000)
         name = "plan of the second hall.bin"
         watch = "(sel) => { window.seen = new Set(); setInterval(() => { const p = document.querySelector(sel); if (p && !p.hidden && p.value) window.seen.add(p.value) }, 5) }"
         for page in (self.ada, self.ben):
@@ -52,7 +52,7 @@ class Files(Stage):
         self.ada.locator("input[type=file]").set_input_files(self.file(name, content))
         card = self.card(self.ben, name)
         expect(card.get_by_role("button", name="Accept")).to_be_visible()
-        expect(card).to_contain_text("200 MB")
+        expect(card).to_contain_text("400 MB")
         expect(self.card(self.ada, name)).to_contain_text("waiting for Ben")
         self.picture(self.ben, "offered-phone")
         card.get_by_role("button", name="Accept").click()
