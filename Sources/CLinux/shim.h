@@ -15,4 +15,5 @@ int pipe2(int[2], int);
 const char *strerrorname_np(int);
 const char *strerrordesc_np(int);
 int setns(int, int);
+int sync_file_range(int, long, long, unsigned);
 int unshare(int);

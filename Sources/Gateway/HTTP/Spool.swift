@@ -11,18 +11,17 @@ final class Spool: Sendable {
   }
 
   let path: String
-  private let file: CInt
+  private let file: Descriptor
   private let end: Mutex<End>
 
   init(_ path: String, from offset: UInt64) throws(Problem) {
     self.path = path
-    file = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     end = Mutex(End(offset: offset))
-    guard file >= 0 else { throw Self.problem("open", path) }
-  }
-
-  deinit {
-    if file >= 0 { close(file) }
+    do {
+      file = try .opened(path, O_WRONLY | O_CREAT)
+    } catch {
+      throw Self.problem("open", path, error.code)
+    }
   }
 
   /// Behind what was written before.
@@ -33,19 +32,20 @@ final class Spool: Sendable {
       while done < bytes.count {
         // There is one byte left at least, so the buffer has an address.
         let count = bytes.withUnsafeBytes {
-          pwrite(file, $0.baseAddress! + done, bytes.count - done, off_t(end.offset) + off_t(done))
+          pwrite(file.number, $0.baseAddress! + done, bytes.count - done, off_t(end.offset) + off_t(done))
         }
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { throw Self.problem("write", path) }
         done += count
       }
+      file.beginSync(from: end.offset, bytes.count)
       end.offset += UInt64(bytes.count)
     }
   }
 
   /// What lies behind may never have been synced, or was still under way when the upload before this one broke off.
   private func cut(_ end: inout End) throws(Problem) {
-    guard end.isCut || ftruncate(file, off_t(end.offset)) == 0 else { throw Self.problem("cut", path) }
+    guard end.isCut || ftruncate(file.number, off_t(end.offset)) == 0 else { throw Self.problem("cut", path) }
     end.isCut = true
   }
 
@@ -53,7 +53,7 @@ final class Spool: Sendable {
   func sync() throws(Problem) {
     try end.withLock { end throws(Problem) in try cut(&end) }
     // With its time of change, by which a host that comes back knows that it is the same file.
-    guard fsync(file) == 0 else { throw Self.problem("sync", path) }
+    guard fsync(file.number) == 0 else { throw Self.problem("sync", path) }
     try Folder.sync(above: path)
   }
 
@@ -80,8 +80,7 @@ final class Spool: Sendable {
     return Opened(Descriptor(owning: number), size: Int(status.st_size))
   }
 
-  private static func problem(_ what: String, _ path: String) -> Problem {
-    let code = errno
+  private static func problem(_ what: String, _ path: String, _ code: CInt = errno) -> Problem {
     if code == ENOSPC || code == EDQUOT {
       return Problem(.noSpace, "the gateway's disk is full: delete resources that are done, or make room on it")
     }
