@@ -92,12 +92,12 @@ final class Clients {
   }
 
   func holder(of token: Substring) -> KnownTokens.Holder? {
-    guard let holder = knownTokens[token] ?? learn(token), isGood(holder) else { return nil }
+    guard let holder = knownTokens[token] ?? learn(token), admits(holder) else { return nil }
     return holder
   }
 
-  /// Whether its token would be found again.
-  func isGood(_ holder: KnownTokens.Holder) -> Bool {
+  /// Whether its token would be found again: then its client is here now.
+  func admits(_ holder: KnownTokens.Holder) -> Bool {
     if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
     holder.presence.lastSeen = steadyClock()
     return true

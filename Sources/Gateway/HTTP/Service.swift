@@ -73,7 +73,7 @@ final class Service: WebHandler {
 
   private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
     exchange.tag = asked.route.number
-    if let admitted = asked.admitted, core.clients.isGood(admitted.holder) {
+    if let admitted = asked.admitted, core.clients.admits(admitted.holder) {
       return gather(asked, admitted.call, exchange)
     }
     let holder = try core.access.bearer(of: exchange.head)

@@ -84,7 +84,7 @@ final class History {
 
   func item(_ message: StoredMessage) -> Item {
     Item(
-      id: message.name ?? Self.id(of: message.ordinal), ordinal: message.ordinal, owner: owner,
+      id: id(of: message), ordinal: message.ordinal, owner: owner,
       facets: facets(message.sender, message.mode), bytes: message.isDamaged ? ruin(of: message) : message.json,
       position: Position(epoch: session.epoch, offset: message.changed))
   }
@@ -93,7 +93,7 @@ final class History {
   private func ruin(of message: StoredMessage) -> [UInt8] {
     archive.foundDamaged()
     return JSON.object([
-      .init("id", .text(message.name ?? Self.id(of: message.ordinal))), .init("from", .text(message.sender)),
+      .init("id", .text(id(of: message))), .init("from", .text(message.sender)),
       .init("displayName", ""), .init("mode", .text(message.mode)),
       .init("at", .text(Timestamp(milliseconds: message.at).description)), .init("size", 0),
       .init("contentType", "application/octet-stream"), .init("body", ""), .init("damaged", true),
@@ -112,6 +112,8 @@ final class History {
     lastSender = (peer, peer.text)
     return peer.text
   }
+
+  private func id(of message: StoredMessage) -> String { message.name ?? Self.id(of: message.ordinal) }
 
   /// Of a message that its sender has given none.
   private static func id(of ordinal: UInt64) -> String { "m\(ordinal)" }
@@ -232,7 +234,8 @@ final class History {
 
   // MARK: Too old
 
-  /// Whether there was something: it goes in pieces, so perhaps there is more. It is not told: who has it may keep it, and who asks finds it no more.
+  /// What goes is not told: who has it may keep it, and who asks finds it no more. Whether there was something: it goes in
+  /// pieces, so there may be more.
   @discardableResult
   func prune(at now: Timestamp) -> Bool {
     guard let oldest, !isPruning, isTooMuch(since: oldest, now) else { return false }

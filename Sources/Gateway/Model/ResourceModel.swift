@@ -258,8 +258,8 @@ extension Core {
     model.state = .transferring
     publish(model, in: session)
     guard let member = session.present[model.other.member]?.member else {
-      // Where the session lasts, so does the member: it is offered to it when that is back.
-      if session.stored != nil { return model.waitsForMember = true }
+      // Shortly after a restart nobody is there yet: it is offered to its member when that is back.
+      if session.stored != nil, model.path != nil { return model.waitsForMember = true }
       return ended(
         model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is not connected, and cannot take it"))
     }
