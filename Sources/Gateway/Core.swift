@@ -40,7 +40,8 @@ final class Core {
   var isDraining = false
   private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)
-  unowned let gateway: Gateway
+  /// Nil when nobody has it any more: then this is about to go, too.
+  weak let gateway: Gateway?
 
   /// Of all channels that live as long as this process.
   private let epoch = Secrets.epoch()
@@ -110,7 +111,7 @@ final class Core {
 
   // MARK: Work that waits
 
-  func start(_ body: @escaping @Sendable (Core) async -> Void) { gateway.start(body) }
+  func start(_ body: @escaping @Sendable (Core) async -> Void) { gateway?.start(body) }
 
   func number() -> UInt64 {
     lastUpload += 1

@@ -35,10 +35,8 @@ public final class LAN {
   }
 
   private let reactor: Reactor
-  private unowned let engineDriver: any EngineDriver
-  /// Whoever drove the engine is gone, and links that are still in a turn have nobody to ask.
-  private var isAbandoned = false
-  fileprivate var driver: (any EngineDriver)? { isAbandoned ? nil : engineDriver }
+  /// Once it is gone, links that are still in a turn have nobody to ask.
+  fileprivate private(set) weak var driver: (any EngineDriver)?
   private let host: HostID
   private let context: LinkContext
   private let anteroom: Anteroom
@@ -67,7 +65,7 @@ public final class LAN {
     key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver
   ) throws(SystemError) {
     self.reactor = reactor
-    engineDriver = driver
+    self.driver = driver
     host = HostID(of: key.publicKey)
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
@@ -159,9 +157,6 @@ public final class LAN {
     for connection in links.values { connection.link?.close() }
     tellIfStopped()
   }
-
-  /// Its driver is about to go, without having stopped it.
-  public func abandon() { isAbandoned = true }
 
   private func tellIfStopped() {
     guard links.isEmpty, let stopped = stopped.take() else { return }

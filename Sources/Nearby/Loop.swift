@@ -3,7 +3,8 @@ internal import Reactor
 
 /// A thread with an event loop, on which a host's core lives.
 ///
-/// It lives as long as anybody holds it: a call never waits for a loop that has ended.
+/// It lives as long as anybody holds it: a call never waits for a loop that has ended. The core holds it until the host
+/// has been stopped, and is let go of then.
 actor Loop {
   let reactor: Reactor
   private var core: Core?
@@ -14,8 +15,7 @@ actor Loop {
     reactor.start()
   }
 
-  isolated deinit {
-    core = nil
+  deinit {
     reactor.stop()
   }
 
@@ -47,8 +47,10 @@ actor Loop {
     }
     // What a suspended host holds it finds again.
     if leaving || core.store == nil { await core.disk.discardAll() }
-    self.core = nil
   }
+
+  /// By the core, whose network is gone.
+  nonisolated func letGo() { assumeIsolated { $0.core = nil } }
 
   /// One entry into the core; it throws `NearbyError.closed` where the host has been stopped.
   func run<Result: Sendable>(_ body: @Sendable (Core) throws -> Result) throws(NearbyError) -> Result {

@@ -13,7 +13,7 @@ final class Cable {
   init(to target: SocketAddress, on reactor: Reactor) throws {
     self.reactor = reactor
     self.target = target
-    listener = try Listener(at: .loopback(port: 0), on: reactor) { [unowned self] in splice($0) }
+    listener = try Listener(at: .loopback(port: 0), on: reactor) { [weak self] in self?.splice($0) }
   }
 
   var address: SocketAddress { listener?.address ?? target }
@@ -30,9 +30,9 @@ final class Cable {
     do {
       // Each knows the other once both are there, which is before anything comes.
       nonisolated(unsafe) var ends: (near: Plug?, far: Plug?) = (nil, nil)
-      let nearPlug = try Plug(near, on: reactor) { [unowned self] in pass($0, to: ends.far, isForth: true) }
-      let farPlug = try Plug(.connecting(to: target), on: reactor) { [unowned self] in
-        pass($0, to: ends.near, isForth: false)
+      let nearPlug = try Plug(near, on: reactor) { [weak self] in self?.pass($0, to: ends.far, isForth: true) }
+      let farPlug = try Plug(.connecting(to: target), on: reactor) { [weak self] in
+        self?.pass($0, to: ends.near, isForth: false)
       }
       ends = (nearPlug, farPlug)
       strands.append((nearPlug, farPlug))

@@ -30,7 +30,7 @@ final class Player {
     let ours = Descriptor(owning: numbers[0])
     let theirs = Descriptor(owning: numbers[1])
     process = try Self.spawn(talkingOver: theirs)
-    plug = try Plug(ours, on: reactor) { [unowned self] in took($0) }
+    plug = try Plug(ours, on: reactor) { [weak self] in self?.took($0) }
   }
 
   /// Once it listens, it has said who and where it is.

@@ -27,6 +27,27 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("a host that nobody holds any more ends in the middle of what it does")
+  func droppedHosts() async throws {
+    for round in 0..<40 {
+      var (ada, bob): (Table.Seat?, Table.Seat?) = try await Table.seat()
+      try bob?.session.trySend([2])
+      if round % 2 == 0, let executor = ada?.host.executor {
+        // On its loop, so that it hears of all of this at once.
+        try await withTaskExecutorPreference(executor) {
+          try ada?.session.trySend([1])
+          ada = nil
+        }
+      } else {
+        for _ in 0..<50 + round { try ada?.session.trySend([1]) }
+        ada = nil
+      }
+      bob = nil
+    }
+    let (ada, bob) = try await Table.seat()
+    await Table.leave(ada, bob)
+  }
+
   @Test("many messages come in order, each once, however slowly they are read")
   func order() async throws {
     let (ada, bob) = try await Table.seat()

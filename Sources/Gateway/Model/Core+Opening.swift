@@ -43,7 +43,7 @@ extension Core {
   }
 
   private func heed(_ condition: Condition) {
-    gateway.tell(condition)
+    gateway?.tell(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
       discoveryTrouble = (cause, cure)

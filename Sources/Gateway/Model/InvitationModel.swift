@@ -192,10 +192,10 @@ extension Core {
     model.task = reactor.spawn { [session = session.session, gateway = self.gateway] in
       do {
         try await session.invite(try PeerID(text: invitee), as: type, context: context, timeout: timeout)
-        await gateway.run { $0.settle(id, .accepted) }
+        await gateway?.run { $0.settle(id, .accepted) }
       } catch {
         let error = error as? NearbyError
-        await gateway.run { $0.failed(id, error) }
+        await gateway?.run { $0.failed(id, error) }
       }
     }
     return item

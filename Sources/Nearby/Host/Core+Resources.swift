@@ -39,9 +39,9 @@ extension Core {
       let end = min(all.count, start + count)
       supply(id, from: offset) { await $0.piece(Array(all[start..<end]), isLast: end == all.count) }
     case .web(let source):
-      errands.append { [unowned self] in
-        source.read(from: offset, count) { [unowned self] result in
-          supply(id, from: offset) { disk in
+      errands.append {
+        source.read(from: offset, count) { [weak self] result in
+          self?.supply(id, from: offset) { disk in
             let piece = try result.get()
             return await disk.piece(piece.bytes, isLast: piece.isLast)
           }
@@ -115,7 +115,7 @@ extension Core {
   private func writeSoon(_ id: ResourceID, _ reception: Reception) {
     guard !reception.isWriting, !reception.came.isEmpty else { return }
     reception.isWriting = true
-    errands.append { [unowned self] in write(id, reception) }
+    errands.append { [self] in write(id, reception) }
   }
 
   private func write(_ id: ResourceID, _ reception: Reception) {
@@ -185,7 +185,7 @@ extension Core {
 
   /// What came whole has its place: the hidden name goes once the engine's word of that is stored, and the row after it.
   private func release(_ target: TargetFile, of id: ResourceID, _ released: @escaping @Sendable () -> Void) {
-    let release = { [unowned self, loop] in
+    let release = { [self, loop] in
       drop(target, keepsPlace: true) {
         released()
         loop.post { core in

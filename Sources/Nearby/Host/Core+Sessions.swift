@@ -69,11 +69,11 @@ extension Core {
     case .low:
       break
     case .high:
-      if port.patience == nil { errands.append { [unowned self] in fallsBehind(port) } }
+      if port.patience == nil { errands.append { [self] in fallsBehind(port) } }
     case .full:
       if port.hasOverflowed { return }
       port.hasOverflowed = true
-      errands.append { [unowned self] in closeSession(port.state.id) }
+      errands.append { [self] in closeSession(port.state.id) }
     }
   }
 
@@ -110,7 +110,7 @@ extension Core {
     while !port.isStuck, let post = port.first {
       guard left > 0 else {
         port.isFlushing = true
-        return reactor.soon { [unowned self] in
+        return reactor.soon { [self] in
           port.isFlushing = false
           goOn(port)
         }
@@ -119,7 +119,7 @@ extension Core {
       send(post, port)
     }
     // What is offered meanwhile is news to nobody until the outbox was seen empty.
-    reactor.soon { [unowned self] in again(port) }
+    reactor.soon { [self] in again(port) }
   }
 
   private func again(_ port: SessionPort) {
@@ -212,7 +212,7 @@ extension Core {
 
   func writable(_ id: EndpointID) {
     guard let port = sessions[id] else { return }
-    errands.append { [unowned self] in
+    errands.append { [self] in
       port.isStuck = false
       goOn(port)
     }

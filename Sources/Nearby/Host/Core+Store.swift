@@ -133,7 +133,7 @@ extension Core {
       transfers[id] = Transfer(state, .sends(.file(file)))
     default:
       transfers[id] = Transfer(state, .waits)
-      errands.append { [unowned self] in
+      errands.append { [self] in
         call { view.isIncoming ? $0.cannotStore(id, at: $1) : $0.cannotRead(id, at: $1) }
       }
     }

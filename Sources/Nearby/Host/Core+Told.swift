@@ -35,7 +35,7 @@ extension Core {
     case .fate(let id, let from, let to, let fate):
       cargo?.witness.settled(id.rawValue, for: to, fate, in: from)
       if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
-        onceStored { [unowned self] in inform(id, of: to, fate, from) }
+        onceStored { [self] in inform(id, of: to, fate, from) }
       } else {
         inform(id, of: to, fate, from)
       }

@@ -18,7 +18,8 @@ final class Core: EngineDriver {
   private static let resourceWindowBytes = 4 << 20
 
   let reactor: Reactor
-  unowned let loop: Loop
+  /// Until the end: whoever tells of something here finds it.
+  let loop: Loop
   let disk: Disk
   let crypto: OpenSSLCrypto
   let keys: KeyStore
@@ -84,10 +85,6 @@ final class Core: EngineDriver {
     lan = try LAN(key: keys.hostKey, try options.lan, on: reactor, driver: self)
     // After the network's own first word.
     reactor.soon { [weak self] in self?.goOn() }
-  }
-
-  deinit {
-    lan?.abandon()
   }
 
   var hostID: HostID { engine.hostID }
@@ -211,6 +208,7 @@ final class Core: EngineDriver {
     lan = nil
     if let alarm { reactor.cancel(alarm.timer) }
     alarm = nil
+    for session in sessions.values { session.patience.map(reactor.cancel) }
     letGo()
     for action in storing.giveUp() { action(false) }
     conditions.finish()
@@ -221,6 +219,7 @@ final class Core: EngineDriver {
       await store?.writer.close()
       for waiter in waiters { waiter.resume() }
     }
+    loop.letGo()
   }
 
   /// Everybody who waits for something hears that it will not come.

@@ -25,7 +25,8 @@ package final class WebSocket {
     case closed
   }
 
-  private unowned let server: SocketServer
+  /// Which has it until it is cut.
+  private let server: SocketServer
   private let transport: Transport
   private let admission: Admission
   private var inner: InnerEnd

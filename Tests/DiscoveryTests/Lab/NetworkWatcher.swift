@@ -14,7 +14,7 @@ final class NetworkWatcher: @unchecked Sendable {
     loop = try HostLoop(on: process)
     loop.reactor.spawn { [self] in
       do {
-        let watch = try NetworkWatch(on: loop.reactor) { [unowned self] in note() }
+        let watch = try NetworkWatch(on: loop.reactor) { [weak self] in self?.note() }
         self.watch = watch
         note()
       } catch {

@@ -29,8 +29,8 @@ final class Watcher: @unchecked Sendable {
     let watcher = Watcher(on: try HostLoop(on: process).reactor)
     watcher.reactor.spawn {
       do {
-        watcher.directory = try AvahiDirectory(on: watcher.reactor, limits: limits) { [unowned watcher] in
-          watcher.told($0)
+        watcher.directory = try AvahiDirectory(on: watcher.reactor, limits: limits) { [weak watcher] in
+          watcher?.told($0)
         }
       } catch {
         Issue.record(error)

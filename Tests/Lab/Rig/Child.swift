@@ -59,7 +59,7 @@ final class Child {
     let number = pidfd_open(process, 0)
     guard number >= 0 else { throw SystemError("pidfd_open", code: errno) }
     let lifetime = Descriptor(owning: number)
-    registration = try Laboratory.reactor.register(lifetime, for: .readable) { [unowned self] _ in reap() }
+    registration = try Laboratory.reactor.register(lifetime, for: .readable) { [weak self] _ in self?.reap() }
     self.lifetime = consume lifetime
   }
 

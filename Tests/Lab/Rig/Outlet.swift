@@ -18,7 +18,7 @@ final class Outlet {
     theirs = Descriptor(owning: numbers[1])
     // Only our end waits for nothing; the process's is as it expects it.
     guard fcntl(ours.number, F_SETFL, O_NONBLOCK) == 0 else { throw SystemError("fcntl", code: errno) }
-    registration = try Laboratory.reactor.register(ours, for: .readable) { [unowned self] _ in read() }
+    registration = try Laboratory.reactor.register(ours, for: .readable) { [weak self] _ in self?.read() }
     self.ours = consume ours
   }
 

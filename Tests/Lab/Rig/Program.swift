@@ -48,10 +48,11 @@ final class Program {
   ) throws {
     self.name = name
     self.entersNamespaces = entersNamespaces
-    child = try Child(arguments, environment: environment) { [unowned self] in
-      took($1, as: $0 == .output ? .output : .error)
-    } ended: { [unowned self] in
-      ended($0)
+    // What a test has let go of may still speak.
+    child = try Child(arguments, environment: environment) { [weak self] in
+      self?.took($1, as: $0 == .output ? .output : .error)
+    } ended: { [weak self] in
+      self?.ended($0)
     }
   }
 
