@@ -61,7 +61,8 @@ final class Core {
   private(set) lazy var anchorList = collection("/v1/anchors")
   private(set) lazy var trustedPeerList = collection("/v1/trusted-peers")
   private(set) lazy var auditList = collection("/v1/audit")
-  private(set) lazy var eventList = collection("/v1/events", keeping: 1_000)
+  static let eventsMax = 1_000
+  private(set) lazy var eventList = collection("/v1/events", keeping: Self.eventsMax)
 
   var peers: [String: PeerModel] = [:]
   var advertisers: [String: AdvertiserModel] = [:]
@@ -75,6 +76,8 @@ final class Core {
   /// Bodies under way.
   var uploads: [UInt64: Upload] = [:]
   var downloads: [String: StreamDownload] = [:]
+  /// Who waits for what an attic has.
+  var awaitingNews: [UInt64: (News?) -> Void] = [:]
   /// Who waits for the digests of resources, by their ids.
   var digestsAwaited: [String: [(ContentDigest?) -> Void]] = [:]
   var exports: [ClientID: Export] = [:]

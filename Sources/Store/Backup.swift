@@ -38,8 +38,8 @@ final class Backup {
     }
   }
 
-  /// Consumes the copy, whole or not.
-  func end(isWhole: Bool) throws(StoreError) {
+  /// Consumes the copy, whole or not; a whole one is changed before it takes its place.
+  func end(isWhole: Bool, changed sql: String = "") throws(StoreError) {
     let code = sqlite3_backup_finish(pointer)
     defer { unlink(draft + ".lock") }
     guard isWhole else {
@@ -47,6 +47,7 @@ final class Backup {
       return
     }
     guard code == SQLITE_OK else { throw target.error(code, "end a backup") }
+    if !sql.isEmpty { try target.execute(sql) }
     // SQLite has brought its bytes to the disk.
     guard rename(draft, path) == 0 else { throw .system(path: path, SystemError("rename \(draft)", code: errno)) }
     try file.syncFolder()

@@ -81,7 +81,7 @@ public final class Database {
     return try statement.step(connection)
   }
 
-  private func number(_ sql: String) throws(StoreError) -> Int64 {
+  func number(_ sql: String) throws(StoreError) -> Int64 {
     let statement = try take(sql)
     defer { giveBack(statement, sql) }
     return try statement.step(connection) ? statement.integer(0) : 0

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// One step of a schema: what takes a database from the version before it to its own.
 public struct Migration: Sendable {
   /// For people.
@@ -39,7 +41,8 @@ public struct Schema: Sendable {
 extension Database {
   /// All steps that are missing, or none.
   func migrate(from version: Int, to schema: Schema) throws(StoreError) {
-    guard version < schema.version else { return }
+    guard version < schema.version else { return forgetCopy() }
+    if version > 0 { try keepCopy() }
     // References are not held to while tables change places; that they hold is made sure of in the end.
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
     var step = ""
@@ -57,5 +60,30 @@ extension Database {
       if case .full = error { throw error }
       throw .notMigrated(path: path, migration: step, what: "\(error)")
     }
+  }
+
+  // MARK: The way back
+
+  /// What an earlier release goes on from: it does not read what this one has changed.
+  private var copyPath: String { path + ".before-upgrade" }
+  /// By then nobody goes back any more, and what was deleted meanwhile is to be gone from there, too.
+  private static let copyDays = 30
+
+  private func keepCopy() throws(StoreError) {
+    let backup = try Backup(of: self, to: copyPath)
+    do throws(StoreError) {
+      while try !backup.step() {}
+    } catch {
+      try? backup.end(isWhole: false)
+      throw error
+    }
+    let hasSessions = try number("SELECT count(*) FROM sqlite_schema WHERE name = 'session'") == 1
+    try backup.end(isWhole: true, changed: hasSessions ? Self.newEpochs : "")
+  }
+
+  private func forgetCopy() {
+    var status = stat()
+    guard lstat(copyPath, &status) == 0, time(nil) - status.st_mtim.tv_sec > Self.copyDays * 86_400 else { return }
+    unlink(copyPath)
   }
 }

@@ -11,13 +11,15 @@ struct AtticTests {
     init(_ items: [Item]) { self.items = items }
 
     let isStoring = false
-    var oldestOrdinal: UInt64? { items.first?.ordinal }
+    var oldest: (ordinal: UInt64, id: String)? { items.first.map { ($0.ordinal, $0.id) } }
 
     func page(after ordinal: UInt64, atMost count: Int, where filter: [String: String]) async throws -> [Item] {
       Array(items.filter { $0.ordinal > ordinal }.prefix(count))
     }
 
-    func changes(after since: UInt64, through last: UInt64) async throws -> [Change]? { nil }
+    func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? {
+      nil
+    }
     func item(_ id: String) async throws -> Item? { items.first { $0.id == id } }
   }
 

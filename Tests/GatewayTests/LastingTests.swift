@@ -170,8 +170,10 @@ struct LastingTests {
     let answer = try await talk.ask([
       "id": 1, "subscribe": ["channel": .text("\(bert.path)/messages"), "since": .text(position)],
     ])
-    #expect(answer["ok"]?["recovered"] == true && answer["ok"]?["missed"] == 5, "\(answer.line)")
     var offset = try #require(position.split(separator: ".").last.flatMap { Int64($0) })
+    let end = try #require(try await bert.client.get("\(bert.path)/messages").json["position"]?.text)
+    let missed = try #require(end.split(separator: ".").last.flatMap { Int64($0) }) - offset
+    #expect(answer["ok"]?["recovered"] == true && answer["ok"]?["missed"] == .integer(missed), "\(answer.line)")
     var told: [String] = []
     while told.count < 5 {
       guard case .text(let change) = try await talk.next() else { break }
@@ -181,6 +183,71 @@ struct LastingTests {
       if let body = change["put"]?["body"]?.text { told.append(body) }
     }
     #expect(told == (1...5).map { "own \($0)" })
+    await meeting.end()
+  }
+
+  @Test("whoever was away for very much is told all of it, piece by piece, in every way there is to ask")
+  func much() async throws {
+    let count = 20_000
+    var meeting = try await Meeting.begin(["history": ["keep": "durable", "count": 100_000, "bytes": .number(1 << 30)]])
+    let (anna, channel) = (meeting.anna, "\(meeting.anna.path)/messages")
+    let position = try #require(try await anna.client.get(channel).json["position"]?.text)
+    let parts = position.split(separator: ".").map(String.init)
+    let (epoch, start) = (parts[0], try #require(Int(parts[1])))
+    let place = try await anna.place.restarted {
+      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)")
+      let session = try #require(try database.sessions().first).number
+      try database.run("BEGIN")
+      var total = 0
+      for number in 1...count {
+        let json = JSON.object([
+          .init("id", .text("m\(start + number)")), .init("from", .text(anna.peer)), .init("displayName", "Anna"),
+          .init("mode", "reliable"), .init("at", "2026-01-01T12:00:00.000Z"), .init("size", 300),
+          .init("contentType", "text/plain"), .init("body", .text("\(number) " + String(repeating: "x", count: 300))),
+        ]).bytes
+        total += json.count
+        let ordinal = UInt64(start + number)
+        try database.keep(
+          StoredMessage(
+            ordinal: ordinal, changed: ordinal, count: number, total: total, at: Timestamp.now.milliseconds, name: nil,
+            sender: anna.peer, mode: "reliable", json: json), of: session)
+      }
+      try database.run("COMMIT")
+    }
+    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    func number(_ message: JSON?) -> Int? { message?["body"]?.text?.split(separator: " ").first.flatMap { Int($0) } }
+
+    let talk = try await Talk.connected(anna.client)
+    let answer = try await talk.ask(["id": 1, "subscribe": ["channel": .text(channel), "since": .text(position)]])
+    #expect(answer["ok"]?["recovered"] == true && answer["ok"]?["missed"] == .number(count), "\(answer.line)")
+    for number in 1...count {
+      guard case .text(let change) = try await talk.next() else { break }
+      try #require(change["o"] == .number(start + number) && change["put"]?["id"] == .text("m\(start + number)"))
+    }
+
+    let events = try await anna.client.follow("\(channel)?since=\(position)")
+    #expect(try await events.next()?.name == "recovered")
+    for expected in 1...count {
+      let event = try #require(try await events.next())
+      try #require(event.name == "put" && number(event.data) == expected && event.id == "\(epoch).\(start + expected)")
+    }
+
+    var (told, since, answers) = ([Int](), position, 0)
+    while told.count < count {
+      let news = try await anna.client.get("\(channel)?since=\(since)").json
+      try #require(news["recovered"] == true && news["position"] != .text(since))
+      told += (news["changes"]?.list ?? []).compactMap { number($0["put"]) }
+      since = news["position"]?.text ?? ""
+      answers += 1
+    }
+    #expect(told == Array(1...count) && answers > 1)
+
+    // From there on all of them hear the same.
+    _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")
+    _ = try await post("live", meeting.bert)
+    let put = try await talk.change(of: answer["ok"]?["number"])
+    #expect(put["o"] == .number(start + count + 1) && put["put"]?["body"] == "live")
+    #expect(try await events.next()?.data["body"] == "live")
     await meeting.end()
   }
 
@@ -215,6 +282,34 @@ struct LastingTests {
       #expect((40...43).contains(texts.count) && texts.last == "text 60", "\(texts)")
       #expect(try await anna.client.get("\(anna.path)/messages/m1").status == 404)
     }
+  }
+
+  @Test("whoever has missed what is not kept any more is told how much that was, and what there is")
+  func missed() async throws {
+    var meeting = try await Meeting.begin(["history": ["keep": "durable", "count": 40]])
+    let (anna, channel) = (meeting.anna, "\(meeting.anna.path)/messages")
+    let position = try #require(try await anna.client.get(channel).json["position"]?.text)
+    for number in 1...60 { _ = try await post("text \(number)", anna) }
+    meeting.anna = Meeting.Seat(
+      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    // What is too much goes in a turn of its own.
+    var oldest: String?
+    while oldest == nil {
+      let news = try await anna.client.get("\(channel)?since=\(position)").json
+      try #require(news["recovered"] == false, "\(news.line)")
+      #expect(try #require(news["missed"]?.integer) >= 60 && news["items"]?.list?.last?["body"] == "text 60")
+      if try await anna.client.get("\(channel)?limit=1").ids.first == news["oldest"]?.text {
+        oldest = news["oldest"]?.text
+      }
+    }
+    #expect(oldest != "m1")
+    let talk = try await Talk.connected(anna.client)
+    let ok = try await talk.ask(["id": 1, "subscribe": ["channel": .text(channel), "since": .text(position)]])["ok"]
+    #expect(
+      ok?["recovered"] == false && ok?["oldest"] == .text(oldest ?? "") && ok?["missed"] != nil, "\(ok?.line ?? "")")
+    let snapshot = try await anna.client.follow("\(channel)?since=\(position)").next()
+    #expect(snapshot?.name == "snapshot" && snapshot?.data["oldest"] == .text(oldest ?? ""))
+    await meeting.end()
   }
 
   @Test("files that were sent, received and half uploaded are there again after a restart, and the rest of one goes on")

@@ -82,7 +82,7 @@ struct QueueTests {
   @Test("A WebSocket that does not read its channel is closed with 4001, and comes back without a gap")
   func lagging() async throws {
     try await atPlace { place in
-      let meeting = try await Meeting.near(at: place, ["history": ["keep": "memory", "bytes": 1_000_000_000]])
+      let meeting = try await Meeting.near(at: place, ["history": ["keep": "memory", "bytes": 250_000_000]])
       let (anna, bert) = (meeting.anna, meeting.bert)
       let channel: JSON = .text("\(bert.path)/messages")
       let slow = try await Talk.connected(bert.client)

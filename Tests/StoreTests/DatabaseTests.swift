@@ -92,6 +92,25 @@ import Testing
     }
   }
 
+  @Test func `What was before an upgrade is kept for thirty days, and an earlier release goes on from it`() throws {
+    let copy = path + ".before-upgrade"
+    let first = Schema([Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)")])
+    let second = Schema(first.migrations + [Migration("second", "INSERT INTO a VALUES (2)")])
+    func numbers(_ schema: Schema, at path: String) throws -> String? {
+      try Database(path, schema: schema).first("SELECT group_concat(id) FROM a") { $0.text(0) }
+    }
+    #expect(try numbers(first, at: path) == "1" && access(copy, F_OK) != 0)
+    for _ in 0..<2 { #expect(try numbers(second, at: path) == "1,2" && access(copy, F_OK) == 0) }
+    #expect(throws: StoreError.self) { try numbers(first, at: path) }
+    #expect(try numbers(first, at: copy) == "1")
+    for (days, isThere) in [(29, true), (31, false)] {
+      var times = [timeval](repeating: timeval(tv_sec: time(nil) - days * 86_400, tv_usec: 0), count: 2)
+      #expect(utimes(copy, &times) == 0)
+      _ = try numbers(second, at: path)
+      #expect((access(copy, F_OK) == 0) == isThere)
+    }
+  }
+
   @Test(arguments: [
     "CREATE TABLE b (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)",
     "CREATE TABLE b (id INTEGER REFERENCES a) STRICT; INSERT INTO b VALUES (17)",

@@ -28,7 +28,7 @@ struct HistoryTests {
       try database.messages(of: 1, after: 0, atMost: 9, where: MessageFilter(mode: "reliable")).map(\.ordinal)
         == [2, 4, 6, 8])
     try database.change(message(2, changed: 10), of: 1)
-    #expect(try database.messages(of: 1, changedAfter: 7, through: 10, atMost: 9).map(\.ordinal) == [8, 9, 2])
+    #expect(try database.messages(of: 1, changedAfter: 7, through: 10, atMost: 9).messages.map(\.ordinal) == [8, 9, 2])
     #expect(try database.latestMessages(of: 1, atMost: 2).map(\.ordinal) == [8, 9])
     #expect(try database.latestChange(of: 1) == 10)
   }
@@ -72,8 +72,15 @@ struct HistoryTests {
       try older.change(message(2, changed: 10), of: 1)
     }
     let database = try Database("\(folder.path)/history.db")
+    let copy = try Database(
+      "\(folder.path)/history.db.before-upgrade",
+      schema: Schema(Schema.house.migrations.prefix { $0.name != "messages in order" }))
+    // Positions of what is said from now on say nothing there.
+    let epoch = try #require(try copy.sessions().first).epoch
+    #expect(epoch != "abc" && epoch.count == 16 && epoch.allSatisfy { "abcdefghijklmnopqrstuvwxyz234567".contains($0) })
+    #expect(try database.sessions().first?.epoch == "abc")
     #expect(try database.messages(of: 1, after: 0, atMost: 99).map(\.ordinal) == Array(1...9))
-    #expect(try database.messages(of: 1, changedAfter: 8, through: 99, atMost: 9).map(\.ordinal) == [9, 2])
+    #expect(try database.messages(of: 1, changedAfter: 8, through: 99, atMost: 9).messages.map(\.ordinal) == [9, 2])
     try database.keep(message(11), of: 1)
     #expect(try database.latestChange(of: 1) == 11)
     #expect(throws: StoreError.self, "an ordinal is there once") { try database.add(message(11), to: 1) }
@@ -86,13 +93,19 @@ struct HistoryTests {
       try database.change(message(ordinal, changed: changed), of: 1)
     }
     func changed(_ since: UInt64, _ last: UInt64, _ count: Int) throws -> [UInt64] {
-      try database.messages(of: 1, changedAfter: since, through: last, atMost: count).map(\.changed)
+      try database.messages(of: 1, changedAfter: since, through: last, atMost: count).messages.map(\.changed)
     }
     #expect(try changed(0, 99, 99) == [2, 4, 5, 6, 8, 9, 10, 11, 12])
     #expect(try changed(5, 11, 4) == [6, 8, 9, 10])
     #expect(try changed(9, 10, 4) == [10])
+    func reach(_ since: UInt64, _ count: Int, bytes: Int = .max) throws -> UInt64 {
+      try database.messages(of: 1, changedAfter: since, through: 99, atMost: count, bytes: bytes).through
+    }
+    #expect(try reach(0, 9) == 99 && reach(0, 8) == 11 && reach(0, 1) == 3)
+    let size = try #require(try database.message(2, of: 1)).json.count
+    #expect(try reach(0, 9, bytes: 2 * size) == 4 && reach(0, 9, bytes: 1) == 3)
     var plan: [String] = []
-    try database.each("EXPLAIN QUERY PLAN \(Database.changed)", 1, 0, 99, 9) { plan.append($0.text(3)) }
+    try database.each("EXPLAIN QUERY PLAN \(Database.changed("changed"))", 1, 0, 99, 9) { plan.append($0.text(3)) }
     #expect(
       plan.contains { $0.contains("INDEX message_ordinal") } && plan.contains { $0.contains("INDEX message_changed") })
     #expect(!plan.contains { $0.hasPrefix("SCAN message") }, "\(plan)")

@@ -1,24 +1,38 @@
+internal import Notation
+
 /// Where a channel's past is that it does not hold itself: to look there takes time.
 protocol Attic: AnyObject {
   /// Whether changes are on their way there, and so into the channel.
   var isStoring: Bool { get }
-  /// Of the oldest thing that is kept.
-  var oldestOrdinal: UInt64? { get }
+  /// Of what is kept.
+  var oldest: (ordinal: UInt64, id: String)? { get }
   /// Those after an ordinal, also those that the channel has.
   func page(after ordinal: UInt64, atMost count: Int, where filter: [String: String]) async throws -> [Item]
-  /// The latest change of each thing that has changed meanwhile, in order; nil where they are too many, or not all there
-  /// any more.
-  func changes(after since: UInt64, through last: UInt64) async throws -> [Change]?
+  /// The latest change of each thing that has changed meanwhile, in order: as many as are told at once, and how far they
+  /// go. Nil where they are not all there any more.
+  func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)?
   func item(_ id: String) async throws -> Item?
+}
+
+/// What has changed since a position, and how far that goes: to the end of the channel, or of what is told at once.
+struct News {
+  var changes: [Change]
+  var position: Position
 }
 
 /// What an attic had of what was asked.
 enum Recalled {
   case page([Item], hasMore: Bool)
-  case changes([Change])
+  case news(News)
 }
 
 extension Collection {
+  /// What to say to somebody whose position is not known here any more.
+  func loss(since position: Position?) -> [JSON.Member] {
+    let missed = missed(since: position).map { [JSON.Member("missed", .number($0))] } ?? []
+    return missed + (attic?.oldest.map { [JSON.Member("oldest", .text($0.id))] } ?? [])
+  }
+
   /// What the changes of its own cannot say.
   func needsAttic(since position: Position?) -> Bool {
     guard attic != nil, let position, position.epoch == epoch, position.offset < offset else { return false }
@@ -26,32 +40,39 @@ extension Collection {
   }
 
   func needsAttic(_ listing: Listing) -> Bool {
-    guard listing.since == nil, let oldest = attic?.oldestOrdinal else { return needsAttic(since: listing.since) }
-    return max(oldest, listing.after + 1) < firstOrdinal
+    guard listing.since == nil, let oldest = attic?.oldest else { return needsAttic(since: listing.since) }
+    return max(oldest.ordinal, listing.after + 1) < firstOrdinal
   }
 
-  /// With the changes that came while it was looked for them.
-  func recall(since position: Position) async throws -> Recalled? {
-    var past: [Change] = []
-    var since = position.offset
-    // So much may come while it is looked for them that it has to be looked again.
-    for _ in 0..<Self.looksMax {
-      let last = offset
-      guard let older = try await attic?.changes(after: since, through: last) else { return nil }
-      past += older
-      if let news = changes(after: Position(epoch: epoch, offset: last)) { return .changes(past + news) }
-      since = last
-    }
-    return nil
+  /// With the changes that came while it was looked for them, where these are at hand.
+  func recall(since position: Position) async throws -> News? {
+    let last = offset
+    guard position.epoch == epoch,
+      let (past, through) = try await attic?.changes(after: position.offset, through: last)
+    else { return nil }
+    let reached = Position(epoch: epoch, offset: through)
+    guard through == last, let news = changes(after: reached) else { return News(changes: past, position: reached) }
+    return News(changes: past + news, position: self.position)
   }
-
-  private static let looksMax = 8
 
   func recall(_ listing: Listing) async throws -> Recalled? {
-    if let since = listing.since { return try await recall(since: since) }
+    if let since = listing.since { return try await recall(since: since).map(Recalled.news) }
     let items = try await attic?.page(after: listing.after, atMost: listing.limit + 1, where: listing.filter) ?? []
     // What is new, stored and not told yet comes by the channel first.
     let told = items.prefix { $0.ordinal <= offset }
     return .page(Array(told.prefix(listing.limit)), hasMore: told.count > listing.limit)
+  }
+}
+
+extension Core {
+  /// Tells later what has changed since then, where that is in a channel's attic; nil where it is not all there any more.
+  func recall(_ collection: Collection, since position: Position, _ tell: @escaping (News?) -> Void) {
+    let (number, path) = (number(), collection.path)
+    awaitingNews[number] = tell
+    start { core in
+      // The channel may have ended meanwhile.
+      let news = try? await core.collection(at: path)?.recall(since: position)
+      core.awaitingNews.removeValue(forKey: number)?(news)
+    }
   }
 }

@@ -184,6 +184,17 @@ final class Collection {
     return changes[(changes.startIndex + Int(since.offset + 1 - first.offset))...]
   }
 
+  /// The same with how far they go.
+  func news(since position: Position) -> News? {
+    changes(after: position).map { News(changes: Array($0), position: self.position) }
+  }
+
+  /// How many changes there have been since; nil where nobody knows any more.
+  func missed(since position: Position?) -> Int? {
+    guard let position, position.epoch == epoch, position.offset <= offset else { return nil }
+    return Int(offset - position.offset)
+  }
+
   func seen(by client: ClientView, where filter: [String: String] = [:]) -> some Sequence<Item> {
     items.all.lazy.filter { item in
       item.owner.isSeen(by: client) && filter.isMet(by: item.facets)

@@ -3,8 +3,9 @@ internal import Web
 
 /// A collection as Server-Sent Events: what is there, or what was missed, then each change as it comes.
 ///
-/// It has no queue: the client's own pace says how far it is in the collection's changes, and one that falls out of those
-/// is at the end of its stream, comes back by itself, and is given all things anew.
+/// It has no queue: the client's own pace says how far it is in the collection's changes. One that falls out of those is
+/// told on from where the channel's past is; where there is none, it is at the end of its stream, comes back by itself, and
+/// is given all things anew.
 final class EventStream: Follower, BodySource {
   private let collection: Collection
   private let listing: Listing
@@ -14,6 +15,9 @@ final class EventStream: Follower, BodySource {
   private var sent = 0
   private var position: Position
   private var isDismissed = false
+  private weak var core: Core?
+  /// For what the channel's past has to say.
+  private var isLooking = false
 
   init(_ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: Recalled? = nil) {
     self.collection = collection
@@ -22,20 +26,20 @@ final class EventStream: Follower, BodySource {
     position = collection.position
     // Browsers come back two seconds after a stream has ended.
     waiting = Array("retry: 2000\n".utf8)
-    if let since = listing.since, let changes = listing.changes(of: collection, recalled) {
+    if let since = listing.since, let news = listing.news(of: collection, recalled) {
       waiting += "event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n".utf8
       // What the channel has comes at the client's pace.
-      if recalled == nil { position = since } else { changes.forEach(take) }
+      if recalled == nil { position = since } else { take(news) }
     } else {
-      let items = collection.seen(by: client, where: listing.filter).map { $0.bytes }
       waiting += "event: snapshot\nid: \(position)\ndata: ".utf8
-      waiting += Listing.snapshot(items, at: position)
+      waiting += listing.snapshot(of: collection, for: client)
       waiting += "\n\n".utf8
     }
   }
 
   func begin(_ exchange: Exchange, in core: Core) {
     self.exchange = exchange
+    self.core = core
     collection.follow(self)
     exchange.onGone = { self.collection.unfollow(self) }
     var response = Self.head()
@@ -74,12 +78,29 @@ final class EventStream: Follower, BodySource {
     waiting = []
     sent = 0
     if isDismissed { return end() }
-    while waiting.isEmpty {
-      guard let changes = collection.changes(after: position) else { return end() }
+    while waiting.isEmpty, !isLooking {
+      guard let changes = collection.changes(after: position) else { return lookBack() }
       if changes.isEmpty { return collection.isEnded ? end() : true }
       for change in changes.prefix(Self.changesPerPull) { take(change) }
     }
     return true
+  }
+
+  /// Whether there is somewhere to look.
+  private func lookBack() -> Bool {
+    guard let core, collection.needsAttic(since: position) else { return end() }
+    isLooking = true
+    core.recall(collection, since: position) { [self] news in
+      isLooking = false
+      if let news { take(news) } else { isDismissed = true }
+      exchange?.wake()
+    }
+    return true
+  }
+
+  private func take(_ news: News) {
+    news.changes.forEach(take)
+    position = news.position
   }
 
   private func take(_ change: Change) {

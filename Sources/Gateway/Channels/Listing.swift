@@ -86,11 +86,10 @@ struct Listing: Sendable {
 
   /// The changes after `since`, or all things anew where they are not all there any more.
   func news(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
-    guard let changes = changes(of: collection, recalled) else {
-      let items = collection.seen(by: client, where: filter).map { $0.bytes }
-      return Reply(200, .json(Self.snapshot(items, at: collection.position)))
+    guard let news = news(of: collection, recalled) else {
+      return Reply(200, .json(snapshot(of: collection, for: client)))
     }
-    let told = changes.compactMap { change in
+    let told = news.changes.compactMap { change in
       switch change.telling(to: client, where: filter) {
       case .put(let bytes): change.json(putting: bytes)
       case .del: change.json(putting: nil)
@@ -98,18 +97,23 @@ struct Listing: Sendable {
       }
     }
     let body = Array("{\"recovered\":true,\"changes\":".utf8) + JSON.list(ofWritten: told)
-    return Reply(200, .json(body + Array(",\"position\":\"\(collection.position)\"}".utf8)))
+    return Reply(200, .json(body + Array(",\"position\":\"\(news.position)\"}".utf8)))
   }
 
   /// Those after `since`, or nil where they are not all there any more.
-  func changes(of collection: Collection, _ recalled: Recalled?) -> [Change]? {
-    if case .changes(let changes)? = recalled { return changes }
-    return since.flatMap { collection.changes(after: $0) }.map(Array.init)
+  func news(of collection: Collection, _ recalled: Recalled?) -> News? {
+    if case .news(let news)? = recalled { return news }
+    return since.flatMap(collection.news)
   }
 
-  static func snapshot(_ items: [[UInt8]], at position: Position) -> [UInt8] {
-    Array("{\"recovered\":false,\"items\":".utf8) + JSON.list(ofWritten: items)
-      + Array(",\"position\":\"\(position)\"}".utf8)
+  /// All things anew, and what is told no more.
+  func snapshot(of collection: Collection, for client: ClientView) -> [UInt8] {
+    let items = collection.seen(by: client, where: filter).map(\.bytes)
+    let rest: [JSON.Member] =
+      [.init("position", .text(collection.position.description))] + collection.loss(since: since)
+    // Written once already: they go in as they are.
+    return Array("{\"recovered\":false,\"items\":".utf8) + JSON.list(ofWritten: items) + Array(",".utf8)
+      + JSON.object(rest).bytes.dropFirst()
   }
 }
 

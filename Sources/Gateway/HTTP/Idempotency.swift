@@ -4,9 +4,9 @@ internal import Web
 
 /// Answers that are kept for those who ask again because they did not hear them, however the machine's clock is set.
 struct Idempotency {
-  private static let answersMax = 10_000
+  static let answersMax = 10_000
   /// Of all answers together: they may repeat what was sent.
-  private static let bytesMax = 32 << 20
+  static let bytesMax = 32 << 20
   private static let keptFor: Duration = .seconds(24 * 3_600)
   private static let keyBytesMax = 255
 

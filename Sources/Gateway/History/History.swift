@@ -35,7 +35,7 @@ final class History {
   private var count: Int
   private var total: Int
   /// Of those that are stored.
-  private var oldest: StoredMessage?
+  private var first: StoredMessage?
   private var isPruning = false
   /// Mostly that of the last message is the next one's too.
   private var lastSender: (peer: PeerID, text: String)?
@@ -66,7 +66,7 @@ final class History {
     offsetAtStart = stored.offset
     count = stored.latest.last?.count ?? 0
     total = stored.latest.last?.total ?? 0
-    oldest = stored.oldest
+    first = stored.oldest
     for message in stored.open {
       guard let receipt = message.receipt, let delivery = Delivery(restoring: message) else { continue }
       open[receipt] = (message, delivery)
@@ -184,7 +184,7 @@ final class History {
       return
     }
     let message = note.message
-    if oldest == nil { oldest = message }
+    if first == nil { first = message }
     let item = item(message)
     if let channel { channel.put(lasting: item) } else { untold.append(message) }
     note.settle?(item)
@@ -238,7 +238,7 @@ final class History {
   /// pieces, so there may be more.
   @discardableResult
   func prune(at now: Timestamp) -> Bool {
-    guard let oldest, !isPruning, isTooMuch(since: oldest, now) else { return false }
+    guard let first, !isPruning, isTooMuch(since: first, now) else { return false }
     isPruning = true
     let (number, limits) = (session.number, limits)
     let end = limits.age.map { now + (.zero - $0) } ?? Timestamp(milliseconds: .min)
@@ -251,7 +251,7 @@ final class History {
         guard let self else { return }
         isPruning = false
         guard isStored else { return }
-        self.oldest = kept.oldest
+        self.first = kept.oldest
         channel?.forget(before: kept.oldest?.ordinal ?? .max)
       })
     return true
@@ -306,12 +306,12 @@ struct MessageNote {
 // MARK: Its past
 
 extension History: Attic {
-  /// Of changes that are read at once.
-  private static let changesMax = 32_768
-  private static let changesBytesMax = 16 << 20
+  /// Of changes that are told at once.
+  private static let changesMax = 8_192
+  private static let changesBytesMax = 4 << 20
 
   var isStoring: Bool { storing > 0 }
-  var oldestOrdinal: UInt64? { oldest?.ordinal }
+  var oldest: (ordinal: UInt64, id: String)? { first.map { ($0.ordinal, id(of: $0)) } }
 
   func page(
     after ordinal: UInt64, atMost count: Int, where filter: [String: String]
@@ -322,21 +322,21 @@ extension History: Attic {
     }.map(item)
   }
 
-  func changes(after since: UInt64, through last: UInt64) async throws -> [Change]? {
+  func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? {
     let number = session.number
-    let messages = try await archive.writer.perform { database -> [StoredMessage]? in
+    let found = try await archive.writer.perform { database -> (messages: [StoredMessage], through: UInt64)? in
       guard try database.floor(of: number) <= since else { return nil }
-      return try database.messages(of: number, changedAfter: since, through: last, atMost: Self.changesMax + 1)
+      return try database.messages(
+        of: number, changedAfter: since, through: last, atMost: Self.changesMax, bytes: Self.changesBytesMax)
     }
-    guard let messages, messages.count <= Self.changesMax,
-      messages.reduce(0, { $0 + $1.json.count }) <= Self.changesBytesMax
-    else { return nil }
-    return messages.map { message in
+    guard let found else { return nil }
+    let changes = found.messages.map { message in
       let item = item(message)
       return Change(
         offset: message.changed, owner: owner, id: item.id, bytes: item.bytes, facets: item.facets,
         facetsBefore: message.ordinal == message.changed ? nil : item.facets)
     }
+    return (changes, found.through)
   }
 
   func item(_ id: String) async throws -> Item? {

@@ -97,7 +97,7 @@ enum Payload {
 
 extension Core {
   /// Past these the oldest that have ended go first.
-  private static let invitationsMax = 1_000
+  static let invitationsMax = 1_000
   private static let invitationBytesMax = 4 << 20
 
   /// As it is now, for those who follow and for the store.

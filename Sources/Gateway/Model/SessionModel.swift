@@ -37,7 +37,9 @@ struct SessionWishes {
     var limits = History.Limits()
 
     /// What may be asked for.
-    var most: (count: Int64, bytes: Int64) { keep == .durable ? (1_000_000_000, 1 << 42) : (1_000_000, 1 << 30) }
+    func most(_ limits: GatewayLimits) -> (count: Int64, bytes: Int64) {
+      keep == .durable ? (1_000_000_000, Int64(limits.historyBytes)) : (1_000_000, Int64(limits.memoryHistoryBytes))
+    }
 
     /// What is in memory of it.
     var window: (count: Int, bytes: Int) {

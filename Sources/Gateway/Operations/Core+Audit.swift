@@ -45,7 +45,7 @@ extension Core {
   enum ActorKind: String, CaseIterable { case client, rule, machine }
 
   /// Of each kind of actor.
-  private static let deedsMax = 2_048
+  static let deedsMax = 2_048
 
   func audit(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) {
     lastDeed += 1

@@ -11,6 +11,8 @@ public struct GatewayLimits: Sendable {
   var resourcesPerSession = 1_024
   var resourceBytes = 1 << 41
   var resourceBytesPerClient = 1 << 34
+  var historyBytes = 1 << 34
+  var memoryHistoryBytes = 1 << 28
   var subscriptionsPerSocket = 256
   var requestsPerSocket = 64
 
@@ -68,6 +70,12 @@ public struct GatewayLimits: Sendable {
       option: "resource-bytes-per-client-max",
       summary: "bytes that all resources of one client, sent and received, take here", range: 1...1 << 50,
       name: "resourceBytesPerClient", place: \.resourceBytesPerClient),
+    Entry(
+      option: "history-bytes-max", summary: "bytes of messages that one session may ask to keep on the disk",
+      range: 1 << 20...1 << 42, name: "historyBytes", place: \.historyBytes),
+    Entry(
+      option: "memory-history-bytes-max", summary: "bytes of messages that one session may ask to keep in memory",
+      range: 1 << 20...1 << 30, name: "memoryHistoryBytes", place: \.memoryHistoryBytes),
     Entry(
       option: "subscriptions-per-socket-max", summary: "channels that one WebSocket follows", range: 1...10_000,
       name: "subscriptionsPerSocket", place: \.subscriptionsPerSocket),

@@ -59,16 +59,27 @@ extension Core {
 
   /// Those that the operator may set, and those that are fixed.
   private var limits: JSON {
-    .object(
-      GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) } + [
-        .init("messageBytes", .number(Self.messageBytesMax)), .init("jsonBytes", .number(Service.jsonBytesMax)),
-        .init("socketMessageBytes", .number(Sockets.messageBytesMax)), .init("pageItems", .number(Listing.pageMax)),
-        .init("waitSeconds", .number(Listing.waitMax)), .init("contextBytes", .number(Routes.contextBytesMax)),
-        .init("connectionsPerSession", .number(Self.connectionsPerSessionMax)),
-        .init("headBytes", .number(webLimits.headBytesMax)),
-        .init("idleSeconds", .number(webLimits.idleTime.components.seconds)),
-        .init("graceSeconds", .number(options.graceTime.components.seconds)),
-      ])
+    let (web, channel) = (webLimits, Collection.Limits())
+    let fixed = [
+      ("messageBytes", Self.messageBytesMax), ("jsonBytes", Service.jsonBytesMax), ("textBytes", Fields.textBytesMax),
+      ("contextBytes", Routes.contextBytesMax), ("connectionsPerSession", Self.connectionsPerSessionMax),
+      ("pageItems", Listing.pageMax), ("waitSeconds", Listing.waitMax),
+      // What is kept for those who come back.
+      ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
+      ("invitations", Self.invitationsMax), ("auditEntries", Self.deedsMax),
+      ("idempotencyKeys", Idempotency.answersMax),
+      ("idempotencyBytes", Idempotency.bytesMax),
+      // Of a WebSocket.
+      ("socketMessageBytes", Sockets.messageBytesMax), ("socketQueueBytes", SocketClient.queuedBytesMax),
+      ("socketLagBytes", channel.ringBytesMax), ("streamSocketQueueBytes", StreamSocket.queuedBytesMax),
+      ("socketQueuesBytes", web.socketQueuesBytesMax), ("pingSeconds", web.pingInterval.wholeSeconds),
+      ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
+      // Of a connection.
+      ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax), ("headSeconds", web.headTime.wholeSeconds),
+      ("idleSeconds", web.idleTime.wholeSeconds), ("requestsPerConnection", web.requestsPerConnectionMax),
+    ]
+    return .object(
+      GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) } + fixed.map { .init($0, .number($1)) })
   }
 
   /// What the web's server is held to.
@@ -85,4 +96,8 @@ extension Core {
     }
     return contract
   }
+}
+
+extension Duration {
+  fileprivate var wholeSeconds: Int { Int(components.seconds) }
 }

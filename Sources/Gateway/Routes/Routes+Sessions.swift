@@ -76,7 +76,7 @@ extension Routes {
     if var history = try fields.object("history") {
       var keeping = SessionWishes.Keeping(keep: core.archive.isLasting ? .durable : .memory)
       keeping.keep = try history.word("keep", of: SessionWishes.Keeping.Keep.self) ?? keeping.keep
-      let most = keeping.most
+      let most = keeping.most(core.options.limits)
       keeping.limits.count = try history.integer("count", in: 1...most.count).map(Int.init) ?? keeping.limits.count
       keeping.limits.bytes = try history.integer("bytes", in: 1_024...most.bytes).map(Int.init) ?? keeping.limits.bytes
       keeping.limits.age = try history.integer("age", in: 1...Self.ageMax).map { .seconds($0) }

@@ -5,13 +5,13 @@ internal import Web
 /// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
 final class SocketClient: SocketOwner {
   /// Answers that wait for a client: the messages of a whole session are one.
-  private static let queuedBytesMax = 24 << 20
+  static let queuedBytesMax = 24 << 20
 
-  private let core: Core
+  let core: Core
   private let head: Head
   private(set) var view: ClientView?
-  private weak var socket: WebSocket?
-  private var subscriptions: [String: Collection] = [:]
+  private(set) weak var socket: WebSocket?
+  var subscriptions: [String: Following] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
   /// Nothing of what it says is done any more.
@@ -39,14 +39,14 @@ final class SocketClient: SocketOwner {
     core.meters.closed(code)
     if let patience { core.reactor.cancel(patience) }
     patience = nil
-    for collection in subscriptions.values { collection.unsubscribe(socket) }
+    for following in subscriptions.values { following.collection.unsubscribe(socket) }
     subscriptions = [:]
     core.sockets.remove(socket)
   }
 
   /// What waits for it, and how much may.
   var queues: JSON {
-    let channels = subscriptions.values.sorted { $0.path < $1.path }
+    let channels = subscriptions.values.map(\.collection).sorted { $0.path < $1.path }
     return [
       "queuedBytes": .number(socket?.queuedBytes ?? 0), "queuedBytesMax": .number(Self.queuedBytesMax),
       "requests": .number(requestsUnderWay),
@@ -130,9 +130,9 @@ final class SocketClient: SocketOwner {
     }
   }
 
-  private enum Word: String { case ok, problem }
+  enum Word: String { case ok, problem }
 
-  private func say(_ word: Word, _ id: JSON, _ json: JSON) {
+  func say(_ word: Word, _ id: JSON, _ json: JSON) {
     send(JSON.object([.init("id", id), .init(word.rawValue, json)]).bytes)
   }
 
@@ -176,59 +176,10 @@ final class SocketClient: SocketOwner {
         .tooMany, "a WebSocket follows \(core.options.limits.subscriptionsPerSocket) channels at most",
         limit: core.options.limits.subscriptionsPerSocket)
     }
-    let collection = try collection(path, view)
-    subscriptions[path] = collection
-    guard let since, collection.needsAttic(since: since), let socket else {
-      return begin(collection, since, since.flatMap { collection.changes(after: $0) }.map(Array.init), id, view)
-    }
-    let key = ObjectIdentifier(socket)
-    core.start { core in
-      var changes: [Change]?
-      if case .changes(let recalled)? = try? await core.collection(at: path)?.recall(since: since) {
-        changes = recalled
-      }
-      // It, the client or the wish may have gone meanwhile.
-      guard let client = core.sockets[key], let collection = client.subscriptions[path], client.view != nil else {
-        return
-      }
-      client.begin(collection, since, changes, id, view)
-    }
+    follow(try collection(path, view), since, id, view)
   }
 
-  /// Nil where it is not known what has changed since then: then everything is told.
-  private func begin(_ collection: Collection, _ since: Position?, _ changes: [Change]?, _ id: JSON, _ view: ClientView)
-  {
-    let position = changes == nil ? collection.position : since ?? collection.position
-    var answer: [JSON.Member] = [
-      .init("channel", .text(collection.path)), .init("number", .number(collection.number)),
-      .init("position", .text(position.description)), .init("recovered", .bool(changes != nil)),
-    ]
-    if let changes {
-      answer.append(.init("missed", .number(changes.count)))
-      say(.ok, id, .object(answer))
-    } else {
-      // Written once already: they go into the answer as they are.
-      var frame = JSON.object([.init("id", id), .init("ok", .object(answer))]).bytes
-      frame.removeLast(2)
-      frame += Array(",\"items\":".utf8) + JSON.list(ofWritten: collection.seen(by: view).map(\.bytes))
-      frame += "}}".utf8
-      send(frame)
-    }
-    var told = position.offset
-    func skip(to offset: UInt64) {
-      if offset > told { send(Array(SocketFrame.skip(Int(offset - told), to: offset, in: collection.number).utf8)) }
-      told = offset
-    }
-    for change in changes ?? [] where change.owner.isSeen(by: view) {
-      skip(to: change.offset - 1)
-      send(change.json(putting: change.bytes, in: collection.number))
-      told = change.offset
-    }
-    skip(to: collection.offset)
-    if let socket { collection.subscribe(socket) }
-  }
-
-  private func send(_ frame: [UInt8]) {
+  func send(_ frame: [UInt8]) {
     guard frame.withUnsafeBytes({ socket?.send($0, .text) ?? true }) else {
       return close(.lagging, "too far behind: reconnect, and subscribe with the last position")
     }
@@ -252,7 +203,7 @@ final class SocketClient: SocketOwner {
     var unsubscribe = unsubscribe
     let path = try unsubscribe.needText("channel")
     try unsubscribe.end()
-    guard let collection = subscriptions.removeValue(forKey: path) else {
+    guard let collection = subscriptions.removeValue(forKey: path)?.collection else {
       throw Problem(.notFound, "\(PlainName.of(path)) is not subscribed", field: "unsubscribe.channel")
     }
     if let socket { collection.unsubscribe(socket) }

@@ -10,7 +10,7 @@ internal import Web
 final class StreamSocket: SocketOwner {
   static let subprotocol = "vicinity.stream.v1"
   /// What waits for a client that reads slowly.
-  private static let queuedBytesMax = 256 << 10
+  static let queuedBytesMax = 256 << 10
   /// What a client is ahead of what is being written.
   private static let waitingBytesMax = 256 << 10
   /// In which a slow client takes the last of what waits.

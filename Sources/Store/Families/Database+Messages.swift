@@ -127,15 +127,26 @@ extension Database {
       """, session, Int(ordinal), filter.sender, filter.mode, count)
   }
 
-  /// Those that have changed after one change and up to another, in the order of that.
+  /// Those that have changed after one change and up to another, in the order of that: no more than so many, nor than so
+  /// many bytes, but for the first. And how far they go: not to the end where they are not all.
   public func messages(
-    of session: Int, changedAfter since: UInt64, through last: UInt64, atMost count: Int
-  ) throws -> [StoredMessage] {
-    try messages(Self.changed, session, Int(clamping: since), Int(clamping: last), count)
+    of session: Int, changedAfter since: UInt64, through last: UInt64, atMost count: Int, bytes bytesMax: Int = .max
+  ) throws -> (messages: [StoredMessage], through: UInt64) {
+    let (since, end) = (Int(clamping: since), Int(clamping: last))
+    // Their sizes are looked at first: they are sorted, and many large ones are not to be.
+    var (found, bytes, reached) = (0, 0, end)
+    try each(Self.changed("changed, length(json)"), session, since, end, count + 1) { row in
+      bytes += row.integer(1)
+      if reached == end, found == count || found > 0 && bytes > bytesMax { reached = row.integer(0) - 1 }
+      found += 1
+    }
+    let messages = try messages(Self.changed(Self.columns), session, since, reached, count)
+    return (messages, reached == end ? last : UInt64(reached))
   }
 
   /// Those that are as they came, and those that are not, each in the order of an index.
-  static let changed = """
+  static func changed(_ columns: String) -> String {
+    """
     SELECT * FROM (
       SELECT \(columns) FROM message
       WHERE session = ?1 AND ordinal > ?2 AND ordinal <= ?3 AND changed = ordinal ORDER BY ordinal LIMIT ?4
@@ -144,6 +155,7 @@ extension Database {
       WHERE session = ?1 AND changed > ?2 AND changed <= ?3 AND changed > ordinal ORDER BY changed LIMIT ?4
     ) ORDER BY changed LIMIT ?4
     """
+  }
 
   /// The latest ones, oldest first.
   public func latestMessages(of session: Int, atMost count: Int) throws -> [StoredMessage] {

@@ -35,6 +35,15 @@ extension Migration {
     """)
 }
 
+extension Database {
+  /// For a copy that an earlier release may go on from: its positions are not those of what was said since. The letters and
+  /// digits are those of an epoch.
+  static let newEpochs = """
+    UPDATE session SET epoch = replace(replace(replace(replace(
+      lower(hex(randomblob(8))), '0', 'g'), '1', 'h'), '8', 'i'), '9', 'j')
+    """
+}
+
 /// A session of a peer that a gateway carries.
 public struct StoredSession: Hashable, Sendable {
   public var id: String

@@ -114,6 +114,9 @@ package final class WebSocket {
     return true
   }
 
+  /// `writable` is to be told once less than half of what may wait does, as after a send that was refused.
+  package func wantsWritable() { owesWritable = true }
+
   /// Sends what is queued, then says goodbye: within this time, or the usual one. Nothing more is received.
   package func close(_ code: UInt16 = 1000, _ reason: String = "", within time: Duration? = nil) {
     guard state == .open || state == .opening else { return }

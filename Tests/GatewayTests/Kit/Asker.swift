@@ -1,4 +1,5 @@
 internal import Notation
+internal import Synchronization
 internal import Testing
 
 /// What a gateway has answered.
@@ -122,29 +123,51 @@ struct Asker: Sendable {
     var name = ""
     var id: String?
     var data = JSON.null
+
+    fileprivate init(_ text: String) throws {
+      for line in text.split(separator: "\n") {
+        let parts = line.split(separator: ":", maxSplits: 1).map { $0.drop { $0 == " " } }
+        switch parts.first {
+        case "event": name = String(parts[1])
+        case "id": id = String(parts[1])
+        case "data": data = try JSON(parsing: String(parts[1]))
+        default: break
+        }
+      }
+    }
   }
 
   /// What comes by an open `text/event-stream`.
-  struct Events: Sendable {
+  final class Events: Sendable {
     let line: Line
+    /// What has come of the next ones.
+    private let rest = Mutex<[UInt8]>([])
+
+    init(line: Line) { self.line = line }
 
     /// Nil at its end.
     func next() async throws -> Happening? {
-      try await onThread { [line] in
-        var happening = Happening()
-        while let chunk = try line.readChunk() {
-          for text in String(decoding: chunk, as: UTF8.self).split(separator: "\n") {
-            let parts = text.split(separator: ":", maxSplits: 1).map { $0.drop { $0 == " " } }
-            switch parts.first {
-            case "event": happening.name = String(parts[1])
-            case "id": happening.id = String(parts[1])
-            case "data": happening.data = try JSON(parsing: String(parts[1]))
-            default: break
-            }
+      try await onThread { [self] in
+        while true {
+          while let text = take() {
+            let happening = try Happening(text)
+            if !happening.name.isEmpty { return happening }
           }
-          if !happening.name.isEmpty { return happening }
+          guard let chunk = try line.readChunk() else { return nil }
+          rest.withLock { $0 += chunk }
         }
-        return nil
+      }
+    }
+
+    private func take() -> String? {
+      rest.withLock { bytes in
+        let newline = UInt8(ascii: "\n")
+        guard let end = bytes.indices.dropFirst().first(where: { bytes[$0] == newline && bytes[$0 - 1] == newline })
+        else {
+          return nil
+        }
+        defer { bytes.removeFirst(end + 1) }
+        return String(decoding: bytes[..<end], as: UTF8.self)
       }
     }
   }
