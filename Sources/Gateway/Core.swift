@@ -30,6 +30,8 @@ final class Core {
   var certificateTrouble: String?
   /// Where those connect who ask.
   weak var front: Front?
+  /// Who answers them, as long as there is a front.
+  weak var service: Service?
   var pairingDesk: PairingDesk?
   var discoveryTrouble: (cause: String, cure: String)?
   /// Another host with this one's key was met.
@@ -38,7 +40,6 @@ final class Core {
   var isStopping = false
   /// No more than what is under way.
   var isDraining = false
-  private(set) lazy var service = Service(self)
   private(set) lazy var sockets = Sockets(self)
   /// Nil when nobody has it any more: then this is about to go, too.
   weak let gateway: Gateway?

@@ -70,9 +70,11 @@ public actor Gateway {
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
-    // The network holds what stands at its port.
-    let front = Front(on: reactor, handler: core.service, limits: core.webLimits, identity: core.certificate?.identity)
-    { [unowned network] in
+    // The network holds what stands at its port, and that the core, which they ask.
+    let service = Service(core)
+    core.service = service
+    let front = Front(on: reactor, handler: service, limits: core.webLimits, identity: core.certificate?.identity) {
+      [unowned network] in
       network.takeLink($0)
     }
     core.front = front

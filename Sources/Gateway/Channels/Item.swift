@@ -1,7 +1,7 @@
 internal import Notation
 
 /// One thing in a collection, as clients see it.
-struct Item: Sendable {
+final class Item: Sendable {
   let id: String
   /// Where it stands among all that ever were in its collection.
   let ordinal: UInt64
@@ -12,6 +12,15 @@ struct Item: Sendable {
   let bytes: [UInt8]
   /// Of its latest change.
   let position: Position
+
+  init(id: String, ordinal: UInt64, owner: Owner, facets: [String: String], bytes: [UInt8], position: Position) {
+    self.id = id
+    self.ordinal = ordinal
+    self.owner = owner
+    self.facets = facets
+    self.bytes = bytes
+    self.position = position
+  }
 
   var tag: EntityTag { .position(position) }
 }

@@ -4,19 +4,52 @@ internal import Reactor
 internal import Web
 
 /// One request, from whatever way it came: HTTP, or a frame of a WebSocket.
-struct Call: Sendable {
-  var method: Method
-  var path: [String]
-  var query: [QueryItem] = []
-  var headers = Headers()
-  var body: [UInt8] = []
+///
+/// It is handed on often, and has many parts: so it is one object.
+final class Call: Sendable {
+  let method: Method
+  let path: [String]
+  let query: [QueryItem]
+  let headers: Headers
+  let body: [UInt8]
   /// Who asks; nil for nobody who is known.
-  var client: ClientView?
-  var way: Way
+  let client: ClientView?
+  let way: Way
   /// Whether it comes from where some things are told to anybody.
-  var isNearby = false
+  let isNearby: Bool
   /// What stands in the pattern's places, in order.
-  var captures: [String] = []
+  let captures: [String]
+
+  init(
+    _ method: Method, _ path: [String], _ captures: [String], query: [QueryItem] = [], headers: Headers = Headers(),
+    body: [UInt8] = [], of client: ClientView? = nil, isNearby: Bool = false, over way: Way
+  ) {
+    self.method = method
+    self.path = path
+    self.captures = captures
+    self.query = query
+    self.headers = headers
+    self.body = body
+    self.client = client
+    self.isNearby = isNearby
+    self.way = way
+  }
+
+  /// As it came by HTTP; who asks is not known yet.
+  convenience init(_ head: Head, _ captures: [String]) {
+    self.init(head.method, head.path, captures, query: head.query, headers: head.headers, over: Way(head))
+  }
+
+  /// The same of somebody.
+  func asked(by client: ClientView?, isNearby: Bool = false) -> Call {
+    Call(
+      method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby, over: way)
+  }
+
+  func with(body: [UInt8]) -> Call {
+    Call(
+      method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby, over: way)
+  }
 
   /// The place of the path's pattern.
   subscript(place: Int) -> String { captures[place] }
@@ -96,15 +129,6 @@ struct Way: Sendable {
       .forbidden,
       "\(what()) over HTTPS or on the machine itself only, and this connection can be read by others: use \(secureURL)",
       field: field, rule: "privateConnection")
-  }
-}
-
-extension Call {
-  /// As it came by HTTP; who asks is not known yet.
-  init(_ head: Head, _ captures: [String]) {
-    self.init(
-      method: head.method, path: head.path, query: head.query, headers: head.headers, way: Way(head),
-      captures: captures)
   }
 }
 

@@ -9,7 +9,7 @@ final class Service: WebHandler {
   /// Of an answer that an idle connection keeps, to give it again.
   private static let toldBytesMax = 4 << 10
 
-  private unowned let core: Core
+  private let core: Core
   private var exchanges: [UInt64: Exchange] = [:]
   private var lastExchange: UInt64 = 0
 
@@ -53,11 +53,21 @@ final class Service: WebHandler {
     /// Who asked last, where they had a token: they may again, for as long as it is good.
     var admitted: Admitted?
     /// What was answered last.
-    var told: (reply: Reply, response: Response)?
+    var told: Told?
 
     init(_ route: Route, _ call: Call) {
       self.route = route
       self.call = call
+    }
+  }
+
+  private final class Told {
+    let reply: Reply
+    let response: Response
+
+    init(_ reply: Reply, _ response: Response) {
+      self.reply = reply
+      self.response = response
     }
   }
 
@@ -84,9 +94,10 @@ final class Service: WebHandler {
 
   private func call(_ asked: Asked, _ head: Head, of holder: KnownTokens.Holder?) throws(Problem) -> Call {
     let route = asked.route
-    var call = asked.call
-    call.client = if let holder { holder.view } else { try core.access.client(byCookieOf: head, at: route) }
-    if case .nearby = route.access { call.isNearby = core.access.isNearby(head) }
+    let client = if let holder { holder.view } else { try core.access.client(byCookieOf: head, at: route) }
+    var isNearby = false
+    if case .nearby = route.access { isNearby = core.access.isNearby(head) }
+    let call = asked.call.asked(by: client, isNearby: isNearby)
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
@@ -109,11 +120,7 @@ final class Service: WebHandler {
     case .json, .bytes:
       var bytesMax = Self.jsonBytesMax
       if case .bytes(let max) = asked.route.body { bytesMax = max }
-      exchange.collectBody(bytesMax: bytesMax) { [unowned self] body in
-        var call = call
-        call.body = body
-        run(asked, call, exchange)
-      }
+      exchange.collectBody(bytesMax: bytesMax) { [self] body in run(asked, call.with(body: body), exchange) }
     }
   }
 
@@ -158,11 +165,11 @@ final class Service: WebHandler {
         reply = try await work(core, call)
       } catch {
         let problem = Problem(wrapping: error)
-        core.log.refused(problem, core.service.name(of: number), by: call.client)
+        core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
         reply = Reply(problem)
       }
       core.remember(reply, to: call)
-      core.service.answer(reply, number)
+      core.service?.answer(reply, number)
     }
   }
 
@@ -172,7 +179,7 @@ final class Service: WebHandler {
     lastExchange += 1
     let number = lastExchange
     exchanges[number] = exchange
-    exchange.onGone = { [unowned self] in exchanges[number] = nil }
+    exchange.onGone = { [weak self] in self?.exchanges[number] = nil }
     return number
   }
 
@@ -197,12 +204,12 @@ final class Service: WebHandler {
         // It may have ended meanwhile.
         guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
         let recalled = try await collection.recall(listing)
-        guard let exchange = core.service.take(number) else { return }
-        try core.service.show(collection, listing, call, exchange, recalled)
+        guard let service = core.service, let exchange = service.take(number) else { return }
+        try service.show(collection, listing, call, exchange, recalled)
       } catch {
         let problem = Problem(wrapping: error)
-        core.log.refused(problem, core.service.name(of: number), by: call.client)
-        core.service.answer(Reply(problem), number)
+        core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
+        core.service?.answer(Reply(problem), number)
       }
     }
   }
@@ -221,9 +228,7 @@ final class Service: WebHandler {
     }
     guard listing.since != nil else { return answer(listing.page(of: collection, for: client, recalled), exchange) }
     if listing.wait > 0, !core.isDraining, recalled == nil, !listing.isNews(collection, for: client) {
-      return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [unowned self] in
-        answer($0, exchange)
-      }
+      return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [self] in answer($0, exchange) }
     }
     answer(listing.news(of: collection, for: client, recalled), exchange)
   }
@@ -235,7 +240,7 @@ final class Service: WebHandler {
     let asked = exchange.note.content as? Asked
     if let told = asked?.told, told.reply.isSame(as: reply) { return core.give(told.response, to: exchange) }
     let response = response(for: reply, exchange.head)
-    asked?.told = reply.bytesCount <= Self.toldBytesMax ? (reply, response) : nil
+    asked?.told = reply.bytesCount <= Self.toldBytesMax ? Told(reply, response) : nil
     core.give(response, to: exchange)
   }
 

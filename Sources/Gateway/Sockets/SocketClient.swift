@@ -193,8 +193,7 @@ final class SocketClient: SocketOwner {
       throw Problem(
         .notFound, "\(PlainName.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
     }
-    var call = call(.get, segments, view)
-    call.captures = match.captures
+    let call = Call(.get, segments, match.captures, of: view, over: Way(head))
     try core.access.check(call, route)
     return try work(core, call)
   }
@@ -217,12 +216,6 @@ final class SocketClient: SocketOwner {
 
   // MARK: Requests
 
-  private func call(_ method: Method, _ path: [String], _ view: ClientView) -> Call {
-    var call = Call(method: method, path: path, way: Way(head))
-    call.client = view
-    return call
-  }
-
   private func request(_ request: Fields, _ id: JSON, _ view: ClientView) throws {
     var request = request
     let method = Method(name: try request.needText("method"))
@@ -236,15 +229,13 @@ final class SocketClient: SocketOwner {
         limit: core.options.limits.requestsPerSocket)
     }
     let (parsed, match, route) = try place(target, method)
-    var call = call(method, parsed.path, view)
-    call.query = parsed.query
-    call.captures = match.captures
-    for (name, value) in headers { call.headers.append(name, value) }
-    if case .text(let text)? = body, case .bytes = route.body {
-      call.body = Array(text.utf8)
-    } else if let body {
-      call.body = body.bytes
-    }
+    var fields = Headers()
+    for (name, value) in headers { fields.append(name, value) }
+    var bytes = body?.bytes ?? []
+    if case .text(let text)? = body, case .bytes = route.body { bytes = Array(text.utf8) }
+    let call = Call(
+      method, parsed.path, match.captures, query: parsed.query, headers: fields, body: bytes, of: view,
+      over: Way(head))
     try core.access.check(call, route)
     switch route.work {
     case .now(let work): say(id, try core.once(call) { try work(core, call) })

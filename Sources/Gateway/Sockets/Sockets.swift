@@ -30,8 +30,7 @@ final class Sockets {
       throw Problem(.notFound, "there is no WebSocket at \(PlainName.of(head.target)); it is at /v1/socket")
     }
     let agreed = try agree(on: subprotocol, head)
-    var call = Call(head, match.captures)
-    call.client = try core.access.client(of: head, at: route)
+    let call = Call(head, match.captures).asked(by: try core.access.client(of: head, at: route))
     do {
       return .accept(subprotocol: agreed, owner: try work(core, call, route), reading: .pieces)
     } catch {

@@ -64,9 +64,7 @@ final class StreamSocket: SocketOwner {
   func check(_ client: ClientView) throws(Problem) { _ = try find(client) }
 
   private func find(_ client: ClientView) throws(Problem) -> StreamModel {
-    var call = call
-    call.client = client
-    try core.access.check(call, route)
+    try core.access.check(call.asked(by: client), route)
     let stream = try core.stream(call[1], in: core.ownSession(call[0], for: client))
     try stream.checkFree()
     return stream

@@ -15,7 +15,7 @@ final class HTTPServer {
   let pace: Pace
   private let idleNanoseconds: UInt64
   private let reactor: Reactor
-  private unowned let handler: any WebHandler
+  private let handler: any WebHandler
   /// Nil once it is closed.
   private var daemon: OpaquePointer?
   private var polling: Registration?
