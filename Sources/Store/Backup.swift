@@ -47,7 +47,8 @@ final class Backup {
       return
     }
     guard code == SQLITE_OK else { throw target.error(code, "end a backup") }
-    if !sql.isEmpty { try target.execute(sql) }
+    // Without a log, which would stay behind when the copy takes its place.
+    if !sql.isEmpty { try target.execute("PRAGMA journal_mode = DELETE; \(sql)") }
     // SQLite has brought its bytes to the disk.
     guard rename(draft, path) == 0 else { throw .system(path: path, SystemError("rename \(draft)", code: errno)) }
     try file.syncFolder()

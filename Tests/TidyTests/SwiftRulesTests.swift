@@ -39,6 +39,18 @@ struct SwiftRulesTests {
     #expect(lines(ConcurrencyRules.sleeps, text) == [1, 2, 3])
   }
 
+  @Test("What is done in a later turn, and does not hold what it is about, is found")
+  func findsUnheld() {
+    let text = """
+      reactor.soon { [unowned self] in go() }
+      errands.append { [weak a, unowned b] in go() }
+      reactor.soon { [weak self] in self?.go() }
+      timer = reactor.schedule(after: pause) { [unowned self] in go() }
+      reactor.spawn { [self] in await go() }
+      """
+    #expect(lines(ConcurrencyRules.unheld, text) == [1, 2])
+  }
+
   @Test("A forced or unchecked thing without a comment near it is found")
   func findsUnprovedOverrides() {
     let text = """

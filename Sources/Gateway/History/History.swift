@@ -307,8 +307,8 @@ struct MessageNote {
 
 extension History: Attic {
   /// Of changes that are told at once.
-  private static let changesMax = 8_192
-  private static let changesBytesMax = 4 << 20
+  private static let changesMax = 4_096
+  private static let changesBytesMax = 1 << 20
 
   var isStoring: Bool { storing > 0 }
   var oldest: (ordinal: UInt64, id: String)? { first.map { ($0.ordinal, id(of: $0)) } }

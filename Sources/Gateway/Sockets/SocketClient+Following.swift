@@ -21,6 +21,9 @@ final class Following {
 /// What has changed since a position may be much: it is looked for and told piece by piece, at its client's pace, until
 /// the channel has the rest itself.
 extension SocketClient {
+  /// What may wait to be sent when more is looked for: many may come back at once.
+  private static let leadBytes = 1 << 20
+
   func follow(_ collection: Collection, _ since: Position?, _ id: JSON, _ view: ClientView) {
     let following = Following(collection)
     subscriptions[collection.path] = following
@@ -88,7 +91,7 @@ extension SocketClient {
       tell(news, following, view)
       return collection.subscribe(socket)
     }
-    guard socket.queuedBytes < socket.queuedBytesMax / 2 else {
+    guard socket.queuedBytes < Self.leadBytes else {
       following.isWaiting = true
       return socket.wantsWritable()
     }
