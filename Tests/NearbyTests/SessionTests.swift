@@ -48,6 +48,31 @@ struct SessionTests {
     await Table.leave(ada, bob)
   }
 
+  @Test("a host that nobody holds any more lets go of its keys, and of whoever waits for it")
+  func droppedKeys() async throws {
+    let folder = TemporaryFolder()
+    var options = HostOptions()
+    options.keys = .folder("\(folder.path)/keys")
+    options.discovery = .fixed([])
+    for _ in 0..<10 {
+      let session = try await sessionOfNobody(options)
+      let events = session.events
+      for await event in events { Issue.record("\(event) was told by nobody") }
+    }
+  }
+
+  /// Its host is not held any more. The one before may be about to end.
+  private func sessionOfNobody(_ options: HostOptions) async throws -> Session {
+    while true {
+      do {
+        return try await Nearby.Host.start(options).peer(named: "Ada").openSession()
+      } catch {
+        guard error.code == .unavailable else { throw error }
+        await Task.yield()
+      }
+    }
+  }
+
   @Test("many messages come in order, each once, however slowly they are read")
   func order() async throws {
     let (ada, bob) = try await Table.seat()
