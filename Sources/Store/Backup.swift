@@ -12,11 +12,13 @@ final class Backup {
   private let target: Connection
   private let pointer: OpaquePointer
   private let file: DatabaseFile
+  private let hasSessions: Bool
 
   private static let pagesPerStep: CInt = 256
 
   init(of source: Database, to path: String) throws(StoreError) {
     self.source = source
+    hasSessions = try source.number("SELECT count(*) FROM sqlite_schema WHERE name = 'session'") == 1
     self.path = path
     draft = path + ".new"
     // One may be left of a process that was killed.
@@ -38,8 +40,8 @@ final class Backup {
     }
   }
 
-  /// Consumes the copy, whole or not; a whole one is changed before it takes its place.
-  func end(isWhole: Bool, changed sql: String = "") throws(StoreError) {
+  /// Consumes the copy, whole or not. Positions of what is said from now on mean nothing in a whole one.
+  func end(isWhole: Bool) throws(StoreError) {
     let code = sqlite3_backup_finish(pointer)
     defer { unlink(draft + ".lock") }
     guard isWhole else {
@@ -48,7 +50,8 @@ final class Backup {
     }
     guard code == SQLITE_OK else { throw target.error(code, "end a backup") }
     // Without a log, which would stay behind when the copy takes its place.
-    if !sql.isEmpty { try target.execute("PRAGMA journal_mode = DELETE; \(sql)") }
+    try target.execute("PRAGMA journal_mode = DELETE")
+    if hasSessions { try target.execute(Database.newEpochs) }
     // SQLite has brought its bytes to the disk.
     guard rename(draft, path) == 0 else { throw .system(path: path, SystemError("rename \(draft)", code: errno)) }
     try file.syncFolder()

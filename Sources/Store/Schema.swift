@@ -77,8 +77,7 @@ extension Database {
       try? backup.end(isWhole: false)
       throw error
     }
-    let hasSessions = try number("SELECT count(*) FROM sqlite_schema WHERE name = 'session'") == 1
-    try backup.end(isWhole: true, changed: hasSessions ? Self.newEpochs : "")
+    try backup.end(isWhole: true)
   }
 
   private func forgetCopy() {

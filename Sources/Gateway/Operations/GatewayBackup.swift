@@ -105,7 +105,6 @@ public struct GatewayBackup: Hashable, Sendable {
     let copy = try await writer.perform { _ in try Writer("\(inside)/\(Gateway.storeName)") }
     // On the copy's own thread: nobody waits for that.
     let backup = try await copy.perform { database in
-      try database.beginEpochs(Secrets.epoch)
       let files = try copyFiles(database, folder, to: inside)
       return GatewayBackup(place: name, sessions: try database.sessions().count, files: files)
     }

@@ -233,6 +233,8 @@ final class Core: EngineDriver {
     for reader in readers.values { reader.end(.stopping) }
     for writer in writers.values { writer.end(.stopping) }
     for transfer in transfers.values { transfer.state.end(.stopping) }
+    for decision in decisions.values { decision.outcome.settle(()) }
+    for comparison in comparisons.values { comparison.outcome.settle(.stopping) }
   }
 }
 

@@ -36,8 +36,8 @@ extension Migration {
 }
 
 extension Database {
-  /// For a copy that an earlier release may go on from: its positions are not those of what was said since. The letters and
-  /// digits are those of an epoch.
+  /// For a copy: what goes on from it says other things than what went on without it. The letters and digits are those of
+  /// an epoch.
   static let newEpochs = """
     UPDATE session SET epoch = replace(replace(replace(replace(
       lower(hex(randomblob(8))), '0', 'g'), '1', 'h'), '8', 'i'), '9', 'j')
@@ -101,11 +101,6 @@ extension Database {
       INSERT INTO session (id, host, peer, settings, created, epoch, number) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
       """, session.id, session.host, session.peer, session.settings, session.created, session.epoch, session.number)
-  }
-
-  /// Positions of a copy say nothing of what came after it was made.
-  public func beginEpochs(_ epoch: () -> String) throws {
-    for session in try sessions() { try run("UPDATE session SET epoch = ? WHERE id = ?", epoch(), session.id) }
   }
 
   /// The last change of a session's channel that went with what was removed.

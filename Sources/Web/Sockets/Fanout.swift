@@ -74,8 +74,8 @@ package final class Fanout {
 
   /// The socket hears what is published from now on.
   package func subscribe(_ socket: WebSocket) {
-    guard subscribers.updateValue(socket, forKey: ObjectIdentifier(socket)) == nil else { return }
-    socket.hear(self)
+    guard subscribers[ObjectIdentifier(socket)] == nil, socket.hear(self) else { return }
+    subscribers[ObjectIdentifier(socket)] = socket
   }
 
   /// What was published before still goes out.

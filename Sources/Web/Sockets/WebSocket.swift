@@ -155,8 +155,11 @@ package final class WebSocket {
 
   // MARK: Rings
 
-  func hear(_ fanout: Fanout) {
-    if state == .open || state == .opening { outflow.add(fanout) }
+  /// Whether it does: one that is about to close hears nothing more.
+  func hear(_ fanout: Fanout) -> Bool {
+    guard state == .open || state == .opening else { return false }
+    outflow.add(fanout)
+    return true
   }
 
   func hearNoMore(_ fanout: Fanout) {
