@@ -33,8 +33,10 @@ struct PlentyTests {
     var all = [(place + Self.stranger, JSON.object(fitting + [.init(Self.stranger, 1)]))]
     for property in schema["properties"]?.members ?? [] {
       let others = fitting.filter { $0.name != property.name }
-      all.append((place + property.name, .object(others + [.init(property.name, [[]])])))
       let inner = document.resolve(property.value)
+      for value in [[[]], .null] as [JSON] where !document.faults(of: value, inner).isEmpty {
+        all.append((place + property.name, .object(others + [.init(property.name, value)])))
+      }
       guard inner["properties"] != nil else { continue }
       all += wrong(inner, [], in: "\(place)\(property.name).").map {
         ($0.field, .object(others + [.init(property.name, $0.body)]))

@@ -23,16 +23,10 @@ struct Fields {
     Problem(.invalidParameter, "'\(path(of: name))' \(sentence)", field: path(of: name), rule: rule, limit: limit)
   }
 
+  /// Nil where it is not there; null is there, and most fields refuse it.
   mutating func value(_ name: String) -> JSON? {
     asked.append(name)
-    let value = members.first { $0.name == name }?.value
-    return value == .null ? nil : value
-  }
-
-  /// Whether it is there at all; null is a value for a patch.
-  mutating func has(_ name: String) -> Bool {
-    asked.append(name)
-    return members.contains { $0.name == name }
+    return members.first { $0.name == name }?.value
   }
 
   mutating func text(_ name: String, max: Int = Fields.textBytesMax) throws(Problem) -> String? {
@@ -42,6 +36,12 @@ struct Fields {
       throw wrong(name, "has \(text.utf8.count) bytes and may have \(max)", rule: "length", limit: max)
     }
     return text
+  }
+
+  /// Where null is a value too: nil where it is not there, and nil within where it is null.
+  mutating func textOrNull(_ name: String) throws(Problem) -> String?? {
+    guard let value = value(name) else { return nil }
+    return value == .null ? .some(nil) : try text(name)
   }
 
   mutating func needText(_ name: String, max: Int = Fields.textBytesMax) throws(Problem) -> String {

@@ -131,13 +131,12 @@ extension Routes {
     var fields = try call.fields()
     let locked = try fields.bool("locked")
     let blocked = try fields.texts("blocked", max: 1_024).map(Set.init)
-    let saysAdhoc = fields.has("adhoc")
-    let adhoc = try fields.text("adhoc")
+    let adhoc = try fields.textOrNull("adhoc")
     try fields.end()
     if model.stored != nil { try core.needRoom("changed") }
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     // This may be refused, and then nothing else has changed.
-    if saysAdhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
+    if let adhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
     if let locked {
       await model.session.lock(locked)
       model.isLocked = locked
