@@ -31,6 +31,12 @@ final class Desk: WebHandler {
       exchange.respond(text(describe(exchange.head)))
     case "echo":
       exchange.collectBody(bytesMax: 1 << 20) { exchange.respond(Response(200, .bytes($0))) }
+    case "copy":
+      exchange.collectBody(bytesMax: 16 << 20) { exchange.respond(Response(200, .bytes($0))) }
+    case "enough":
+      let sink = Sink()
+      sink.isContent = true
+      exchange.readBody(bytesMax: 1 << 30, into: sink)
     case "upload":
       let sink = Sink()
       sinks.append(sink)
@@ -108,6 +114,8 @@ final class Sink: BodySink {
   private(set) var sum: UInt64 = 0
   private(set) var exchange: Exchange?
   var appetite = Int.max
+  /// Answers before it has all.
+  var isContent = false
 
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
     self.exchange = exchange
@@ -115,6 +123,7 @@ final class Sink: BodySink {
     if appetite != .max { appetite -= taken }
     for byte in bytes[..<min(taken, 16)] { sum &+= UInt64(byte) }
     count += taken
+    if isContent { exchange.respond(Response(200, .bytes(Array("enough\n".utf8)))) }
     return taken
   }
 

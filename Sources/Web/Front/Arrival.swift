@@ -10,7 +10,7 @@ final class Arrival {
     case link
     /// HTTP in the clear; nothing of it has been read.
     case http
-    /// HTTP under TLS; all of these bytes were read.
+    /// HTTP under TLS, or with a long content; all of these bytes were read.
     case tunnel(Transport, [UInt8])
     /// A WebSocket: behind its head, these bytes were read.
     case socket(Transport, Head, [UInt8])
@@ -146,13 +146,14 @@ final class Arrival {
   private func asked(_ raw: RawHead, _ byteCount: Int) {
     do throws(WebFault) {
       let head = try Head(raw, from: origin)
-      if !head.wantsWebSocket { return decide(.http) }
-      if let fault = head.upgradeFault { return refuse(fault, head) }
+      if !head.wantsWebSocket, head.contentLength ?? 0 <= Bypass.bytesMin { return decide(.http) }
+      if head.wantsWebSocket, let fault = head.upgradeFault { return refuse(fault, head) }
       guard let socket = takeSocket() else { return }
-      // Now it is read, since libwebsockets is told it in other words.
+      // Now it is read, since the libraries are told it in other words.
       let room = UnsafeMutableRawBufferPointer(rebasing: scratch.room[..<byteCount])
       guard (try? socket.receive(room)) == byteCount else { return decide(.dropped) }
-      decide(.socket(Transport(socket), head, []))
+      let transport = Transport(socket)
+      decide(head.wantsWebSocket ? .socket(transport, head, []) : .tunnel(transport, Array(room)))
     } catch {
       refuse(error)
     }

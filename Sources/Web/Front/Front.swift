@@ -82,7 +82,8 @@ package final class Front: Doorway {
     case .http:
       if let socket = arrival.takeSocket() { http.take(socket, from: arrival.origin, arrival.admission) }
     case .tunnel(let transport, let bytes):
-      tunnel(transport, bytes, Origin(client: arrival.origin.client, isSecure: true), arrival.admission)
+      tunnel(
+        transport, bytes, Origin(client: arrival.origin.client, isSecure: transport.isSecure), arrival.admission)
     case .socket(let transport, let head, let bytes):
       upgrade(transport, head, bytes, arrival.admission)
     case .refused(let transport, let fault, let head):
@@ -101,8 +102,9 @@ package final class Front: Doorway {
   private func tunnel(_ transport: Transport, _ bytes: [UInt8], _ origin: Origin, _ admission: Admission) {
     // Where there are no descriptors, the client is let go of.
     guard let pair = try? Descriptor.pair() else { return }
-    http.take(pair.theirs, from: origin, admission)
-    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, on: reactor, scratch)
+    let bypass = Bypass()
+    http.take(pair.theirs, from: origin, admission, bypass)
+    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, bypass, limits, on: reactor, scratch)
   }
 
   private func upgrade(_ transport: Transport, _ head: Head, _ bytes: [UInt8], _ admission: Admission) {

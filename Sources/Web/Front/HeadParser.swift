@@ -11,7 +11,7 @@ struct HeadParser {
 
   private let bytesMax: Int
   private let fieldsMax: Int
-  /// No head ends before here.
+  /// No head ends in so many bytes.
   private var searched = 0
 
   init(_ limits: WebLimits) {
@@ -43,17 +43,9 @@ struct HeadParser {
   /// Past the empty line.
   private mutating func end(in bytes: UnsafeRawBufferPointer) -> Int? {
     // A request may have one empty line before it (RFC 9112 §2.2).
-    var index = max(searched, 3 + (bytes.first == .carriageReturn ? 2 : 0))
-    while index < bytes.count {
-      if bytes[index] == .lineFeed, bytes[index - 1] == .carriageReturn, bytes[index - 2] == .lineFeed,
-        bytes[index - 3] == .carriageReturn
-      {
-        return index + 1
-      }
-      index += 1
-    }
-    searched = index
-    return nil
+    let start = max(searched - 3, bytes.first == .carriageReturn ? 2 : 0)
+    searched = bytes.count
+    return RequestHead.end(in: bytes, from: start)
   }
 
   private func head(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> RawHead {

@@ -2,6 +2,8 @@ internal import Reactor
 
 /// Carries what a client says under TLS to the library that serves HTTP, and back.
 ///
+/// The content of a long request goes past the library.
+///
 /// Laws:
 /// - It keeps itself until one side has ended and the other has what was said.
 /// - It holds no memory while nothing waits. What waits for the client is one batch at most, what waits for the library is
@@ -12,6 +14,8 @@ final class Tunnel {
 
   private let transport: Transport
   private var inner: InnerEnd
+  private var flow: RequestFlow
+  private let bypass: Bypass
   private let reactor: Reactor
   private let scratch: Scratch
   private var outside: Registration?
@@ -22,10 +26,13 @@ final class Tunnel {
 
   /// The bytes are what was read of the client before. The library's side must have its own socket by now.
   init(
-    _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], on reactor: Reactor, _ scratch: Scratch
+    _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], _ bypass: Bypass, _ limits: WebLimits,
+    on reactor: Reactor, _ scratch: Scratch
   ) throws(SystemError) {
     self.transport = transport
     self.inner = inner
+    self.bypass = bypass
+    flow = RequestFlow(bypass, headBytesMax: limits.headBytesMax)
     self.reactor = reactor
     self.scratch = scratch
     outside = try reactor.register(transport.socket, for: []) { [self] in outsideIs($0) }
@@ -35,7 +42,8 @@ final class Tunnel {
       finish()
       throw error
     }
-    if bytes.withUnsafeBytes({ self.inner.give($0) }) { turn() } else { finish() }
+    bypass.changed = { [weak self] in self?.askForTurn() }
+    if bytes.withUnsafeBytes({ flow.take($0, to: &self.inner) }) { turn() } else { finish() }
   }
 
   private func outsideIs(_ readiness: Readiness) {
@@ -52,7 +60,9 @@ final class Tunnel {
     turn()
   }
 
-  private var canRead: Bool { inner.hasRoom && !hasClientEnded }
+  private var canRead: Bool {
+    inner.hasRoom && !hasClientEnded && (flow.bytesBeside == nil || bypass.isFree)
+  }
 
   private func turn() {
     if isOver { return }
@@ -64,7 +74,11 @@ final class Tunnel {
     }
     watch()
     // What TLS has already taken from the socket, no event will tell of.
-    if turnIsDue { return }
+    askForTurn()
+  }
+
+  private func askForTurn() {
+    if turnIsDue || isOver { return }
     turnIsDue = true
     reactor.schedule(after: .zero) { [self] in
       turnIsDue = false
@@ -79,19 +93,43 @@ final class Tunnel {
       if !inner.hasRoom { return false }
     }
     if hasClientEnded { return false }
-    switch transport.read(scratch.room) {
-    case .moved(let count):
-      guard inner.give(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) else { return dropIn() }
-      return true
-    case .blocked:
-      return false
+    if let left = flow.bytesBeside { return bringBeside(left) }
+    let step = transport.read(scratch.room)
+    if case .moved(let count) = step {
+      let bytes = UnsafeRawBufferPointer(rebasing: scratch.room[..<count])
+      return flow.take(bytes, to: &inner) || dropIn()
+    }
+    stopped(at: step)
+    return false
+  }
+
+  /// From the client past the library; whether anything moved.
+  private func bringBeside(_ left: Int) -> Bool {
+    guard bypass.offer() else { return false }
+    if left == 0 { return flow.endBeside(&inner) || dropIn() }
+    let room = UnsafeMutableRawBufferPointer(rebasing: scratch.room.prefix(left))
+    var count = 0
+    var step = Transport.Step.moved(0)
+    // TLS gives one record at a time, and whoever takes it is quicker with many.
+    while case .moved = step, count < room.count {
+      step = transport.read(UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      if case .moved(let more) = step { count += more }
+    }
+    if count > 0 {
+      flow.wentBeside(count)
+      bypass.give(UnsafeRawBufferPointer(rebasing: room[..<count]))
+    }
+    stopped(at: step)
+    return count > 0
+  }
+
+  private func stopped(at step: Transport.Step) {
+    switch step {
+    case .moved, .blocked: break
     case .ended:
       hasClientEnded = true
       inner.end()
-      return false
-    case .failed:
-      finish()
-      return false
+    case .failed: finish()
     }
   }
 

@@ -6,6 +6,8 @@ final class Connection {
   let origin: Origin
   /// Kept for as long as the connection counts.
   private let admission: Admission
+  /// Where it comes through a tunnel.
+  let bypass: Bypass?
   var exchange: Exchange?
   private(set) var requestCount = 0
   /// Of the request that is under way: what its first line asks for. The library takes it apart where it lies.
@@ -18,9 +20,10 @@ final class Connection {
   /// When the next whole head has to be there, on the reactor's clock; nil until it is known, at the next look.
   private var headDeadline: UInt64?
 
-  init(_ origin: Origin, _ admission: Admission) {
+  init(_ origin: Origin, _ admission: Admission, _ bypass: Bypass?) {
     self.origin = origin
     self.admission = admission
+    self.bypass = bypass
   }
 
   /// A request's first line is here.
@@ -56,7 +59,7 @@ final class Connection {
   }
 
   /// Of the last head.
-  var note: HeadNote { memory.note }
+  private(set) var note = HeadNote()
 
   /// Its head is here.
   func head(
@@ -64,7 +67,12 @@ final class Connection {
   ) throws(WebFault) -> Head {
     awaitsHead = false
     requestCount += 1
-    return try memory.head(of: connection, method, target, version, from: origin)
+    let head = try memory.head(of: connection, method, target, version, from: origin)
+    note = memory.note
+    guard head.isOfOpenLength, let length = bypass?.takeAnnounced() else { return head }
+    // The next one of the same headers may be of another length.
+    note = HeadNote()
+    return try Head(head, contentLength: length)
   }
 }
 

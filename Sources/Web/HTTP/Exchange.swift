@@ -27,6 +27,8 @@ package final class Exchange {
   package var tag = 0
 
   private let connection: OpaquePointer
+  /// Where it comes through a tunnel.
+  private let bypass: Bypass?
   /// Which keeps this no longer than the request lasts.
   private let server: HTTPServer
   private var reading = Reading.undecided
@@ -35,15 +37,18 @@ package final class Exchange {
   /// Whether the reader of the body, or of the response, was told to wait and is not any more.
   private var mayGoOn = false
   private(set) var isSuspended = false
+  /// Whether the body goes past the library.
+  private var isBeside = false
   private var hasBodyEnded = false
   private(set) var bodyBytes = 0
   private var discardedBytes = 0
   private var pace: Pace
 
-  init(_ head: Head, _ note: HeadNote, _ connection: OpaquePointer, of server: HTTPServer) {
+  init(_ head: Head, _ note: HeadNote, _ connection: OpaquePointer, _ bypass: Bypass?, of server: HTTPServer) {
     self.head = head
     self.note = note
     self.connection = connection
+    self.bypass = bypass
     self.server = server
     pace = server.pace
   }
@@ -93,10 +98,27 @@ package final class Exchange {
     if bytes.isEmpty { return end() }
     let taken = take(bytes)
     left = bytes.count - taken
-    bodyBytes += taken
-    server.meter.bodyBytesIn += taken
     if isGone, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
+    if left > 0 {
+      if !mayGoOn { suspend() }
+      mayGoOn = false
+    } else if let bypass, bypass.isNext(after: bodyBytes) {
+      suspend()
+      isBeside = true
+      bypass.open(for: self)
+    }
     return .YES
+  }
+
+  /// The same of bytes that come past the library; says how many it took.
+  func takeBeside(_ bytes: UnsafeRawBufferPointer) -> Int {
+    isGone ? bytes.count : take(bytes)
+  }
+
+  /// All that comes past the library has come.
+  func endBeside() {
+    isBeside = false
+    goOn()
   }
 
   /// The request is over, and with it all that stands in it.
@@ -106,6 +128,7 @@ package final class Exchange {
     onGone = nil
     response = nil
     reading = .discarding
+    if isBeside { bypass?.close() }
   }
 
   /// The client has closed while nobody reads what it sends.
@@ -123,7 +146,8 @@ package final class Exchange {
 
   /// Whether the client sends its body too slowly.
   func isTooSlow(at now: UInt64) -> Bool {
-    pace.isTooSlow(bodyBytes, isHeldBack: isSuspended || hasBodyEnded, at: now)
+    let isHeldBack = isBeside ? bypass?.isFree == false : isSuspended
+    return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded, at: now)
   }
 
   // MARK: The body
@@ -140,9 +164,15 @@ package final class Exchange {
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let taken = read(bytes)
+    bodyBytes += taken
+    server.meter.bodyBytesIn += taken
+    return taken
+  }
+
+  private func read(_ bytes: UnsafeRawBufferPointer) -> Int {
     switch reading {
     case .undecided:
-      waitUnlessWoken()
       return 0
     case .discarding:
       discardedBytes += bytes.count
@@ -165,7 +195,6 @@ package final class Exchange {
       let taken = sink.take(bytes, from: self)
       precondition((0...bytes.count).contains(taken), "a sink of \(bytes.count) bytes took \(taken)")
       if case .discarding = reading { return bytes.count }
-      if taken < bytes.count { waitUnlessWoken() }
       return taken
     }
   }
@@ -232,11 +261,6 @@ package final class Exchange {
 
   // MARK: Waiting
 
-  private func waitUnlessWoken() {
-    if !mayGoOn { suspend() }
-    mayGoOn = false
-  }
-
   private func suspend() {
     isSuspended = true
     MHD_suspend_connection(connection)
@@ -245,6 +269,7 @@ package final class Exchange {
 
   private func goOn() {
     mayGoOn = true
+    if isBeside, !isGone { return bypass.map { $0.resume() } ?? () }
     guard isSuspended else { return }
     isSuspended = false
     MHD_resume_connection(connection)

@@ -59,10 +59,10 @@ final class HTTPServer {
   }
 
   /// Serves a connection whose first head is sound.
-  func take(_ socket: consuming Descriptor, from origin: Origin, _ admission: Admission) {
+  func take(_ socket: consuming Descriptor, from origin: Origin, _ admission: Admission, _ bypass: Bypass? = nil) {
     guard let daemon else { return }
     let number = socket.release()
-    arriving[number] = Connection(origin, admission)
+    arriving[number] = Connection(origin, admission, bypass)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     // The address is asked for and not used: who the client is, its `Connection` says. Where it fails, the socket is
@@ -192,7 +192,7 @@ final class HTTPServer {
       if sound.wantsWebSocket {
         throw WebFault(426, "A WebSocket begins on a connection of its own: connect anew for it.")
       }
-      let exchange = Exchange(sound, served.note, connection, of: self)
+      let exchange = Exchange(sound, served.note, connection, served.bypass, of: self)
       served.exchange = exchange
       handler.begin(exchange)
       return exchange.hasBegun()

@@ -18,6 +18,8 @@ package final class Head: Sendable {
   package let isSecure: Bool
   /// Nil where it is not said.
   let contentLength: Int?
+  /// Whether a body follows whose end is told where it is.
+  let isOfOpenLength: Bool
   /// Whether a body follows.
   let hasBody: Bool
   /// Whether it asks to go on as a WebSocket.
@@ -48,6 +50,17 @@ package final class Head: Sendable {
     try self.init(method, target, other.headers, from: origin)
   }
 
+  /// The same, of one whose client said the content's length where this one leaves it open.
+  convenience init(_ other: Head, contentLength: Int) throws(WebFault) {
+    var headers = Headers()
+    for field in other.headers.fields {
+      let isLength = isSame(field.name, "Transfer-Encoding")
+      headers.append(isLength ? "Content-Length" : field.name, isLength ? "\(contentLength)" : field.value)
+    }
+    let origin = Origin(client: other.client, isSecure: other.isSecure)
+    try self.init(other.method, other.target, headers, from: origin)
+  }
+
   private init(_ method: Method, _ target: String, _ headers: Headers, from origin: Origin) throws(WebFault) {
     let parts = try RequestTarget(target, method)
     self.method = method
@@ -58,7 +71,8 @@ package final class Head: Sendable {
     client = origin.client
     isSecure = origin.isSecure
     contentLength = headers["Content-Length"].flatMap(Int.init)
-    hasBody = headers.count("Transfer-Encoding") > 0 || contentLength ?? 0 > 0
+    isOfOpenLength = headers.count("Transfer-Encoding") > 0
+    hasBody = isOfOpenLength || contentLength ?? 0 > 0
     wantsWebSocket = method == .get && headers.lists("websocket", in: "Upgrade")
   }
 }
