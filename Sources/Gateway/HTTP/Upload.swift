@@ -24,6 +24,8 @@ final class Upload: BodySink {
   private let number: UInt64
   private let pieceMax: Int
   private var waiting: [UInt8] = []
+  /// Of the last one.
+  private var pieceBytes = 0
   private var isWriting = false
   private var isAtEnd = false
   private var isFinishing = false
@@ -47,6 +49,8 @@ final class Upload: BodySink {
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
     if isOver { return bytes.count }
     let taken = min(pieceMax - waiting.count, bytes.count)
+    // The next piece will be about as long as the last one, and need not grow to that step by step.
+    if waiting.isEmpty { waiting.reserveCapacity(max(taken, pieceBytes)) }
     waiting.append(contentsOf: bytes.prefix(taken))
     write()
     return taken
@@ -66,6 +70,7 @@ final class Upload: BodySink {
       return fail(error)
     }
     let piece = waiting
+    pieceBytes = piece.count
     waiting = []
     isWriting = true
     let (write, number) = (target.write, number)

@@ -45,6 +45,9 @@ public final class ServerIdentity: @unchecked Sendable {
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
     // Idle connections give their buffers back.
     _ = COpenSSL_SSL_CTX_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
+    // One read from the socket brings several records.
+    _ = COpenSSL_SSL_CTX_set_read_ahead(context, 1)
+    SSL_CTX_set_default_read_buffer_len(context, ServerStream.batchBytesMax)
     _ = COpenSSL_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
     SSL_CTX_set_alpn_select_cb(context, selectHTTP, nil)
   }

@@ -1,16 +1,15 @@
 internal import Reactor
 
-/// Carries what a client says under TLS to the library that serves HTTP, and back.
-///
-/// The content of a long request goes past the library.
+/// Carries what a client says to the library that serves HTTP, and back, where that cannot have the client's own socket:
+/// under TLS, and where the content of a request is to go past it.
 ///
 /// Laws:
 /// - It keeps itself until one side has ended and the other has what was said.
 /// - It holds no memory while nothing waits. What waits for the client is one batch at most, what waits for the library is
-///   what was read at once: behind each the side that sends is not read.
+///   what was read at once, or a part of a head: behind each the side that sends is not read.
 final class Tunnel {
   /// What one tunnel moves before others have their turn.
-  private static let roundsMax = 4
+  private static let roundsMax = 12
 
   private let transport: Transport
   private var inner: InnerEnd

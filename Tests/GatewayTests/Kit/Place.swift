@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Nearby
 internal import Notation
+internal import Store
 internal import Synchronization
 internal import Testing
 
@@ -55,15 +56,21 @@ final class Place: Sendable {
     try await meanwhile()
     var options = options
     options.host.port = port
-    // Its keys are free when the last of it is gone.
+    // Its keys and its database are free when the last of it is gone.
     let deadline = ContinuousClock.now + .seconds(20)
     while true {
       do {
         return try await Self.start(options)
-      } catch let error as NearbyError where error.code == .unavailable && ContinuousClock.now < deadline {
+      } catch {
+        guard Self.isInUse(error), ContinuousClock.now < deadline else { throw error }
         await Task.yield()
       }
     }
+  }
+
+  private static func isInUse(_ error: any Error) -> Bool {
+    if case .inUse? = error as? StoreError { return true }
+    return (error as? NearbyError)?.code == .unavailable
   }
 
   private func stop() async {
