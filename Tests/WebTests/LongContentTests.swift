@@ -200,6 +200,19 @@ import Testing
     #expect(try held.answer().body == Array("1300000\n".utf8))
   }
 
+  @Test(arguments: Wire.allCases)
+  func `who reads slowly gets all of the answers`(_ wire: Wire) throws {
+    let issued = try #require(authority.issue(for: ["localhost"], []))
+    let identity = try ServerIdentity(certificates: issued.certificates, key: issued.key)
+    let rig = try WebRig(identity: identity, sendBuffer: 4_096)
+    let caller = try call(wire, rig)
+    let content = Self.content(2_000_000)
+    for _ in 0..<2 {
+      try caller.send(Self.head("/copy", content.count) + content)
+      #expect(try caller.answer().body == content)
+    }
+  }
+
   @Test func `a client that tells its end itself is understood, and so is all that follows`() throws {
     let caller = try call(.secure)
     let piece = Self.content(0x8000)

@@ -19,6 +19,8 @@ final class Tunnel {
   private let scratch: Scratch
   private var outside: Registration?
   private var inside: Registration?
+  /// What the client has not taken, where no TLS keeps it.
+  private var unsent: [UInt8] = []
   private var hasClientEnded = false
   private var turnIsDue = false
   private var isOver = false
@@ -52,12 +54,14 @@ final class Tunnel {
   }
 
   private func insideIs(_ readiness: Readiness) {
-    if readiness.contains(.failed), !transport.isFlushed, let inside {
+    if readiness.contains(.failed), !isFlushed, let inside {
       reactor.deregister(inside)
       self.inside = nil
     }
     turn()
   }
+
+  private var isFlushed: Bool { transport.isFlushed && unsent.isEmpty }
 
   private var canRead: Bool {
     inner.hasRoom && !hasClientEnded && (flow.bytesBeside == nil || bypass.isFree)
@@ -145,32 +149,41 @@ final class Tunnel {
       return false
     }
     if !transport.isFlushed { return false }
+    if !unsent.isEmpty {
+      let bytes = unsent
+      return bytes.withUnsafeBytes { send($0) }
+    }
     do throws(SystemError) {
       guard let count = try inner.socket.receive(scratch.room) else { return false }
-      if count == 0 {
-        transport.endSending()
-        finish()
-        return false
-      }
-      if case .failed = transport.write(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) {
-        finish()
-        return false
-      }
-      return true
+      if count > 0 { return send(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) }
+      transport.endSending()
+      finish()
     } catch {
       finish()
-      return false
     }
+    return false
+  }
+
+  /// Keeps what the client does not take at once; whether it took any.
+  private func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch transport.write(bytes) {
+    case .moved(let count):
+      unsent = Array(bytes[count...])
+      return true
+    case .blocked: unsent = Array(bytes)
+    case .ended, .failed: finish()
+    }
+    return false
   }
 
   private func watch() {
     if let outside {
       var interest: Readiness = canRead ? .readable : []
-      if !transport.isFlushed { interest.insert(.writable) }
+      if !isFlushed { interest.insert(.writable) }
       reactor.update(outside, to: interest)
     }
     if let inside {
-      var interest: Readiness = transport.isFlushed ? .readable : []
+      var interest: Readiness = isFlushed ? .readable : []
       if !inner.hasRoom { interest.insert(.writable) }
       reactor.update(inside, to: interest)
     }
