@@ -120,6 +120,11 @@ extension Core {
       }
       return nil
     }
+    guard names.contains(where: { !$0.isEmpty }) else {
+      throw Problem(
+        .invalidParameter, "'to' names nobody: name connected members, or leave it out for all", field: "to",
+        rule: "required")
+    }
     var recipients: [Member] = []
     for name in names {
       guard let known = model.present.values.first(where: { $0.member.peer.text == name || $0.member.id.text == name }),

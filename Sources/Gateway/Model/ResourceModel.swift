@@ -320,7 +320,12 @@ extension Core {
       if isOffered { await incoming?.decline() } else { await incoming?.cancel() }
       await outgoing?.cancel()
     }
-    if !model.isOver { meters.ended(.resource, model.isIncoming ? .incoming : .outgoing, "cancelled") }
+    if !model.isOver {
+      meters.ended(.resource, model.isIncoming ? .incoming : .outgoing, "cancelled")
+      tell(
+        "resourceEnded", about: "\(session.resources.path)/\(model.id)", session.owner,
+        [.init("name", .text(model.name)), .init("state", .text(isOffered ? "declined" : "cancelled"))])
+    }
     session.resourceModels[model.id] = nil
     countNoMore(model, of: session.owner)
     session.resources.remove(model.id)

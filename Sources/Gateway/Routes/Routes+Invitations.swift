@@ -1,9 +1,10 @@
 internal import Nearby
 internal import Notation
 internal import Web
+internal import Wire
 
 extension Routes {
-  static let contextBytesMax = 64 << 10
+  static let contextBytesMax = Limits.contextBytesMax
 
   static let invitations: [Route] = [
     Route(.post, "/v1/invitations", .role(.member), body: .json, .later(invite)),

@@ -132,7 +132,7 @@ extension Core {
   }
 
   private func send(_ post: SessionState.Post, _ port: SessionPort) {
-    adviseOnSize(of: post, port)
+    adviseOnSize(post.bytes.count, post.mode, port)
     do throws(EngineError) {
       try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
@@ -163,6 +163,7 @@ extension Core {
   func dispatch(
     _ bytes: [UInt8], from id: EndpointID, to recipients: Addressees, _ mode: Mode, _ wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
+    if let port = sessions[id] { adviseOnSize(bytes.count, mode, port) }
     do {
       let recipients: Recipients =
         switch recipients {
@@ -179,13 +180,11 @@ extension Core {
   }
 
   /// Said once: whoever sends one such message sends more.
-  private func adviseOnSize(of post: SessionState.Post, _ port: SessionPort) {
-    guard post.mode == .unreliable, post.bytes.count > Limits.unreliableBytesAdvised, !port.hasLargeUnreliable else {
-      return
-    }
+  private func adviseOnSize(_ count: Int, _ mode: Mode, _ port: SessionPort) {
+    guard mode == .unreliable, count > Limits.unreliableBytesAdvised, !port.hasLargeUnreliable else { return }
     port.hasLargeUnreliable = true
     advise(
-      "An unreliable message has \(post.bytes.count) bytes; over \(Limits.unreliableBytesAdvised) it may not fit one "
+      "An unreliable message has \(count) bytes; over \(Limits.unreliableBytesAdvised) it may not fit one "
         + "packet, and then takes the way of reliable messages, and their time. Send less at once.")
   }
 
