@@ -42,7 +42,7 @@ class Files(Stage):
         with open(download.value.path(), "rb") as file:
             return download.value.suggested_filename, file.read()
 
-    def test_large_file_shows_progress_and_arrives_as_it_was(self):
+    def test_p_app_1_large_file_shows_progress_and_arrives_as_it_was(self):
         content = os.urandom(400_000_000)
         name = "plan of the second hall.bin"
         watch = "(sel) => { window.seen = new Set(); setInterval(() => { const p = document.querySelector(sel); if (p && !p.hidden && p.value) window.seen.add(p.value) }, 5) }"
@@ -77,7 +77,7 @@ class Files(Stage):
         self.card(self.ben, "empty.txt").get_by_role("button", name="Accept").click()
         self.assertEqual(("empty.txt", b""), self.saved(self.ben, "empty.txt"))
 
-    def test_dropped_picture_is_shown_inline_on_both_sides(self):
+    def test_p_app_1_dropped_picture_is_shown_inline_on_both_sides(self):
         self.ben.evaluate(DROP, ["dot.png", "image/png", list(PNG)])
         self.card(self.ada, "dot.png").get_by_role("button", name="Accept").click()
         for page in (self.ada, self.ben):

@@ -48,7 +48,11 @@ class ThreeHosts(Stage):
         self.come_in(page, self.gateways[number].code, name)
         return page
 
-    def test_two_browsers_and_a_command_line_talk_in_one_session(self):
+    def test_p_app_1_p_app_4_two_browsers_and_a_command_line_talk_in_one_session(self):
+        # No way leads out of their network: all that the pages need comes from their gateways.
+        for host in self.lab.hosts:
+            for family in ("-4", "-6"):
+                self.assertEqual("", subprocess.check_output(host + ["ip", family, "route", "show", "default"], text=True))
         ada = self.person(0, "Ada")
         ben = self.person(1, "Ben", size=PHONE, dark=True)
         cleo = Program(self.lab.hosts[2], ["advertise", "adhoc", "--name", "Cleo", "--accept"])

@@ -6,7 +6,7 @@ EVIL = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>'
 
 
 class Meeting(Stage):
-    def test_invitation_with_a_word_is_accepted_and_both_talk(self):
+    def test_p_adv_6_invitation_with_a_word_is_accepted_and_both_talk(self):
         ada = self.enter(self.gateways[0], "Ada")
         ben = self.enter(self.gateways[1], "Ben", size=PHONE, dark=True)
         self.invite(ada, "Ben", "Rehearsal at five?")
@@ -41,7 +41,7 @@ class Meeting(Stage):
         expect(ada.locator(".happening").last).to_contain_text("Ben left")
         expect(ada.get_by_role("textbox", name="Message")).to_be_disabled()
 
-    def test_invitation_is_declined_and_taken_back(self):
+    def test_p_adv_6_invitation_is_declined_and_taken_back(self):
         ada = self.enter(self.gateways[0], "Ada")
         ben = self.enter(self.gateways[1], "Ben")
         self.invite(ada, "Ben")
@@ -80,7 +80,7 @@ class Meeting(Stage):
         expect(self.neighbour(ada, "Dora")).to_be_visible()
         expect(dora.locator(".roomhead")).to_contain_text("Nobody is connected")
 
-    def test_names_words_and_notes_are_text_and_nothing_runs(self):
+    def test_p_hab_2_names_words_and_notes_are_text_and_nothing_runs(self):
         ada = self.enter(self.gateways[0], EVIL[:60])
         ben = self.enter(self.gateways[1], "Ben")
         name = ada.locator(".you strong").inner_text()

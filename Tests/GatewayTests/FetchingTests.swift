@@ -162,6 +162,31 @@ struct FetchingTests {
     }
   }
 
+  @Test("P-RES-1 What is at a web address arrives whole beside what is uploaded; any other scheme is unsupported")
+  func addresses() async throws {
+    // Here the loopback is allowed, and stands for a place on the web.
+    try await Meeting.hold(["resources": "accept"], { $0.host.web.allowsLoopback = true }) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let bytes = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n"
+      let guide = try Guide(saying: head + String(decoding: bytes, as: UTF8.self))
+      let ended = try await offer("http://127.0.0.1:\(guide.port)/letters", meeting)
+      #expect(ended["state"] == "complete" && guide.requests == 1, "\(ended.line)")
+      let upload = try await bert.client.make("\(bert.path)/resources", ["name": "file", "to": .text(anna.peer)])
+      #expect(try await bert.client.ask("PUT", upload.json["content"]?.text ?? "", bytes).status == 200)
+      for name in ["x", "file"] as [JSON] {
+        let came = try await anna.client.wait(in: "\(anna.path)/resources") {
+          $0["name"] == name && $0["state"] == "complete"
+        }
+        #expect(try await anna.client.get(came["content"]?.text ?? "").body == bytes)
+      }
+      for url in ["ftp://127.0.0.1/x", "file:///etc/passwd", "gopher://127.0.0.1/x", "data:,x"] {
+        let ended = try await offer(url, meeting)
+        #expect(ended["state"] == "failed" && ended["problem"]?["type"] == "/problems/unsupported", "\(ended.line)")
+      }
+    }
+  }
+
   @Test("An allowed place leads no further than what is allowed")
   func redirects() async throws {
     let bait = try Bait()

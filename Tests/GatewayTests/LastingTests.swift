@@ -16,7 +16,8 @@ struct LastingTests {
 
   private func bodies(_ json: JSON?) -> [String] { (json?.list ?? []).compactMap { $0["body"]?.text } }
 
-  @Test("a session, its history and its positions are there again after a restart, and so is the one at the other end")
+  @Test(
+    "P-MSG-3 a session, its history and its positions are there after a restart, and so is the one at the other end")
   func restart() async throws {
     var meeting = try await Meeting.begin()
     let (anna, path) = (meeting.anna, meeting.bert.path)

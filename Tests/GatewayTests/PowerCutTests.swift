@@ -16,7 +16,7 @@ struct PowerCutTests {
     var position: String?
   }
 
-  @Test("every message that was answered with 201 or told as delivered is there, once, and positions go on")
+  @Test("P-MSG-3 every message that was answered with 201 or told as delivered is there, once, and positions go on")
   func messages() async throws {
     var meeting = try await Meeting.begin()
     let (anna, folder) = (meeting.anna, meeting.bert.place.folder)

@@ -35,7 +35,7 @@ struct QueueTests {
   }
 
   @Test(
-    "A full queue is 429 with the time to try again, and what was taken before arrives once and in order",
+    "P-MSG-3 A full queue is 429 with the time to try again, and what was taken before arrives once and in order",
     arguments: ["durable", "memory"])
   func fullQueue(_ keep: String) async throws {
     try await Meeting.hold(["history": ["keep": .text(keep)]]) { meeting in
@@ -74,6 +74,27 @@ struct QueueTests {
         } while delivery?["pending"] == 1
         #expect(delivery?["delivered"] == 1, "\(delivery?.line ?? "")")
       }
+    }
+  }
+
+  @Test("P-MSG-4 An unreliable message goes out where no reliable one can, and leaves no word of what became of it")
+  func unreliable() async throws {
+    try await Meeting.hold(["history": ["keep": "memory"]]) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let list = "\(anna.path)/messages"
+      let rest = String(repeating: "x", count: 500_000)
+      func send(_ text: String, _ mode: String) async throws -> Answer {
+        try await bert.client.ask("POST", "\(bert.path)/messages?mode=\(mode)", Array(text.utf8), type: "text/plain")
+      }
+      var taken = 0
+      try await holdingUp(anna.place) {
+        while try await send("waits \(rest)", "reliable").status == 201, taken < 40 { taken += 1 }
+        let sent = try await send("passes", "unreliable")
+        #expect(sent.status == 202 && sent.json["delivery"] == nil, "\(sent.text.prefix(300))")
+        _ = try await anna.client.wait(in: list, "body", "passes")
+        #expect(try await send("waits \(rest)", "reliable").problem == "tooMany", "nothing reliable goes out")
+      }
+      while try await anna.client.get("\(list)?mode=reliable&limit=1000").ids.count < taken {}
     }
   }
 

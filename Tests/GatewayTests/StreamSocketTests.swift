@@ -96,6 +96,39 @@ struct StreamSocketTests {
     }
   }
 
+  @Test("P-STR-3 Many streams cross at once, each way, beside messages and a resource, and each keeps its order")
+  func many() async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let turned = Meeting(anna: meeting.bert, bert: meeting.anna)
+      var ends: [(writer: Talk, reader: Talk)] = []
+      for number in 0..<10 {
+        let side = number % 2 == 0 ? meeting : turned
+        let path = try await stream(side, "stream \(number)")
+        ends.append((try await open(side.anna, path.from), try await open(side.bert, path.to)))
+      }
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let made = try await bert.client.make("\(bert.path)/resources", ["name": "beside", "to": .text(anna.peer)])
+      async let uploaded = bert.client.ask("PUT", made.json["content"]?.text ?? "", bytes)
+      for round in 0..<20 as Range<UInt8> {
+        for (number, end) in ends.enumerated() { try await end.writer.say([UInt8(number), round]) }
+        _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array("\(round)".utf8))
+      }
+      for (number, end) in ends.enumerated() {
+        try await end.writer.goodbye(1000)
+        var came: [UInt8] = []
+        while case .binary(let piece) = try await end.reader.next() { came += piece }
+        #expect(came == (0..<20).flatMap { [UInt8(number), $0] })
+      }
+      #expect(try await uploaded.status == 200)
+      let resource = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
+      #expect(try await anna.client.get(resource["content"]?.text ?? "").body == bytes)
+      _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "19")
+      let heard = try await bert.client.get("\(bert.path)/messages").json["items"]?.list ?? []
+      #expect(heard.compactMap { $0["body"]?.text } == (0..<20).map { "\($0)" })
+    }
+  }
+
   @Test("Who may not have a stream is told so before the WebSocket is there, or by its close code")
   func refusals() async throws {
     try await Meeting.hold { meeting in

@@ -52,7 +52,7 @@ struct ThreatTests {
   }
 
   @Test(
-    "No name leads out of where files belong",
+    "P-HAB-2 No name leads out of where files belong",
     arguments: ["../evil", "..", "/etc/cron.d/evil", "a/../../evil", "..\\evil", "evil\u{0}.txt", ".vicinity-evil"])
   func traversal(_ name: String) async throws {
     try await Meeting.hold(["resources": "accept"]) { meeting in
@@ -94,7 +94,7 @@ struct ThreatTests {
     }
   }
 
-  @Test("A line break in a name or a type makes no header")
+  @Test("P-HAB-2 A line break in a name or a type makes no header")
   func headers() async throws {
     try await Meeting.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -115,7 +115,7 @@ struct ThreatTests {
     }
   }
 
-  @Test("What others sent is shown by no browser as a page, and runs nothing")
+  @Test("P-HAB-2 What others sent is shown by no browser as a page, and runs nothing")
   func scripts() async throws {
     try await Meeting.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

@@ -85,19 +85,21 @@ enum DocumentRules {
     return findings + rules.filter { !seen.contains($0) }.map { page.finding(line: 0, "\($0) is missing.") }
   }
 
-  /// The sentences that tests are named by, as a string of `@Test` or as a raw identifier.
+  /// The sentences that tests are named by, as a string of `@Test` or as a raw identifier; those of the dashboard are the
+  /// names of functions.
   static func testNames(in files: [SourceFile]) -> Set<String> {
     Set(
       files.filter { $0.path.hasPrefix("Tests/") }.flatMap { file in
-        file.text.matches(of: #/@Test\(\s*"((?:[^"\\]|\\.)+)"|func `([^`]+)`/#).compactMap { match in
-          (match.output.1 ?? match.output.2).map(String.init)
+        file.text.matches(of: #/@Test\(\s*"((?:[^"\\]|\\.)+)"|func `([^`]+)`|def (test_\w+)\(/#).compactMap { match in
+          (match.output.1 ?? match.output.2 ?? match.output.3).map(String.init)
         }
       })
   }
 
   private static func names(_ id: String, _ testName: String) -> Bool {
-    testName.ranges(of: id).contains { range in
-      range.upperBound == testName.endIndex || !testName[range.upperBound].isNumber
+    let name = testName.hasPrefix("test_") ? testName.uppercased().replacing("_", with: "-") : testName
+    return name.ranges(of: id).contains { range in
+      range.upperBound == name.endIndex || !name[range.upperBound].isNumber
     }
   }
 }

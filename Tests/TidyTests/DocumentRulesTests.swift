@@ -74,10 +74,12 @@ struct DocumentRulesTests {
       ])
   }
 
-  @Test("Test names are read from strings and from raw identifiers")
+  @Test("Test names are read from strings, from raw identifiers, and from functions of the dashboard's tests")
   func readsTestNames() {
     let text = "@Test(\"A is \\\"b\\\"\")\nfunc a() {}\n@Test func `C is d`() {}\nlet e = \"F\"\n"
     let file = SourceFile(path: "Tests/WireTests/FrameTests.swift", text: text)
     #expect(DocumentRules.testNames(in: [file]) == ["A is \\\"b\\\"", "C is d"])
+    let page = SourceFile(path: "Tests/Dashboard/test_g.py", text: "    def test_p_id_1_g_is_h(self):\n")
+    #expect(DocumentRules.testNames(in: [page]) == ["test_p_id_1_g_is_h"])
   }
 }

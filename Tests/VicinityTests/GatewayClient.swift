@@ -14,6 +14,7 @@ final class GatewayClient {
   let program: Program
   private let folder: String
   private let url: String
+  let port: String
   private var token = ""
   private(set) var peer = ""
   private(set) var session = ""
@@ -28,7 +29,8 @@ final class GatewayClient {
       ["serve", "--json", "--keys", "\(place)/keys", "--folder", "\(place)/gateway", "--port", "0"] + options, .noInput,
       in: folder.path, environment: environment)
     let serving = try JSON(parsing: try program.line("\"serving\""))
-    let port = try #require(serving["urls"]?.list?.first?.text?.split(separator: ":").last?.prefix { $0.isNumber })
+    port = String(
+      try #require(serving["urls"]?.list?.first?.text?.split(separator: ":").last?.prefix { $0.isNumber }))
     url = "http://127.0.0.1:\(port)"
     let pair = try Program.run("pair", "--folder", "\(place)/gateway", "--role", "member", "--json")
     let code = try #require(try JSON(parsing: pair.out)["code"])

@@ -44,7 +44,7 @@ import Testing
     try expectLittle("a stream")
   }
 
-  @Test("P-ADV-5 Where there is no Avahi it is told with what to do, and all else works")
+  @Test("P-ADV-5 P-BRO-4 Where there is no Avahi it is told with what to do, and all else works")
   func withoutAvahi() throws {
     let folder = TemporaryFolder()
     let nowhere = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path)/none"]
@@ -62,5 +62,26 @@ import Testing
     try ada.ask("POST", "\(ada.path)/messages", "hello")
     let came = try bob.wait(in: "\(bob.path)/messages") { $0["body"]?.text?.contains("hello") == true }
     #expect(came["from"] == .text(ada.peer))
+  }
+
+  @Test("P-BRO-5 P-SES-1 A gateway that says no more is not connected in ten seconds, lost, and found again")
+  func vanishing() throws {
+    let folder = TemporaryFolder()
+    let ada = try GatewayClient("ada", in: folder, ["--discovery", "static"])
+    let bob = try GatewayClient("bob", in: folder, ["--discovery", "static", "--at", "127.0.0.1:\(ada.port)"])
+    try ada.ask("POST", "/v1/advertisers", ["serviceType": "chat"])
+    let found = try bob.ask("POST", "/v1/browsers", ["serviceType": "chat"])["found"]?.text ?? ""
+    _ = try bob.wait(in: found) { $0["id"] == .text(ada.peer) }
+    try ada.connect(with: bob)
+    // As where its power goes, nothing is closed.
+    ada.program.signal(SIGSTOP)
+    let stopped = ContinuousClock.now
+    let gone = try bob.wait(in: "\(bob.path)/members") { $0["state"] == "notConnected" }
+    #expect(gone["reason"] == "lost", "\(gone.line)")
+    _ = try bob.wait(in: "/v1/events") { $0["event"] == "lost" }
+    #expect(ContinuousClock.now - stopped < .seconds(12))
+    #expect(try bob.ask("GET", found)["items"] == [])
+    ada.program.signal(SIGCONT)
+    _ = try bob.wait(in: found) { $0["id"] == .text(ada.peer) }
   }
 }

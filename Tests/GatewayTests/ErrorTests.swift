@@ -1,0 +1,53 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+@testable internal import Nearby
+
+@Suite("Errors have the same names everywhere", .timeLimit(.minutes(3)), .serialized)
+struct ErrorTests {
+  @Test("P-ERR-1 The codes of errors have their numbers, and are problems of the same names, each with a page")
+  func codes() async throws {
+    let codes: [NearbyError.Code] = [
+      .unknown, .notConnected, .invalidParameter, .unsupported, .timedOut, .cancelled, .unavailable,
+    ]
+    #expect(codes.map(\.rawValue) == Array(0...6))
+    try await atPlace { place in
+      for code in codes {
+        let problem = Problem(NearbyError(code, "why"))
+        #expect(problem.kind.rawValue == "\(code)" && problem.json["type"] == .text("/problems/\(code)"))
+        let page = try await place.stranger.get("/problems/\(code)")
+        #expect(page.status == 200)
+      }
+    }
+  }
+
+  @Test("P-ERR-1 What goes wrong has one name by REST and by WebSocket")
+  func names() async throws {
+    try await Meeting.hold { meeting in
+      let bert = meeting.bert
+      let talk = try await Talk.connected(bert.client)
+      let alone = try await bert.client.make("/v1/sessions")["Location"] ?? ""
+      for (path, body, type) in [
+        ("\(alone)/messages", ["text": "hello"], "notConnected"),
+        ("\(bert.path)/streams", ["name": "x", "to": "nobody"], "notConnected"),
+        ("/v1/advertisers", ["serviceType": "No Type"], "invalidParameter"),
+        ("/v1/peers", ["displayName": "\u{7}"], "invalidParameter"),
+      ] as [(String, JSON, String)] {
+        let answer = try await bert.client.post(path, body)
+        let request: JSON = ["method": "POST", "path": .text(path), "body": body]
+        let told = try await talk.ask(["id": .text("\(path)"), "request": request])["problem"]
+        #expect(answer.problem == type && told?["type"] == .text("/problems/\(type)"), "\(path): \(answer.text)")
+        #expect(told == answer.json, "\(told?.line ?? "")")
+      }
+      // What becomes of what was begun is told in the same words, by the same two ways.
+      let (resources, number) = try await bert.follow("resources")
+      let body: JSON = ["name": "x", "to": .text(meeting.anna.peer), "url": "ftp://somewhere.example/x"]
+      let made = try await bert.client.make("\(bert.path)/resources", body)
+      var put: JSON?
+      while put?["state"] != "failed" { put = try await resources.change(of: number)["put"] }
+      #expect(put?["problem"]?["type"] == "/problems/unsupported")
+      #expect(try await bert.client.get(made["Location"] ?? "").json == put)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+internal import Notation
+internal import Testing
+
+/// Clients of three gateways, each with a peer and a session of it. Bert's gateway knows where Anna's is, and Anna's where
+/// Cora's is; where Cora is nobody tells Bert.
+struct Circle {
+  let anna: Meeting.Seat
+  let bert: Meeting.Seat
+  let cora: Meeting.Seat
+
+  var all: [Meeting.Seat] { [anna, bert, cora] }
+
+  static func hold(_ wishes: JSON = [:], _ test: (Circle) async throws -> Void) async throws {
+    let third = try await Place.open("Third")
+    let first = try await Place.open("First", nextTo: third)
+    let second = try await Place.open("Second", nextTo: first)
+    do {
+      let circle = Circle(
+        anna: try await .taken(at: first, by: "Anna", wishes), bert: try await .taken(at: second, by: "Bert", wishes),
+        cora: try await .taken(at: third, by: "Cora", wishes))
+      try await test(circle)
+    } catch {
+      for place in [second, first, third] { await place.close() }
+      throw error
+    }
+    for place in [second, first, third] { await place.close() }
+  }
+
+  /// Bert invites Anna, and then Anna invites Cora.
+  func gather() async throws {
+    try await bert.invite(anna)
+    try await anna.invite(cora)
+    for (seat, other) in [(bert, cora), (cora, bert), (anna, cora), (anna, bert), (bert, anna), (cora, anna)] {
+      _ = try await seat.sees(other, "connected")
+    }
+  }
+}
+
+extension Meeting.Seat {
+  /// Into this one's session; the other takes every invitation.
+  func invite(_ other: Meeting.Seat) async throws {
+    _ = try await other.client.make(
+      "/v1/advertisers", ["serviceType": "circle", "invitations": "accept", "session": .text(other.session)])
+    let browser = try await client.make("/v1/browsers", ["serviceType": "circle"])
+    _ = try await client.wait(in: browser.json["found"]?.text ?? "", "id", .text(other.peer))
+    _ = try await client.make(
+      "/v1/invitations", ["session": .text(session), "to": .text(other.peer), "serviceType": "circle"])
+    _ = try await sees(other, "connected")
+  }
+
+  func sees(_ other: Meeting.Seat, _ state: JSON) async throws -> JSON {
+    try await client.wait(in: "\(path)/members") { $0["peer"] == .text(other.peer) && $0["state"] == state }
+  }
+
+  /// A channel of the session by a WebSocket of its own.
+  func follow(_ list: String) async throws -> (talk: Talk, number: JSON) {
+    let talk = try await Talk.connected(client)
+    let answer = try await talk.ask(["id": 1, "subscribe": ["channel": .text("\(path)/\(list)")]])
+    return (talk, try #require(answer["ok"]?["number"], "\(answer.line)"))
+  }
+
+  /// What was told of what belongs to the session.
+  func happenings(_ words: Set<String>) async throws -> [JSON] {
+    let items = try await client.get("/v1/events?limit=1000").json["items"]?.list ?? []
+    return items.filter {
+      words.contains($0["event"]?.text ?? "") && $0["about"]?.text?.hasPrefix("\(path)/") == true
+    }
+  }
+}

@@ -1,0 +1,91 @@
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Clients of several gateways talk", .timeLimit(.minutes(3)), .serialized)
+struct TalkingTests {
+  private func bytes(of message: JSON) -> [UInt8]? {
+    guard let text = message["body"]?.text else { return nil }
+    return message["encoding"] == "base64" ? Base64.bytes(text) : Array(text.utf8)
+  }
+
+  @Test("P-MSG-2 P-MSG-3 Messages of any size cross both ways to the byte, once and in order")
+  func sizes() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let sizes = [0, 1, 2, 1_023, 1_024, 1_025, 65_535, 65_536, 300_000, Core.messageBytesMax]
+      let bodies = sizes.enumerated().map { number, size in
+        (0..<size).map { UInt8(truncatingIfNeeded: ($0 &* 31) &+ number) }
+      }
+      for (seat, other) in [(anna, bert), (bert, anna)] {
+        var ids: [String] = []
+        for body in bodies {
+          var answer: Answer
+          repeat {
+            answer = try await seat.client.ask("POST", "\(seat.path)/messages", body)
+          } while answer.status == 429
+          #expect(answer.status == 201, "\(answer.text)")
+          ids.append(answer.id)
+        }
+        let list = "\(other.path)/messages?from=\(seat.peer)"
+        _ = try await other.client.wait(in: list, "size", .number(Core.messageBytesMax))
+        for id in ids {
+          let told = try await seat.client.wait(in: "\(seat.path)/messages?from=\(seat.peer)") {
+            $0["id"] == .text(id) && $0["delivery"]?["pending"] == 0
+          }
+          #expect(told["delivery"]?["delivered"] == 1)
+        }
+        let came = try await other.client.get(list).json["items"]?.list ?? []
+        #expect(came.map { $0["size"]?.integer } == sizes.map { Int64($0) })
+        #expect(zip(came, bodies).allSatisfy { bytes(of: $0) == $1 })
+      }
+    }
+  }
+
+  @Test("P-MSG-1 P-MSG-5 A message goes to those who are named, and to nobody where one of them is not connected")
+  func recipients() async throws {
+    try await Circle.hold { circle in
+      try await circle.gather()
+      let (anna, bert, cora) = (circle.anna, circle.bert, circle.cora)
+      func send(_ word: String, _ query: String) async throws -> Answer {
+        try await anna.client.ask("POST", "\(anna.path)/messages?\(query)", Array(word.utf8))
+      }
+      // The answer does not wait for who is to have it.
+      let sent = try await send("for Bert", "to=\(bert.peer)")
+      #expect(sent.status == 201 && sent.json["delivery"]?["pending"] == 1)
+      #expect(try await send("twice", "to=\(bert.peer)&to=\(bert.peer)").json["to"] == [.text(bert.peer)])
+      #expect(try await send("for both", "to=\(bert.peer)&to=\(cora.peer)").status == 201)
+      #expect(try await cora.client.delete(cora.path).status == 204)
+      _ = try await anna.sees(cora, "notConnected")
+      let refused = try await send("for neither", "to=\(bert.peer)&to=\(cora.peer)")
+      #expect(refused.status == 409 && refused.problem == "notConnected" && refused.json["field"] == "to")
+      #expect(refused.json["detail"]?.text?.contains(cora.peer) == true, "\(refused.text)")
+      let nobody = try await send("for nobody", "to=")
+      #expect(nobody.status == 400 && nobody.problem == "invalidParameter" && nobody.json["field"] == "to")
+      #expect(try await send("for all", "").status == 201)
+      _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "for all")
+      let heard = try await bert.client.get("\(bert.path)/messages").json["items"]?.list ?? []
+      #expect(heard.compactMap { $0["body"]?.text } == ["for Bert", "twice", "for both", "for all"])
+      let own = try await anna.client.get("\(anna.path)/messages").json["items"]?.list ?? []
+      #expect(own.compactMap { $0["body"]?.text } == ["for Bert", "twice", "for both", "for all"])
+    }
+  }
+
+  @Test("P-MSG-5 Who is not named hears nothing of a message")
+  func others() async throws {
+    try await Circle.hold { circle in
+      try await circle.gather()
+      let (anna, bert, cora) = (circle.anna, circle.bert, circle.cora)
+      for (word, query) in [("for Bert", "?to=\(bert.peer)"), ("for Cora", "?to=\(cora.peer)"), ("for all", "")] {
+        let sent = try await anna.client.ask("POST", "\(anna.path)/messages\(query)", Array(word.utf8))
+        #expect(sent.status == 201)
+      }
+      for (seat, own) in [(bert, "for Bert"), (cora, "for Cora")] {
+        _ = try await seat.client.wait(in: "\(seat.path)/messages", "body", "for all")
+        let heard = try await seat.client.get("\(seat.path)/messages").json["items"]?.list ?? []
+        #expect(heard.compactMap { $0["body"]?.text } == [own, "for all"])
+      }
+    }
+  }
+}

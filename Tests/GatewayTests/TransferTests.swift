@@ -1,0 +1,132 @@
+internal import Dispatch
+internal import Foundation
+internal import Nearby
+internal import Notation
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Resources go from a client of one gateway to one of another", .timeLimit(.minutes(3)), .serialized)
+struct TransferTests {
+  /// A gateway writes no file meanwhile.
+  private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
+    let (reached, reach) = AsyncStream.makeStream(of: Void.self)
+    let release = DispatchSemaphore(value: 0)
+    async let held: Void = place.gateway.host.onDisk {
+      reach.finish()
+      release.wait()
+    }
+    for await _ in reached {}
+    do {
+      try await body()
+    } catch {
+      release.signal()
+      throw error
+    }
+    release.signal()
+    try await held
+  }
+
+  private static let bytes = (0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+
+  /// Bert's, as large as that, which Anna is asked about; where it is at each.
+  private func offer(
+    _ name: String, _ meeting: Meeting, _ bytes: [UInt8] = bytes
+  ) async throws -> (from: String, to: String) {
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let body: JSON = ["name": .text(name), "to": .text(anna.peer), "size": .number(bytes.count)]
+    let made = try await bert.client.make("\(bert.path)/resources", body)
+    #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", bytes).status == 200)
+    let came = try await anna.client.wait(in: "\(anna.path)/resources") {
+      $0["name"] == .text(name) && $0["state"] == "offered"
+    }
+    #expect(came["from"] == .text(bert.peer) && came["size"] == .number(bytes.count))
+    return (made["Location"] ?? "", "\(anna.path)/resources/\(came["id"]?.text ?? "")")
+  }
+
+  private func ends(of name: JSON, in seat: Meeting.Seat) async throws -> [JSON] {
+    try await seat.happenings(["resourceEnded"]).filter { $0["name"] == name }.compactMap { $0["state"] }
+  }
+
+  @Test("P-RES-2 Both sides see how far a resource is, and whoever cancels it, that it was cancelled")
+  func cancelling() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      for isSender in [true, false] {
+        let name = isSender ? "by its sender" : "by its receiver"
+        let path = try await offer(name, meeting)
+        try await holdingUp(anna.place) {
+          #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
+          // It cannot be whole before it is written.
+          _ = try await bert.client.wait(in: "\(bert.path)/resources") {
+            $0["name"] == .text(name) && $0["state"] == "transferring"
+          }
+          let (canceller, own) = isSender ? (bert, path.from) : (anna, path.to)
+          #expect(try await canceller.client.delete(own).status == 204)
+          #expect(try await canceller.client.get(own).status == 404)
+        }
+        let (other, place) = isSender ? (anna, path.to) : (bert, path.from)
+        let told = try await other.client.wait(in: "\(other.path)/resources") {
+          place.hasSuffix($0["id"]?.text ?? "?") && $0["state"] != "transferring"
+        }
+        #expect(told["state"] == "cancelled" && told["problem"]?["type"] == "/problems/cancelled", "\(told.line)")
+        for seat in [anna, bert] { #expect(try await ends(of: .text(name), in: seat) == ["cancelled"]) }
+        #expect(try await anna.client.get("\(path.to)/content").status >= 404)
+      }
+    }
+  }
+
+  @Test("P-RES-2 Both sides are told how far a resource is while it goes")
+  func progress() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let bytes = [UInt8](repeating: 7, count: 96 << 20)
+      let path = try await offer("whole", meeting, bytes)
+      var followed: [(Talk, JSON)] = []
+      for seat in [anna, bert] { followed.append(try await seat.follow("resources")) }
+      #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
+      for (talk, number) in followed {
+        var steps: [Int64] = []
+        var last: JSON?
+        while last?["state"] != "complete" {
+          guard let put = try await talk.change(of: number)["put"] else { continue }
+          last = put
+          steps.append(put["bytes"]?.integer ?? -1)
+        }
+        #expect(last?["size"] == .number(bytes.count) && steps == steps.sorted(), "\(steps)")
+        #expect(steps.last == Int64(bytes.count), "\(steps)")
+        #expect(steps.contains { 0 < $0 && $0 < Int64(bytes.count) }, "\(steps)")
+      }
+    }
+  }
+
+  @Test("P-RES-3 P-RES-4 Whole and the same it is told as complete, once to each, and is kept until it is deleted")
+  func completing() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let path = try await offer("plan", meeting)
+      try await holdingUp(anna.place) {
+        #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
+        // Who sends is not told that it has arrived before it is there.
+        let position = try #require(try await bert.client.get("\(bert.path)/resources").json["position"]?.text)
+        let news = try await bert.client.get("\(bert.path)/resources?since=\(position)&wait=1")
+        #expect(news.json["changes"]?.list?.contains { $0["put"]?["state"] == "complete" } == false, "\(news.text)")
+        #expect(try await bert.client.get(path.from).json["state"] == "transferring")
+      }
+      let came = try await anna.client.wait(in: "\(anna.path)/resources") {
+        $0["state"] == "complete" && $0["sha256"] != nil
+      }
+      _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      for seat in [anna, bert] { #expect(try await ends(of: "plan", in: seat) == ["complete"]) }
+      #expect(try await anna.happenings(["resourceOffered"]).count == 1)
+      for _ in 0..<2 { #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes) }
+      let digest = try await anna.client.ask("HEAD", "\(path.to)/content", headers: ["Want-Repr-Digest": "sha-256=10"])
+      #expect(digest["Repr-Digest"]?.isEmpty == false && came["sha256"]?.text?.count == 64)
+      let folder = "\(anna.place.folder)/received/\(anna.session)"
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+      #expect(try await anna.client.delete(path.to).status == 204)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.place.folder)/sending") == [])
+    }
+  }
+}
