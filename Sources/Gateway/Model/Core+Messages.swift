@@ -120,7 +120,7 @@ extension Core {
       }
       return nil
     }
-    guard names.contains(where: { !$0.isEmpty }) else {
+    guard !names.contains("") else {
       throw Problem(
         .invalidParameter, "'to' names nobody: name connected members, or leave it out for all", field: "to",
         rule: "required")
