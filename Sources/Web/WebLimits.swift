@@ -26,6 +26,8 @@ package struct WebLimits: Sendable {
   package var pingInterval: Duration = .seconds(25)
   /// How long a WebSocket that says goodbye waits for the answer.
   package var closingTime: Duration = .seconds(5)
+  /// How much longer, where it has not taken yet what was said before: so that who reads slowly hears why it is let go.
+  package var leavingTime: Duration = .seconds(30)
 
   package init() {}
 }

@@ -1,3 +1,4 @@
+import Reactor
 import Testing
 import Web
 
@@ -69,7 +70,9 @@ import Web
     }
   }
 
-  @Test func `one that reads nothing is told that it lags, and the others hear on`() throws {
+  @Test func `one that reads nothing is told that it lags, also when it is late, and the others hear on`() throws {
+    var limits = limits
+    limits.closingTime = .milliseconds(50)
     let rig = try WebRig(limits)
     let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
     let quick = try SocketClient(rig, "/ws/ring")
@@ -87,6 +90,8 @@ import Web
     }
     #expect(try rig.desk { $0.sockets.map(\.lagged) } == [1, 0])
     #expect(try rig.desk(\.ring.subscriberCount) == 1)
+    let late = Reactor.now + 200_000_000
+    #expect(try rig.eventually { _ in Reactor.now > late })
     // What it was in the middle of is whole; then comes the goodbye.
     var last = try slow.receive()
     var heard = 0

@@ -397,7 +397,8 @@ package final class WebSocket {
     if closeDeadline != nil { return }
     closeDeadline = server.reactor.schedule(after: time ?? server.limits.closingTime) { [unowned self] in
       closeDeadline = nil
-      cut()
+      let isTold = outflow.isEmpty && transport.isFlushed
+      if time != nil || isTold { cut() } else { setCloseDeadline(server.limits.leavingTime) }
     }
   }
 
