@@ -261,13 +261,9 @@ struct MeetingTests {
       }
       let part = try await anna.client.ask("PATCH", content, Array(bytes[..<40_000]), headers: ["Upload-Offset": "0"])
       #expect(part.status == 204)
-      let (reached, reach) = AsyncStream.makeStream(of: Void.self)
-      let release = DispatchSemaphore(value: 0)
-      async let held: Void = anna.place.gateway.host.onDisk {
-        reach.finish()
-        release.wait()
-      }
-      for await _ in reached {}
+      let disk = Standstill()
+      async let held: Void = anna.place.gateway.host.onDisk { disk.stand() }
+      await disk.begun()
       let line = try await anna.client.begin(
         "PATCH", content, Array(bytes[40_000..<50_000]), of: 60_000, ["Upload-Offset": "40000"])
       try await areUploads(1)
@@ -275,7 +271,7 @@ struct MeetingTests {
       try await areUploads(0)
       async let anew = anna.client.ask("PUT", content, bytes)
       try await areUploads(1)
-      release.signal()
+      disk.end()
       try await held
       #expect(try await anew.status == 200)
       let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")

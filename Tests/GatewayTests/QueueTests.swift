@@ -8,24 +8,10 @@ internal import Testing
 
 @Suite("Where messages cannot go out, or be read, it is said", .timeLimit(.minutes(3)), .serialized)
 struct QueueTests {
-  /// Bert's gateway stores nothing meanwhile, and so says of nothing that it has it.
+  /// A gateway stores nothing meanwhile, and so says of nothing that it has it.
   private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
-    let (reached, reach) = AsyncStream.makeStream(of: Void.self)
-    let release = DispatchSemaphore(value: 0)
     let store = try #require(await place.gateway.archive).writer
-    async let held: Void = store.perform { _ in
-      reach.finish()
-      release.wait()
-    }
-    for await _ in reached {}
-    do {
-      try await body()
-    } catch {
-      release.signal()
-      throw error
-    }
-    release.signal()
-    try await held
+    try await Standstill.hold(on: { stand in try await store.perform { _ in stand() } }, body)
   }
 
   /// How many changes there were of somebody's messages: the messages alone are too many to be read again and again.

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import Nearby
 internal import Notation
@@ -10,21 +9,7 @@ internal import Testing
 struct TransferTests {
   /// A gateway writes no file meanwhile.
   private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
-    let (reached, reach) = AsyncStream.makeStream(of: Void.self)
-    let release = DispatchSemaphore(value: 0)
-    async let held: Void = place.gateway.host.onDisk {
-      reach.finish()
-      release.wait()
-    }
-    for await _ in reached {}
-    do {
-      try await body()
-    } catch {
-      release.signal()
-      throw error
-    }
-    release.signal()
-    try await held
+    try await Standstill.hold(on: { [host = place.gateway.host] in try await host.onDisk($0) }, body)
   }
 
   private static let bytes = (0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }

@@ -109,7 +109,7 @@ final class Client {
       let parts = line.split(separator: ":", maxSplits: 1)
       answer.fields.append((String(parts[0]).lowercased(), String(parts[1].drop { $0 == " " })))
     }
-    if isHead || [101, 204, 304].contains(answer.status) { return answer }
+    if isHead || [100, 101, 204, 304].contains(answer.status) { return answer }
     if let length = answer["content-length"].flatMap(Int.init) {
       answer.body = try receiveExactly(length)
     } else if answer["transfer-encoding"] == "chunked" {

@@ -35,7 +35,7 @@ final class Desk: WebHandler {
       exchange.collectBody(bytesMax: 16 << 20) { exchange.respond(Response(200, .bytes($0))) }
     case "enough":
       let sink = Sink()
-      sink.isContent = true
+      sink.isContentEarly = true
       exchange.readBody(bytesMax: 1 << 30, into: sink)
     case "upload":
       let sink = Sink()
@@ -115,7 +115,7 @@ final class Sink: BodySink {
   private(set) var exchange: Exchange?
   var appetite = Int.max
   /// Answers before it has all.
-  var isContent = false
+  var isContentEarly = false
 
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
     self.exchange = exchange
@@ -123,7 +123,7 @@ final class Sink: BodySink {
     if appetite != .max { appetite -= taken }
     for byte in bytes[..<min(taken, 16)] { sum &+= UInt64(byte) }
     count += taken
-    if isContent { exchange.respond(Response(200, .bytes(Array("enough\n".utf8)))) }
+    if isContentEarly { exchange.respond(Response(200, .bytes(Array("enough\n".utf8)))) }
     return taken
   }
 

@@ -114,18 +114,10 @@ import Testing
     let caller = try call(wire)
     for _ in 0..<2 {
       try caller.send(Self.head("/upload", 1_200_000, "Expect: 100-continue\r\n"))
-      guard case .plain(let client) = caller else { return try expectContinue(caller) }
-      #expect(try client.receiveLine() == "HTTP/1.1 100 Continue")
-      #expect(try client.receiveLine().isEmpty)
+      #expect(try caller.answer().status == "100")
       try caller.send(Self.content(1_200_000))
       #expect(try caller.answer().body == Array("1200000\n".utf8))
     }
-  }
-
-  private func expectContinue(_ caller: Caller) throws {
-    #expect(try caller.answer().status == "100")
-    try caller.send(Self.content(1_200_000))
-    #expect(try caller.answer().body == Array("1200000\n".utf8))
   }
 
   @Test(arguments: Wire.allCases)
@@ -154,15 +146,7 @@ import Testing
     let count = 1_500_000
     try caller.send(Self.head("/slow", count) + Self.content(1_200_000))
     #expect(try rig.eventually { $0.sinks.first?.exchange != nil })
-    for appetite in [10, 100_000, 1, 900_000] {
-      let before = try rig.desk { desk in
-        let sink = desk.sinks[0]
-        sink.appetite = appetite
-        sink.exchange?.resume()
-        return sink.count
-      }
-      #expect(try rig.eventually { $0.sinks[0].count == before + appetite })
-    }
+    for appetite in [10, 100_000, 1, 900_000] { #expect(try rig.feed(appetite)) }
     try rig.desk { desk in
       desk.sinks[0].appetite = .max
       desk.sinks[0].exchange?.resume()

@@ -105,6 +105,17 @@ final class WebRig: @unchecked Sendable {
 
   func connect() throws -> Client { try Client(port) }
 
+  /// Lets the first sink take so many bytes more; whether it takes them all.
+  func feed(_ appetite: Int) throws -> Bool {
+    let before = try desk { desk in
+      let sink = desk.sinks[0]
+      sink.appetite = appetite
+      sink.exchange?.resume()
+      return sink.count
+    }
+    return try eventually { $0.sinks[0].count == before + appetite }
+  }
+
   /// Sends the text as it is, and gives back all that comes until the server closes or a response is whole.
   func ask(_ text: String) throws -> Answer {
     let client = try connect()

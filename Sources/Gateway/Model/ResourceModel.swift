@@ -162,13 +162,17 @@ extension Core {
         if !resource.isIncoming { resource.discard() }
       }
       resource.transfer = nil
-      meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, resource.state.rawValue)
       guard let session = sessions[session] else { return }
       if resource.isIncoming { learnDigest(of: resource, in: session) }
-      tell(
-        "resourceEnded", about: "\(session.resources.path)/\(id)", session.owner,
-        [.init("name", .text(resource.name)), .init("state", .text(resource.state.rawValue))])
+      tellEnd(of: resource, as: resource.state, in: session)
     }
+  }
+
+  private func tellEnd(of resource: ResourceModel, as state: ResourceModel.State, in session: SessionModel) {
+    meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, state.rawValue)
+    tell(
+      "resourceEnded", about: "\(session.resources.path)/\(resource.id)", session.owner,
+      [.init("name", .text(resource.name)), .init("state", .text(state.rawValue))])
   }
 
   private func progressed(_ id: String, in session: String, _ progress: ResourceProgress) {
@@ -320,12 +324,7 @@ extension Core {
       if isOffered { await incoming?.decline() } else { await incoming?.cancel() }
       await outgoing?.cancel()
     }
-    if !model.isOver {
-      meters.ended(.resource, model.isIncoming ? .incoming : .outgoing, "cancelled")
-      tell(
-        "resourceEnded", about: "\(session.resources.path)/\(model.id)", session.owner,
-        [.init("name", .text(model.name)), .init("state", .text(isOffered ? "declined" : "cancelled"))])
-    }
+    if !model.isOver { tellEnd(of: model, as: isOffered ? .declined : .cancelled, in: session) }
     session.resourceModels[model.id] = nil
     countNoMore(model, of: session.owner)
     session.resources.remove(model.id)

@@ -37,8 +37,8 @@ package final class Exchange {
   /// Whether the reader of the body, or of the response, was told to wait and is not any more.
   private var mayGoOn = false
   private(set) var isSuspended = false
-  /// Whether the body goes past the library.
-  private var isBeside = false
+  /// While the body goes past the library.
+  private var beside: Bypass?
   private var hasBodyEnded = false
   private(set) var bodyBytes = 0
   private var discardedBytes = 0
@@ -104,7 +104,7 @@ package final class Exchange {
       mayGoOn = false
     } else if let bypass, bypass.isNext(after: bodyBytes) {
       suspend()
-      isBeside = true
+      beside = bypass
       bypass.open(for: self)
     }
     return .YES
@@ -117,7 +117,7 @@ package final class Exchange {
 
   /// All that comes past the library has come.
   func endBeside() {
-    isBeside = false
+    beside = nil
     goOn()
   }
 
@@ -128,7 +128,7 @@ package final class Exchange {
     onGone = nil
     response = nil
     reading = .discarding
-    if isBeside { bypass?.close() }
+    beside.take()?.close()
   }
 
   /// The client has closed while nobody reads what it sends.
@@ -146,7 +146,7 @@ package final class Exchange {
 
   /// Whether the client sends its body too slowly.
   func isTooSlow(at now: UInt64) -> Bool {
-    let isHeldBack = isBeside ? bypass?.isFree == false : isSuspended
+    let isHeldBack = beside.map { !$0.isFree } ?? isSuspended
     return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded, at: now)
   }
 
@@ -269,7 +269,7 @@ package final class Exchange {
 
   private func goOn() {
     mayGoOn = true
-    if isBeside, !isGone { return bypass.map { $0.resume() } ?? () }
+    if let beside, !isGone { return beside.resume() }
     guard isSuspended else { return }
     isSuspended = false
     MHD_resume_connection(connection)
