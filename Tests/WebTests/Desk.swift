@@ -117,6 +117,18 @@ final class Sink: BodySink {
   /// Answers before it has all.
   var isContentEarly = false
 
+  func take(
+    upTo bytesMax: Int, from exchange: Exchange, by read: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Bool {
+    self.exchange = exchange
+    if appetite == 0 { return false }
+    let bytes = [UInt8](unsafeUninitializedCapacity: min(appetite, bytesMax)) {
+      $1 = read(UnsafeMutableRawBufferPointer($0))
+    }
+    _ = bytes.withUnsafeBytes { take($0, from: exchange) }
+    return true
+  }
+
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
     self.exchange = exchange
     let taken = min(appetite, bytes.count)

@@ -48,12 +48,27 @@ final class Upload: BodySink {
 
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int {
     if isOver { return bytes.count }
-    let taken = min(pieceMax - waiting.count, bytes.count)
-    // The next piece will be about as long as the last one, and need not grow to that step by step.
-    if waiting.isEmpty { waiting.reserveCapacity(max(taken, pieceBytes)) }
-    waiting.append(contentsOf: bytes.prefix(taken))
-    write()
+    var taken = 0
+    _ = take(upTo: bytes.count, from: exchange) { room in
+      taken = room.count
+      room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<taken]))
+      return taken
+    }
     return taken
+  }
+
+  func take(
+    upTo bytesMax: Int, from exchange: Exchange, by read: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Bool {
+    let room = min(pieceMax - waiting.count, bytesMax)
+    if room == 0 { return false }
+    // The next piece will be about as long as the last one, and need not grow to that step by step.
+    if waiting.isEmpty { waiting.reserveCapacity(max(room, pieceBytes)) }
+    waiting.append(addingCapacity: room) { span in
+      span.withUnsafeMutableBufferPointer { $1 = read(UnsafeMutableRawBufferPointer($0.extracting(..<room))) }
+    }
+    if isOver { waiting = [] } else if !waiting.isEmpty { write() }
+    return true
   }
 
   func finished(_ exchange: Exchange) {
@@ -120,6 +135,7 @@ final class Upload: BodySink {
   private func end() -> Bool {
     guard !isOver else { return false }
     isOver = true
+    waiting = []
     core.uploads[number] = nil
     return true
   }

@@ -15,12 +15,11 @@ final class Bypass {
   private var inside: Int?
   /// Whose content goes by.
   private var exchange: Exchange?
-  /// What was not taken.
-  private var waiting: [UInt8] = []
-  private var mayOffer = false
+  /// Since it took nothing.
+  private var isFull = false
 
   /// Whether more may be read for it.
-  var isFree: Bool { exchange != nil && waiting.isEmpty }
+  var isFree: Bool { exchange != nil && !isFull }
 
   // MARK: The tunnel's side
 
@@ -28,20 +27,11 @@ final class Bypass {
 
   func begins(after count: Int) { inside = count }
 
-  /// Offers again what was not taken; whether it is free then.
-  func offer() -> Bool {
-    if !waiting.isEmpty, mayOffer {
-      let bytes = waiting
-      bytes.withUnsafeBytes { give($0) }
-    }
-    return isFree
-  }
-
-  /// The next bytes.
-  func give(_ bytes: UnsafeRawBufferPointer) {
-    mayOffer = false
-    let taken = exchange?.takeBeside(bytes) ?? bytes.count
-    waiting = Array(bytes[taken...])
+  /// Lets `read` bring the next bytes right to where they are kept, or else into the scratch: once, with at most as much
+  /// room as that has, or not at all where nothing is taken now.
+  func fill(_ scratch: UnsafeMutableRawBufferPointer, by read: (UnsafeMutableRawBufferPointer) -> Int) {
+    isFull = true
+    if let exchange, exchange.takeBeside(scratch, by: read) { isFull = false }
   }
 
   /// All has been taken.
@@ -65,12 +55,11 @@ final class Bypass {
 
   /// More is taken than before.
   func resume() {
-    mayOffer = true
+    isFull = false
     changed()
   }
 
   func close() {
     exchange = nil
-    waiting = []
   }
 }

@@ -108,22 +108,22 @@ final class Tunnel {
 
   /// From the client past the library; whether anything moved.
   private func bringBeside(_ left: Int) -> Bool {
-    guard bypass.offer() else { return false }
+    guard bypass.isFree else { return false }
     if left == 0 { return flow.endBeside(&inner) || dropIn() }
-    let room = UnsafeMutableRawBufferPointer(rebasing: scratch.room.prefix(left))
-    var count = 0
+    var total = 0
     var step = Transport.Step.moved(0)
-    // TLS gives one record at a time, and whoever takes it is quicker with many.
-    while case .moved = step, count < room.count {
-      step = transport.read(UnsafeMutableRawBufferPointer(rebasing: room[count...]))
-      if case .moved(let more) = step { count += more }
-    }
-    if count > 0 {
-      flow.wentBeside(count)
-      bypass.give(UnsafeRawBufferPointer(rebasing: room[..<count]))
+    bypass.fill(UnsafeMutableRawBufferPointer(rebasing: scratch.room.prefix(left))) { room in
+      // TLS gives one record at a time, and whoever takes it is quicker with many.
+      repeat {
+        step = transport.read(UnsafeMutableRawBufferPointer(rebasing: room[total...]))
+        guard case .moved(let count) = step else { break }
+        total += count
+      } while total < room.count
+      flow.wentBeside(total)
+      return total
     }
     stopped(at: step)
-    return count > 0
+    return total > 0
   }
 
   private func stopped(at step: Transport.Step) {

@@ -110,9 +110,23 @@ package final class Exchange {
     return .YES
   }
 
-  /// The same of bytes that come past the library; says how many it took.
-  func takeBeside(_ bytes: UnsafeRawBufferPointer) -> Int {
-    isGone ? bytes.count : take(bytes)
+  /// The same of what comes past the library: `read` brings it right to where it is kept, or else into the scratch. It is
+  /// called once, with at most as much room as that has; or not at all, and the answer is false: then nothing is taken
+  /// until the bypass is told to go on.
+  func takeBeside(
+    _ scratch: UnsafeMutableRawBufferPointer, by read: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Bool {
+    if isGone {
+      _ = read(scratch)
+      return true
+    }
+    switch reading {
+    case .undecided: return false
+    case .streaming(let sink, _): return sink.take(upTo: scratch.count, from: self) { took(read($0)) }
+    case .collecting, .discarding:
+      _ = take(UnsafeRawBufferPointer(rebasing: scratch[..<read(scratch)]))
+      return true
+    }
   }
 
   /// All that comes past the library has come.
@@ -164,10 +178,13 @@ package final class Exchange {
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-    let taken = read(bytes)
-    bodyBytes += taken
-    server.meter.bodyBytesIn += taken
-    return taken
+    took(read(bytes))
+  }
+
+  private func took(_ count: Int) -> Int {
+    bodyBytes += count
+    server.meter.bodyBytesIn += count
+    return count
   }
 
   private func read(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -282,6 +299,12 @@ package protocol BodySink: AnyObject {
   /// Says how many of the bytes it took. Where it did not take all, nothing more comes until `Exchange.resume()`: the
   /// client is held back.
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int
+
+  /// The same of bytes that are still to be read: `read` is called once, with room for one byte to `bytesMax`, and says how
+  /// many it has put there. Where it is not called the answer is false, and nothing more comes until `Exchange.resume()`.
+  func take(
+    upTo bytesMax: Int, from exchange: Exchange, by read: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Bool
 
   /// That was all.
   func finished(_ exchange: Exchange)
