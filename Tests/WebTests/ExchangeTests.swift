@@ -1,5 +1,6 @@
 import Testing
-import Web
+
+@testable import Web
 
 /// Requests and responses over real sockets.
 @Suite(.serialized) struct ExchangeTests {
@@ -14,6 +15,28 @@ import Web
       let answer = try client.answer()
       #expect(answer.status == 200 && answer.text == "hello\n")
     }
+  }
+
+  @Test func `an answer says when it was made, and one that is given again says it anew`() throws {
+    let client = try rig.connect()
+    var dates: [String] = []
+    repeat {
+      try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+      let said = try client.answer().fields.filter { $0.name.lowercased() == "date" }
+      #expect(said.count == 1)
+      let date = said.map(\.value).joined(separator: " and ")
+      if dates.last != date { dates.append(date) }
+    } while dates.count < 3
+    let form = #/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [JFMASOND][a-z]{2} 20\d\d \d\d:\d\d:\d\d GMT/#
+    #expect(dates.allSatisfy { $0.wholeMatch(of: form) != nil }, "\(dates)")
+    #expect(Set(dates).count == 3)
+  }
+
+  @Test func `a date is written as HTTP wants it`() {
+    var date = DateHeader(at: 784_111_777)
+    #expect(date.text == "Sun, 06 Nov 1994 08:49:37 GMT")
+    date.update(to: 784_111_777 + 86_400)
+    #expect(date.text == "Mon, 07 Nov 1994 08:49:37 GMT" && date.second == 784_198_177)
   }
 
   @Test func `two requests that come at once are answered one after the other`() throws {

@@ -6,6 +6,8 @@ final class Answer {
   private let response: Response
   let made: OpaquePointer
   private var closes = false
+  /// The second of its date.
+  private var datedAt: Int?
 
   /// An idle connection keeps so much.
   private static let keptBytesMax = 4 << 10
@@ -23,6 +25,13 @@ final class Answer {
 
   deinit {
     MHD_destroy_response(made)
+  }
+
+  /// The library writes a date anew for each answer that has none, and takes a new one in the place of an old one.
+  func date(_ date: DateHeader) {
+    if datedAt == date.second { return }
+    datedAt = date.second
+    MHD_add_response_header(made, "Date", date.text)
   }
 
   /// The connection ends after it.

@@ -28,6 +28,8 @@ final class HTTPServer {
   /// By the connections that were ever suspended: tells that the client has gone, which the library would not see.
   private var watches: [OpaquePointer: Registration] = [:]
 
+  private var date = DateHeader(at: 0)
+
   /// A second is little beside what it watches over.
   private static let sweepInterval: Duration = .seconds(1)
   /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies. It writes
@@ -210,6 +212,8 @@ final class HTTPServer {
     let served = served(connection)
     let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
     guard let answer = served?.answer(as: response) ?? Answer(response, for: exchange) else { return .NO }
+    date.update()
+    answer.date(date)
     meter.bodyBytesOut += response.knownByteCount
     if let exchange {
       handler.answered(exchange, with: response.status)
