@@ -8,7 +8,19 @@ final class Spool: Sendable {
   private struct End {
     var offset: UInt64
     var isCut = false
+    /// Before here no memory holds what was written.
+    var held: UInt64
+
+    init(_ offset: UInt64) {
+      self.offset = offset
+      held = offset
+    }
   }
+
+  /// Of what was written last so much stays in memory, for who reads it soon; the rest of a long file is not worth what
+  /// it would push out, and what the disk has not taken yet cannot become much.
+  private static let heldMax: UInt64 = 64 << 20
+  private static let releasedAtOnce: UInt64 = 8 << 20
 
   let path: String
   private let file: Descriptor
@@ -16,7 +28,7 @@ final class Spool: Sendable {
 
   init(_ path: String, from offset: UInt64) throws(Problem) {
     self.path = path
-    end = Mutex(End(offset: offset))
+    end = Mutex(End(offset))
     do {
       file = try .opened(path, O_WRONLY | O_CREAT)
     } catch {
@@ -40,6 +52,10 @@ final class Spool: Sendable {
       }
       file.beginSync(from: end.offset, bytes.count)
       end.offset += UInt64(bytes.count)
+      if end.offset - end.held >= Self.heldMax + Self.releasedAtOnce {
+        file.release(from: end.held, Int(Self.releasedAtOnce))
+        end.held += Self.releasedAtOnce
+      }
     }
   }
 
