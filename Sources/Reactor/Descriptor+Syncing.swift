@@ -8,7 +8,7 @@ extension Descriptor {
   }
 
   /// Waits until what was written there is with the disk, and gives back the memory that held it.
-  package func release(from offset: UInt64, _ count: Int) {
+  package func evict(from offset: UInt64, _ count: Int) {
     // Where it cannot, the system does both when it likes.
     _ = sync_file_range(number, Int(offset), count, Self.writesAndWaits)
     _ = posix_fadvise(number, Int(offset), count, POSIX_FADV_DONTNEED)

@@ -20,7 +20,7 @@ final class Spool: Sendable {
   /// Of what was written last so much stays in memory, for who reads it soon; the rest of a long file is not worth what
   /// it would push out, and what the disk has not taken yet cannot become much.
   private static let heldMax: UInt64 = 64 << 20
-  private static let releasedAtOnce: UInt64 = 8 << 20
+  private static let evictedAtOnce: UInt64 = 8 << 20
 
   let path: String
   private let file: Descriptor
@@ -52,9 +52,9 @@ final class Spool: Sendable {
       }
       file.beginSync(from: end.offset, bytes.count)
       end.offset += UInt64(bytes.count)
-      if end.offset - end.held >= Self.heldMax + Self.releasedAtOnce {
-        file.release(from: end.held, Int(Self.releasedAtOnce))
-        end.held += Self.releasedAtOnce
+      if end.offset - end.held >= Self.heldMax + Self.evictedAtOnce {
+        file.evict(from: end.held, Int(Self.evictedAtOnce))
+        end.held += Self.evictedAtOnce
       }
     }
   }
