@@ -74,6 +74,8 @@ extension Core {
       begin(model)
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
         model.resourceModels[resource.id] = resource
+        // It had ended, and this was still to be done.
+        if !resource.hasContent { resource.discard() }
         publish(resource, in: model)
       }
       if let type = model.adhoc { try? await session.startAdhoc(type) }

@@ -90,6 +90,9 @@ final class ResourceModel {
     }
   }
 
+  /// Whether something of it has to lie here: it is under way, or has come whole.
+  var hasContent: Bool { !isOver || isIncoming && state == .complete }
+
   func json(at path: String) -> JSON {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("name", .text(name)),
@@ -147,6 +150,7 @@ extension Core {
   }
 
   func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
+    if let session = sessions[session], goesOnLater(session) { return }
     change(id, in: session) { resource in
       guard !resource.isOver else { return }
       resource.rate = 0
@@ -154,13 +158,12 @@ extension Core {
         resource.problem = Problem(wrapping: error)
         let error = error as? NearbyError
         resource.state = error?.code == .cancelled ? .cancelled : error?.reason.map(ResourceModel.State.init) ?? .failed
-        if resource.isIncoming || resource.state == .cancelled { resource.discard() }
       } else {
         resource.state = .complete
         if let size = resource.size { resource.bytes = size }
         if let path { resource.path = path }
-        if !resource.isIncoming { resource.discard() }
       }
+      if !resource.hasContent { resource.discard() }
       resource.transfer = nil
       guard let session = sessions[session] else { return }
       if resource.isIncoming { learnDigest(of: resource, in: session) }

@@ -234,8 +234,7 @@ extension Core {
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
     for resource in model.resourceModels.values { countNoMore(resource, of: model.owner) }
-    let goesOn = isStopping && model.stored != nil
-    if !goesOn {
+    if !goesOnLater(model) {
       if model.stored == nil {
         discardFiles(of: model)
       } else {
@@ -246,6 +245,9 @@ extension Core {
     for collection in model.collections { end(collection) }
     tell("sessionClosed", about: model.path, model.owner)
   }
+
+  /// Whether it only seems to end: the gateway stops, and it is there again after a restart.
+  func goesOnLater(_ model: SessionModel) -> Bool { isStopping && model.stored != nil }
 
   private func discardFiles(of model: SessionModel) {
     for resource in model.resourceModels.values { resource.discard() }

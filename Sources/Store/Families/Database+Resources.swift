@@ -68,13 +68,14 @@ extension Database {
       Int(clamping: transfer))
   }
 
-  /// Where the content lies of resources whose sessions go on, and of transfers under way.
+  /// Where the content lies of resources whose sessions go on, and what comes by transfers under way. What goes out is a
+  /// resource's, or nobody's any more.
   public func heldPaths() throws -> [String] {
     var paths: [String] = []
     try each(
       """
       SELECT path FROM resource WHERE path IS NOT NULL AND session IN (SELECT number FROM session WHERE is_ended = 0)
-      UNION SELECT path FROM transfer
+      UNION SELECT path FROM transfer WHERE is_incoming = 1
       """
     ) { row in paths.append(row.text(0)) }
     return paths

@@ -1,0 +1,80 @@
+internal import Foundation
+internal import Notation
+internal import Store
+internal import Testing
+
+@testable internal import Gateway
+
+/// What a power cut leaves, made by hand: the moment between what is stored and what follows from it is too short to meet.
+@Suite("Files that are of no use after a restart", .timeLimit(.minutes(3)), .serialized)
+struct LeftoverTests {
+  private let content = [UInt8](repeating: 7, count: 100_000)
+
+  private func send(_ meeting: Meeting) async throws -> String {
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let body: JSON = ["name": "a.bin", "to": .text(anna.peer), "size": .number(content.count)]
+    let id = try await bert.client.make("\(bert.path)/resources", body).id
+    let put = try await bert.client.ask("PUT", "\(bert.path)/resources/\(id)/content", content)
+    try #require(put.status == 200, "\(put.text)")
+    return id
+  }
+
+  private func sending(_ place: Place) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(place.folder)/sending")
+  }
+
+  private func database(of place: Place) throws -> Database { try Database("\(place.folder)/\(Gateway.storeName)") }
+
+  @Test("what was sent whole goes, though its file was still there when the power was cut")
+  func sent() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let bert = meeting.bert
+    let id = try await send(meeting)
+    _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+    let place = try await bert.place.restarted {
+      #expect(try sending(bert.place).isEmpty)
+      let database = try database(of: bert.place)
+      var row = try #require(try database.resources().first)
+      row.path = "sending/again"
+      try database.keep(row)
+      try Data(content).write(to: URL(filePath: "\(bert.place.folder)/sending/again"))
+    }
+    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    #expect(try await bert.client.get("\(bert.path)/resources/\(id)").json["state"] == "complete")
+    #expect(try sending(place).isEmpty)
+    await meeting.end()
+  }
+
+  @Test("what was deleted on its way goes, though it was still on its way when the power was cut")
+  func deleted() async throws {
+    var meeting = try await Meeting.begin()
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let id = try await send(meeting)
+    _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
+    let place = try await bert.place.restarted {
+      #expect(try sending(bert.place).count == 1)
+      try database(of: bert.place).removeResource(id)
+    }
+    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    #expect(try await bert.client.get("\(bert.path)/resources").ids.isEmpty)
+    #expect(try sending(place).isEmpty)
+    let end = try await anna.client.wait(in: "\(anna.path)/resources") { $0["state"] != "offered" }
+    #expect(["cancelled", "failed"].contains(end["state"]), "\(end)")
+    await meeting.end()
+  }
+
+  @Test("what was declined takes no room where it came from")
+  func declined() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      _ = try await send(meeting)
+      let offered = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
+      #expect(try sending(bert.place).count == 1)
+      let answer = try await anna.client.patch(
+        "\(anna.path)/resources/\(offered["id"]?.text ?? "")", ["state": "declined"])
+      #expect(answer.status == 200, "\(answer.text)")
+      _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "declined")
+      #expect(try sending(bert.place).isEmpty)
+    }
+  }
+}
