@@ -31,10 +31,14 @@ public final class LAN {
     case discoveryUnavailable(Trouble)
     case discoveryAvailable
     case notPublished(ServiceType, Trouble)
+    /// And now it is, with all others of that type.
+    case publishedAgain(ServiceType)
     case addresses([SocketAddress])
   }
 
   private let reactor: Reactor
+  /// What was told as not published.
+  private var unpublished: Set<ServiceRecord.Key> = []
   /// Once it is gone, links that are still in a turn have nobody to ask.
   fileprivate private(set) weak var driver: (any EngineDriver)?
   private let host: HostID
@@ -182,11 +186,11 @@ public final class LAN {
     case .publish(let peer, let type, let name, let info):
       directory?.publish(ServiceRecord(.peer(peer, host: host, name: name, info: info), type, port: port))
     case .withdraw(let peer, let type):
-      directory?.withdraw(ServiceRecord.Key(type: type, name: peer.text))
+      withdraw(ServiceRecord.Key(type: type, name: peer.text))
     case .publishRoster(let type):
       directory?.publish(ServiceRecord(.roster(host: host), type, port: port))
     case .withdrawRoster(let type):
-      directory?.withdraw(ServiceRecord.Key(type: type, name: host.text))
+      withdraw(ServiceRecord.Key(type: type, name: host.text))
     case .look(let type):
       directory?.look(for: type)
     case .lookNoMore(let type):
@@ -206,16 +210,28 @@ public final class LAN {
     case .unavailable(let trouble):
       driver?.changed(.discoveryUnavailable(trouble))
     case .notPublished(let key, let trouble):
+      unpublished.insert(key)
       driver?.changed(.notPublished(key.type, trouble))
     case .notLooking(_, let trouble):
       driver?.changed(.discoveryUnavailable(trouble))
-    case .published:
-      break
+    case .published(let key, _):
+      isRight(key)
     case .appeared(let id, let record), .changed(let id, let record):
       seen(record, id)
     case .gone(let id):
       unsee(id)
     }
+  }
+
+  private func withdraw(_ key: ServiceRecord.Key) {
+    directory?.withdraw(key)
+    isRight(key)
+  }
+
+  /// Nothing of it is wrong any more.
+  private func isRight(_ key: ServiceRecord.Key) {
+    guard unpublished.remove(key) != nil, !unpublished.contains(where: { $0.type == key.type }) else { return }
+    driver?.changed(.publishedAgain(key.type))
   }
 
   private func seen(_ record: SeenRecord, _ id: SeenID) {

@@ -43,9 +43,11 @@ class Gateway:
         self.data = data or self.folder
         self.through, self.more = list(through), list(more)
         self.token = None
+        self.starts = 0
         self.start()
 
     def start(self):
+        self.starts += 1
         command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
         command += ["--site", os.path.join(ROOT, "public"), *self.more]
         if self.inside:

@@ -247,8 +247,17 @@ class Registrar:
                 self.step()
                 time.sleep(self.chance.uniform(0, 0.05))
             except Lost:
-                # The gateway was killed, and comes back.
-                until(self.check, f"{self.gateway.name} did not come back")
+                self.come_back()
+
+    def come_back(self):
+        """The gateway was killed, and comes back; it may be killed again before all that is there has been seen."""
+        while True:
+            starts = self.gateway.starts
+            try:
+                return until(self.check, f"{self.gateway.name} did not come back")
+            except RuntimeError:
+                if self.gateway.starts == starts:
+                    raise
 
     # What is there
 

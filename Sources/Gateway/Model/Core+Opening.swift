@@ -42,7 +42,7 @@ extension Core {
     }
   }
 
-  private func heed(_ condition: Condition) {
+  func heed(_ condition: Condition) {
     gateway?.tell(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
@@ -54,10 +54,8 @@ extension Core {
       discoveryTrouble = nil
       tell("discoveryAvailable", about: "/v1/gateway", .gateway)
     case .notAdvertised(let type, let cause, let cure):
-      for advertiser in advertisers.values where advertiser.serviceType == type {
-        advertiser.state = .failed(Problem(.unavailable, "\(cause): \(cure)"))
-        publish(advertiser)
-      }
+      set(.failed(Problem(.unavailable, "\(cause): \(cure)")), forAll: type)
+    case .advertisedAgain(let type): set(.advertising, forAll: type)
     case .addresses(let addresses):
       self.addresses = addresses
       renewCertificate()
@@ -67,6 +65,13 @@ extension Core {
     case .conflict(let host):
       conflict = host
       tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
+    }
+  }
+
+  private func set(_ state: AdvertiserModel.State, forAll type: String) {
+    for advertiser in advertisers.values where advertiser.serviceType == type {
+      advertiser.state = state
+      publish(advertiser)
     }
   }
 }

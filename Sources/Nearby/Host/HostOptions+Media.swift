@@ -38,6 +38,7 @@ extension Condition {
       case .discoveryAvailable: .discoveryAvailable
       case .notPublished(let type, let trouble):
         .notAdvertised(type: type.text, cause: trouble.cause, cure: trouble.cure)
+      case .publishedAgain(let type): .advertisedAgain(type: type.text)
       case .addresses(let addresses): .addresses(addresses.map(\.description))
       }
   }

@@ -53,6 +53,8 @@ public enum Condition: Hashable, Sendable {
   case discoveryAvailable
   /// A peer is not advertised: why, and what helps.
   case notAdvertised(type: String, cause: String, cure: String)
+  /// And now it is, by itself, with all others of that type.
+  case advertisedAgain(type: String)
   /// Where this host listens.
   case addresses([String])
   /// What happens cannot be stored, so that much of it waits: why, and what to do. It is tried again and again.

@@ -62,7 +62,7 @@ enum HostCheck {
       Finding(
         .key, .bad, "The key of this host (\(id)) is in use on another one as well: the two take each other's place.",
         cure: "Give one of them a folder of its own with --keys, or delete its copy of the keys.")
-    case .discoveryAvailable, .addresses, .notStored, .storedAgain: nil
+    case .discoveryAvailable, .advertisedAgain, .addresses, .notStored, .storedAgain: nil
     }
   }
 }

@@ -18,6 +18,9 @@ enum Conditions {
         await tell(Event("discoveryAvailable") { _ in ["peers are found again"] })
       case .notAdvertised(let type, let cause, let cure):
         await tell(.warning("This peer is not advertised for \(type). \(cause)", cure: cure))
+      case .advertisedAgain(let type):
+        await tell(
+          Event("advertisedAgain", .news, [.text("type", type)]) { _ in ["this peer is advertised for \(type) again"] })
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
       case .notStored(let cause):

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import lab_rig
+
+extension LabTests {
+  /// Gateways on hosts of their own, as those who ask them see it.
+  @Suite @Laboratory
+  struct GatewayTests {
+    private func advertise(_ type: String, at gate: Gate) async throws -> String {
+      try await gate.makes("/v1/advertisers", ["peer": .text(gate.peer(type).id), "serviceType": .text(type)])
+    }
+
+    @Test func `P-ADV-5 What Avahi has no room for fails at a gateway, says what to do, and begins once there is some`()
+      async throws
+    {
+      try await Rig.lend(1) { rig in
+        let host = rig.hosts[0]
+        try await host.stopAvahi()
+        try await host.startAvahi("objects-per-client-max=3")
+        let gate = try await host.gate()
+        let all = try gate.follows("/v1/advertisers")
+        var paths: [String] = []
+        for number in 1...4 { paths.append(try await advertise("gate-\(number)", at: gate)) }
+        var failed: String?
+        try await all.tells("one that failed") {
+          guard $0["state"] == "failed" else { return false }
+          failed = $0["id"]?.text
+          return $0["problem"]?["detail"]?.text?.contains("objects-per-client-max") == true
+        }
+        let (one, other) = (paths.first { $0.hasSuffix(failed ?? "") }, paths.first { !$0.hasSuffix(failed ?? "") })
+        #expect(try await gate.asks("GET", #require(one))["state"] == "failed")
+        let further = try gate.follows("/v1/advertisers")
+        try await further.tells("that it failed") { $0["id"]?.text == failed && $0["state"] == "failed" }
+        try await gate.asks("DELETE", #require(other))
+        try await further.tells("that it is advertised") { $0["id"]?.text == failed && $0["state"] == "advertising" }
+      }
+    }
+
+    @Test
+    func `P-ADV-5 A gateway that finds no Avahi says so, and what it was to advertise is found once there is one`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let host = rig.hosts[0]
+        try await host.stopAvahi()
+        let gate = try await host.gate()
+        let warning = try await gate.program.event("warning")
+        #expect(warning["cure"]?.isEmpty == false)
+        let peer = try await gate.peer("early").id
+        _ = try await gate.makes("/v1/advertisers", ["peer": .text(peer), "serviceType": "gate-early"])
+        let browser = try await rig.hosts[1].visit("browse", "gate-early")
+        try await host.startAvahi()
+        try await browser.program.event("found", within: .seconds(20)) { $0["peer"] == peer }
+      }
+    }
+
+    @Test func `P-NET-1 The session of two gateways on two networks outlives one of them`() async throws {
+      try await Rig.lend(2) { rig in
+        let second = try await rig.addNetwork()
+        for host in rig.hosts { try await host.plug(into: second) }
+        let party = try await Gate.party(rig, "gate-networks")
+        let (a, b) = (party[0], party[1])
+        let said = try b.gate.follows("\(b.session)/messages")
+        let members = try b.gate.follows("\(b.session)/members")
+        for index in [0, 1] {
+          try await a.gate.host.cables[index].cut()
+          let text = "over the other, without \(index)"
+          try await a.gate.asks(
+            "POST", "\(a.session)/messages", nil, "-H", "Content-Type: text/plain", "--data-raw", text)
+          try await said.tells(text, within: .seconds(20)) { $0["body"] == .text(text) }
+          try await a.gate.host.cables[index].mend()
+        }
+        let told = members.program.output
+        #expect(!told.contains("notConnected") && !told.contains("event: del"), "\(told)")
+      }
+    }
+
+    @Test(arguments: [2, 10])
+    func `P-RES-5 A cable between two gateways is cut in the middle of a file: it goes on, and the hash is right`(
+      _ seconds: Int
+    ) async throws {
+      try await Rig.lend(2) { rig in
+        let party = try await Gate.party(rig, "gate-cut")
+        let (a, b) = (party[0], party[1])
+        let size = 20_000_000
+        let sum = try await a.gate.host.file("long.bin", bytes: size)
+        try await b.gate.host.cable.set(Faults(bytesPerSecondMax: 5_000_000))
+        let sentBefore = try await a.gate.host.bytesSent()
+        let resource = try await a.gate.makes(
+          "\(a.session)/resources", ["name": "long.bin", "to": .text(b.peer)])
+        let ends = try b.gate.follows("\(b.session)/resources")
+        try await a.gate.asks("PUT", "\(resource)/content", nil, "-T", "\(LabHost.home)/long.bin")
+        try await ends.tells("that a part of it is here", within: .seconds(20)) {
+          $0["bytes"]?.count ?? 0 > size / 4
+        }
+        try await b.gate.host.cable.cut()
+        await Laboratory.pass(.seconds(seconds))
+        try await b.gate.host.cable.mend()
+        var content: String?
+        try await ends.tells("that it is here", within: .seconds(60)) {
+          content = $0["content"]?.text
+          return $0["state"] == "complete"
+        }
+        try await b.gate.asks("GET", try #require(content), nil, "-o", "\(LabHost.home)/come.bin")
+        #expect(try await b.gate.host.sum("come.bin") == sum)
+        let sent = try await a.gate.host.bytesSent() - sentBefore
+        print("a file of \(size) bytes between two gateways that was cut off for \(seconds) s took \(sent) bytes")
+        #expect(sent < size * 5 / 4)
+      }
+    }
+  }
+}
