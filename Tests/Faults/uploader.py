@@ -5,22 +5,28 @@ import http.client
 import json
 import random
 import time
+from collections import defaultdict
 
 from client import Client
 
 PIECE_BYTES, FILE_BYTES_MAX = 1 << 20, 8 << 20
+# A session has room for a thousand.
+KEPT_MAX = 50
+OVER = ("complete", "failed", "declined")
 
 
 class Uploader:
     """`side` has the gateway and whose session it is; the files are for the peer of the other one."""
 
-    def __init__(self, run, side, to, number, seed):
-        self.run, self.side, self.to, self.number = run, side, to, number
+    def __init__(self, run, side, receiver, number, seed):
+        self.run, self.side, self.receiver, self.number = run, side, Client(receiver.gateway, receiver.client.token), number
+        self.to = receiver.client.peer
+        self.there = f"/v1/sessions/{receiver.client.session}/resources"
         self.chance = random.Random(f"{seed} {side.name} {number}")
         self.client = Client(side.gateway, side.client.token)
         self.place = f"/v1/sessions/{side.client.session}/resources"
-        # Names with their places and digests, and the places of what was deleted again.
-        self.uploaded, self.deleted = {}, []
+        # Names with their places and digests, the places of what was deleted again, and how many were complete in the end.
+        self.uploaded, self.deleted, self.ended = {}, [], {True: 0, False: 0}
 
     def work(self):
         count = 0
@@ -31,6 +37,8 @@ class Uploader:
             # Some are not wanted any more, now or in the middle.
             end = self.chance.randrange(len(content)) if self.chance.random() < 0.2 else None
             try:
+                if len(self.uploaded) > KEPT_MAX:
+                    self.clear_away()
                 place = self.offer(name, len(content))
                 if place and self.fill(place, content, end):
                     self.uploaded[name] = (place, hashlib.sha256(content).hexdigest())
@@ -81,26 +89,53 @@ class Uploader:
         if self.client.once("DELETE", place)[0] == 204:
             self.deleted.append(place)
 
+    # What came of it
+
+    def clear_away(self):
+        """What has ended is looked at and deleted on both sides, and so is what was begun and whose answer was lost."""
+        come = self.come()
+        for item in self.client.all(self.place)[0]:
+            name = item["name"]
+            if not name.startswith(f"{self.side.name}-{self.number}-"):
+                continue
+            if name in self.uploaded:
+                if not all(each["state"] in OVER for each in [item, *come[name]]):
+                    continue
+                self.look_at(name, item["state"], come[name])
+                del self.uploaded[name]
+            for each in come[name]:
+                self.receiver.ask("DELETE", f"{self.there}/{each['id']}")
+            self.client.ask("DELETE", f"{self.place}/{item['id']}")
+
+    def come(self):
+        """What is there of each name."""
+        come = defaultdict(list)
+        for item in self.receiver.all(self.there)[0]:
+            come[item["name"]].append(item)
+        return come
+
+    def look_at(self, name, state, come):
+        """What is told as complete is whole there."""
+        if state == "complete":
+            digests = [
+                hashlib.sha256(self.receiver.whole("GET", item["content"])[1]).hexdigest()
+                for item in come if item["state"] == "complete"]
+            if digests != [self.uploaded[name][1]]:
+                self.run.fault(f"{name} is told as complete, and there it is {come}")
+        self.ended[state == "complete"] += 1
+
     # In the end
 
     def open_files(self):
-        items = [self.side.client.ask("GET", place) for place, _ in self.uploaded.values()]
-        return [item for item in items if item["state"] not in ("complete", "failed")]
+        items = [self.client.ask("GET", place) for place, _ in self.uploaded.values()]
+        return [item for item in items if item["state"] not in OVER]
 
-    def check(self, receiver):
-        """What is told as complete is whole there, and what was deleted is gone; how many are complete, and how many failed."""
-        there = receiver.all(f"/v1/sessions/{receiver.session}/resources")[0]
-        complete = 0
-        for name, (place, digest) in self.uploaded.items():
-            if self.side.client.ask("GET", place)["state"] != "complete":
-                continue
-            complete += 1
-            come = [item for item in there if item["name"] == name]
-            digests = [
-                hashlib.sha256(receiver.once("GET", item["content"])[1]).hexdigest() for item in come if item["state"] == "complete"]
-            if digests != [digest]:
-                self.run.fault(f"{name} is told as complete, and there it is {come}")
+    def check(self):
+        """What was deleted is gone; how many were complete, and how many were not."""
+        come = self.come()
+        for name, (place, _) in self.uploaded.items():
+            self.look_at(name, self.client.ask("GET", place)["state"], come[name])
         for place in self.deleted:
-            if (status := self.side.client.once("GET", place)[0]) != 404:
+            if (status := self.client.once("GET", place)[0]) != 404:
                 self.run.fault(f"{place} was deleted, and is answered {status}")
-        return complete, len(self.uploaded) - complete
+        return self.ended[True], self.ended[False]
