@@ -7,32 +7,78 @@ import Testing
 struct SpoolTests {
   private static let pieceBytes = 1 << 20
 
-  @Test func `a long upload is there whole, and memory holds only the last of it`() throws {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    let count = 104
-    let spool = try Spool(path, from: 0)
-    for number in 0..<count { try spool.write([UInt8](repeating: UInt8(number), count: Self.pieceBytes)) }
-    try spool.sync()
+  @Test func `a long upload is there whole, and memory holds only its beginning`() throws {
+    try Self.withFile { path in
+      let count = 40
+      let spool = try Spool(path, from: 0)
+      for number in 0..<count { try spool.write([UInt8](repeating: UInt8(number), count: Self.pieceBytes)) }
+      try spool.sync()
 
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    defer { close(file) }
-    let size = count * Self.pieceBytes
-    let map = try #require(mmap(nil, size, PROT_READ, MAP_SHARED, file, 0))
-    defer { munmap(map, size) }
-    func held() -> Int {
-      var pages = [UInt8](repeating: 0, count: size / Int(getpagesize()))
-      #expect(mincore(map, size, &pages) == 0)
-      return pages.count { $0 & 1 == 1 } * Int(getpagesize())
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      defer { close(file) }
+      let size = count * Self.pieceBytes
+      let map = try #require(mmap(nil, size, PROT_READ, MAP_SHARED, file, 0))
+      defer { munmap(map, size) }
+      func held() -> Int {
+        var pages = [UInt8](repeating: 0, count: size / Int(getpagesize()))
+        #expect(mincore(map, size, &pages) == 0)
+        return pages.count { $0 & 1 == 1 } * Int(getpagesize())
+      }
+      let last = held()
+      posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
+      // A file system in memory has nowhere else to keep it.
+      #expect(last <= 16 << 20 || held() == size, "\(last >> 20) MiB")
+      let whole = UnsafeRawBufferPointer(start: map, count: size)
+      for number in 0..<count {
+        let piece = whole[number * Self.pieceBytes..<(number + 1) * Self.pieceBytes]
+        #expect(piece.allSatisfy { $0 == UInt8(number) }, "piece \(number)")
+      }
     }
-    let last = held()
-    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
-    // A file system in memory has nowhere else to keep it.
-    #expect(last <= 72 << 20 || held() == size, "\(last >> 20) MiB")
-    let whole = UnsafeRawBufferPointer(start: map, count: size)
-    for number in 0..<count {
-      let piece = whole[number * Self.pieceBytes..<(number + 1) * Self.pieceBytes]
-      #expect(piece.allSatisfy { $0 == UInt8(number) }, "piece \(number)")
+  }
+
+  @Test(arguments: [0, 1, 4095, 4096, 4097]) func `pieces of any length, from any place on, lie one behind the other`(
+    _ beyond: Int
+  ) throws {
+    try Self.withFile { path in
+      let begin = (16 << 20) + beyond
+      var random = SystemRandomNumberGenerator()
+      let beginning = try Spool(path, from: 0)
+      try beginning.write([UInt8](repeating: 0xbe, count: begin))
+      try beginning.write([UInt8](repeating: 0xff, count: 3 * Self.pieceBytes))
+      try beginning.sync()
+
+      let spool = try Spool(path, from: UInt64(begin))
+      var expected: [UInt8] = []
+      for count in [1, 4095, 4096, 5000, 8192, Self.pieceBytes, 100, 3 * Self.pieceBytes + 17, 4079, 65536, 12] {
+        let piece = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        try spool.write(piece)
+        expected += piece
+      }
+      try spool.sync()
+
+      let bytes = try #require(FileManager.default.contents(atPath: path))
+      #expect(bytes.count == begin + expected.count)
+      #expect(bytes.prefix(begin).allSatisfy { $0 == 0xbe })
+      #expect(Array(bytes.dropFirst(begin)) == expected)
     }
+  }
+
+  @Test func `a file system that knows only its memory holds it too`() throws {
+    try Self.withFile(in: "/dev/shm") { path in
+      let piece = [UInt8](repeating: 7, count: 5 * Self.pieceBytes)
+      let spool = try Spool(path, from: 0)
+      for _ in 0..<5 { try spool.write(piece) }
+      try spool.sync()
+      let bytes = try #require(FileManager.default.contents(atPath: path))
+      #expect(bytes.count == 5 * piece.count && bytes.allSatisfy { $0 == 7 })
+    }
+  }
+
+  private static func withFile(
+    in folder: String = FileManager.default.temporaryDirectory.path, _ body: (String) throws -> Void
+  ) throws {
+    let path = "\(folder)/spool-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
   }
 }

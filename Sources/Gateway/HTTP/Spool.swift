@@ -4,23 +4,24 @@ internal import Synchronization
 internal import Web
 
 /// A file that an upload fills, piece after piece, from an offset on.
+///
+/// What is long of it goes past the system's memory to the disk, in whole pages: it would push out what is of more use, and
+/// so many fresh pages can cost more than all the rest.
 final class Spool: Sendable {
   private struct End {
     var offset: UInt64
     var isCut = false
-    /// Before here no memory holds what was written.
-    var held: UInt64
+    /// From where bytes go past the system's memory.
+    var pages: Pages?
+    var canGoPastMemory = true
 
-    init(_ offset: UInt64) {
-      self.offset = offset
-      held = offset
-    }
+    init(_ offset: UInt64) { self.offset = offset }
   }
 
-  /// Of what was written last so much stays in memory, for who reads it soon; the rest of a long file is not worth what
-  /// it would push out, and what the disk has not taken yet cannot become much.
-  private static let heldMax: UInt64 = 64 << 20
-  private static let evictedAtOnce: UInt64 = 8 << 20
+  /// Longer pieces reach the disk no sooner.
+  static let pieceMax = 1 << 20
+  /// The beginning stays in memory: most files are no longer, and are soon read.
+  private static let heldMax: UInt64 = 16 << 20
 
   let path: String
   private let file: Descriptor
@@ -42,21 +43,34 @@ final class Spool: Sendable {
       try cut(&end)
       var done = 0
       while done < bytes.count {
-        // There is one byte left at least, so the buffer has an address.
-        let count = bytes.withUnsafeBytes {
-          pwrite(file.number, $0.baseAddress! + done, bytes.count - done, off_t(end.offset) + off_t(done))
-        }
+        let count = bytes[done...].withUnsafeBytes { put($0, &end) }
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { throw Self.problem("write", path) }
+        end.offset += UInt64(count)
         done += count
       }
-      file.beginSync(from: end.offset, bytes.count)
-      end.offset += UInt64(bytes.count)
-      if end.offset - end.held >= Self.heldMax + Self.evictedAtOnce {
-        file.evict(from: end.held, Int(Self.evictedAtOnce))
-        end.held += Self.evictedAtOnce
-      }
     }
+  }
+
+  /// As `pwrite`, of all or a part of them.
+  private func put(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {
+    if let count = putPastMemory(bytes, &end) { return count }
+    let count = pwrite(file.number, bytes.baseAddress, bytes.count, off_t(end.offset))
+    if count > 0 { file.beginSync(from: end.offset, count) }
+    return count
+  }
+
+  /// The same of their whole pages; nil where that is not their way.
+  private func putPastMemory(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int? {
+    let count = min(bytes.count, Self.pieceMax) / Pages.bytes * Pages.bytes
+    let begins = end.offset >= Self.heldMax && end.offset % UInt64(Pages.bytes) == 0
+    guard end.canGoPastMemory, begins, count > 0 else { return nil }
+    let pages = end.pages ?? Pages(Self.pieceMax)
+    end.pages = pages
+    pages.room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    let written = file.writePastMemory(pages, count, at: end.offset)
+    end.canGoPastMemory = written != nil
+    return written
   }
 
   /// What lies behind may never have been synced, or was still under way when the upload before this one broke off.

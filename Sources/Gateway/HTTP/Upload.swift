@@ -23,6 +23,7 @@ final class Upload: BodySink {
   private let target: Target
   private let number: UInt64
   private let pieceMax: Int
+  private let unit: Int
   private var waiting: [UInt8] = []
   /// Of the last one.
   private var pieceBytes = 0
@@ -32,10 +33,12 @@ final class Upload: BodySink {
   private var isOver = false
   private weak var exchange: Exchange?
 
-  init(_ core: Core, pieceMax: Int = 256 << 10, _ target: Target) {
+  /// Each piece but the last is so many whole units.
+  init(_ core: Core, pieceMax: Int = 256 << 10, unit: Int = 1, _ target: Target) {
     self.core = core
     self.target = target
     self.pieceMax = pieceMax
+    self.unit = unit
     number = core.number()
   }
 
@@ -63,7 +66,7 @@ final class Upload: BodySink {
     let room = min(pieceMax - waiting.count, bytesMax)
     if room == 0 { return false }
     // The next piece will be about as long as the last one, and need not grow to that step by step.
-    if waiting.isEmpty { waiting.reserveCapacity(max(room, pieceBytes)) }
+    if waiting.count < unit { waiting.reserveCapacity(waiting.count + max(room, pieceBytes)) }
     waiting.append(addingCapacity: room) { span in
       span.withUnsafeMutableBufferPointer { $1 = read(UnsafeMutableRawBufferPointer($0.extracting(..<room))) }
     }
@@ -79,14 +82,18 @@ final class Upload: BodySink {
   private func write() {
     guard !isWriting, !isOver else { return }
     if waiting.isEmpty { return isAtEnd && !isFinishing ? finish() : () }
+    let kept = isAtEnd ? 0 : waiting.count % unit
+    if kept == waiting.count { return }
     do throws(Problem) {
-      try target.admit(waiting.count)
+      try target.admit(waiting.count - kept)
     } catch {
       return fail(error)
     }
+    let rest = Array(waiting.suffix(kept))
+    waiting.removeLast(kept)
     let piece = waiting
     pieceBytes = piece.count
-    waiting = []
+    waiting = rest
     isWriting = true
     let (write, number) = (target.write, number)
     core.start { core in
