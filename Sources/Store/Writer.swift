@@ -118,7 +118,7 @@ public actor Writer {
   // MARK: Writing
 
   private func work() {
-    while let database, let batch = next() { commit(batch, to: database) }
+    while let database, let batch = next() { commit(batch[...], to: database) }
   }
 
   private nonisolated func next() -> [Request]? {
@@ -133,36 +133,34 @@ public actor Writer {
     }
   }
 
-  private func commit(_ batch: [Request], to database: Database) {
-    var failures: [(any Error)?] = []
+  /// All of it at once. Where that cannot be, it may be the fault of one of them: each half gets its own chance, until the
+  /// one has its own answer.
+  private func commit(_ batch: ArraySlice<Request>, to database: Database) {
+    do {
+      try write(batch, to: database)
+      for request in batch { request.answer(nil) }
+    } catch {
+      guard batch.count > 1 else { return batch.forEach { $0.answer(error) } }
+      commit(batch.prefix(batch.count / 2), to: database)
+      commit(batch.dropFirst(batch.count / 2), to: database)
+    }
+  }
+
+  private func write(_ batch: ArraySlice<Request>, to database: Database) throws {
     let began = ContinuousClock.now
+    var isWritten = false
     do {
       try database.connection.execute("BEGIN IMMEDIATE")
-      for request in batch { failures.append(try attempt(request, on: database)) }
+      for request in batch { try request.body(database) }
+      isWritten = true
       try database.connection.execute("COMMIT")
       meter.committed(in: ContinuousClock.now - began)
     } catch {
-      meter.failed()
+      // What a body says of itself is no fault of the disk's.
+      if isWritten || !database.connection.isInTransaction { meter.failed() }
       if database.connection.isInTransaction { try? database.connection.execute("ROLLBACK") }
-      // It may be the fault of one of them: each gets its own chance, and its own answer.
-      guard batch.count == 1 else { return batch.forEach { commit([$0], to: database) } }
-      failures = [error]
+      throw error
     }
-    for (request, failure) in zip(batch, failures) { request.answer(failure) }
-  }
-
-  /// What one body has thrown; throws where the whole transaction has ended with it.
-  private func attempt(_ request: Request, on database: Database) throws -> (any Error)? {
-    try database.connection.execute("SAVEPOINT request")
-    do {
-      try request.body(database)
-    } catch {
-      guard database.connection.isInTransaction else { throw error }
-      try database.connection.execute("ROLLBACK TO request; RELEASE request")
-      return error
-    }
-    try database.connection.execute("RELEASE request")
-    return nil
   }
 }
 
