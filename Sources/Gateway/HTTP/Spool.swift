@@ -54,17 +54,24 @@ final class Spool: Sendable {
 
   /// As `pwrite`, of all or a part of them.
   private func put(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {
-    if let count = putPastMemory(bytes, &end) { return count }
+    guard end.canGoPastMemory, end.offset >= Self.heldMax else { return putInMemory(bytes, &end) }
+    let behindPages = Int(end.offset % UInt64(Pages.bytes))
+    guard behindPages == 0 else {
+      return putInMemory(.init(rebasing: bytes.prefix(Pages.bytes - behindPages)), &end)
+    }
+    return putPastMemory(bytes, &end) ?? putInMemory(bytes, &end)
+  }
+
+  private func putInMemory(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {
     let count = pwrite(file.number, bytes.baseAddress, bytes.count, off_t(end.offset))
     if count > 0 { file.beginSync(from: end.offset, count) }
     return count
   }
 
-  /// The same of their whole pages; nil where that is not their way.
+  /// The same of their whole pages; nil where there are none, or the file system knows no such way.
   private func putPastMemory(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int? {
     let count = min(bytes.count, Self.pieceMax) / Pages.bytes * Pages.bytes
-    let begins = end.offset >= Self.heldMax && end.offset % UInt64(Pages.bytes) == 0
-    guard end.canGoPastMemory, begins, count > 0 else { return nil }
+    guard count > 0 else { return nil }
     let pages = end.pages ?? Pages(Self.pieceMax)
     end.pages = pages
     pages.room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))

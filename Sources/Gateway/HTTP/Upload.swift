@@ -1,3 +1,4 @@
+internal import Reactor
 internal import Web
 
 /// A request's body that goes somewhere as fast as it is taken there.
@@ -19,26 +20,32 @@ final class Upload: BodySink {
     let gone: () -> Void
   }
 
+  /// So long what fills no unit waits for the rest of it.
+  private static let patience = Duration.milliseconds(100)
+
   private let core: Core
   private let target: Target
   private let number: UInt64
   private let pieceMax: Int
   private let unit: Int
+  private var offset: UInt64
   private var waiting: [UInt8] = []
   /// Of the last one.
   private var pieceBytes = 0
+  private var isWaiting = false
   private var isWriting = false
   private var isAtEnd = false
   private var isFinishing = false
   private var isOver = false
   private weak var exchange: Exchange?
 
-  /// Each piece but the last is so many whole units.
-  init(_ core: Core, pieceMax: Int = 256 << 10, unit: Int = 1, _ target: Target) {
+  /// Pieces end where a unit ends, as long as more comes.
+  init(_ core: Core, pieceMax: Int = 256 << 10, unit: Int = 1, at offset: UInt64 = 0, _ target: Target) {
     self.core = core
     self.target = target
     self.pieceMax = pieceMax
     self.unit = unit
+    self.offset = offset
     number = core.number()
   }
 
@@ -79,11 +86,12 @@ final class Upload: BodySink {
     write()
   }
 
-  private func write() {
+  private func write(isPatient: Bool = true) {
     guard !isWriting, !isOver else { return }
     if waiting.isEmpty { return isAtEnd && !isFinishing ? finish() : () }
-    let kept = isAtEnd ? 0 : waiting.count % unit
-    if kept == waiting.count { return }
+    let behindUnits = Int((offset + UInt64(waiting.count)) % UInt64(unit))
+    let kept = isPatient && !isAtEnd ? min(waiting.count, behindUnits) : 0
+    if kept == waiting.count { return waitForMore() }
     do throws(Problem) {
       try target.admit(waiting.count - kept)
     } catch {
@@ -93,6 +101,7 @@ final class Upload: BodySink {
     waiting.removeLast(kept)
     let piece = waiting
     pieceBytes = piece.count
+    offset += UInt64(piece.count)
     waiting = rest
     isWriting = true
     let (write, number) = (target.write, number)
@@ -103,6 +112,15 @@ final class Upload: BodySink {
       } catch {
         core.uploads[number]?.fail(Problem(wrapping: error))
       }
+    }
+  }
+
+  private func waitForMore() {
+    if isWaiting { return }
+    isWaiting = true
+    core.reactor.schedule(after: Self.patience) { [self] in
+      isWaiting = false
+      write(isPatient: false)
     }
   }
 

@@ -139,7 +139,7 @@ extension Routes {
     model.isInUse = true
     let (id, place, isWhole) = (model.id, session.id, isLast)
     Upload(
-      core, pieceMax: Spool.pieceMax, unit: Pages.bytes,
+      core, pieceMax: Spool.pieceMax, unit: Pages.bytes, at: model.uploaded,
       .init(
         admit: { (count) throws(Problem) in try checkRoom(upTo: model.uploaded + UInt64(count)) },
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
