@@ -32,7 +32,7 @@ final class Upload: BodySink {
   private var waiting: [UInt8] = []
   /// Of the last one.
   private var pieceBytes = 0
-  private var isWaiting = false
+  private var waitsForMore = false
   private var isWriting = false
   private var isAtEnd = false
   private var isFinishing = false
@@ -116,10 +116,10 @@ final class Upload: BodySink {
   }
 
   private func waitForMore() {
-    if isWaiting { return }
-    isWaiting = true
+    if waitsForMore { return }
+    waitsForMore = true
     core.reactor.schedule(after: Self.patience) { [self] in
-      isWaiting = false
+      waitsForMore = false
       write(isPatient: false)
     }
   }
