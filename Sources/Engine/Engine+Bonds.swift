@@ -7,6 +7,8 @@ extension Engine {
   func makeBond(with host: RemoteHost) -> Bond {
     let bond = Bond(host: host, nonce: entropy.word(crypto), at: now)
     host.bond = bond
+    // What was said under another number may have been read by nobody.
+    for invitation in host.asked.values { invitation.saidOn = nil }
     return bond
   }
 
@@ -84,6 +86,7 @@ extension Engine {
   private func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
+    for invitation in bond.host.asking.values { invitation.answeredOn = nil }
     // Whoever is told of it may begin at once with large records, though the other link of the two is used in the end.
     if bond.isAccepted { link.gate.open() }
     say(

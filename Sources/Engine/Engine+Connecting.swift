@@ -75,6 +75,7 @@ extension Engine {
     guard local.peer.id < inviter, own.to == inviter else { return answer(own, by: invitation) }
     // Both ask for the same, and the lower peer's counts; it may have come before it was waited for.
     say(Answer(id: request.id, outcome: .declined(.duplicate)), on: link)
+    own.saidOn = nil
     send(own)
   }
 

@@ -63,8 +63,7 @@ extension Engine {
     defer { settle() }
     guard let invitation = outgoing[id] else { return }
     if invitation.isPending {
-      sayIfOpen(Cancel(id: id.rawValue, reason: .cancelled), to: invitation.host)
-      end(invitation, .cancelled)
+      takeBack(invitation, .cancelled)
     } else if let answered = promised.first(where: { $0.replaces === invitation }) {
       // It has become the answer to the other side's, and takes that back.
       decline(answered, .cancelled)
@@ -106,8 +105,18 @@ extension Engine {
 
   func send(_ invitation: OutgoingInvitation) {
     guard let link = openLink(to: invitation.host) else { return }
-    let local = invitation.local
     invitation.state = .sent
+    if invitation.saidOn != link.id { say(invitation, on: link) }
+  }
+
+  /// The first link of a bond has greeted: whoever takes it into use reads these before anything that needs the bond.
+  func inviteAtOnce(over link: Link) {
+    for invitation in link.host.asked.values { say(invitation, on: link) }
+  }
+
+  private func say(_ invitation: OutgoingInvitation, on link: Link) {
+    let local = invitation.local
+    invitation.saidOn = link.id
     let left = UInt32(max(1, (invitation.deadline - now).nanoseconds / 1_000_000))
     switch invitation.call {
     case .service(let type, let isAdhoc):
@@ -129,8 +138,8 @@ extension Engine {
   /// The link is there (again): says what may have been lost with the one before.
   func resumeInvitations(with host: RemoteHost) {
     for invitation in host.asked.values { send(invitation) }
-    for invitation in host.asking.values {
-      if case .accepted = invitation.state, let answer = invitation.answer { sayIfOpen(answer, to: host) }
+    for invitation in host.asking.values where invitation.answeredOn != host.bond?.link?.id {
+      if case .accepted = invitation.state, let answer = invitation.answer { give(answer, to: invitation) }
     }
   }
 
@@ -140,6 +149,14 @@ extension Engine {
 
   private func sayIfOpen(_ frame: some Frame, to host: RemoteHost) {
     if let link = openLink(to: host) { say(frame, on: link) }
+  }
+
+  /// Ends it for the invitee, too.
+  func takeBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
+    if let link = invitation.saidOn.flatMap({ links[$0] }) {
+      say(Cancel(id: invitation.id.rawValue, reason: reason), on: link)
+    }
+    end(invitation, invitation.state == .reaching && reason == .timedOut ? .unreachable : reason)
   }
 
   func take(_ answer: Answer, from link: Link) throws(Violation) {
@@ -219,7 +236,7 @@ extension Engine {
   }
 
   /// A group's standing, with those counted who were accepted and have not been confirmed.
-  private func promisedStanding(of group: Group) -> Standing {
+  func promisedStanding(of group: Group) -> Standing {
     var standing = group.standing
     for invitation in promised.values {
       guard case .accepted(let local, _) = invitation.state, local.group === group,
@@ -231,7 +248,7 @@ extension Engine {
   }
 
   /// What stands against everybody of two groups being connected with everybody.
-  private func obstacle(_ ours: Standing, _ theirs: Standing) -> Reason? {
+  func obstacle(_ ours: Standing, _ theirs: Standing) -> Reason? {
     if !sabotage.contains(.ignoresEncryption), !ours.needs.agrees(with: theirs.needs) { return .encryption }
     var both = ours
     both.add(theirs)
@@ -247,168 +264,6 @@ extension Engine {
     adhocEnded(invitation, reason)
   }
 
-  /// How long an answer may be late because its link was lost.
-  private static let rememberedMax: Duration = .seconds(60)
-
-  // MARK: The invitee
-
-  func take(_ request: Request, from link: Link) throws(Violation) {
-    let host = link.host
-    try prove(request.carrier, of: host)
-    guard request.entry.peer == request.carrier.peer, request.entry.host == host.id else {
-      throw Violation(.protocolViolation, "an invitation in the name of another peer or host")
-    }
-    if let leaving = predecessor(of: request.entry, at: host) {
-      leaving.successor = .invite(request)
-    } else {
-      consider(request, from: link)
-    }
-  }
-
-  private func consider(_ request: Request, from link: Link) {
-    if let known = link.host.asking[request.id] {
-      if let answer = known.answer { say(answer, on: link) }
-      return
-    }
-    switch request.call {
-    case .service(let type, _): consider(request, as: type, from: link)
-    case .data(let target): consider(request, to: target, from: link)
-    }
-  }
-
-  private func consider(_ request: Request, as type: ServiceType, from link: Link) {
-    let host = link.host
-    let inviter = peerID(of: request.entry.peer)
-    func decline(_ reason: Reason) { say(Answer(id: request.id, outcome: .declined(reason)), on: link) }
-    guard let peer = peers[request.to] else { return decline(.gone) }
-    let ends = peer.endpoints.compactMap { endpoints[$0] }
-    if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
-    if let standing = ends.first(where: { isConnected($0, with: request.entry.endpoint) }) {
-      guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
-      if let member = standing.group.members[request.entry.endpoint] { lost(alone(member), .lost) }
-    }
-    if host.asking.values(where: { $0.isPending }).count >= Self.heldMax { return decline(.busy) }
-
-    let invitation = incoming(request, by: inviter, to: peer, from: host)
-    if let own = host.asked.first(where: { crosses(invitation, $0) }) {
-      // Both ask for the same: the lower peer's invitation counts.
-      if peer.id < inviter { return decline(.duplicate) }
-      return answer(own, by: invitation)
-    }
-    if let eager = ends.first(where: { $0.adhoc?.type == type }) {
-      remember(invitation)
-      timers.set(.invitation(invitation.id), invitation.deadline)
-      return adhocInvited(invitation, eager)
-    }
-    guard peer.advertised.contains(type) else { return decline(.gone) }
-    remember(invitation)
-    invitation.isShown = true
-    if !sabotage.contains(.waitsForever) { timers.set(.invitation(invitation.id), invitation.deadline) }
-    emit(
-      .invitation(
-        invitation.id, from: inviter, name: request.entry.name, to: peer.id, type: type, context: request.context,
-        expires: invitation.deadline))
-  }
-
-  func incoming(_ request: Request, by inviter: PeerID, to peer: LocalPeer, from host: RemoteHost) -> IncomingInvitation
-  {
-    let span = Duration.milliseconds(Int64(min(request.millisecondsLeft, 3_600_000)))
-    return IncomingInvitation(
-      id: InvitationID(rawValue: number()), request: request, inviter: inviter, host: host, peer: peer,
-      deadline: now + span)
-  }
-
-  /// An own invitation has become the answer to the other side's.
-  func answer(_ own: OutgoingInvitation, by invitation: IncomingInvitation) {
-    invitation.replace(own)
-    remember(invitation)
-    timers.set(.invitation(invitation.id), invitation.deadline)
-    accept(invitation, with: own.local)
-  }
-
-  private func remember(_ invitation: IncomingInvitation) {
-    incoming[invitation.id] = invitation
-    invitation.host.asking[invitation.request.id] = invitation
-  }
-
-  private func forget(_ invitation: IncomingInvitation) {
-    incoming[invitation.id] = nil
-    invitation.host.asking[invitation.request.id] = nil
-  }
-
-  /// A person who looks at more than this from one host has been flooded.
-  private static let heldMax = 64
-
-  func crosses(_ theirs: IncomingInvitation, _ ours: OutgoingInvitation) -> Bool {
-    guard case .asked = theirs.state, theirs.inviter == ours.to, theirs.peer === ours.local.peer,
-      theirs.host === ours.host, ours.isCurrent
-    else { return false }
-    return switch (theirs.request.call, ours.call) {
-    case (.service(let type, _), .service(let other, _)): type == other
-    case (.data(let target), .data(let other)):
-      target == ours.local.id && theirs.request.entry.endpoint == other
-    default: false
-    }
-  }
-
-  func accept(_ invitation: IncomingInvitation, with local: LocalEndpoint) {
-    let group = local.group
-    let theirs = invitation.request.entry
-    if isConnected(local, with: theirs.endpoint) { return decline(invitation, .already) }
-    if local.isLocked { return decline(invitation, .locked) }
-    if local.banned.contains(invitation.inviter) || local.blocked.contains(invitation.inviter) {
-      return decline(invitation, .removed)
-    }
-    let isFellow = group.members[theirs.endpoint] != nil || endpoints[theirs.endpoint]?.group === group
-    if !isFellow, let reason = obstacle(promisedStanding(of: group), invitation.request.standing) {
-      return decline(invitation, reason)
-    }
-    let answer = Answer(
-      id: invitation.request.id,
-      outcome: .accepted(
-        Acceptance(
-          group: group.label, entry: entry(of: local), carrier: local.peer.carrier, standing: group.standing)))
-    invitation.answer = answer
-    invitation.state = .accepted(local, local.incarnation)
-    promised[invitation.id] = invitation
-    sayIfOpen(answer, to: invitation.host)
-    timers.set(.invitation(invitation.id), invitation.deadline)
-  }
-
-  func decline(_ invitation: IncomingInvitation, _ reason: Reason) {
-    let answer = Answer(id: invitation.request.id, outcome: .declined(reason))
-    invitation.answer = answer
-    sayIfOpen(answer, to: invitation.host)
-    end(invitation, reason)
-  }
-
-  func take(_ confirm: Confirm, from link: Link) throws(Violation) {
-    guard
-      let invitation = link.host.asking[confirm.id],
-      case .accepted(let local, let incarnation) = invitation.state
-    else {
-      // The same again, where the answer was given again.
-      if link.host.asking[confirm.id]?.endedAs == Reason.none { return }
-      if confirm.reason == .none { say(Answer(id: confirm.id, outcome: .declined(.timedOut)), on: link) }
-      return
-    }
-    let isCurrent = local.incarnation == incarnation && endpoints[local.id] === local
-    end(invitation, isCurrent ? confirm.reason : .left)
-    guard confirm.reason == .none else { return }
-    guard isCurrent else { return say(Answer(id: confirm.id, outcome: .declined(.left)), on: link) }
-    if confirm.rank > local.rank {
-      local.rank = confirm.rank
-      local.inviter = invitation.request.entry.endpoint
-    }
-    join(local, invitation.request.entry, isInviter: false, until: invitation.deadline)
-  }
-
-  /// The inviter takes it back.
-  func take(_ cancel: Cancel, from link: Link) {
-    guard let invitation = link.host.asking[cancel.id], invitation.isPending else { return }
-    end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
-  }
-
   /// The invitee takes back what was agreed on, before it has joined.
   private func takenBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
     guard invitation.confirmation?.reason == Reason.none, invitation.isCurrent else { return }
@@ -418,47 +273,13 @@ extension Engine {
     }
   }
 
-  /// A host came up anew: of what it had asked before it knows nothing, and it counts its invitations from the start.
-  func forgetInvitations(from host: RemoteHost) {
-    for invitation in host.asking.values {
-      end(invitation, .lost)
-      forget(invitation)
-    }
-  }
-
-  private func end(_ invitation: IncomingInvitation, _ reason: Reason) {
-    guard invitation.isPending else { return }
-    invitation.state = .ended
-    invitation.endedAs = reason
-    promised[invitation.id] = nil
-    invitation.forgottenAt = now + Self.rememberedMax
-    timers.set(.invitation(invitation.id), invitation.forgottenAt)
-    forgetOldest(of: invitation.host)
-    if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
-    adhocAnswered(invitation)
-    if let replaced = invitation.replaces {
-      emit(.invitationEnded(replaced.id, reason))
-      adhocEnded(replaced, reason)
-      replaced.forgottenAt = now + Self.rememberedMax
-      timers.set(.invitation(replaced.id), replaced.forgottenAt)
-    }
-  }
-
-  /// A host that invites and takes back, again and again, is not remembered without bound.
-  private func forgetOldest(of host: RemoteHost) {
-    guard host.asking.count > Self.rememberedCountMax else { return }
-    var ended = host.asking.values(where: { !$0.isPending })[...]
-    while ended.count > Self.rememberedCountMax, let oldest = ended.popFirst() { forget(oldest) }
-  }
-
-  /// As many as may wait for an answer at once: their answers may all be on their way when the link is lost.
-  private static let rememberedCountMax = heldMax
+  /// How long an answer may be late because its link was lost.
+  static let rememberedMax: Duration = .seconds(60)
 
   func invitationDue(_ id: InvitationID) {
     if let invitation = outgoing[id] {
       if invitation.isPending, now >= invitation.deadline {
-        sayIfOpen(Cancel(id: id.rawValue, reason: .timedOut), to: invitation.host)
-        end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
+        takeBack(invitation, .timedOut)
       } else if invitation.isPending || now < invitation.forgottenAt {
         timers.set(.invitation(id), invitation.isPending ? invitation.deadline : invitation.forgottenAt)
       } else {

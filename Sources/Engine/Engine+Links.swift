@@ -104,6 +104,7 @@ extension Engine {
     host.links.append(link)
     if link.isLoopback { loopback = link }
     greet(link, bond)
+    if bond.theirs == 0, !link.isLoopback { inviteAtOnce(over: link) }
     if !link.isLoopback { timers.set(.link(id), now + settings.beat) }
   }
 
@@ -247,6 +248,7 @@ extension Engine {
     switch type {
     case .hello, .bye, .ping, .pong: !link.isRetired || type == .bye
     case .attach: !link.isRetired
+    case .invite, .connect, .cancel: !link.hasGreeted || link.host.bond?.link === link
     default: !link.hasGreeted || (link.host.bond.map { $0.link === link && $0.isOpen } ?? false)
     }
   }

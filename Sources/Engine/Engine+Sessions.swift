@@ -55,8 +55,7 @@ extension Engine {
   private func leave(_ local: LocalEndpoint) {
     stopAdhoc(local)
     for invitation in hosts.values.flatMap(\.asked.values) where invitation.local === local {
-      if let link = openLink(to: invitation.host) { say(Cancel(id: invitation.id.rawValue, reason: .left), on: link) }
-      end(invitation, .left)
+      takeBack(invitation, .left)
     }
     leaveGroup(local, .left)
   }

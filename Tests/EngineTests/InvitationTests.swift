@@ -228,6 +228,41 @@ import Wire
     stage.expectAllConnected(seats)
   }
 
+  @Test(
+    "An invitation goes out with the greeting and is answered with it: two strangers are connected in two round trips")
+  func atOnce() throws {
+    let (a, b) = try pair()
+    stage.latency = .milliseconds(10)
+    try a.invite(b)
+    stage.run(.milliseconds(10))
+    #expect(b.take() == ["b invited by a: "])
+    try b.accept()
+    stage.run(.milliseconds(30))
+    #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
+    stage.run(.milliseconds(10))
+    #expect(b.take() == ["invitation ended: none", "B: A connecting", "B: A connected"])
+  }
+
+  @Test("An invitation that went out with the greeting is taken back as any other, and said once")
+  func takenBackAtOnce() throws {
+    let (a, b) = try pair()
+    stage.latency = .milliseconds(10)
+    var said = 0
+    stage.filter = { type, _, _ in
+      if type == .invite { said += 1 }
+      return true
+    }
+    let id = try a.invite(b)
+    stage.run(.milliseconds(5))
+    a.engine.cancel(id, at: stage.now)
+    stage.run(.milliseconds(10))
+    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
+    try a.invite(b)
+    stage.run(.seconds(2))
+    #expect(said == 2)
+  }
+
   @Test("An invitation survives the loss of its link, before and after it is accepted")
   func linkLost() throws {
     let (a, b) = try pair()

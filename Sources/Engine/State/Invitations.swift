@@ -55,6 +55,8 @@ final class OutgoingInvitation {
   let context: [UInt8]
   let deadline: Instant
   var state = State.reaching { didSet { if state == .ended { host.asked[id] = nil } } }
+  /// The link that it was last said on.
+  var saidOn: LinkID?
   /// What the invitee was told at the end, to be told again where that was lost.
   var confirmation: Confirm?
   /// When nothing more can come of it.
@@ -96,6 +98,8 @@ final class IncomingInvitation {
   /// Once it has ended: until when whoever asks again is answered as before.
   var forgottenAt: Instant
   var answer: Answer?
+  /// The link that the answer was last said on.
+  var answeredOn: LinkID?
   /// Whether anybody was asked: who was not is not told of its end.
   var isShown = false
   /// The own invitation to the same peer that this one took the place of.
