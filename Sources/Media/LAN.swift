@@ -50,6 +50,8 @@ public final class LAN {
   private var datagrams: DatagramPort?
   fileprivate var links: [LinkID: Connection] = [:]
   private var dials: [DialID: Dialer] = [:]
+  /// To whoever answered as this host itself: another one with its key, if it can prove that.
+  private var twinDial: Dialer?
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
   private var network: NetworkWatch?
@@ -157,6 +159,8 @@ public final class LAN {
     network = nil
     for dialer in dials.values { dialer.cancel() }
     dials = [:]
+    twinDial?.cancel()
+    twinDial = nil
     anteroom.close()
     for connection in links.values { connection.link?.close() }
     tellIfStopped()
@@ -237,6 +241,10 @@ public final class LAN {
   private func seen(_ record: SeenRecord, _ id: SeenID) {
     // What is none of ours, or says what cannot be, is not there.
     guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
+    guard announcement.host != host else {
+      unsee(id)
+      return askForTwin(at: record.addresses)
+    }
     let addresses = record.addresses.map { Address($0) }
     let sighting = sightings[id] ?? nextSighting()
     sightings[id] = sighting
@@ -256,6 +264,23 @@ public final class LAN {
     guard let sighting = sightings.removeValue(forKey: id) else { return }
     places[sighting] = nil
     driver?.call { $0.sightingGone(sighting, at: $1) }
+  }
+
+  /// A record of this host itself, or of another one with its key: its own questions a host does not answer.
+  private func askForTwin(at addresses: [SocketAddress]) {
+    datagrams?.probe(host, at: addresses, tag: Self.twinTag)
+  }
+
+  /// No sighting has this number.
+  private static let twinTag: UInt64 = 0
+
+  /// Anybody can say who he is in a datagram. Over a link it is proved, and both hosts are told of the conflict.
+  private func dialTwin(at address: SocketAddress) {
+    if isStopping { return }
+    twinDial?.cancel()
+    twinDial = Dialer.dial(
+      [address], expecting: host, context, on: reactor, owner: Connection(of: self, number())
+    ) { _ in }
   }
 
   private func nextSighting() -> SightingID {
@@ -316,6 +341,7 @@ public final class LAN {
 
 extension LAN: DatagramPortOwner {
   public func answered(_ tag: UInt64, from address: SocketAddress) {
+    if tag == Self.twinTag { return dialTwin(at: address) }
     driver?.call { $0.probeAnswered(SightingID(rawValue: tag), at: $1) }
   }
 }

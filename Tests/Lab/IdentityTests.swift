@@ -83,6 +83,19 @@ extension LabTests {
       }
     }
 
+    @Test func `Two hosts with one folder of keys are both told so, once one sees the other`() async throws {
+      try await Rig.lend(2) { rig in
+        let copied = try await rig.copiedKeys()
+        let first = try await rig.hosts[0].visit("advertise", "id-copied", "--keys", copied)
+        let second = try await rig.hosts[1].visit("browse", "id-copied", "--keys", copied)
+        for one in [first, second] {
+          try await one.program.event("warning", within: .seconds(10)) {
+            $0["text"]?.contains("in use on another one") == true
+          }
+        }
+      }
+    }
+
     @Test func `P-ADV-1 P-ERR-1 A service type that is none ends the program with the rule that it breaks`()
       async throws
     {
@@ -108,5 +121,17 @@ extension Visitor {
       if event.name == "found" { standing.insert(peer) }
       if event.name == "lost" { standing.remove(peer) }
     }
+  }
+}
+
+extension Rig {
+  /// A folder that holds the same keys on each host.
+  func copiedKeys() async throws -> String {
+    let folder = "\(LabHost.home)/copied"
+    try await hosts[0].vicinity("identity", "show", "--keys", folder).ended()
+    for host in hosts.dropFirst() {
+      try await run(["cp", "-a", "\(Self.disk(of: hosts[0]))/copied", Self.disk(of: host)])
+    }
+    return folder
   }
 }

@@ -22,6 +22,22 @@ import Wire
     #expect(host.port.counts.probesIgnored == 1)
   }
 
+  @Test func `a host does not answer itself, and another one with its key does`() throws {
+    let rig = try Rig()
+    let host = try Shore(rig.hostKey, on: rig.reactor)
+    let twin = try Shore(rig.hostKey, on: rig.reactor)
+    let id = HostID(of: rig.hostKey.publicKey)
+    host.answered = { rig.reactor.stop() }
+    rig.reactor.soon {
+      host.port.probe(id, at: [host.port.address], tag: 1)
+      host.port.probe(id, at: [host.port.address, twin.port.address], tag: 2)
+    }
+    rig.run()
+    #expect(host.answers == [2])
+    #expect(host.port.counts.probesAnswered == 0)
+    #expect(twin.port.counts.probesAnswered == 1)
+  }
+
   @Test func `an answer is as large as its question, and goes to who asked`() throws {
     let rig = try Rig()
     let host = try Shore(rig.hostKey, on: rig.reactor)

@@ -13,6 +13,7 @@ public protocol DatagramPortOwner: AnyObject {
 ///
 /// Laws:
 /// - An answer goes to the address that the question came from, is no larger than it, and comes at a limited rate.
+/// - A question of its own that comes back is not answered: where a host hears itself, there is no other.
 /// - What is neither sealed by a link's other end nor asked for changes nothing but a count: no memory, no answer.
 ///
 /// It belongs to its reactor's thread.
@@ -24,7 +25,7 @@ public final class DatagramPort {
     public var unsent = 0
     public var delivered = 0
     public var probesAnswered = 0
-    /// Past the rate at which probes are answered.
+    /// For another host, of its own, or past the rate at which probes are answered.
     public var probesIgnored = 0
     /// Packets of no known form or length, and answers to what was not asked.
     public var garbage = 0
@@ -116,7 +117,7 @@ public final class DatagramPort {
     if kind == .answer {
       guard let question = probes.take(nonce, by: host) else { return counts.garbage += 1 }
       owner?.answered(question.tag, from: address)
-    } else if host != self.host || !allowance.allows(address, at: Reactor.now) {
+    } else if host != self.host || probes.holds(nonce) || !allowance.allows(address, at: Reactor.now) {
       counts.probesIgnored += 1
     } else {
       counts.probesAnswered += 1

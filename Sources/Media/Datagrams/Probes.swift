@@ -31,6 +31,9 @@ struct Probes {
     return nonce
   }
 
+  /// Whether the question is one of these.
+  func holds(_ nonce: UInt64) -> Bool { fresh[nonce] != nil || stale[nonce] != nil }
+
   /// The question that is answered so; each is answered once.
   mutating func take(_ nonce: UInt64, by host: HostID) -> Question? {
     guard let question = fresh[nonce] ?? stale[nonce], question.host == host else { return nil }

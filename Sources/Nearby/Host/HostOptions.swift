@@ -61,6 +61,6 @@ public enum Condition: Hashable, Sendable {
   case notStored(String)
   /// And now it is.
   case storedAgain
-  /// This host's key is in use on another one, which came up later.
+  /// This host's key is in use on another one as well.
   case conflict(HostID)
 }

@@ -30,7 +30,7 @@ enum Conditions {
       case .conflict(let id):
         await tell(
           .warning(
-            "The key of this host is in use on another one (\(id)), which came up later.",
+            "The key of this host is in use on another one (\(id)) as well.",
             cure: "Give one of the two a folder of its own with --keys."))
       }
     }
