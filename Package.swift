@@ -74,7 +74,8 @@ let package = Package(
       swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Store", "Wire"], swiftSettings: house),
     .testTarget(
-      name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "vicinity"], swiftSettings: house),
+      name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "Reactor", "vicinity"],
+      swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
       swiftSettings: house),

@@ -8,8 +8,8 @@ extension LabTests {
   @Suite @Laboratory
   struct DoctorTests {
     /// Each check's states.
-    private func look(_ host: LabHost) async throws -> [String: Set<String>] {
-      let doctor = try host.startBuilt("vicinity", ["doctor", "--json", "--keys", "ephemeral"])
+    private func look(_ host: LabHost, keys: String = "ephemeral") async throws -> [String: Set<String>] {
+      let doctor = try host.startBuilt("vicinity", ["doctor", "--json", "--keys", keys])
       let ending = try await doctor.ended(within: .seconds(20))
       var states: [String: Set<String>] = [:]
       for finding in doctor.events where finding.name == "finding" {
@@ -23,7 +23,7 @@ extension LabTests {
     @Test func `Where all is well it finds nothing, and hears and reaches the others`() async throws {
       try await Rig.lend(3) { rig in
         let states = try await look(rig.hosts[0])
-        for check in ["bus", "daemon", "interfaces", "multicast", "firewall", "isolation", "discovery", "key"] {
+        for check in ["bus", "daemon", "interfaces", "multicast", "port", "firewall", "isolation", "discovery", "key"] {
           #expect(states[check] == ["good"], "\(check)")
         }
       }
@@ -58,6 +58,34 @@ extension LabTests {
         #expect(states["firewall"] == ["good", "bad"])
         #expect(states["multicast"] == ["good"])
         try await host.run("nft", "flush ruleset")
+      }
+    }
+
+    @Test func `A packet filter that lets out no discovery is found, and so is what the system refuses to send`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let host = rig.hosts[0]
+        try await host.run("nft", "add table inet filter")
+        try await host.run("nft", "add chain inet filter output { type filter hook output priority 0; }")
+        try await host.run("nft", "add rule inet filter output udp dport 5353 drop")
+        let states = try await look(host)
+        #expect(states["firewall"] == ["good", "bad"])
+        #expect(states["multicast"] == ["bad"])
+        try await host.run("nft", "flush ruleset")
+      }
+    }
+
+    @Test func `Another host with this one's key is found, and while a program holds the keys nothing is claimed`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let copied = try await rig.copiedKeys()
+        _ = try await rig.hosts[0].visit("adhoc", "adhoc", "--keys", copied)
+        #expect(try await look(rig.hosts[1], keys: copied)["key"] == ["bad"])
+        let states = try await look(rig.hosts[0], keys: copied)
+        #expect(states["key"] == ["unknown"])
+        #expect(states["discovery"] == ["good"])
       }
     }
 

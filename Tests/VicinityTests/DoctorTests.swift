@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Nearby
@@ -23,7 +24,7 @@ import Testing
   }
 
   private func isOpen(_ rules: Ruleset, _ transport: String = "udp", _ port: UInt16 = 5353) -> Bool {
-    rules.answer(transport, port) == .passes
+    rules.answer(transport, port, at: .input) == .passes
   }
 
   @Test func `Without rules, and with a policy that accepts, packets pass`() {
@@ -37,8 +38,8 @@ import Testing
   @Test func `What drops by default drops what no rule lets in`() {
     let closed = rules(
       "ct state established,related accept", "iif \"lo\" accept", "tcp dport 22 accept", policy: "drop")
-    #expect(closed.answer("udp", 5353) == .dropped(chain: "inet filter input", by: "policy drop"))
-    #expect(closed.answer("tcp", 7777) == .dropped(chain: "inet filter input", by: "policy drop"))
+    #expect(closed.answer("udp", 5353, at: .input) == .dropped(chain: "inet filter input", by: "policy drop"))
+    #expect(closed.answer("tcp", 7777, at: .input) == .dropped(chain: "inet filter input", by: "policy drop"))
     #expect(isOpen(closed, "tcp", 22))
     #expect(!isOpen(closed, "udp", 22))
     for rule in [
@@ -52,7 +53,7 @@ import Testing
 
   @Test func `A rule that drops a port is named`() {
     for rule in ["udp dport 5353 drop", "udp dport { 5353, 7777 } reject", "drop", "counter packets 0 bytes 0 reject"] {
-      #expect(rules(rule).answer("udp", 5353) == .dropped(chain: "inet filter input", by: rule))
+      #expect(rules(rule).answer("udp", 5353, at: .input) == .dropped(chain: "inet filter input", by: rule))
     }
     #expect(isOpen(rules("udp dport 5353 accept", "drop")))
     #expect(!isOpen(rules("drop", "udp dport 5353 accept")))
@@ -62,14 +63,53 @@ import Testing
         rules("ip saddr 10.0.0.0/8 drop", "iifname \"docker0\" udp dport 5353 drop", "icmp type echo-request drop")))
   }
 
+  @Test func `What this host may not send is told apart from what does not come in`() {
+    let listing = { (rule: String) in
+      "table inet filter {\nchain output {\ntype filter hook output priority filter; policy accept;\n\(rule)\n}\n}"
+    }
+    let shut = Ruleset(listing("udp dport 5353 drop"))
+    #expect(!shut.isEmpty)
+    #expect(shut.answer("udp", 5353, at: .output) == .dropped(chain: "inet filter output", by: "udp dport 5353 drop"))
+    #expect(isOpen(shut))
+    #expect(Ruleset(listing("oif \"lo\" drop")).answer("udp", 5353, at: .output) == .passes)
+    #expect(rules().answer("udp", 5353, at: .output) == .dropped(chain: "inet filter output", by: "policy drop"))
+  }
+
   @Test func `Jumps to other chains are followed, and loops of them end`() {
     let more = "\tchain ours {\n\t\tudp dport 5353 accept\n\t\tjump ours\n\t}"
     #expect(isOpen(rules("jump ours", policy: "drop", more: more)))
     #expect(!isOpen(rules("jump ours", policy: "drop", more: more), "tcp", 7777))
     #expect(!isOpen(rules("jump theirs", policy: "drop", more: more)))
     let shut = "\tchain ours {\n\t\tdrop\n\t}"
-    #expect(rules("jump ours", more: shut).answer("udp", 1) == .dropped(chain: "inet filter ours", by: "drop"))
+    #expect(
+      rules("jump ours", more: shut).answer("udp", 1, at: .input) == .dropped(chain: "inet filter ours", by: "drop"))
     #expect(isOpen(rules("iifname \"docker0\" jump ours", more: shut)))
+  }
+
+  // MARK: The keys
+
+  @Test func `Keys that are damaged, or held by a program that runs, are told with the cure, and all else as well`()
+    throws
+  {
+    let folder = TemporaryFolder()
+    _ = try folder.write(Array("garbage\n".utf8), to: "keys")
+    chmod("\(folder.path)/keys", 0o600)
+    let look = { (folder: TemporaryFolder) in
+      try Program.run(
+        "doctor", "--json", "--timeout", "200ms", "--discovery", "static", "--keys", folder.path)
+    }
+    let damaged = try look(folder)
+    #expect(damaged.code == 1)
+    let finding = try #require(damaged.out.split(separator: "\n").first { $0.contains(#""check":"key""#) })
+    #expect(finding.contains(#""state":"bad""#) && finding.contains("damaged"), "\(finding)")
+    #expect(finding.contains(#""cure":"Put back a copy"#), "\(finding)")
+    #expect(damaged.out.contains(#""check":"discovery","state":"good""#))
+    let fresh = TemporaryFolder()
+    let store = try KeyStore(.folder(fresh.path))
+    let held = try look(fresh)
+    withExtendedLifetime(store) {}
+    #expect(held.out.contains(#""check":"key","state":"unknown""#), "\(held.out)")
+    #expect(held.out.contains(#""check":"discovery","state":"good""#))
   }
 
   // MARK: D-Bus

@@ -16,6 +16,7 @@ package struct Finding: Hashable, Sendable {
     case discovery
     case interfaces
     case multicast
+    case port
     case firewall
     case isolation
     case key

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether this host's own packet filter lets in what others send.
+/// Whether this host's own packet filter lets in what others send, and out what it sends itself.
 package enum FirewallCheck {
   /// A port of 0 stands for one that is chosen at each start.
   package static func findings(linkPort: UInt16) -> [Finding] {
@@ -16,36 +16,40 @@ package enum FirewallCheck {
     }
     let rules = Ruleset(listing)
     if rules.isEmpty { return keepers + [Finding(.firewall, .good, "No rule of this host keeps packets out.")] }
-    return keepers + [discovery(rules), links(rules, linkPort)]
+    return keepers + [discovery(rules)] + links(rules, linkPort)
   }
 
   private static func discovery(_ rules: Ruleset) -> Finding {
-    switch rules.answer("udp", MulticastCheck.port) {
-    case .passes:
-      return Finding(.firewall, .good, "No rule keeps out discovery (UDP 5353).")
-    case .dropped(let chain, let rule):
+    for (hook, verb, end) in [
+      (Ruleset.Hook.input, "kept out", "nobody is found"),
+      (.output, "kept in", "this host is not found, and finds nobody"),
+    ] {
+      guard case .dropped(let chain, let rule) = rules.answer("udp", MulticastCheck.port, at: hook) else { continue }
       return Finding(
-        .firewall, .bad, "Discovery (UDP 5353) is kept out by '\(rule)' in the chain '\(chain)': nobody is found.",
+        .firewall, .bad, "Discovery (UDP 5353) is \(verb) by '\(rule)' in the chain '\(chain)': \(end).",
         cure: "nft insert rule \(chain) udp dport 5353 accept; or in the tool that keeps your rules: allow mdns.")
     }
+    return Finding(.firewall, .good, "No rule keeps discovery (UDP 5353) out or in.")
   }
 
-  private static func links(_ rules: Ruleset, _ port: UInt16) -> Finding {
-    // One that no rule is likely to name.
-    switch rules.answer("tcp", port == 0 ? 49_999 : port) {
-    case .passes:
-      return Finding(.firewall, .good, "No rule keeps out links (TCP \(port == 0 ? "at any port" : "\(port)")).")
-    case .dropped(let chain, let rule):
-      let cure =
-        port == 0
-        ? "Choose a port with --port, such as 7777, and open it: nft insert rule \(chain) tcp dport 7777 accept, and the "
-          + "same for udp."
-        : "nft insert rule \(chain) tcp dport \(port) accept, and the same for udp."
+  /// What others lack where a transport is kept out.
+  private static let losses = [
+    ("TCP", "Links", "others cannot connect to this host, though it can connect to them"),
+    ("UDP", "Signs of life", "others take this host for lost, though it is there"),
+  ]
+
+  private static func links(_ rules: Ruleset, _ port: UInt16) -> [Finding] {
+    let place = port == 0 ? "at any port" : "\(port)"
+    let shut = losses.compactMap { transport, what, loss in
+      // One that no rule is likely to name.
+      let answer = rules.answer(transport.lowercased(), port == 0 ? 49_999 : port, at: .input)
+      guard case .dropped(let chain, let rule) = answer else { return nil as Finding? }
+      let open = "nft insert rule \(chain) meta l4proto { tcp, udp } th dport \(port == 0 ? 7777 : port) accept"
       return Finding(
-        .firewall, .bad,
-        "Links (TCP \(port == 0 ? "at any port" : "\(port)")) are kept out by '\(rule)' in the chain "
-          + "'\(chain)': others cannot connect to this host, though it can connect to them.", cure: cure)
+        .firewall, .bad, "\(what) (\(transport) \(place)) are kept out by '\(rule)' in the chain '\(chain)': \(loss).",
+        cure: port == 0 ? "Choose a port with --port, such as 7777, and open it: \(open)" : open)
     }
+    return shut.isEmpty ? [Finding(.firewall, .good, "No rule keeps out links (TCP and UDP \(place)).")] : shut
   }
 
   /// Programs that keep rules of their own.

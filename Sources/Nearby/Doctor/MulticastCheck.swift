@@ -64,15 +64,18 @@ package struct MulticastCheck: Sendable {
 }
 
 /// One socket at the port of multicast DNS, on one interface.
-private final class MulticastProbe: Sendable {
+private final class MulticastProbe {
   private let interface: NetworkInterface
   private let socket: CInt
-  private let refusal: String?
+  /// Why nothing can be heard or, as yet, nothing has gone out.
+  private var refusal: String?
+  private let isJoined: Bool
 
   init(_ interface: NetworkInterface) {
     self.interface = interface
     socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    refusal = Self.join(socket, interface) ? nil : String(cString: strerror(errno))
+    isJoined = Self.join(socket, interface)
+    if !isJoined { refusal = String(cString: strerror(errno)) }
   }
 
   deinit {
@@ -110,18 +113,20 @@ private final class MulticastProbe: Sendable {
   }
 
   func ask() {
-    if refusal != nil { return }
+    if !isJoined { return }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = MulticastCheck.port.bigEndian
     address.sin_addr.s_addr = MulticastCheck.group
     for question in Set(interface.v4).flatMap(MulticastQuestion.packets) {
-      _ = withUnsafePointer(to: &address) {
+      let sent = withUnsafePointer(to: &address) {
         // Every sockaddr begins as a `sockaddr` does, and its true size goes with it.
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           sendto(socket, question, question.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
         }
       }
+      // A packet filter says so with an error, where it drops what this host sends.
+      refusal = sent < 0 ? String(cString: strerror(errno)) : nil
     }
   }
 
@@ -129,7 +134,7 @@ private final class MulticastProbe: Sendable {
   func heard(_ own: Set<UInt32>) -> MulticastCheck.Heard {
     var heard = MulticastCheck.Heard(interface: interface, refusal: refusal)
     var bytes = [UInt8](repeating: 0, count: 9_000)
-    while refusal == nil {
+    while isJoined {
       var sender = sockaddr_in()
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
       let count = withUnsafeMutablePointer(to: &sender) {

@@ -1,4 +1,4 @@
-/// What the kernel's packet filter says of packets that come in, read from `nft list ruleset`.
+/// What the kernel's packet filter says of packets that come in and go out, read from `nft list ruleset`.
 ///
 /// A rule with a condition that is not about ports may hold for a packet or not. Of such rules an acceptance is
 /// counted and a drop is not: nothing is called shut that may be open.
@@ -9,12 +9,16 @@ struct Ruleset {
     case dropped(chain: String, by: String)
   }
 
+  /// Where packets to this host, and those that it sends, begin their way.
+  enum Hook: String, CaseIterable {
+    case input, output
+  }
+
   private struct Chain {
     /// With its table.
     let name: String
     let table: String
-    /// Packets to this host begin here.
-    var isEntrance = false
+    var hook: Hook?
     var dropsByDefault = false
     var rules: [String] = []
   }
@@ -23,9 +27,9 @@ struct Ruleset {
   private static let jumpsMax = 16
 
   private var chains: [String: Chain] = [:]
-  private var entrances: [String] = []
+  private var entrances: [(hook: Hook, chain: String)] = []
 
-  /// Whether any rules are there for packets that come in.
+  /// Whether any rules are there for such packets.
   var isEmpty: Bool { entrances.isEmpty }
 
   init(_ listing: String) {
@@ -39,11 +43,11 @@ struct Ruleset {
       } else if words.first == "chain", words.count > 1 {
         open = Chain(name: "\(table) \(words[1])", table: table)
       } else if words.first == "type", text.contains(" hook ") {
-        open?.isEntrance = text.contains("type filter hook input ")
+        open?.hook = Hook.allCases.first { text.contains("type filter hook \($0) ") }
         open?.dropsByDefault = text.contains("policy drop")
       } else if words.first == "}", let chain = open {
         chains[chain.name] = chain
-        if chain.isEntrance { entrances.append(chain.name) }
+        if let hook = chain.hook { entrances.append((hook, chain.name)) }
         open = nil
       } else {
         open?.rules.append(text)
@@ -51,9 +55,9 @@ struct Ruleset {
     }
   }
 
-  /// What becomes of the first packet of somebody new to a port here.
-  func answer(_ transport: String, _ port: UInt16) -> Answer {
-    for name in entrances {
+  /// What becomes of the first packet of somebody new to a port here, or of this host to a port of somebody new.
+  func answer(_ transport: String, _ port: UInt16, at hook: Hook) -> Answer {
+    for (_, name) in entrances.filter({ $0.hook == hook }) {
       guard let chain = chains[name] else { continue }
       switch verdict(of: chain, transport, port, isCertain: true, jumps: 0) {
       case .dropped(let chain, let rule): return .dropped(chain: chain, by: rule)
@@ -94,7 +98,7 @@ struct Ruleset {
   private static func fit(_ rule: String, _ transport: String, _ port: UInt16) -> Fit {
     // Those of one who is known already, of this host itself, and of what is broken are none of somebody new.
     if rule.contains("ct state"), !rule.contains("new") { return .no }
-    if rule.contains("iifname \"lo\"") || rule.contains("iif \"lo\"") { return .no }
+    if ["iifname", "iif", "oifname", "oif"].contains(where: { rule.contains("\($0) \"lo\"") }) { return .no }
     if let place = rule.ranges(of: " dport ").first {
       let protocols = rule[..<place.lowerBound].split(separator: " ").last ?? ""
       guard protocols == transport || protocols == "th" else { return .no }

@@ -155,7 +155,7 @@ extension Syntax {
     options: host(timeout: "how long to listen for others (3)") + output,
     text: [
       "Tries what discovery and connections need: the discovery daemon and D-Bus, interfaces and addresses, multicast, "
-        + "the firewall, the access point, the key. Each finding says how it stands and, where it is not well, the cure. "
+        + "the port, the firewall, the access point, the key. Each finding says how it stands and, where it is not well, the cure. "
         + "Some rules can be read by root only."
     ],
     examples: [

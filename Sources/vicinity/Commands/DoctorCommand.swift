@@ -6,6 +6,7 @@ enum DoctorCommand {
 
   static func run(_ context: Context) async throws -> ExitCode {
     let columns = min(100, context.terminal.columns())
+    let port = UInt16(context.invocation.number("port") ?? 0)
     let time = context.invocation.duration("timeout") ?? timeByDefault
     var all: [Finding] = []
     func tell(_ findings: [Finding]) async {
@@ -18,7 +19,8 @@ enum DoctorCommand {
     async let met = HostCheck.findings(context, for: time)
     let heard = await MulticastCheck.listen(on: interfaces, for: time) { await context.watch.pass($0) }
     await tell(MulticastCheck.findings(heard, interfaces, time: time))
-    await tell(FirewallCheck.findings(linkPort: UInt16(context.invocation.number("port") ?? 0)))
+    await tell(PortCheck.findings(port))
+    await tell(FirewallCheck.findings(linkPort: port))
     await tell(await IsolationCheck.findings(heard) { await context.watch.pass($0) })
     await tell(try await met)
     await context.announcer.tell(.diagnosis(all))

@@ -6,27 +6,47 @@ enum HostCheck {
   private static let type = AdhocCommand.typeByDefault
 
   static func findings(_ context: Context, for time: Duration) async throws -> [Finding] {
-    let host: Host
-    do {
-      host = try await Host.start(try context.hostOptions())
-    } catch let error as NearbyError where error.code == .unavailable {
-      return [
-        Finding(
-          .key, .good,
-          "The keys are held by another program on this machine, which is the only one that uses them. "
-            + error.description),
-        Finding(.discovery, .unknown, "Without keys of its own no host could be started to look around."),
-      ]
+    var options = try context.hostOptions()
+    // Whether the port that was asked for is free is another check's question.
+    options.port = 0
+    do throws(NearbyError) {
+      let findings = try await look(options, context, for: time)
+      if findings.contains(where: { $0.check == .key }) { return findings }
+      return findings + [Finding(.key, .good, "No other host with this one's key was met.")]
+    } catch {
+      // Of an address that is none, all is said.
+      if error.code == .invalidParameter { throw error }
+      options.keys = .ephemeral
+      options.store = .none
+      return [keys(error)] + (try await look(options, context, for: time))
     }
-    var findings = try await look(host, context, for: time)
-    await host.stop()
-    findings += [
-      Finding(.key, .good, "No other host with this one's key was met.")
-    ].filter { _ in !findings.contains { $0.check == .key } }
-    return findings
   }
 
-  private static func look(_ host: Host, _ context: Context, for time: Duration) async throws -> [Finding] {
+  /// Of keys with which no host can be started here.
+  static func keys(_ error: NearbyError) -> Finding {
+    if error.code == .unavailable {
+      return Finding(
+        .key, .unknown,
+        "Whether another machine has the same keys cannot be seen from here: \(clause(error).problem).",
+        cure: "Whoever holds them says so when it meets one; or stop it, and look again.")
+    }
+    return Finding(
+      .key, .bad, "No host can be started with these keys: \(clause(error).problem).",
+      cure: clause(error).cure ?? "Mend that, or use another folder with --keys.")
+  }
+
+  /// A sentence says what and why, and after its last semicolon what to do.
+  private static func clause(_ error: NearbyError) -> (problem: String, cure: String?) {
+    let text = error.description
+    guard let place = text.ranges(of: "; ").last else { return (text.trimmingFullStop, nil) }
+    let cure = text[place.upperBound...]
+    return (String(text[..<place.lowerBound]), cure.prefix(1).uppercased() + cure.dropFirst())
+  }
+
+  private static func look(
+    _ options: HostOptions, _ context: Context, for time: Duration
+  ) async throws(NearbyError) -> [Finding] {
+    let host = try await Host.start(options)
     let browser = try await host.peer(named: context.name).browse(type)
     let told = await withTaskGroup(of: [Finding]?.self) { group in
       group.addTask {
@@ -44,8 +64,9 @@ enum HostCheck {
       }
       return told
     }
-    if told.contains(where: { $0.check == .discovery }) { return told }
     let found = await browser.found.count
+    await host.stop()
+    if told.contains(where: { $0.check == .discovery }) { return told }
     return told + [
       Finding(
         .discovery, .good,
@@ -65,4 +86,8 @@ enum HostCheck {
     case .discoveryAvailable, .advertisedAgain, .addresses, .notStored, .storedAgain: nil
     }
   }
+}
+
+extension String {
+  fileprivate var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
