@@ -39,6 +39,22 @@ import Testing
     #expect(throws: WebError.unsupported(scheme: text.prefix { $0 != ":" }.lowercased())) { try WebURL(text) }
   }
 
+  @Test func `P-RES-1 The URL of a file is its path, of this machine alone`() throws {
+    for (url, path) in [
+      ("file:///x", "/x"), ("FILE://localhost/a/b", "/a/b"), ("file:/tmp/a%20b%25", "/tmp/a b%"),
+      ("file:///t%C3%A4/%F0%9F%8D%B2", "/tä/🍲"), ("file:///", "/"), ("http://a/", nil), ("/x", nil), ("", nil),
+    ] {
+      #expect(try FileURL.path(of: url) == path, "\(url)")
+    }
+    for url in [
+      "file:", "file:x", "file://", "file://example.org/x", "file:///a?b", "file:///a#b", "file:///%", "file:///%zz",
+      "file:///%ff", "file:///a%00b",
+    ] {
+      let error = #expect(throws: WebError.self, "\(url)") { try FileURL.path(of: url) }
+      guard case .invalidURL = error else { Issue.record("\(url): \(error as Any)"); continue }
+    }
+  }
+
   @Test(
     arguments: [
       ("0.0.0.0", .unspecified), ("0.1.2.3", .reserved), ("127.0.0.1", .loopback), ("127.255.0.9", .loopback),

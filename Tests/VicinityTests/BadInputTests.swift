@@ -78,6 +78,7 @@ import Testing
     for (url, code, parts) in [
       ("ftp://example.org/x", 1, ("“ftp” URLs cannot be fetched", "give one with http")),
       ("http://", 2, ("its host has no name", "One that can is")),
+      ("file://other/x", 2, ("of a file on “other”", "file:///PATH")), ("file:///no/such", 1, ("no file", "/no/such")),
       ("nowhere", 2, ("does not begin with", "One that can is")),
       ("http://a:99999/", 2, ("from 1 to 65535", "One that can is")), ("http://a/b c", 2, ("a space", "%20")),
       ("http://ann:secret@a/", 2, ("a user name", "One that can is")),

@@ -299,6 +299,24 @@ import Testing
     #expect(try bob.ended() == 143)
   }
 
+  @Test func `P-RES-1 The URL of a file is the file, on the command line and in a session`() throws {
+    let (folder, theirs) = (TemporaryFolder(), TemporaryFolder())
+    let path = try theirs.write(Array("soup".utf8), to: "my soup.txt").replacing(" ", with: "%20")
+    let ada = try start(["receive", "post", "--accept", "--json", "--to-folder", folder.path], named: "Ada")
+    let port = try port(of: ada)
+    let bob = try start(["send", "post", "Ada", "--url", "file://\(path)"], named: "Bob", at: [port])
+    #expect(try bob.ended() == 0, "\(bob.err)")
+    try ada.line(#""event":"resourceEnded""#)
+    #expect(folder.bytes(of: "my soup.txt") == Array("soup".utf8))
+    let eve = try start(["invite", "post", "Ada", "--json"], named: "Eve", at: [port])
+    try eve.line(#""event":"connected""#)
+    eve.say("send file://example.org/x\n")
+    try eve.line("files of this machine alone")
+    eve.say("send file://localhost\(path)\n")
+    try eve.line(#""event":"resourceEnded""#)
+    #expect(folder.bytes(of: "my soup (2).txt") == Array("soup".utf8), "\(ada.out)")
+  }
+
   @Test func `P-RES-1 What an address of the web holds is sent`() throws {
     let folder = TemporaryFolder()
     let server = Program.Server()

@@ -82,7 +82,7 @@ private func parameters(of value: String) -> [String: String] {
 }
 
 /// Without its percent signs; nil where they make no text.
-private func unescaped(_ text: Substring) -> String? {
+func unescaped(_ text: Substring) -> String? {
   var bytes: [UInt8] = []
   var rest = text.utf8[...]
   while let byte = rest.popFirst() {

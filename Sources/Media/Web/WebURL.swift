@@ -99,7 +99,7 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
   // MARK: Parts
 
   /// In lower case; nil where there is none.
-  private static func scheme(of text: String) -> (String?, Substring) {
+  static func scheme(of text: String) -> (String?, Substring) {
     let name = text.utf8.prefix { $0.isLetterOrDigit || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E }
     guard name.first?.isLetter == true, text.utf8[name.endIndex...].first == UInt8(ascii: ":") else {
       return (nil, text[...])

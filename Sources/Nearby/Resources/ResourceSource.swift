@@ -1,4 +1,5 @@
 internal import Engine
+internal import Media
 
 /// Where the bytes of a resource come from.
 public enum ResourceSource: Hashable, Sendable {
@@ -10,6 +11,16 @@ public enum ResourceSource: Hashable, Sendable {
 }
 
 extension ResourceSource {
+  /// What a URL names: a file of this machine (`file:///PATH`), or else what the web holds there. Whoever takes URLs from
+  /// strangers takes them as `web` alone.
+  public static func url(_ text: String) throws(NearbyError) -> ResourceSource {
+    do {
+      return try FileURL.path(of: text).map { .file($0) } ?? .web(text)
+    } catch {
+      throw NearbyError(error)
+    }
+  }
+
   /// Something open that can be read, and what it is by itself.
   func open(_ loop: Loop) async throws(NearbyError) -> OpenSource {
     switch self {

@@ -85,7 +85,8 @@ extension Syntax {
         name: "file", value: .file("PATH"), summary: "a file; all words behind it are files too", isRepeatable: true,
         isGreedy: true),
       .init(
-        name: "url", value: .text("URL"), summary: "what an http or https address holds, fetched by this machine",
+        name: "url", value: .text("URL"),
+        summary: "what an http or https address holds, fetched by this machine, or a file:///PATH",
         isRepeatable: true),
       .init(name: "stream", value: .text("NAME"), summary: "standard input, as a stream of this name"),
       .init(name: "context", value: .text("TEXT"), summary: "what the peer is told along with the invitation"),

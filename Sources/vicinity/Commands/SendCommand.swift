@@ -8,10 +8,12 @@ enum SendCommand {
     let invocation = context.invocation
     let (type, who) = (invocation.required("type"), invocation.required("peer"))
     let timeout = invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
-    try await check(context)
+    let places = try invocation.texts("url").map(ResourceSource.url)
+    let files = invocation.texts("file") + places.compactMap { if case .file(let path) = $0 { path } else { nil } }
+    try await check(context, files)
     var policy = Stay.Policy(invocation)
     policy.heedsInput = false
-    policy.files = Set(invocation.texts("file").map(FileSystem.absolute))
+    policy.files = Set(files.map(FileSystem.absolute))
     return try await Stay.run(context, type, policy) { stay in
       let member = try await stay.connect(with: who, within: timeout)
       for text in invocation.texts("message") {
@@ -21,10 +23,10 @@ enum SendCommand {
           try await stay.session.deliver(Array(text.utf8), to: member)
         }
       }
-      for path in invocation.texts("file") {
+      for path in files {
         if let failure = await stay.send(file: path, to: member) { throw failure }
       }
-      for address in invocation.texts("url") {
+      for case .web(let address) in places {
         if let failure = await stay.send(.web(address), to: member) { throw failure }
       }
       if let name = invocation.text("stream") { try await stay.pump(name, to: member) }
@@ -33,13 +35,13 @@ enum SendCommand {
   }
 
   /// What is wrong is said before anybody is disturbed.
-  private static func check(_ context: Context) async throws {
+  private static func check(_ context: Context, _ files: [String]) async throws {
     let invocation = context.invocation
     guard ["message", "file", "url", "stream"].contains(where: invocation.has) else {
       throw Misuse(
         "There is nothing to send: give --message TEXT, --file PATH, --url URL or --stream NAME.", in: "send")
     }
-    for path in invocation.texts("file") where !FileSystem.isFile(path) {
+    for path in files where !FileSystem.isFile(path) {
       let shown = PlainText.line(path)
       guard FileSystem.exists(path) else { throw Failure(.failed, "There is no file \(shown).") }
       throw Failure(

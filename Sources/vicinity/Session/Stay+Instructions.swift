@@ -50,9 +50,8 @@ extension Stay {
       try await session.send(Array(text.utf8), to: .only([member]))
       if !context.announcer.isJSON { await tell(.sent(text, to: label(member))) }
     case .send(let path, let word):
-      for member in try addressees(word) {
-        crew.add { await self.offer(Self.source(path), to: member) }
-      }
+      let source = try Self.source(path)
+      for member in try addressees(word) { crew.add { await self.offer(source, to: member) } }
     case .stream(let name, let word):
       for member in try addressees(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }
       await explain("the following lines are streamed, until \(Instruction.end)")
@@ -70,10 +69,10 @@ extension Stay {
     }
   }
 
-  private static func source(_ path: String) -> ResourceSource {
+  private static func source(_ path: String) throws -> ResourceSource {
     // One of any scheme is no path: which of them can be fetched is said where that is known.
     let isAddress = path.prefixMatch(of: #/[A-Za-z][A-Za-z0-9+.-]*:\/\//#) != nil
-    return isAddress ? .web(path) : .file(FileSystem.expanded(path))
+    return isAddress ? try .url(path) : .file(FileSystem.expanded(path))
   }
 
   /// For people only.
