@@ -12,8 +12,9 @@ public struct Settings: Sendable {
   public var beat: Duration = .seconds(1)
   /// Three missed beats: a lost one and a late one do not end a link.
   public var silenceMax: Duration = .seconds(3)
-  /// How long a pair stays connected without a link, counted from the last sign of life.
-  public var suspensionMax: Duration = .seconds(5)
+  /// How long a pair stays connected without a link, counted from the last sign of life: who dies right after one is told
+  /// within five seconds, by a host that has other things to do as well.
+  public var suspensionMax: Duration = .milliseconds(4_900)
   /// How long a pair whose members know of each other may take to connect before it is told unreachable.
   public var connectingMax: Duration = .seconds(30)
   /// A link that has not said hello by then is closed.

@@ -43,7 +43,7 @@ import Wire
     let rogue = Rogue("r", to: seat.host, on: stage)
     try rogue.enter(with: seat)
     seat.engine.linkClosed(rogue.link, at: stage.now)
-    stage.run(.milliseconds(4_900))
+    stage.run(.milliseconds(4_800))
     let links = [UInt32(2), 3].map { ordinal in
       let again = Rogue("r", to: seat.host, on: stage)
       again.greet(ordinal: ordinal)
