@@ -10,7 +10,10 @@ extension LabTests {
       async throws
     {
       for meeting in 0..<meetings(of: 8, unlessTold: 5) {
-        try await Rig.lend(8) { try await Self.meet(on: $0, $0.hosts, "lab-eight-\(meeting)", within: .seconds(5)) }
+        try await Rig.lend(8) {
+          try await Self.meet(
+            on: $0, $0.hosts, "lab-eight-\(meeting)", within: .seconds(5), startingWithin: .seconds(1))
+        }
       }
     }
 
@@ -49,7 +52,7 @@ extension LabTests {
 
     private static func meet(
       on rig: Rig, _ hosts: [LabHost], _ type: String, _ arguments: [String] = [], within time: Duration,
-      waitsForDaemons: Bool = false
+      startingWithin spreadMax: Duration? = nil, waitsForDaemons: Bool = false
     ) async throws {
       let start = ContinuousClock.now
       let visitors = try await rig.visit(hosts, type, arguments)
@@ -61,8 +64,12 @@ extension LabTests {
       }
       let starts = visitors.compactMap { $0.told("started").first?.time }
       let last = visitors.flatMap { $0.told("connected") }.map(\.time).max() ?? .max
+      let spread = Duration.nanoseconds((starts.max() ?? .max) - (starts.min() ?? 0))
       let taken = Duration.nanoseconds(last - (starts.max() ?? 0))
-      print("\(type): connected \(taken) after the last had started, and \(ContinuousClock.now - start) in all")
+      print(
+        "\(type): all started in \(spread), connected \(taken) after the last had started, and \(ContinuousClock.now - start) in all"
+      )
+      if let spreadMax { #expect(spread < spreadMax) }
       #expect(taken < time)
       // Whatever else would come of it comes within the time of a lost link.
       await Laboratory.pass(.seconds(6))
