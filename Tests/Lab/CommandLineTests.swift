@@ -31,6 +31,19 @@ extension LabTests {
       }
     }
 
+    @Test func `Ctrl-C in the middle of a session ends it with 130, and the other hears a goodbye at once`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let party = try await rig.party("cli-interrupt")
+        let (a, b) = (party[0], party[1])
+        try await a.program.signal(SIGINT)
+        let end = try await b.program.event("notConnected", within: .seconds(1)) { $0["peer"] == a.peer }
+        #expect(end["reason"] == "left")
+        #expect(try await a.program.ended() == .exited(130))
+      }
+    }
+
     @Test func `P-ADV-4 P-ADV-6 Who is invited is asked, told who and why: a no keeps out, a yes lets in`() async throws
     {
       try await Rig.lend(2) { rig in
