@@ -106,6 +106,12 @@ enum Examples {
     }
   }
 
+  static func keys() throws {
+    let store = try KeyStore(.standard)
+    for peer in store.knownPeers where peer.confirmation == .firstUse { try store.forget(peer.id) }
+    try store.export(to: "moving.keys")
+  }
+
   static func identity(host: Host, ada: Peer, password: String) async throws -> Session {
     var options = SessionOptions()
     options.identity = try await host.importIdentity(from: "ada.p12", password: password)

@@ -10,7 +10,10 @@ struct DocumentRulesTests {
   @Test("Every rule of parity has its row, and every test that is cited exists")
   func parity() throws {
     let page = try #require(House.file("docs/parity.md"))
-    expectNone(DocumentRules.parity(page, testNames: DocumentRules.testNames(in: House.files)))
+    let lab = House.files.filter { $0.path.hasPrefix("Tests/Lab/") }
+    expectNone(
+      DocumentRules.parity(
+        page, testNames: DocumentRules.testNames(in: House.files), labNames: DocumentRules.testNames(in: lab)))
   }
 
   @Test("Every example of the library's documentation is compiled")
@@ -19,6 +22,26 @@ struct DocumentRulesTests {
     let library = House.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }
     #expect(library.contains { $0.text.contains("/// ```swift") })
     expectNone(library.flatMap { DocumentRules.examples($0, compiled: compiled) })
+  }
+
+  @Test("Each class of the library has an example in its documentation")
+  func classesHaveExamples() {
+    expectNone(
+      House.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }.flatMap(DocumentRules.classesWithoutExample))
+    let file = SourceFile(
+      path: "Sources/A/A.swift",
+      text: """
+        /// A.
+        /// ```swift
+        /// a.go()
+        /// ```
+        public final class A {}
+        /// B.
+        public actor B {}
+        public struct C {}
+        final class D {}
+        """)
+    #expect(DocumentRules.classesWithoutExample(file).map(\.line) == [7])
   }
 
   @Test("An example that nobody compiles is found")
@@ -63,10 +86,12 @@ struct DocumentRulesTests {
         """)
     let findings = DocumentRules.parity(
       page, testNames: ["P-ID-1 a name is short", "P-ID-3 survives", "P-ID-44 is another"],
-      rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"])
+      labNames: ["P-ID-1 a name is short"], rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"],
+      labRules: ["P-ID-1", "P-ID-2"])
     #expect(
       findings.map(\.description) == [
         "docs/parity.md:3: No test is named 'P-ID-2 is proved'.",
+        "docs/parity.md:3: P-ID-2 cites no test of 'Tests/Lab'.",
         "docs/parity.md:4: P-ID-2 stands here a second time.",
         "docs/parity.md:5: P-ID-9 is no rule.",
         "docs/parity.md:6: P-ID-3 cites no test, and 'P-ID-3 survives' is one.",

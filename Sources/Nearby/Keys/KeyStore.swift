@@ -10,6 +10,12 @@ public import Wire
 /// Whatever changes is on the disk when its call returns, and where that fails nothing has changed. So a call that
 /// changes something takes the disk's time and does not belong on a loop; to look something up never waits for that.
 /// While a store is open its folder is this process's alone.
+///
+/// ```swift
+/// let store = try KeyStore(.standard)
+/// for peer in store.knownPeers where peer.confirmation == .firstUse { try store.forget(peer.id) }
+/// try store.export(to: "moving.keys")
+/// ```
 public final class KeyStore: Sendable {
   /// Nil for one that keeps nothing.
   private let folder: KeyFolder?
