@@ -19,6 +19,11 @@ class Lab:
                 self.hosts.append(line.split()[:-1])
         raise RuntimeError("the laboratory did not come up")
 
+    def say(self, command):
+        """Such as `cut h1`: the rig says which there are."""
+        self.rig.stdin.write(command + "\n")
+        self.rig.stdin.flush()
+
     def close(self):
         self.rig.stdin.close()
         self.rig.wait(START_SECONDS_MAX)
