@@ -89,6 +89,26 @@ extension LabTests {
       }
     }
 
+    @Test func `Where there is IPv6 alone, others are heard by it, and what is not let out is told as well`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        for host in rig.hosts { try await host.run("ip", "-4", "address", "flush", "dev", host.cable.interface) }
+        let host = rig.hosts[0]
+        _ = try await rig.hosts[1].visit("advertise", "doc-six")
+        #expect(try await look(host)["multicast"] == ["good"])
+        try await host.run("nft", "add table inet filter")
+        try await host.run("nft", "add chain inet filter output { type filter hook output priority 0; }")
+        try await host.run("nft", "add rule inet filter output udp dport 5353 drop")
+        #expect(try await look(host)["multicast"] == ["bad"])
+        // As it was, with all its addresses.
+        for host in rig.hosts {
+          try await host.kill()
+          try await host.boot()
+        }
+      }
+    }
+
     @Test func `A network that drops multicast, and one that is not there, are told apart`() async throws {
       try await Rig.lend(2) { rig in
         let host = rig.hosts[0]

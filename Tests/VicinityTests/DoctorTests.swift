@@ -191,6 +191,7 @@ import Testing
       MulticastCheck.findings([heard], [one], time: .seconds(3)).first?.state
     }
     #expect(state(.init(interface: one, others: [2])) == .good)
+    #expect(state(.init(interface: one, othersV6: ["fe80::2"])) == .good)
     #expect(state(.init(interface: one, isSelfHeard: true)) == .doubtful)
     #expect(state(.init(interface: one, refusal: "no")) == .bad)
     let mute = NetworkInterface(named: "tun0", isMulticast: false, v4: [1])

@@ -5,6 +5,11 @@ enum MulticastQuestion {
   private static let pointer: UInt8 = 12  // PTR
   private static let internet: UInt8 = 1  // IN
 
+  /// Of what there is at all, where there are too many addresses to ask for each: whoever offers something answers.
+  static let services: [UInt8] =
+    [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + ["_services", "_dns-sd", "_udp", "local"].flatMap(label)
+    + [0, 0, pointer, 0, internet]
+
   /// About the addresses that differ from this one in the last byte only; the address in the order of the wire.
   static func packets(near address: UInt32) -> [[UInt8]] {
     let parts = withUnsafeBytes(of: address) { $0.map { $0 } }

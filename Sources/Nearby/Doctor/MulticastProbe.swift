@@ -1,0 +1,70 @@
+internal import Glibc
+internal import Reactor
+
+/// One socket at the port of multicast DNS, on one interface: by IPv4, and by IPv6 where there is nothing else.
+final class MulticastProbe {
+  private let interface: NetworkInterface
+  private let group: SocketAddress
+  private let questions: [[UInt8]]
+  /// Nil where nothing can be heard.
+  private var socket: Descriptor?
+  /// Why nothing can be heard or, as yet, nothing has gone out.
+  private var refusal: String?
+
+  init(_ interface: NetworkInterface) {
+    self.interface = interface
+    let isV6 = interface.v4.isEmpty
+    let host: SocketAddress.Host =
+      isV6
+      ? .v6([0xff, 2] + [UInt8](repeating: 0, count: 13) + [0xfb], scope: interface.index) : .v4([224, 0, 0, 251])
+    group = SocketAddress(host: host, port: MulticastCheck.port)
+    questions = isV6 ? [MulticastQuestion.services] : Set(interface.v4).flatMap(MulticastQuestion.packets)
+    do { socket = try .multicast(group, on: interface.index) } catch { refused(error) }
+  }
+
+  func ask() {
+    for question in questions {
+      do {
+        _ = try question.withUnsafeBytes { try socket?.send($0, to: group) }
+        if socket != nil { refusal = nil }
+      } catch {
+        // A packet filter says so with an error, where it drops what this host sends.
+        refused(error)
+      }
+    }
+  }
+
+  private func refused(_ error: any Error) {
+    refusal = (error as? SystemError).map { String(cString: strerror($0.code)) } ?? "\(error)"
+  }
+
+  /// All that came since, by its sender. Its own question comes back to it too, and is no answer.
+  func heard(_ own: Set<String>) -> MulticastCheck.Heard {
+    var heard = MulticastCheck.Heard(interface: interface, refusal: refusal)
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 9_000, alignment: 16)
+    defer { room.deallocate() }
+    while let (count, sender) = try? socket?.receive(into: room) {
+      // The highest bit of the third byte says that it is an answer.
+      let isAnswer = count > 2 && room[2] & 0x80 != 0
+      let text = sender.hostText
+      if own.contains(text) {
+        if isAnswer { heard.isSelfHeard = true }
+      } else if case .v4(let bytes) = sender.host {
+        heard.others.insert(bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
+      } else {
+        heard.othersV6.insert(text)
+      }
+    }
+    return heard
+  }
+}
+
+extension SocketAddress {
+  /// Without port and interface.
+  fileprivate var hostText: String {
+    switch host {
+    case .v4(let bytes): bytes.map(String.init).joined(separator: ".")
+    case .v6: String(scoped(to: 0).description.dropFirst().prefix { $0 != "]" })
+    }
+  }
+}
