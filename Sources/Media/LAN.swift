@@ -78,7 +78,7 @@ public final class LAN {
     if options.sockets.isEmpty { try listen(at: options.port) } else { try take(options.sockets) }
     directory =
       if let places = options.fixed {
-        FixedDirectory(places, context, on: reactor) { [unowned self] in told($0) }
+        FixedDirectory(others(places), context, on: reactor) { [unowned self] in told($0) }
       } else {
         try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
       }
@@ -177,7 +177,7 @@ public final class LAN {
     case .dial(let dial, let host, let addresses):
       open(dial, to: host, at: addresses)
     case .dialAlso(let dial, let addresses):
-      dials[dial]?.join(addresses.compactMap { SocketAddress($0) })
+      dials[dial]?.join(others(addresses.compactMap { SocketAddress($0) }))
     case .wantsToSend(let link):
       links[link]?.link?.wantsToSend()
     case .close(let link, _):
@@ -295,7 +295,8 @@ public final class LAN {
     if isStopping { return }
     let end = Connection(of: self, number())
     dials[dial] = Dialer.dial(
-      addresses.compactMap { SocketAddress($0) }, expecting: host, context, on: reactor, owner: end.answering(dial)
+      others(addresses.compactMap { SocketAddress($0) }), expecting: host, context, on: reactor,
+      owner: end.answering(dial)
     ) { [unowned self] failure in
       dials[dial] = nil
       for attempt in failure.attempts {
@@ -303,6 +304,12 @@ public final class LAN {
       }
       driver?.call { $0.dialFailed(dial, at: $1) }
     }
+  }
+
+  /// Without this host's own, which may be in a list for all of a network, or was once another's: who dials himself takes
+  /// himself for another one with his key.
+  private func others(_ addresses: [SocketAddress]) -> [SocketAddress] {
+    addresses.filter { $0.port != port || !NetworkInterface.holds($0) }
   }
 
   private func take(_ socket: consuming Descriptor) {

@@ -21,6 +21,16 @@ import Testing
     #expect(told.out.contains(#""event":"diagnosis""#))
   }
 
+  @Test func `A host that is given its own address among those of others does not take itself for another`() throws {
+    // Free again by the time it is used.
+    let port = try #require(try Descriptor.listening(at: .anyV4(port: 0)).localAddress()).port
+    let told = try Program.run(
+      "browse", "chat", "--json", "--timeout", "1", "--keys", "ephemeral", "--port", "\(port)", "--at",
+      "127.0.0.1:\(port)")
+    #expect(told.out.contains(#""event":"started""#), "\(told.err)")
+    #expect(!told.out.contains("in use on another one"))
+  }
+
   @Test func `Who has a port is read from what ss prints`() {
     let line = #"LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:(("sshd",pid=812,fd=3),("sshd",pid=813,fd=3))"#
     #expect(PortCheck.holder(in: line)?.name == "sshd")
