@@ -34,6 +34,10 @@ static inline int CMicroHTTPD_descriptor(struct MHD_Connection *connection) {
 static inline void *CMicroHTTPD_socket_context(struct MHD_Connection *connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
+// None where it is 0.
+static inline void CMicroHTTPD_set_idle_time(struct MHD_Connection *connection, unsigned seconds) {
+  MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+}
 static inline struct MHD_Response *CMicroHTTPD_response_of_unknown_size(
     size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release) {
   return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, block, read, context, release);

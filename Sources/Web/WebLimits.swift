@@ -13,7 +13,8 @@ package struct WebLimits: Sendable {
   package var headTime: Duration = .seconds(10)
   /// Without a byte, within a request or between two.
   package var idleTime: Duration = .seconds(60)
-  /// A body that comes slower than this over `slowTime` is given up.
+  /// A body that comes slower than this over `slowTime` is given up, unless it is live: that may be silent for longer than
+  /// `idleTime`, too.
   package var bodyBytesPerSecondMin = 256
   package var slowTime: Duration = .seconds(30)
   package var requestsPerConnectionMax = 100_000

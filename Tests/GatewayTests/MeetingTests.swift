@@ -178,6 +178,24 @@ struct MeetingTests {
     }
   }
 
+  @Test("Who writes a stream and is silent hears that it has ended")
+  func silence() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
+      let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", "voice")
+      let writer = try await anna.client.begin("PUT", "\(stream["Location"] ?? "")/bytes", [1], of: 1_000)
+      #expect(try await bert.client.delete("\(bert.path)/streams/\(came["id"]?.text ?? "")").status == 204)
+      let ended = try await anna.client.wait(in: "\(anna.path)/streams", "state", "failed")
+      #expect(ended["reason"] == "cancelled", "\(ended.line)")
+      let answer = try await onThread {
+        try writer.write([UInt8](repeating: 2, count: 999))
+        return try writer.readAnswer(to: "PUT")
+      }
+      #expect(answer.status == 410 && answer.problem == "gone", "\(answer.text)")
+    }
+  }
+
   @Test("A resource that is uploaded in parts arrives whole, and is given out in parts")
   func resources() async throws {
     try await Meeting.hold(["resources": "accept"]) { meeting in

@@ -41,6 +41,11 @@ final class Desk: WebHandler {
       let sink = Sink()
       sinks.append(sink)
       exchange.readBody(bytesMax: 1 << 30, into: sink)
+    case "live":
+      let sink = Sink()
+      sink.isLive = true
+      sinks.append(sink)
+      exchange.readBody(bytesMax: 1 << 30, into: sink)
     case "slow":
       let sink = Sink()
       sink.appetite = 0
@@ -114,6 +119,7 @@ final class Sink: BodySink {
   private(set) var sum: UInt64 = 0
   private(set) var exchange: Exchange?
   var appetite = Int.max
+  var isLive = false
   /// Answers before it has all.
   var isContentEarly = false
 

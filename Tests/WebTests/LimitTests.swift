@@ -63,6 +63,31 @@ import Web
     #expect(try held.answer().text == "3\n")
   }
 
+  @Test func `a live body may be silent for as long as it likes, until it is answered`() throws {
+    var limits = WebLimits()
+    limits.slowTime = .seconds(1)
+    limits.idleTime = .seconds(1)
+    let rig = try WebRig(limits)
+    let chatty = try rig.connect()
+    let left = try rig.connect()
+    for client in [chatty, left] {
+      try client.send("PUT /live HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+    }
+    // Others that are as silent have to go, one after the other.
+    for gone in 1...3 {
+      let other = try rig.connect()
+      try other.send("POST /upload HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\na")
+      #expect(try other.isAtEnd())
+      #expect(try rig.eventually { $0.gone == gone })
+    }
+    try rig.desk { $0.sinks[1].exchange?.respond(Response(204)) }
+    #expect(try left.isAtEnd())
+    try chatty.send("1\r\nb\r\n0\r\n\r\n")
+    #expect(try chatty.answer().text == "2\n")
+    // What comes behind it is in a hurry as ever.
+    #expect(try chatty.isAtEnd())
+  }
+
   @Test func `a client has so many connections and no more`() throws {
     var limits = WebLimits()
     limits.connectionsPerClientMax = 3

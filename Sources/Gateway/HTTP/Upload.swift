@@ -23,9 +23,10 @@ final class Upload: BodySink {
   /// So long what fills no unit waits for the rest of it.
   private static let patience = Duration.milliseconds(100)
 
+  let isLive: Bool
   private let core: Core
   private let target: Target
-  private let number: UInt64
+  let number: UInt64
   private let pieceMax: Int
   private let unit: Int
   private var offset: UInt64
@@ -40,8 +41,12 @@ final class Upload: BodySink {
   private weak var exchange: Exchange?
 
   /// Pieces end where a unit ends, as long as more comes.
-  init(_ core: Core, pieceMax: Int = 256 << 10, unit: Int = 1, at offset: UInt64 = 0, _ target: Target) {
+  init(
+    _ core: Core, isLive: Bool = false, pieceMax: Int = 256 << 10, unit: Int = 1, at offset: UInt64 = 0,
+    _ target: Target
+  ) {
     self.core = core
+    self.isLive = isLive
     self.target = target
     self.pieceMax = pieceMax
     self.unit = unit
@@ -149,7 +154,8 @@ final class Upload: BodySink {
     write()
   }
 
-  private func fail(_ problem: Problem) {
+  /// Also where what it goes to has ended by itself.
+  func fail(_ problem: Problem) {
     if end() { target.failed(problem) }
   }
 

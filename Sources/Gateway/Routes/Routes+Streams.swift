@@ -68,8 +68,8 @@ extension Routes {
     }
     try model.take()
     let (id, place) = (model.id, session.id)
-    Upload(
-      core,
+    let upload = Upload(
+      core, isLive: true,
       .init(
         write: { try await writer.write($0) }, wrote: { model.bytes += UInt64($0) },
         finished: {
@@ -89,8 +89,15 @@ extension Routes {
             await writer.cancel()
             core.ended(id, .cancelled, in: place)
           }
-        })
-    ).begin(exchange)
+        }))
+    upload.begin(exchange)
+    // Who is silent is not found out by a write.
+    let number = upload.number
+    core.start { core in
+      let reason = await writer.ended
+      core.ended(id, reason, in: place)
+      core.uploads[number]?.fail(Problem(.gone, "the stream has ended: \(reason)"))
+    }
   }
 
   private static func read(_ core: Core, _ call: Call, _ exchange: Exchange) throws {

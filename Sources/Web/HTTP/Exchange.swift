@@ -33,6 +33,8 @@ package final class Exchange {
   private let server: HTTPServer
   private var reading = Reading.undecided
   private var response: Response?
+  /// Whether the library, too, lets the client take its time.
+  private var isUnhurried = false
   private(set) var isGone = false
   /// Whether the reader of the body, or of the response, was told to wait and is not any more.
   private var mayGoOn = false
@@ -75,6 +77,7 @@ package final class Exchange {
     precondition(self.response == nil, "an exchange is answered twice")
     self.response = response
     reading = .discarding
+    pressAsUsual()
     goOn()
   }
 
@@ -161,7 +164,7 @@ package final class Exchange {
   /// Whether the client sends its body too slowly.
   func isTooSlow(at now: UInt64) -> Bool {
     let isHeldBack = beside.map { !$0.isFree } ?? isSuspended
-    return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded, at: now)
+    return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded || isUnhurried, at: now)
   }
 
   // MARK: The body
@@ -174,7 +177,18 @@ package final class Exchange {
     guard case .undecided = self.reading else { preconditionFailure("the body of an exchange is read twice") }
     if let length = head.contentLength, length > bytesMax { return refuse(tooLarge(bytesMax)) }
     self.reading = reading
+    if case .streaming(let sink, _) = reading, sink.isLive {
+      isUnhurried = true
+      CMicroHTTPD_set_idle_time(connection, 0)
+    }
     goOn()
+  }
+
+  /// What comes from now on is no live body any more.
+  private func pressAsUsual() {
+    guard isUnhurried else { return }
+    isUnhurried = false
+    CMicroHTTPD_set_idle_time(connection, server.idleSeconds)
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -244,6 +258,7 @@ package final class Exchange {
     answer.closes = true
     response = answer
     reading = .discarding
+    pressAsUsual()
     isGone = true
     onGone.take()?()
     goOn()
@@ -296,6 +311,9 @@ package final class Exchange {
 
 /// Takes a request's body as it comes.
 package protocol BodySink: AnyObject {
+  /// Whether it comes as it is made, so that the client may be silent for as long as it likes.
+  var isLive: Bool { get }
+
   /// Says how many of the bytes it took. Where it did not take all, nothing more comes until `Exchange.resume()`: the
   /// client is held back.
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int

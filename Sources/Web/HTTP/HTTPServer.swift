@@ -13,6 +13,7 @@ final class HTTPServer {
   let meter: WebMeter
   /// Of a body that begins.
   let pace: Pace
+  let idleSeconds: CUnsignedInt
   private let idleNanoseconds: UInt64
   private let reactor: Reactor
   private let handler: any WebHandler
@@ -42,12 +43,13 @@ final class HTTPServer {
     self.handler = handler
     self.limits = limits
     pace = Pace(limits)
+    idleSeconds = CUnsignedInt(limits.idleTime.components.seconds)
     idleNanoseconds = UInt64(limits.idleTime.nanoseconds)
     let context = Unmanaged.passUnretained(self).toOpaque()
     // Front counts connections; the library's own limit only must not be less.
     daemon = CMicroHTTPD_start(
       CUnsignedInt(limits.connectionsMax + 1), limits.headBytesMax + Self.extraMemory,
-      CUnsignedInt(limits.idleTime.components.seconds), requestAccessed, requestCompleted, connectionChanged,
+      idleSeconds, requestAccessed, requestCompleted, connectionChanged,
       requestBegan, context)
     guard let daemon else { fatalError("libmicrohttpd does not start: \(SystemError("start", code: errno))") }
     do throws(SystemError) {
