@@ -91,7 +91,9 @@ let package = Package(
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(
       name: "GatewayTests",
-      dependencies: ["COpenSSL", "CZlib", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web"],
+      dependencies: [
+        "COpenSSL", "CZlib", "Engine", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web",
+      ],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),
   ],

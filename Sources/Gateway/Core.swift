@@ -190,7 +190,7 @@ final class Core {
 
   /// The stored answer where the same client has asked the same before; nil where it has not.
   func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Instant.now) }
-  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call, at: Instant.now) }
+  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call) }
 
   func forget(_ call: Call) { memory.forget(call) }
   func forget(_ client: ClientID) { memory.forget(client) }

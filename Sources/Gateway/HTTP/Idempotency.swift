@@ -3,17 +3,15 @@ internal import Notation
 internal import Web
 
 /// Answers that are kept for those who ask again because they did not hear them, however the machine's clock is set.
+///
+/// Law: where all are too many, the oldest of whoever has the most goes. So nobody pushes out what others were answered
+/// who have less, and who is nobody is kept nothing.
 struct Idempotency {
   static let answersMax = 10_000
   /// Of all answers together: they may repeat what was sent.
   static let bytesMax = 32 << 20
   private static let keptFor: Duration = .seconds(24 * 3_600)
   private static let keyBytesMax = 255
-
-  private struct Key: Hashable {
-    let client: ClientID?
-    let text: String
-  }
 
   private struct Entry {
     let request: String
@@ -22,13 +20,48 @@ struct Idempotency {
     let since: Instant
   }
 
-  private var entries: [Key: Entry] = [:]
-  private var order: ArraySlice<Key> = []
-  private var bytes = 0
+  /// What one client has asked.
+  private struct Ledger {
+    private(set) var entries: [String: Entry] = [:]
+    private(set) var bytes = 0
+    /// The keys, oldest first.
+    private var order: ArraySlice<String> = []
 
-  private func key(_ call: Call) -> Key? {
-    guard call.method == .post, let text = call.headers["Idempotency-Key"] else { return nil }
-    return Key(client: call.client?.id, text: text)
+    var oldest: Entry? { order.first.flatMap { entries[$0] } }
+
+    mutating func begin(_ key: String, _ entry: Entry) {
+      entries[key] = entry
+      order.append(key)
+    }
+
+    mutating func answer(_ key: String, _ reply: Reply) {
+      entries[key]?.reply = reply
+      bytes += reply.bytesCount
+    }
+
+    mutating func drop(_ key: String) {
+      guard let entry = entries.removeValue(forKey: key) else { return }
+      bytes -= entry.reply?.bytesCount ?? 0
+      // Mostly it is the first or one of the last.
+      if order.first == key {
+        order.removeFirst()
+      } else if let index = order.lastIndex(of: key) {
+        order.remove(at: index)
+      }
+    }
+
+    mutating func dropOldest() {
+      if let key = order.first { drop(key) }
+    }
+  }
+
+  private var ledgers: [ClientID: Ledger] = [:]
+
+  private func key(_ call: Call) -> (client: ClientID, text: String)? {
+    guard call.method == .post, let client = call.client?.id, let text = call.headers["Idempotency-Key"] else {
+      return nil
+    }
+    return (client, text)
   }
 
   private func request(_ call: Call) -> String {
@@ -37,17 +70,17 @@ struct Idempotency {
   }
 
   mutating func recall(_ call: Call, at time: @autoclosure () -> Instant) throws(Problem) -> Reply? {
-    guard let key = key(call) else { return nil }
-    let now = time()
-    guard !key.text.isEmpty, key.text.utf8.count <= Self.keyBytesMax else {
+    guard let (client, key) = key(call) else { return nil }
+    guard !key.isEmpty, key.utf8.count <= Self.keyBytesMax else {
       throw Problem(
         .invalidParameter, "an Idempotency-Key has 1 to \(Self.keyBytesMax) bytes", field: "Idempotency-Key",
         rule: "length", limit: Self.keyBytesMax)
     }
-    guard let entry = entries[key] else {
-      entries[key] = Entry(request: request(call), reply: nil, since: now)
-      order.append(key)
-      trim(now)
+    let now = time()
+    while let oldest = ledgers[client]?.oldest, oldest.since + Self.keptFor <= now { ledgers[client]?.dropOldest() }
+    guard let entry = ledgers[client]?.entries[key] else {
+      ledgers[client, default: Ledger()].begin(key, Entry(request: request(call), reply: nil, since: now))
+      trim()
       return nil
     }
     guard entry.request == request(call) else {
@@ -61,32 +94,31 @@ struct Idempotency {
     return reply
   }
 
-  mutating func remember(_ reply: Reply, to call: Call, at now: @autoclosure () -> Instant) {
-    guard let key = key(call), entries[key] != nil else { return }
+  mutating func remember(_ reply: Reply, to call: Call) {
+    guard let (client, key) = key(call), ledgers[client]?.entries[key] != nil else { return }
     // What was refused may turn out otherwise: it is tried anew.
     if reply.status >= 400 { return forget(call) }
-    entries[key]?.reply = reply
-    bytes += reply.bytesCount
-    trim(now())
+    ledgers[client]?.answer(key, reply)
+    trim()
   }
 
   mutating func forget(_ call: Call) {
-    if let key = key(call) { drop(key) }
+    if let (client, key) = key(call) { ledgers[client]?.drop(key) }
   }
 
   /// What a client has asked and was answered, once it is gone.
-  mutating func forget(_ client: ClientID) {
-    for key in entries.keys where key.client == client { drop(key) }
+  mutating func forget(_ client: ClientID) { ledgers[client] = nil }
+
+  private mutating func trim() {
+    trim(to: Self.answersMax) { $0.entries.count }
+    trim(to: Self.bytesMax) { $0.bytes }
   }
 
-  private mutating func drop(_ key: Key) { bytes -= entries.removeValue(forKey: key)?.reply?.bytesCount ?? 0 }
-
-  private mutating func trim(_ now: Instant) {
-    while let oldest = order.first {
-      let isFull = order.count > Self.answersMax || bytes > Self.bytesMax
-      if let entry = entries[oldest], !isFull, entry.since + Self.keptFor > now { return }
-      drop(oldest)
-      order.removeFirst()
+  private mutating func trim(to most: Int, _ size: (Ledger) -> Int) {
+    var total = ledgers.values.reduce(0) { $0 + size($1) }
+    while total > most, let (client, ledger) = ledgers.max(by: { size($0.value) < size($1.value) }) {
+      ledgers[client]?.dropOldest()
+      total += (ledgers[client].map(size) ?? 0) - size(ledger)
     }
   }
 }

@@ -1,0 +1,60 @@
+internal import Engine
+internal import Reactor
+internal import Testing
+
+@testable internal import Gateway
+@testable internal import Web
+
+@Suite("What is kept to be answered again")
+struct IdempotencyTests {
+  private var memory = Idempotency()
+  private let start = Instant.now
+
+  /// Of nobody where there is no client.
+  private func call(_ key: String, of client: String?) throws -> Call {
+    var headers = Headers()
+    headers.append("Host", "here")
+    headers.append("Idempotency-Key", key)
+    let raw = RawHead(method: "POST", target: "/v1/peers", version: "HTTP/1.1", headers: headers)
+    let head = try Head(raw, from: Origin(client: .loopback(port: 1), isSecure: false))
+    return Call(head, []).asked(by: client.map { ClientView(id: ClientID(text: $0), name: $0, role: .member) })
+  }
+
+  private mutating func ask(_ key: String, of client: String?, _ reply: Reply? = nil, after time: Duration = .zero)
+    throws -> Reply?
+  {
+    let call = try call(key, of: client)
+    if let known = try memory.recall(call, at: start + time) { return known }
+    memory.remember(reply ?? Reply(201, .json([])), to: call)
+    return nil
+  }
+
+  @Test("Who has more than others loses its own, whether it is the number of its keys or the bytes of its answers")
+  mutating func shares() throws {
+    _ = try ask("first", of: "anna")
+    for number in 0...Idempotency.answersMax { _ = try ask("\(number)", of: "bert") }
+    #expect(try ask("first", of: "anna") != nil)
+    #expect(try ask("0", of: "bert") == nil)
+    #expect(try ask("\(Idempotency.answersMax)", of: "bert") != nil)
+    let large = Reply(201, .json([UInt8](repeating: 0x20, count: Idempotency.bytesMax / 4)))
+    for number in 0..<5 { _ = try ask("large \(number)", of: "cora", large) }
+    #expect(try ask("first", of: "anna") != nil && ask("large 4", of: "cora") != nil)
+    #expect(try ask("large 0", of: "cora") == nil)
+  }
+
+  @Test("What was refused takes nobody's room, and who is nobody is kept nothing")
+  mutating func refused() throws {
+    _ = try ask("first", of: "anna")
+    for number in 0...Idempotency.answersMax { _ = try ask("\(number)", of: "anna", Reply(400)) }
+    #expect(try ask("first", of: "anna") != nil)
+    _ = try ask("one", of: nil)
+    #expect(try ask("one", of: nil) == nil)
+  }
+
+  @Test("An answer is known for a day")
+  mutating func age() throws {
+    _ = try ask("first", of: "anna")
+    #expect(try ask("first", of: "anna", after: .seconds(86_399)) != nil)
+    #expect(try ask("first", of: "anna", after: .seconds(86_400)) == nil)
+  }
+}
