@@ -418,7 +418,18 @@ struct LastingTests {
     try await Meeting.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in
       let anna = meeting.anna
       _ = try await post("old", anna)
+      _ = try await post("newer", anna)
+      for body in ["old", "newer"] as [JSON] {
+        _ = try await anna.client.wait(in: "\(anna.path)/messages") {
+          $0["body"] == body && $0["delivery"]?["pending"] == 0
+        }
+      }
+      let list = try await anna.client.get("\(anna.path)/messages")
+      let unchanged = ["If-None-Match": list["ETag"] ?? ""]
+      #expect(try await anna.client.get("\(anna.path)/messages", unchanged).status == 304)
       await anna.place.gateway.run { core in _ = core.archive.prune(at: Timestamp.now + .seconds(3_700), core.host) }
+      while try await anna.client.get("\(anna.path)/messages", unchanged).status == 304 {}
+      #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == [])
       // What is noted goes with what comes next.
       _ = try await post("new", anna)
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == ["new"])

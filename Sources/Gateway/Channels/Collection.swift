@@ -63,6 +63,8 @@ final class Collection {
   func followerCount(of client: ClientID) -> Int { followers.values.count { $0.client.id == client } }
 
   var position: Position { Position(epoch: epoch, offset: offset) }
+  /// What grows too old goes from a channel that lasts without a change of it.
+  var tag: EntityTag { attic?.oldest.map { .text("\($0.ordinal).\(position)") } ?? .position(position) }
   var count: Int { items.count }
   var bytes: Int { items.bytes }
   subscript(id: String) -> Item? { items[id] }

@@ -71,7 +71,7 @@ struct Listing: Sendable {
         .init(name: "Link", value: "<\(collection.path)?after=\(next)&limit=\(limit)\(query)>; rel=\"next\""))
     }
     body.append(UInt8(ascii: "}"))
-    reply.tag = .position(collection.position)
+    reply.tag = collection.tag
     reply.body = .json(body)
     return reply
   }
