@@ -61,8 +61,11 @@ struct AuditTests {
     let free = Routes.all.filter { $0.scope == nil }.map(\.pattern)
     for path in free {
       #expect(
-        ["/v1/gateway", "/v1/pairings", "/openapi.json", "/docs", "/problems", "/healthz", "/readyz", "/metrics"]
-          .contains { path.hasPrefix($0) }, "\(path)")
+        [
+          "/v1/gateway", "/v1/socket", "/v1/pairings", "/openapi.json", "/docs", "/problems", "/healthz", "/readyz",
+          "/metrics",
+        ]
+        .contains { path.hasPrefix($0) }, "\(path)")
     }
     #expect(Set(Routes.all.compactMap(\.scope)) == Set(Scope.allCases))
   }

@@ -13,6 +13,41 @@ struct RequestTests {
       #expect(try await nobody.get("/v1/peers/").problem == "notFound")
       let answer = try await nobody.ask("PUT", "/v1/peers")
       #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD, OPTIONS, POST")
+      let plain = try await nobody.get("/v1/socket")
+      #expect(plain.status == 426 && plain["Upgrade"] == "websocket" && plain.problem == "upgradeRequired")
+      #expect(try await nobody.ask("POST", "/v1/socket").status == 405)
+    }
+  }
+
+  @Test("The dashboard's files are there to be looked at: another method is 405, and OPTIONS says which are not")
+  func site() async throws {
+    let page = "GET, HEAD, OPTIONS"
+    try await atPlace({ $0.site = Document.site }) { place in
+      for path in ["/", "/index.html"] {
+        let refused = try await place.stranger.ask("POST", path)
+        #expect(refused.status == 405 && refused["Allow"] == page && refused.problem == "methodNotAllowed")
+        let asked = try await place.stranger.ask("OPTIONS", path)
+        #expect(asked.status == 204 && asked["Allow"] == page)
+      }
+    }
+  }
+
+  @Test("What the server itself refuses names the rule and the limit")
+  func rules() async throws {
+    try await atPlace { place in
+      let anna = try await place.client()
+      let large = [UInt8](repeating: 0x20, count: Service.jsonBytesMax + 1)
+      let body = try await anna.ask("POST", "/v1/peers", large, type: "application/json")
+      #expect(body.problem == "tooLarge" && body.json["rule"] == "bodyBytes")
+      #expect(body.json["limit"] == .number(Service.jsonBytesMax))
+      let head = try await anna.get("/v1/peers", ["X": String(repeating: "x", count: 9_000)])
+      #expect(head.status == 431 && head.problem == "tooLarge" && head.json["rule"] == "headBytes", "\(head.text)")
+      #expect(head.json["limit"] == 8_192 && head.json["status"] == 431)
+      let many = try await anna.get(
+        "/v1/peers", Dictionary(uniqueKeysWithValues: (0..<100).map { ("X\($0)", "x") }))
+      #expect(many.status == 431 && many.json["rule"] == "headFields" && many.json["limit"] == 100)
+      let coded = try await anna.get("/v1/peers", ["Transfer-Encoding": "zip"])
+      #expect(coded.status == 501 && coded.problem == "unsupported", "\(coded.text)")
     }
   }
 

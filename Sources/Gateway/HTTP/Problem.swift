@@ -1,6 +1,7 @@
 internal import Nearby
 internal import Notation
 internal import Store
+internal import Web
 
 /// What went wrong, as RFC 9457 tells it: what, why, and what to do.
 struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
@@ -194,6 +195,11 @@ extension Problem {
     var problem = Problem(.tooMany, detail, rule: rule, limit: limit)
     problem.retryAfter = seconds
     return problem
+  }
+
+  init(_ method: Method, notAmong methods: String) {
+    self.init(.methodNotAllowed, "\(method.name) does not work here; what works: \(methods)")
+    headers = [Field(name: "Allow", value: methods)]
   }
 
   static func nothing(_ what: String, _ id: String) -> Problem {

@@ -29,7 +29,10 @@ struct Route: Sendable {
     /// Answers by itself.
     case live(@Sendable (Core, Call, Exchange) throws -> Void)
     /// A WebSocket of this subprotocol, which checks by itself who asks: a browser says it within.
-    case socket(_ subprotocol: String, @Sendable (Core, Call, Route) throws -> any SocketOwner)
+    case socket(
+      _ subprotocol: String,
+      @Sendable (Core, Head, Route, _ captures: [String]) throws -> (any SocketOwner, SocketReading)
+    )
   }
 
   let method: Method

@@ -24,25 +24,28 @@ final class Service: WebHandler {
     do throws(Problem) {
       if let asked = exchange.note.content as? Asked { return try serve(asked, exchange) }
       try admit(head)
-      if let file = head.method == .get || head.method == .head ? core.site.file(at: head.path) : nil {
+      if let file = core.site.file(at: head.path) {
         exchange.tag = Meters.siteTag
-        return answer(Site.reply(file), exchange)
+        return try serve(file, exchange)
       }
       guard let match = core.router.match(head.path) else {
         throw Problem(.notFound, "there is nothing at \(PlainName.of(head.target)); /docs lists what there is")
       }
-      if head.method == .options { return exchange.respond(options(match, head)) }
-      guard let route = match[head.method] else {
-        var problem = Problem(
-          .methodNotAllowed, "\(head.method.name) does not work here; what works: \(match.methods)")
-        problem.headers = [.init(name: "Allow", value: match.methods)]
-        throw problem
-      }
+      if head.method == .options { return exchange.respond(options(match.methods, head)) }
+      guard let route = match[head.method] else { throw Problem(head.method, notAmong: match.methods) }
       let asked = Asked(route, Call(head, match.captures))
       exchange.note.content = asked
       try serve(asked, exchange)
     } catch {
       refuse(error, exchange)
+    }
+  }
+
+  private func serve(_ file: Asset, _ exchange: Exchange) throws(Problem) {
+    switch exchange.head.method {
+    case .get, .head: answer(Site.reply(file), exchange)
+    case .options: exchange.respond(options(Site.methods, exchange.head))
+    case let method: throw Problem(method, notAmong: Site.methods)
     }
   }
 
@@ -278,20 +281,21 @@ final class Service: WebHandler {
     }
   }
 
-  private func options(_ match: Router.Match, _ head: Head) -> Response {
+  private func options(_ methods: String, _ head: Head) -> Response {
     var response = Response(204)
-    response.headers.append("Allow", match.methods)
-    core.access.allow(match.methods, &response, head)
+    response.headers.append("Allow", methods)
+    core.access.allow(methods, &response, head)
     core.access.dress(&response, head)
     return response
   }
 
   func refuse(_ fault: WebFault, _ head: Head?) -> Response {
     let kinds: [Int: Problem.Kind] = [
-      404: .notFound, 405: .methodNotAllowed, 413: .tooLarge, 415: .unsupportedMediaType, 429: .tooMany,
-      503: .unavailable,
+      404: .notFound, 405: .methodNotAllowed, 408: .timedOut, 413: .tooLarge, 415: .unsupportedMediaType,
+      426: .upgradeRequired, 429: .tooMany, 431: .tooLarge, 501: .unsupported, 503: .unavailable, 505: .unsupported,
     ]
-    var problem = Problem(kinds[fault.status] ?? .badRequest, fault.description)
+    var problem = Problem(
+      kinds[fault.status] ?? .badRequest, fault.description, rule: fault.rule, limit: fault.limit)
     var json = problem.json
     // The server's own statuses (408, 431 …) stand as they are.
     if problem.status != fault.status, case .object(var members) = json {

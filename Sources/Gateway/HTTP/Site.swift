@@ -12,6 +12,8 @@ final class Site {
     "webmanifest": "application/manifest+json", "txt": "text/plain; charset=utf-8",
   ]
   static let fileBytesMax = 4 << 20
+  /// For the Allow header.
+  static let methods = "GET, HEAD, OPTIONS"
 
   private var files: [String: Asset] = [:]
   /// What their paths begin with.

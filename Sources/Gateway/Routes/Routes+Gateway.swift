@@ -10,6 +10,11 @@ extension Routes {
       .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
     Route(.get, "/v1/gateway/authority", .anyone, .now { core, _ in try core.authority() }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
+    Route(
+      .get, "/v1/socket", .anyone,
+      .socket(Sockets.subprotocol) { core, head, _, _ in
+        (SocketClient(core, head), .messages(bytesMax: Sockets.messageBytesMax))
+      }),
     Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json) }),
     Route(.get, "/docs", .anyone, .now { core, _ in .page(try core.needContract().page) }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),

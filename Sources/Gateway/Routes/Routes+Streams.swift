@@ -36,10 +36,11 @@ extension Routes {
     Route(.get, "/v1/sessions/{session}/streams/{stream}/bytes", .role(.member), .live(read)),
     Route(
       .get, "/v1/sessions/{session}/streams/{stream}/socket", .role(.member),
-      .socket(StreamSocket.subprotocol) { core, call, route in
+      .socket(StreamSocket.subprotocol) { core, head, route, captures in
+        let call = Call(head, captures).asked(by: try core.access.client(of: head, at: route))
         let socket = StreamSocket(core, call, route)
         if let client = call.client { try socket.check(client) }
-        return socket
+        return (socket, .pieces)
       }),
   ]
 

@@ -19,20 +19,15 @@ final class Sockets {
   }
 
   func decide(_ head: Head) throws(Problem) -> SocketDecision {
-    if head.path == ["v1", "socket"] {
-      return .accept(
-        subprotocol: try agree(on: Self.subprotocol, head), owner: SocketClient(core, head),
-        reading: .messages(bytesMax: Self.messageBytesMax))
-    }
     guard let match = core.router.match(head.path), let route = match[.get],
-      case .socket(let subprotocol, let work) = route.work
+      case .socket(let subprotocol, let open) = route.work
     else {
       throw Problem(.notFound, "there is no WebSocket at \(PlainName.of(head.target)); it is at /v1/socket")
     }
     let agreed = try agree(on: subprotocol, head)
-    let call = Call(head, match.captures).asked(by: try core.access.client(of: head, at: route))
     do {
-      return .accept(subprotocol: agreed, owner: try work(core, call, route), reading: .pieces)
+      let (owner, reading) = try open(core, head, route, match.captures)
+      return .accept(subprotocol: agreed, owner: owner, reading: reading)
     } catch {
       throw Problem(wrapping: error)
     }

@@ -78,7 +78,9 @@ final class Arrival {
       deadline = nil
       if case .asking(let transport) = state {
         return decide(
-          .refused(transport, WebFault(408, "The request's head did not come in time: send it at once."), nil))
+          .refused(
+            transport, WebFault(408, "The request's head did not come in time: send it at once.", rule: "headSeconds"),
+            nil))
       }
       decide(.dropped)
     }

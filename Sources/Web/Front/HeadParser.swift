@@ -37,7 +37,9 @@ struct HeadParser {
   }
 
   private var tooLarge: WebFault {
-    WebFault(431, "The request's line and headers have more than \(bytesMax) bytes: send fewer or shorter ones.")
+    WebFault(
+      431, "The request's line and headers have more than \(bytesMax) bytes: send fewer or shorter ones.",
+      rule: "headBytes", limit: bytesMax)
   }
 
   /// Past the empty line.
@@ -67,7 +69,8 @@ struct HeadParser {
       if line.isEmpty { return raw }
       count += 1
       guard count <= fieldsMax else {
-        throw WebFault(431, "The request has more than \(fieldsMax) headers: send fewer.")
+        throw WebFault(
+          431, "The request has more than \(fieldsMax) headers: send fewer.", rule: "headFields", limit: fieldsMax)
       }
       guard let first = line.first, first != .space, first != .tab else {
         throw WebFault(400, "A header goes on in a second line, which is long out of use: send it in one line.")

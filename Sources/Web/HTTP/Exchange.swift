@@ -249,7 +249,9 @@ package final class Exchange {
   }
 
   private func tooLarge(_ bytesMax: Int) -> WebFault {
-    WebFault(413, "The body has more than \(bytesMax) bytes, which is all that is taken here.")
+    WebFault(
+      413, "The body has more than \(bytesMax) bytes, which is all that is taken here.", rule: "bodyBytes",
+      limit: bytesMax)
   }
 
   /// The handler has no more to do with it: the server answers.

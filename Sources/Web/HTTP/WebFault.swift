@@ -4,9 +4,14 @@ package struct WebFault: Error, Hashable, CustomStringConvertible, Sendable {
   package let status: Int
   /// What is wrong and what to do, as a sentence.
   package let description: String
+  /// What it breaks, as `/v1/gateway` names it among its limits, and how much may be.
+  package let rule: String?
+  package let limit: Int?
 
-  package init(_ status: Int, _ description: String) {
+  package init(_ status: Int, _ description: String, rule: String? = nil, limit: Int? = nil) {
     self.status = status
     self.description = description
+    self.rule = rule
+    self.limit = limit
   }
 }

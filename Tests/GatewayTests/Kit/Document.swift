@@ -5,6 +5,8 @@ internal import Notation
 struct Document: Sendable {
   static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../../openapi/vicinity.yaml").standardizedFileURL.path
+  /// The dashboard's files.
+  static let site = URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path + "/public"
   static let shared = Document()
 
   let json: JSON
