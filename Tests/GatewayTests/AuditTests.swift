@@ -115,4 +115,20 @@ struct AuditTests {
       #expect(taken.first?["session"] == .text(bert.session))
     }
   }
+
+  @Test("Who comes into an ad hoc session is told as let in by its rule, once")
+  func adhoc() async throws {
+    let here = try await Place.open("Here")
+    let there = try await Place.open("There", nextTo: here)
+    let anna = try await Meeting.Seat.taken(at: here, by: "Anna", ["adhoc": "chat"])
+    let bert = try await Meeting.Seat.taken(at: there, by: "Bert", ["adhoc": "chat"])
+    for (seat, other) in [(anna, bert), (bert, anna)] {
+      let member = try await seat.sees(other, "connected")
+      let deeds = try await seat.place.client("operator").get("/v1/audit?by=rule").json["items"]?.list ?? []
+      #expect(deeds.map { $0["deed"] } == ["accepted"] && deeds.first?["peer"] == .text(other.peer))
+      #expect(deeds.first?["about"] == .text("\(seat.path)/members/\(member["id"]?.text ?? "")"))
+    }
+    await there.close()
+    await here.close()
+  }
 }

@@ -75,6 +75,9 @@ struct TrustTests {
         }
         #expect(end["state"] == state, "\(end.line)")
       }
+      let deeds = try await anna.client.get("/v1/audit?by=rule").json["items"]?.list ?? []
+      #expect(
+        deeds.map { $0["deed"] } == ["accepted", "declined"] && deeds.allSatisfy { $0["peer"] == .text(bert.peer) })
       #expect(try await anna.client.get("/v1/anchors").ids == [])
       #expect(try await bert.client.delete(identity["Location"] ?? "").status == 204)
       #expect(try await bert.client.get("/v1/identities").ids == [])

@@ -138,6 +138,8 @@ final class MemberModel {
   let member: Member
   var state: MemberState
   var isSuspended = false
+  /// Whether it was ever connected.
+  var wasIn = false
 
   init(_ member: Member, _ state: MemberState) {
     self.member = member
@@ -302,7 +304,12 @@ extension Core {
     known.state = state
     known.isSuspended = false
     publish(known, in: model)
-    if state == .connected { offerAgain(to: member, in: model) }
+    if state == .connected {
+      // Whom nobody has accepted by an invitation is let in by the session's being open to all.
+      if !known.wasIn, model.adhoc != nil { audit(.accepted, of: member, in: model) }
+      known.wasIn = true
+      offerAgain(to: member, in: model)
+    }
     var members: [JSON.Member] = [.init("displayName", .text(member.name))]
     if case .notConnected(let reason) = state {
       members.append(.init("reason", .text("\(reason)")))
@@ -339,12 +346,12 @@ extension Core {
   private func asked(_ decision: TrustDecision, in model: SessionModel) async {
     switch model.wishes.trust {
     case .any: try? await decision.admit()
-    case .firstUse: await firstUse(decision)
+    case .firstUse: await firstUse(decision, in: model)
     case .anchors:
       if case .trusted = host.evaluate(decision.chain) {
-        try? await decision.admit()
+        await decide(decision, .accepted, in: model)
       } else {
-        try? await decision.refuse()
+        await decide(decision, .declined, in: model)
       }
     case .ask:
       let id = Secrets.id()
@@ -376,10 +383,26 @@ extension Core {
   }
 
   /// The first that comes by a name is known by it from then on, and who has another key is not let in by that name.
-  private func firstUse(_ decision: TrustDecision) async {
+  private func firstUse(_ decision: TrustDecision, in model: SessionModel) async {
     let member = decision.member
+    let wasKnown = (host.knownPeers + host.firstUsedPeers).contains { $0.id == member.peer }
     let isKnown = (try? await host.useFirst(member.peer, as: member.name)) ?? false
     publishKnownPeers()
-    if isKnown { try? await decision.admit() } else { try? await decision.refuse() }
+    if isKnown, !wasKnown {
+      audit(.trusted, about: "/v1/trusted-peers/\(member.peer.text)", by: .rule(of: model.owner))
+    }
+    await decide(decision, isKnown ? .accepted : .declined, in: model)
+  }
+
+  /// As the session's rule has it.
+  private func decide(_ decision: TrustDecision, _ deed: Deed, in model: SessionModel) async {
+    audit(deed, of: decision.member, in: model)
+    if deed == .accepted { try? await decision.admit() } else { try? await decision.refuse() }
+  }
+
+  private func audit(_ deed: Deed, of member: Member, in model: SessionModel) {
+    audit(
+      deed, about: "\(model.members.path)/\(member.id.text)", by: .rule(of: model.owner),
+      [.init("peer", .text(member.peer.text)), .init("session", .text(model.id))])
   }
 }
