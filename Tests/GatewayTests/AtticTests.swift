@@ -13,8 +13,11 @@ struct AtticTests {
     let isStoring = false
     var oldest: (ordinal: UInt64, id: String)? { items.first.map { ($0.ordinal, $0.id) } }
 
-    func page(after ordinal: UInt64, atMost count: Int, where filter: [String: String]) async throws -> [Item] {
-      Array(items.filter { $0.ordinal > ordinal }.prefix(count))
+    func page(
+      after ordinal: UInt64, atMost count: Int, where filter: [String: String]
+    ) async throws -> (items: [Item], hasMore: Bool) {
+      let behind = items.filter { $0.ordinal > ordinal }
+      return (Array(behind.prefix(count)), behind.count > count)
     }
 
     func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? {

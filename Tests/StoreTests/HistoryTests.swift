@@ -33,6 +33,24 @@ struct HistoryTests {
     #expect(try database.latestChange(of: 1) == 10)
   }
 
+  @Test("a page ends where its count or its bytes do, but for the first one, and says whether there are more")
+  func pages() throws {
+    let database = try database()
+    func page(after ordinal: UInt64, _ count: Int, bytes: Int, _ filter: MessageFilter = MessageFilter()) throws
+      -> String
+    {
+      let page = try database.page(of: 1, after: ordinal, atMost: count, bytes: bytes, where: filter)
+      return page.messages.map { "\($0.ordinal)" }.joined(separator: " ") + (page.hasMore ? " …" : "")
+    }
+    #expect(try page(after: 3, 2, bytes: 100) == "4 5 …")
+    #expect(try page(after: 3, 6, bytes: 100) == "4 5 6 7 8 9")
+    #expect(try page(after: 3, 6, bytes: 7) == "4 5 6 …")
+    #expect(try page(after: 3, 6, bytes: 1) == "4 …")
+    #expect(try page(after: 8, 6, bytes: 1) == "9")
+    #expect(try page(after: 9, 6, bytes: 1) == "")
+    #expect(try page(after: 0, 2, bytes: 100, MessageFilter(mode: "reliable")) == "2 4 …")
+  }
+
   @Test("the oldest go past count, bytes and age, from the front on, and positions before them are known no more")
   func retention() throws {
     let database = try database()

@@ -6,8 +6,10 @@ protocol Attic: AnyObject {
   var isStoring: Bool { get }
   /// Of what is kept.
   var oldest: (ordinal: UInt64, id: String)? { get }
-  /// Those after an ordinal, also those that the channel has.
-  func page(after ordinal: UInt64, atMost count: Int, where filter: [String: String]) async throws -> [Item]
+  /// Those after an ordinal, also those that the channel has: at most so many, and as many as there is room for.
+  func page(
+    after ordinal: UInt64, atMost count: Int, where filter: [String: String]
+  ) async throws -> (items: [Item], hasMore: Bool)
   /// The latest change of each thing that has changed meanwhile, in order: as many as are told at once, and how far they
   /// go. Nil where they are not all there any more.
   func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)?
@@ -27,12 +29,6 @@ enum Recalled {
 }
 
 extension Collection {
-  /// What to say to somebody whose position is not known here any more.
-  func loss(since position: Position?) -> [JSON.Member] {
-    let missed = missed(since: position).map { [JSON.Member("missed", .number($0))] } ?? []
-    return missed + (attic?.oldest.map { [JSON.Member("oldest", .text($0.id))] } ?? [])
-  }
-
   /// What the changes of its own cannot say.
   func needsAttic(since position: Position?) -> Bool {
     guard attic != nil, let position, position.epoch == epoch, position.offset < offset else { return false }
@@ -57,10 +53,12 @@ extension Collection {
 
   func recall(_ listing: Listing) async throws -> Recalled? {
     if let since = listing.since { return try await recall(since: since).map(Recalled.news) }
-    let items = try await attic?.page(after: listing.after, atMost: listing.limit + 1, where: listing.filter) ?? []
+    guard let page = try await attic?.page(after: listing.after, atMost: listing.limit, where: listing.filter) else {
+      return nil
+    }
     // What is new, stored and not told yet comes by the channel first.
-    let told = items.prefix { $0.ordinal <= offset }
-    return .page(Array(told.prefix(listing.limit)), hasMore: told.count > listing.limit)
+    let told = page.items.prefix { $0.ordinal <= offset }
+    return .page(Array(told), hasMore: page.hasMore && told.count == page.items.count)
   }
 }
 

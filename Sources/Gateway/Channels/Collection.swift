@@ -108,6 +108,7 @@ final class Collection {
     for item in latest { items.put(item) }
     self.offset = offset
     self.attic = attic
+    makeRoom()
   }
 
   /// A change that is stored, with the number that it has there. What there is no room for goes untold: it is there to be
@@ -120,6 +121,10 @@ final class Collection {
       Change(
         offset: offset, owner: item.owner, id: item.id, bytes: item.bytes, facets: item.facets,
         facetsBefore: isNew ? nil : item.facets))
+    makeRoom()
+  }
+
+  private func makeRoom() {
     while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.firstID {
       _ = items.remove(oldest)
     }
@@ -203,28 +208,30 @@ final class Collection {
     }
   }
 
-  /// At most so many, after the one with that ordinal.
+  /// At most so many, and so many bytes but for the first, after the one with that ordinal.
   func page(
-    after ordinal: UInt64, atMost count: Int, for client: ClientView, where filter: [String: String]
+    after ordinal: UInt64, atMost count: Int, bytes bytesMax: Int = .max, for client: ClientView,
+    where filter: [String: String]
   ) -> (items: [Item], hasMore: Bool) {
-    var page: [Item] = []
-    for item in items.after(ordinal) {
-      guard item.owner.isSeen(by: client), filter.isMet(by: item.facets) else { continue }
-      if page.count == count { return (page, true) }
-      page.append(item)
-    }
-    return (page, false)
+    first(count, bytesMax, of: items.after(ordinal), for: client, where: filter)
   }
 
   /// The latest ones, oldest first.
-  func latest(_ count: Int, for client: ClientView, where filter: [String: String]) -> [Item] {
+  func latest(_ count: Int, bytes: Int, for client: ClientView, where filter: [String: String]) -> [Item] {
+    first(count, bytes, of: items.all.reversed(), for: client, where: filter).items.reversed()
+  }
+
+  private func first(
+    _ count: Int, _ bytesMax: Int, of items: some Sequence<Item>, for client: ClientView, where filter: [String: String]
+  ) -> (items: [Item], hasMore: Bool) {
     var page: [Item] = []
-    for item in items.all.reversed() {
-      guard item.owner.isSeen(by: client), filter.isMet(by: item.facets) else { continue }
+    var bytes = 0
+    for item in items where item.owner.isSeen(by: client) && filter.isMet(by: item.facets) {
+      bytes += item.bytes.count
+      if page.count == count || bytes > bytesMax && !page.isEmpty { return (page, true) }
       page.append(item)
-      if page.count == count { break }
     }
-    return page.reversed()
+    return (page, false)
   }
 
   // MARK: Following

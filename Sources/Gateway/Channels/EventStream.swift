@@ -3,7 +3,7 @@ internal import Web
 
 /// A collection as Server-Sent Events: what is there, or what was missed, then each change as it comes.
 ///
-/// It has no queue: the client's own pace says how far it is in the collection's changes. One that falls out of those is
+/// It has no queue: the client's own pace says how far it is in what is there, and in the collection's changes. One that falls out of those is
 /// told on from where the channel's past is; where there is none, it is at the end of its stream, comes back by itself, and
 /// is given all things anew.
 final class EventStream: Follower, BodySource {
@@ -11,6 +11,8 @@ final class EventStream: Follower, BodySource {
   private let listing: Listing
   let client: ClientView
   private weak var exchange: Exchange?
+  /// As long as not all of it is written.
+  private var snapshot: Snapshot?
   private var waiting: [UInt8]
   private var sent = 0
   private var position: Position
@@ -32,8 +34,7 @@ final class EventStream: Follower, BodySource {
       if recalled == nil { position = since } else { take(news) }
     } else {
       waiting += "event: snapshot\nid: \(position)\ndata: ".utf8
-      waiting += listing.snapshot(of: collection, for: client)
-      waiting += "\n\n".utf8
+      snapshot = listing.snapshot(of: collection, for: client)
     }
   }
 
@@ -78,6 +79,11 @@ final class EventStream: Follower, BodySource {
     waiting = []
     sent = 0
     if isDismissed { return end() }
+    if let piece = snapshot?.next() {
+      waiting = piece
+      return true
+    }
+    if snapshot.take() != nil { waiting = Array("\n\n".utf8) }
     while waiting.isEmpty, !isLooking {
       guard let changes = collection.changes(after: position) else { return lookBack() }
       if changes.isEmpty { return collection.isEnded ? end() : true }

@@ -5,6 +5,8 @@ internal import Web
 struct Listing: Sendable {
   static let pageDefault = 100
   static let pageMax = 1_000
+  /// Of the things of a page, but for its first one.
+  static let pageBytesMax = 16 << 20
   /// How long a request may wait for news.
   static let waitMax = 60
 
@@ -58,7 +60,8 @@ struct Listing: Sendable {
 
   /// A page of the collection as it is now.
   func page(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
-    var (items, hasMore) = collection.page(after: after, atMost: limit, for: client, where: filter)
+    var (items, hasMore) = collection.page(
+      after: after, atMost: limit, bytes: Self.pageBytesMax, for: client, where: filter)
     if case .page(let past, let isMore)? = recalled { (items, hasMore) = (past, isMore) }
     var body = Array("{\"items\":".utf8) + JSON.list(ofWritten: items.lazy.map(\.bytes))
     body += ",\"position\":\"\(collection.position)\"".utf8
@@ -87,7 +90,7 @@ struct Listing: Sendable {
   /// The changes after `since`, or all things anew where they are not all there any more.
   func news(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
     guard let news = news(of: collection, recalled) else {
-      return Reply(200, .json(snapshot(of: collection, for: client)))
+      return Reply(200, .json(Array(snapshot(of: collection, for: client).joined())))
     }
     let told = news.changes.compactMap { change in
       switch change.telling(to: client, where: filter) {
@@ -106,14 +109,8 @@ struct Listing: Sendable {
     return since.flatMap(collection.news)
   }
 
-  /// All things anew, and what is told no more.
-  func snapshot(of collection: Collection, for client: ClientView) -> [UInt8] {
-    let items = collection.seen(by: client, where: filter).map(\.bytes)
-    let rest: [JSON.Member] =
-      [.init("position", .text(collection.position.description))] + collection.loss(since: since)
-    // Written once already: they go in as they are.
-    return Array("{\"recovered\":false,\"items\":".utf8) + JSON.list(ofWritten: items) + Array(",".utf8)
-      + JSON.object(rest).bytes.dropFirst()
+  func snapshot(of collection: Collection, for client: ClientView) -> Snapshot {
+    Snapshot(of: collection, since: since, for: client, where: filter)
   }
 }
 

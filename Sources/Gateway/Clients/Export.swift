@@ -122,17 +122,17 @@ final class Export: BodySource {
     let (client, number) = (client.id, number)
     core.start { core in
       // None where the disk cannot be read: then it is not whole.
-      let items =
+      let page =
         try? await core.collection(at: chapter.path)?.attic?.page(
-          after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? []
-      if let export = core.exports[client], export.number == number { export.found(items) }
+          after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
+      if let export = core.exports[client], export.number == number { export.found(page) }
     }
   }
 
-  private func found(_ items: [Item]?) {
+  private func found(_ page: (items: [Item], hasMore: Bool)?) {
     isLooking = false
-    guard let items else { return cut() }
-    write(items, hasMore: items.count == Self.itemsMax)
+    guard let page else { return cut() }
+    write(page.items, hasMore: page.hasMore)
     exchange?.wake()
   }
 

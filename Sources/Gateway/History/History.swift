@@ -315,11 +315,12 @@ extension History: Attic {
 
   func page(
     after ordinal: UInt64, atMost count: Int, where filter: [String: String]
-  ) async throws -> [Item] {
+  ) async throws -> (items: [Item], hasMore: Bool) {
     let (session, filter) = (session.number, MessageFilter(sender: filter["from"], mode: filter["mode"]))
-    return try await archive.writer.perform { database in
-      try database.messages(of: session, after: ordinal, atMost: count, where: filter)
-    }.map(item)
+    let page = try await archive.writer.perform { database in
+      try database.page(of: session, after: ordinal, atMost: count, bytes: Listing.pageBytesMax, where: filter)
+    }
+    return (page.messages.map(item), page.hasMore)
   }
 
   func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? {

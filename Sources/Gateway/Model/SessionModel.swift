@@ -46,7 +46,7 @@ struct SessionWishes {
       switch keep {
       case .none: (1, 1_024)
       case .memory: (limits.count, limits.bytes)
-      case .durable: (min(limits.count, 10_000), min(limits.bytes, 16 << 20))
+      case .durable: (min(limits.count, Snapshot.itemsMax), min(limits.bytes, Snapshot.bytesMax))
       }
     }
   }

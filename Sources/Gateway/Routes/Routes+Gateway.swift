@@ -68,7 +68,8 @@ extension Core {
     let fixed = [
       ("messageBytes", Self.messageBytesMax), ("jsonBytes", Service.jsonBytesMax), ("textBytes", Fields.textBytesMax),
       ("contextBytes", Routes.contextBytesMax), ("connectionsPerSession", Self.connectionsPerSessionMax),
-      ("pageItems", Listing.pageMax), ("waitSeconds", Listing.waitMax),
+      ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
+      ("snapshotBytes", Snapshot.bytesMax), ("waitSeconds", Listing.waitMax),
       // What is kept for those who come back.
       ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
       ("invitations", Self.invitationsMax), ("auditEntries", Self.deedsMax),

@@ -46,24 +46,23 @@ extension SocketClient {
   /// Nil where it is not known what has changed since then: then everything is told.
   private func begin(_ following: Following, _ since: Position?, _ news: News?, _ id: JSON, _ view: ClientView) {
     let collection = following.collection
-    let position = news == nil ? collection.position : since ?? collection.position
     var answer: [JSON.Member] = [
       .init("channel", .text(collection.path)), .init("number", .number(collection.number)),
-      .init("position", .text(position.description)), .init("recovered", .bool(news != nil)),
     ]
     if let news {
+      let position = since ?? collection.position
+      answer += [.init("position", .text(position.description)), .init("recovered", .bool(true))]
       answer += collection.missed(since: since).map { [.init("missed", .number($0))] } ?? []
       say(.ok, id, .object(answer))
       following.told = position.offset
       tell(news, following, view)
     } else {
-      // Written once already: they go into the answer as they are.
-      var frame = JSON.object([.init("id", id), .init("ok", .object(answer + collection.loss(since: since)))]).bytes
-      frame.removeLast(2)
-      frame += Array(",\"items\":".utf8) + JSON.list(ofWritten: collection.seen(by: view).map(\.bytes))
-      frame += "}}".utf8
-      send(frame)
-      following.told = position.offset
+      let snapshot = Snapshot(of: collection, since: since, for: view, answer)
+      var frame = JSON.object([.init("id", id)]).bytes.dropLast() + Array(",\"ok\":".utf8)
+      for piece in snapshot { frame += piece }
+      frame.append(UInt8(ascii: "}"))
+      send(Array(frame))
+      following.told = snapshot.position.offset
     }
     goOn(following, view)
   }

@@ -4,7 +4,7 @@ internal import Web
 
 /// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
 final class SocketClient: SocketOwner {
-  /// Answers that wait for a client: the messages of a whole session are one.
+  /// Answers that wait for a client: a snapshot is one.
   static let queuedBytesMax = 24 << 20
 
   let core: Core

@@ -120,11 +120,31 @@ extension Database {
   public func messages(
     of session: Int, after ordinal: UInt64, atMost count: Int, where filter: MessageFilter = MessageFilter()
   ) throws -> [StoredMessage] {
-    try messages(
-      """
-      SELECT \(Self.columns) FROM message WHERE session = ?1 AND ordinal > ?2
-      AND (?3 IS NULL OR sender = ?3) AND (?4 IS NULL OR mode = ?4) ORDER BY ordinal LIMIT ?5
-      """, session, Int(ordinal), filter.sender, filter.mode, count)
+    try messages(Self.after(Self.columns), session, Int(ordinal), filter.sender, filter.mode, count)
+  }
+
+  /// The same, no more than so many bytes but for the first; and whether there are more.
+  public func page(
+    of session: Int, after ordinal: UInt64, atMost count: Int, bytes bytesMax: Int, where filter: MessageFilter
+  ) throws -> (messages: [StoredMessage], hasMore: Bool) {
+    // Their sizes are looked at first: many large ones are not to be read.
+    var (found, bytes, fitting) = (0, 0, 0)
+    try each(
+      Self.after("length(json)"), session, Int(ordinal), filter.sender, filter.mode, count + 1
+    ) { row in
+      found += 1
+      bytes += row.integer(0)
+      if found <= count, found == 1 || bytes <= bytesMax { fitting = found }
+    }
+    let messages = try messages(of: session, after: ordinal, atMost: fitting, where: filter)
+    return (messages, found > fitting)
+  }
+
+  private static func after(_ columns: String) -> String {
+    """
+    SELECT \(columns) FROM message WHERE session = ?1 AND ordinal > ?2
+    AND (?3 IS NULL OR sender = ?3) AND (?4 IS NULL OR mode = ?4) ORDER BY ordinal LIMIT ?5
+    """
   }
 
   /// Those that have changed after one change and up to another, in the order of that: no more than so many, nor than so

@@ -1,0 +1,76 @@
+internal import Notation
+
+/// All things of a collection anew, as one object of JSON in pieces: where they are too many for one answer, the latest of
+/// them, and which one is the `oldest` of all, from which on the others are pages of the list.
+///
+/// What has changed before its piece is written is in it as it is by then, or is not; whoever reads it is told of that once
+/// more, by what follows the position.
+struct Snapshot: Sequence, IteratorProtocol {
+  static let itemsMax = 10_000
+  static let bytesMax = 16 << 20
+  private static let pieceBytes = 64 << 10
+
+  private enum Stage {
+    case opening([UInt8])
+    case items(after: UInt64, isFirst: Bool)
+    case closing
+    case over
+  }
+
+  let position: Position
+  private let collection: Collection
+  private let client: ClientView
+  private let filter: [String: String]
+  private var stage: Stage
+
+  /// What stands before the things is the caller's, and what is told no more since the position that it knew.
+  init(
+    of collection: Collection, since: Position?, for client: ClientView, where filter: [String: String] = [:],
+    _ members: [JSON.Member] = []
+  ) {
+    self.collection = collection
+    self.client = client
+    self.filter = filter
+    position = collection.position
+    var members = members + [.init("position", .text(position.description)), .init("recovered", .bool(false))]
+    if let missed = collection.missed(since: since) { members.append(.init("missed", .number(missed))) }
+    if let oldest = collection.attic?.oldest?.id ?? collection.leftOut(for: client, where: filter) {
+      members.append(.init("oldest", .text(oldest)))
+    }
+    stage = .opening(JSON.object(members).bytes)
+  }
+
+  mutating func next() -> [UInt8]? {
+    switch stage {
+    case .opening(let members):
+      let first = collection.latest(Self.itemsMax, bytes: Self.bytesMax, for: client, where: filter).first
+      stage = first.map { .items(after: $0.ordinal - 1, isFirst: true) } ?? .closing
+      return members.dropLast() + Array(",\"items\":[".utf8)
+    case .items(let after, let isFirst):
+      let page = collection.page(after: after, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
+      let items = page.items.prefix { $0.ordinal <= position.offset }
+      guard let last = items.last else {
+        stage = .closing
+        return next()
+      }
+      stage = page.hasMore ? .items(after: last.ordinal, isFirst: false) : .closing
+      let list = JSON.list(ofWritten: items.lazy.map(\.bytes)).dropFirst().dropLast()
+      return isFirst ? Array(list) : [UInt8(ascii: ",")] + list
+    case .closing:
+      stage = .over
+      return Array("]}".utf8)
+    case .over: return nil
+    }
+  }
+}
+
+extension Collection {
+  /// The first thing of all, where a snapshot has no room for it.
+  fileprivate func leftOut(for client: ClientView, where filter: [String: String]) -> String? {
+    guard count > Snapshot.itemsMax || bytes > Snapshot.bytesMax,
+      let first = page(after: 0, atMost: 1, for: client, where: filter).items.first,
+      let told = latest(Snapshot.itemsMax, bytes: Snapshot.bytesMax, for: client, where: filter).first
+    else { return nil }
+    return first.ordinal < told.ordinal ? first.id : nil
+  }
+}
