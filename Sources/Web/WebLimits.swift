@@ -18,6 +18,11 @@ package struct WebLimits: Sendable {
   package var bodyBytesPerSecondMin = 256
   package var slowTime: Duration = .seconds(30)
   package var requestsPerConnectionMax = 100_000
+  /// Of answers that their clients have not taken yet, as far as they are in memory: of all, and of one address or network.
+  /// Past it there is room for such as have `answerShareBytesMax` at most, one on each connection.
+  package var answersBytesMax = 256 << 20
+  package var answersPerClientBytesMax = 64 << 20
+  package var answerShareBytesMax = 256 << 10
   /// Of what one WebSocket has still to send by itself.
   package var socketQueueBytesMax = 4 << 20
   /// Of what all WebSockets have still to send by themselves: past it, each of them has `socketShareBytesMax`.

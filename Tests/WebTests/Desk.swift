@@ -66,6 +66,9 @@ final class Desk: WebHandler {
       var response = Response(200, .bytes(same))
       if let word = exchange.head.query("x") { response.headers.append("X", word) }
       exchange.respond(response)
+    case "large":
+      let count = exchange.head.query("bytes").flatMap { Int($0) } ?? 0
+      exchange.respond(Response(200, .bytes([UInt8](repeating: 65, count: count))))
     case "empty": exchange.respond(Response(204))
     case "closing":
       var response = text("bye\n")

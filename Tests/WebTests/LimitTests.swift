@@ -132,6 +132,30 @@ import Web
     }
   }
 
+  @Test(arguments: [true, false])
+  func `answers that nobody takes have a limit together, past which only small ones are given`(_ isOfOne: Bool) throws {
+    var limits = WebLimits()
+    if isOfOne { limits.answersPerClientBytesMax = 8 << 20 } else { limits.answersBytesMax = 8 << 20 }
+    limits.answerShareBytesMax = 64 << 10
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let large = "GET /large?bytes=3000000 HTTP/1.1\r\nHost: here\r\n\r\n"
+    var deaf = try (0..<2).map { _ in try Client(rig.port, receiveBuffer: 4_096) }
+    for client in deaf { try client.send(large) }
+    #expect(try rig.eventually { $0.begun == 2 })
+    let refused = try rig.ask(large)
+    #expect(refused.status == 503 && refused["retry-after"] == "1", "\(refused.text)")
+    #expect(try rig.ask("GET /large?bytes=60000 HTTP/1.1\r\nHost: here\r\n\r\n").body.count == 60_000)
+    // And there is room again when one of those has left, or has read all.
+    #expect(try deaf[0].answer().body.count == 3_000_000)
+    let next = try Client(rig.port, receiveBuffer: 4_096)
+    try next.send(large)
+    #expect(try next.answer().body.count == 3_000_000)
+    deaf.removeAll()
+    let deadline = time(nil) + 10
+    while try rig.connectionCount > 1, time(nil) < deadline {}
+    for _ in 0..<3 { #expect(try rig.ask(large).body.count == 3_000_000) }
+  }
+
   @Test func `all queues together have a limit, past which each has its share and no more`() throws {
     var limits = WebLimits()
     limits.socketQueuesBytesMax = 8 << 20

@@ -83,6 +83,8 @@ extension Core {
       // Of a connection.
       ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax), ("headSeconds", web.headTime.wholeSeconds),
       ("idleSeconds", web.idleTime.wholeSeconds), ("requestsPerConnection", web.requestsPerConnectionMax),
+      ("slowSeconds", web.slowTime.wholeSeconds), ("bodyBytesPerSecond", web.bodyBytesPerSecondMin),
+      ("answersBytes", web.answersBytesMax), ("answersPerAddressBytes", web.answersPerClientBytesMax),
     ]
     return .object(
       GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) } + fixed.map { .init($0, .number($1)) })

@@ -1,31 +1,48 @@
 internal import Media
 internal import Reactor
 
-/// How many connections there are, of each client and in all.
+/// How many connections there are, and what their answers have in memory, of each client and in all.
 final class Attendance {
-  private let connectionsMax: Int
-  private let perClientMax: Int
+  private struct Client {
+    var connections = 0
+    var answerBytes = 0
+  }
+
+  private let limits: WebLimits
   private(set) var count = 0
-  private var clients: [AddressGroup: Int] = [:]
+  private var answerBytes = 0
+  private var clients: [AddressGroup: Client] = [:]
 
   init(_ limits: WebLimits) {
-    connectionsMax = limits.connectionsMax
-    perClientMax = limits.connectionsPerClientMax
+    self.limits = limits
   }
 
   /// A place, which is free again once nobody keeps it; nil where there is none.
   func admit(_ client: SocketAddress) -> Admission? {
     let group = AddressGroup(client)
-    guard count < connectionsMax, clients[group, default: 0] < perClientMax else { return nil }
+    guard count < limits.connectionsMax, clients[group]?.connections ?? 0 < limits.connectionsPerClientMax else {
+      return nil
+    }
     count += 1
-    clients[group, default: 0] += 1
+    clients[group, default: Client()].connections += 1
     return Admission(of: group, in: self)
   }
 
   fileprivate func leave(_ group: AddressGroup) {
     count -= 1
-    guard let left = clients[group] else { return }
-    clients[group] = left > 1 ? left - 1 : nil
+    clients[group]?.connections -= 1
+    if clients[group]?.connections == 0 { clients[group] = nil }
+  }
+
+  fileprivate func hasRoom(for bytes: Int, of group: AddressGroup) -> Bool {
+    bytes <= limits.answerShareBytesMax
+      || answerBytes + bytes <= limits.answersBytesMax
+        && (clients[group]?.answerBytes ?? 0) + bytes <= limits.answersPerClientBytesMax
+  }
+
+  fileprivate func hold(_ bytes: Int, of group: AddressGroup) {
+    answerBytes += bytes
+    clients[group]?.answerBytes += bytes
   }
 }
 
@@ -33,6 +50,7 @@ final class Attendance {
 final class Admission {
   private let group: AddressGroup
   private let attendance: Attendance
+  private var answerBytes = 0
 
   fileprivate init(of group: AddressGroup, in attendance: Attendance) {
     self.group = group
@@ -41,7 +59,17 @@ final class Admission {
 
   func isOf(_ client: SocketAddress) -> Bool { group == AddressGroup(client) }
 
+  /// Whether an answer of so many bytes may wait here until its client has taken it.
+  func hasRoom(forAnswerOf bytes: Int) -> Bool { attendance.hasRoom(for: bytes, of: group) }
+
+  /// It does, in the place of the one before; none where there are no bytes.
+  func hold(answerOf bytes: Int) {
+    attendance.hold(bytes - answerBytes, of: group)
+    answerBytes = bytes
+  }
+
   deinit {
+    hold(answerOf: 0)
     attendance.leave(group)
   }
 }

@@ -5,7 +5,7 @@ internal import Glibc
 final class Connection {
   let origin: Origin
   /// Kept for as long as the connection counts.
-  private let admission: Admission
+  let admission: Admission
   /// Where it comes through a tunnel.
   let bypass: Bypass?
   var exchange: Exchange?
@@ -43,6 +43,7 @@ final class Connection {
 
   func completed(isComplete: Bool) {
     exchange.take()?.finish(isComplete: isComplete)
+    admission.hold(answerOf: 0)
     awaitsHead = true
     headDeadline = nil
   }

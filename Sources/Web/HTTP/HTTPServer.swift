@@ -212,6 +212,14 @@ final class HTTPServer {
 
   func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result {
     let served = served(connection)
+    if let exchange, served?.admission.hasRoom(forAnswerOf: response.bytesInMemory) == false {
+      var refusal = refusal(
+        WebFault(503, "Answers of many bytes wait to be read by their clients: ask again in a moment, or for less."),
+        exchange.head)
+      refusal.headers.append("Retry-After", "1")
+      return queue(refusal, for: exchange, on: connection)
+    }
+    served?.admission.hold(answerOf: response.bytesInMemory)
     let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
     guard let answer = served?.answer(as: response) ?? Answer(response, for: exchange) else { return .NO }
     date.update()

@@ -29,6 +29,9 @@ package struct Response {
     }
   }
 
+  /// What it has in memory until it has gone out.
+  var bytesInMemory: Int { if case .bytes(let bytes) = body { bytes.count } else { 0 } }
+
   package init(_ status: Int, _ body: Body = .none) {
     self.status = status
     self.body = body
