@@ -72,6 +72,29 @@ struct TalkingTests {
     }
   }
 
+  @Test("What a message says is there by itself, as it was sent, and runs nowhere")
+  func bodies() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      for (body, type, told) in [
+        (Array("Grüße".utf8), "text/plain", "text/plain; charset=utf-8"), ([0xff, 0, 1], "image/png", "image/png"),
+        (Array("<script>".utf8), "text/html", "application/octet-stream"),
+      ] {
+        let sent = try await anna.client.ask("POST", "\(anna.path)/messages", body, type: type)
+        let own = try await anna.client.get("\(sent["Location"] ?? "")/body")
+        #expect(own.body == body && own["Content-Type"] == told, "\(own.text)")
+        #expect(own["Content-Security-Policy"] == "default-src 'none'; sandbox")
+        #expect(own["Content-Disposition"]?.hasPrefix(told.hasPrefix("app") ? "attachment;" : "inline;") == true)
+        let unchanged = ["If-None-Match": own["ETag"] ?? ""]
+        #expect(try await anna.client.get("\(sent["Location"] ?? "")/body", unchanged).status == 304)
+        let came = try await bert.client.wait(in: "\(bert.path)/messages", "size", .number(body.count))
+        let heard = try await bert.client.get("\(bert.path)/messages/\(came["id"]?.text ?? "")/body")
+        #expect(heard.body == body && heard["Content-Type"]?.hasPrefix("image") == false)
+      }
+      #expect(try await anna.client.get("\(anna.path)/messages/none/body").status == 404)
+    }
+  }
+
   @Test("P-MSG-5 Who is not named hears nothing of a message")
   func others() async throws {
     try await Circle.hold { circle in

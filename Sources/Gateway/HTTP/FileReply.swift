@@ -17,24 +17,13 @@ struct FileReply {
     self.tag = tag
   }
 
-  /// Types that a browser shows without running anything in them.
-  private static let shown: Set<String> = [
-    "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "audio/mpeg", "audio/ogg", "audio/wav",
-    "audio/mp4", "video/mp4", "video/webm", "text/plain", "application/pdf",
-  ]
-
   func send(_ call: Call, _ exchange: Exchange, in core: Core) throws {
     let opened = try Spool.open(path)
     let size = opened.size
     var response = Response(200)
-    let essence = MediaRange.essence(type)
-    let isShown = Self.shown.contains(essence)
-    response.headers.append("Content-Type", isShown ? essence : "application/octet-stream")
-    response.headers.append(
-      "Content-Disposition", "\(isShown ? "inline" : "attachment"); filename*=UTF-8''\(Percent.encode(name))")
-    response.headers.append("Content-Security-Policy", "default-src 'none'; sandbox")
-    response.headers.append("Cross-Origin-Resource-Policy", "same-origin")
-    response.headers.append("Cache-Control", "private, no-cache")
+    let content = ForeignContent(type, named: name)
+    response.headers.append("Content-Type", content.type)
+    for field in content.headers { response.headers.append(field.name, field.value) }
     response.headers.append("Accept-Ranges", "bytes")
     response.headers.append("ETag", tag)
     if let digest { response.headers.append("Repr-Digest", digest.header) }

@@ -1,3 +1,4 @@
+internal import Notation
 internal import Web
 
 extension Routes {
@@ -9,19 +10,8 @@ extension Routes {
       }),
     Route(
       .get, "/v1/sessions/{session}/messages/{message}", .role(.viewer),
-      .nowOrLater(
-        { core, call in
-          let session = try core.session(call[0], for: call.need())
-          // Who sees the session sees what is said in it.
-          if let item = session.messages[call[1]] { return .item(item) }
-          if session.history != nil { return nil }
-          throw Problem.nothing("message", call[1])
-        },
-        { core, call in
-          let session = try core.session(call[0], for: call.need())
-          if let item = try await session.history?.item(call[1]) { return .item(item) }
-          return try core.item(call[1], in: session.messages, "message", call)
-        })),
+      message { .item($0) }),
+    Route(.get, "/v1/sessions/{session}/messages/{message}/body", .role(.viewer), message(body)),
     Route(
       .post, "/v1/sessions/{session}/messages", .role(.member), parameters: ["to", "mode"],
       body: .bytes(max: Core.messageBytesMax),
@@ -45,4 +35,36 @@ extension Routes {
         return isNew ? .created(item, at: "\(session.messages.path)/\(Percent.encode(item.id))") : .item(item)
       }),
   ]
+
+  /// Where the channel does not have it, it is looked for in the store. Who sees the session sees what is said in it.
+  private static func message(_ tell: @escaping @Sendable (Item) throws -> Reply) -> Route.Work {
+    .nowOrLater(
+      { core, call in
+        let session = try core.session(call[0], for: call.need())
+        if let item = session.messages[call[1]] { return try tell(item) }
+        if session.history != nil { return nil }
+        throw Problem.nothing("message", call[1])
+      },
+      { core, call in
+        let session = try core.session(call[0], for: call.need())
+        guard let item = try await session.history?.item(call[1]) ?? session.messages[call[1]] else {
+          throw Problem.nothing("message", call[1])
+        }
+        return try tell(item)
+      })
+  }
+
+  /// The bytes that were sent.
+  private static func body(of message: Item) throws -> Reply {
+    let json = try JSON(parsing: message.bytes)
+    if json["damaged"] == true { throw Problem(.gone, "the disk has made something else of what this message said") }
+    let content = ForeignContent(json["contentType"]?.text ?? "", named: message.id)
+    let isText = content.type == "text/plain" && json["encoding"] == nil
+    let type = isText ? "text/plain; charset=utf-8" : content.type
+    var reply = Reply(200, .bytes(Payload.bytes(json, "body"), type: type))
+    // What becomes of it does not change what it says.
+    reply.tag = .text("\(message.position.epoch).\(message.ordinal)")
+    reply.headers = content.headers
+    return reply
+  }
 }
