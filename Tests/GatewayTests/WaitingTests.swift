@@ -32,6 +32,25 @@ struct WaitingTests {
     }
   }
 
+  @Test("A client is here when it says something on a WebSocket, too")
+  func presence() async throws {
+    try await atPlace { place in
+      let client = try await place.client()
+      let talk = try await Talk.connected(client)
+      let id = try await client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
+      func seen() async throws -> Timestamp {
+        let moment = await withCheckedContinuation { continuation in
+          place.gateway.start { continuation.resume(returning: $0.clients.lastSeen(ClientID(text: id))) }
+        }
+        return try #require(moment)
+      }
+      let before = try await seen()
+      repeat {
+        _ = try await talk.ask(["id": 1, "unsubscribe": ["channel": "/v1/peers"]])
+      } while try await seen() <= before + .milliseconds(5)
+    }
+  }
+
   @Test("Frames that a WebSocket has not been given yet are counted, until it has them")
   func behind() async throws {
     try await atPlace { place in
@@ -43,7 +62,7 @@ struct WaitingTests {
         queues["sockets"]?.list?.first?["channels"]?.list?.first?["waiting"]?.integer
       }
       // In one turn of the loop, in which nothing is given to anybody.
-      let queues = await withCheckedContinuation { continuation in
+      let (queues, metrics) = await withCheckedContinuation { continuation in
         place.gateway.start { core in
           for count in 1...20 {
             let peer: JSON = [
@@ -51,10 +70,12 @@ struct WaitingTests {
             ]
             core.trustedPeerList.put("o5wc677ydd4mdmqpxhdagptaha", peer, owner: .gateway)
           }
-          continuation.resume(returning: core.queues(of: ClientID(text: id)))
+          continuation.resume(
+            returning: (core.queues(of: ClientID(text: id)), Exposition(Metric.all, of: core, as: .text).text))
         }
       }
       #expect(waiting(queues) == 20, "\(queues.line)")
+      #expect(metrics.contains("\nvicinity_websocket_queue_frames 20\n"))
       for _ in 1...20 { _ = try await talk.change(of: number) }
       #expect(try await waiting(client.get("/v1/clients/self/queues").json) == 0)
     }

@@ -103,6 +103,9 @@ final class Clients {
     return true
   }
 
+  /// It has said something, by a WebSocket that it holds.
+  func isHere(_ id: ClientID) { clients[id]?.presence.lastSeen = steadyClock() }
+
   /// Nil for who was not here since the gateway was started.
   func lastSeen(_ id: ClientID) -> Timestamp? {
     guard let seen = clients[id]?.presence.lastSeen else { return nil }

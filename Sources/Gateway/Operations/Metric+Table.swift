@@ -58,6 +58,9 @@ extension Metric {
     .one(.gauge, "vicinity_websocket_queue_bytes", "Bytes that wait for WebSockets, those of channels not counted.") {
       $0.front.map { Double($0.queuedBytes) }
     },
+    .one(.gauge, "vicinity_websocket_queue_frames", "Frames of channels that wait for WebSockets.") { core in
+      Double(core.sockets.all.reduce(0) { $0 + $1.waitingCount })
+    },
     .one(.counter, "vicinity_websocket_messages_received_total", "Messages that came by WebSockets.") {
       $0.front.map { Double($0.meter.socketMessagesIn) }
     },

@@ -60,6 +60,12 @@ final class SocketClient: SocketOwner {
     ]
   }
 
+  /// Of all channels.
+  var waitingCount: Int {
+    guard let socket else { return 0 }
+    return subscriptions.values.reduce(0) { $0 + $1.collection.waitingCount(for: socket) }
+  }
+
   func close(_ code: CloseCode, _ reason: String) {
     isClosing = true
     socket?.close(code.rawValue, reason)
@@ -75,6 +81,7 @@ final class SocketClient: SocketOwner {
   // MARK: What it says
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
+    if let view { core.clients.isHere(view.id) }
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
       hear(Array(UnsafeRawBufferPointer(rebasing: line)))
