@@ -394,25 +394,6 @@ struct LastingTests {
     }
   }
 
-  @Test("where nothing can be stored, a message is refused with 507, and is taken again later")
-  func fullDisk() async throws {
-    try await Meeting.hold { meeting in
-      let anna = meeting.anna
-      let store = try #require(await anna.place.gateway.archive).writer
-      let operators = try await anna.place.client("operator")
-      try await store.perform { try $0.run("PRAGMA max_page_count = 1") }
-      // More than what it has free within. The one that finds the disk full waits; the others hear of it at once.
-      let body = [UInt8](repeating: 120, count: 1_000_000)
-      async let first = anna.client.ask("POST", "\(anna.path)/messages", body, type: "text/plain")
-      _ = try await operators.wait(in: "/v1/events", "event", "notStored")
-      let other = try await anna.client.ask("POST", "\(anna.path)/messages", [120], type: "text/plain")
-      #expect(other.status == 507 && other.json["rule"] == "stored", "\(other.text)")
-      try await store.perform { try $0.run("PRAGMA max_page_count = 1000000") }
-      #expect(try await first.status == 201)
-      _ = try await post("again", anna)
-    }
-  }
-
   @Test("what is older than was asked for goes, also where nothing new comes")
   func age() async throws {
     try await Meeting.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in

@@ -43,8 +43,14 @@ extension Core {
     archive.note(Note { try $0.removeIntent(id) }, host)
   }
 
-  /// Returns when what was kept and forgotten until now would be so after a power cut; at once where the disk is full.
-  func kept() async {
+  /// Returns when what was kept of a peer until now would be there after a power cut.
+  func kept(of peer: PeerModel) async {
+    if isLasting(peer) { await archive.settled(Note { _ in }, host) }
+  }
+
+  /// Returns when what was forgotten until now would be gone after a power cut. Where the disk is full, at once: whoever
+  /// deletes there may be making room.
+  func gone() async {
     if archive.isLasting, !host.storeIsFailing { await archive.settled(Note { _ in }, host) }
   }
 

@@ -28,7 +28,7 @@ extension Routes {
         try call.checkMatch(core.invitationList[model.id])
         await model.invitation?.decline()
         core.remove(model)
-        await core.kept()
+        await core.gone()
         return .nothing
       }),
   ]
@@ -57,7 +57,7 @@ extension Routes {
       expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))
     try core.needRoom(for: model.peer, "begun")
     let item = core.send(model, from: session, timeout: timeout)
-    await core.kept()
+    await core.kept(of: model.peer)
     return .created(item, at: model.path)
   }
 
@@ -75,6 +75,7 @@ extension Routes {
     guard model.state == .pending else {
       throw Problem(.conflict, "the invitation has ended: it is '\(model.state.rawValue)'", field: "state")
     }
+    try core.needRoom(for: model.peer, "answered")
     switch (answer, model.isIncoming) {
     case (.accepted, true):
       if let session {
@@ -99,7 +100,7 @@ extension Routes {
       throw Problem(.conflict, "an invitation that was made here can only be 'cancelled'", field: "state")
     }
     let item = core.publish(model)
-    await core.kept()
+    await core.kept(of: model.peer)
     return .item(item)
   }
 }

@@ -49,7 +49,7 @@ extension Routes {
         let advertiser = try core.advertiser(call[0], for: client)
         try call.checkMatch(core.advertiserList[advertiser.id])
         core.remove(advertiser)
-        await core.kept()
+        await core.gone()
         return .nothing
       }),
 
@@ -71,7 +71,7 @@ extension Routes {
         guard browser.peer.owner.isRuled(by: client) else { throw Problem.notYours() }
         try call.checkMatch(core.browserList[browser.id])
         core.remove(browser)
-        await core.kept()
+        await core.gone()
         return .nothing
       }),
     Route(
@@ -153,7 +153,7 @@ extension Routes {
     }
     if invitations == .adhoc, let opened = session.flatMap({ core.sessions[$0] }) { await core.keep(opened) }
     core.keep(model)
-    await core.kept()
+    await core.kept(of: peer)
     guard let item = core.advertiserList[model.id] else { throw Problem(.gone, "the peer was removed meanwhile") }
     return .created(item, at: model.path)
   }
@@ -187,6 +187,7 @@ extension Routes {
       guard let advertiser = model.advertiser else {
         throw Problem(.conflict, "an ad hoc advertiser's info is set when it is made", field: "discoveryInfo")
       }
+      try core.needRoom(for: model.peer, "changed")
       do {
         try await advertiser.update(info: info)
       } catch {
@@ -196,7 +197,7 @@ extension Routes {
       core.keep(model)
     }
     let changed = core.publish(model)
-    await core.kept()
+    if info != nil { await core.kept(of: model.peer) }
     return .item(changed)
   }
 
@@ -217,7 +218,7 @@ extension Routes {
     let model = BrowserModel(peer, browser) { core.collection($0) }
     let item = core.begin(model)
     core.keep(model)
-    await core.kept()
+    await core.kept(of: peer)
     return .created(item, at: model.path)
   }
 }

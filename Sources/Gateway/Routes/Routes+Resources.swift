@@ -24,7 +24,7 @@ extension Routes {
         guard let resource = session.resourceModels[call[1]] else { return .nothing }
         try call.checkMatch(session.resources[resource.id])
         core.cancel(resource, in: session)
-        await core.kept()
+        await core.gone()
         return .nothing
       }),
     Route(.put, "/v1/sessions/{session}/resources/{resource}/content", .role(.member), body: .live, .live(upload)),
@@ -70,6 +70,7 @@ extension Routes {
         .conflict, "the resource is '\(model.state.rawValue)': only one that is 'offered' can be answered",
         field: "state")
     }
+    if session.stored != nil { try core.needRoom("answered") }
     let actor = Core.Actor.client(try call.need().id)
     switch answer {
     case .accepted: try core.accept(model, in: session, as: actor)
@@ -80,7 +81,7 @@ extension Routes {
         .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
     }
     let item = core.publish(model, in: session)
-    await core.kept()
+    await core.stored(session)
     return .item(item)
   }
 

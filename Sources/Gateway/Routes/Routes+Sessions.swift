@@ -21,7 +21,7 @@ extension Routes {
         let session = try core.ownSession(call[0], for: client)
         try call.checkMatch(core.sessionList[session.id])
         core.remove(session)
-        await core.kept()
+        await core.gone()
         return .nothing
       }),
 
@@ -43,7 +43,7 @@ extension Routes {
         guard let known = session.present[call[1]] else { return .nothing }
         try call.checkMatch(session.members[call[1]])
         try await session.session.remove(known.member, ban: ban)
-        await core.kept()
+        await core.gone()
         return .nothing
       }),
 
