@@ -368,32 +368,6 @@ struct LastingTests {
     await meeting.end()
   }
 
-  @Test("a backup of a gateway that runs is a gateway with the same history, whose positions are new")
-  func backup() async throws {
-    try await Meeting.hold { meeting in
-      let anna = meeting.anna
-      for number in 1...3 { _ = try await post("text \(number)", anna) }
-      let before = try await anna.client.get("\(anna.path)/messages")
-      let copy = anna.place.folder + "-copy"
-      let backup = try await GatewayBackup.run(of: anna.place.folder, keys: anna.place.folder + "/keys", to: copy)
-      #expect(backup.sessions == 1)
-      await #expect(throws: PairingFailure.self, "it takes no folder that is there") {
-        try await GatewayBackup.run(of: anna.place.folder, keys: anna.place.folder + "/keys", to: copy)
-      }
-      let other = try await Place.open("Copy") { options in
-        options.host.keys = .folder(copy)
-        options.folder = copy + "/gateway"
-      }
-      let client = Asker(port: other.port, token: anna.client.token)
-      let after = try await client.get("\(anna.path)/messages")
-      #expect(after.ids == before.ids && bodies(after.json["items"]) == bodies(before.json["items"]))
-      let position = try #require(before.json["position"]?.text)
-      #expect(try await client.get("\(anna.path)/messages?since=\(position)").json["recovered"] == false)
-      await other.close()
-      try? FileManager.default.removeItem(atPath: copy)
-    }
-  }
-
   @Test("what is older than was asked for goes, also where nothing new comes")
   func age() async throws {
     try await Meeting.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in

@@ -105,6 +105,7 @@ public struct GatewayBackup: Hashable, Sendable {
     let copy = try await writer.perform { _ in try Writer("\(inside)/\(Gateway.storeName)") }
     // On the copy's own thread: nobody waits for that.
     let backup = try await copy.perform { database in
+      try database.forgetTransfers()
       let files = try copyFiles(database, folder, to: inside)
       return GatewayBackup(place: name, sessions: try database.sessions().count, files: files)
     }

@@ -59,6 +59,17 @@ extension Database {
       """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size, transfer.modified)
   }
 
+  /// For a copy: the files under way stay where they are, and are not its own. What goes out is a resource's, whose content
+  /// was copied, and goes out anew from there; what comes can only fail.
+  public func forgetTransfers() throws(StoreError) {
+    try run(
+      """
+      UPDATE resource SET transfer = NULL
+      WHERE path IS NOT NULL AND transfer IN (SELECT id FROM transfer WHERE is_incoming = 0)
+      """)
+    try run("DELETE FROM transfer")
+  }
+
   public func forgetTransfer(_ id: UInt64, of host: [UInt8]) throws(StoreError) {
     try run("DELETE FROM transfer WHERE host = ? AND id = ?", host, Int(id))
   }
