@@ -102,7 +102,7 @@ private struct Ledger {
       try database.connection.execute(
         """
         COMMIT; PRAGMA synchronous = \(synchronous); PRAGMA wal_autocheckpoint = \(Self.logPages);
-        BEGIN IMMEDIATE; SAVEPOINT request;
+        BEGIN IMMEDIATE;
         """)
     }
     return writer
