@@ -1,5 +1,6 @@
 internal import Engine
 internal import Media
+internal import Reactor
 internal import Store
 public import Wire
 
@@ -16,6 +17,8 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
   /// The endpoints that the error is about.
   public let endpoints: [EndpointID]
+  /// Whether it is `unavailable` until somebody makes room on the disk.
+  package private(set) var isFullDisk = false
 
   init(_ code: Code, _ description: String, reason: Reason? = nil, endpoints: [EndpointID] = []) {
     self.code = code
@@ -33,19 +36,25 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   init(_ error: KeyStoreError) {
+    switch error {
     // Keys that somebody holds are there again when they are let go of.
-    if case .inUse = error {
-      self.init(.unavailable, error.description)
-    } else {
-      self.init(.unknown, error.description)
+    case .inUse: self.init(.unavailable, error.description)
+    case .failed(_, let cause) where cause.isFullDisk: self.init(fullDisk: error.description)
+    default: self.init(.unknown, error.description)
     }
   }
 
   init(_ error: StoreError) {
     switch error {
-    case .inUse, .full, .overloaded, .closed: self.init(.unavailable, error.description)
+    case .full: self.init(fullDisk: error.description)
+    case .inUse, .overloaded, .closed: self.init(.unavailable, error.description)
     default: self.init(.unknown, error.description)
     }
+  }
+
+  private init(fullDisk description: String) {
+    self.init(.unavailable, description)
+    isFullDisk = true
   }
 
   init(_ error: WebError) {

@@ -11,6 +11,9 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
     self.code = code
   }
 
+  /// Whether the disk has no room, or its user may take no more of it.
+  package var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
+
   /// The error's symbol, such as `ECONNREFUSED`.
   public var name: String {
     strerrorname_np(code).map { String(cString: $0) } ?? "errno \(code)"

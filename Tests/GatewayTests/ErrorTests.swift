@@ -1,4 +1,7 @@
+internal import Glibc
 internal import Notation
+internal import Reactor
+internal import Store
 internal import Testing
 
 @testable internal import Gateway
@@ -19,6 +22,15 @@ struct ErrorTests {
         let page = try await place.stranger.get("/problems/\(code)")
         #expect(page.status == 200)
       }
+    }
+  }
+
+  @Test("A disk without room is 507, whichever part of the gateway finds it full")
+  func room() {
+    let full = [ENOSPC, EDQUOT].map { KeyStoreError.failed(path: "here", SystemError("write", code: $0)) }
+    for error in full + [StoreError.full(path: "here")] as [any Error] {
+      let told = NearbyError(wrapping: error)
+      #expect(told.code == .unavailable && Problem(told).status == 507, "\(told)")
     }
   }
 

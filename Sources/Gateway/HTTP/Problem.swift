@@ -157,7 +157,7 @@ extension Problem {
       case .unsupported: .unsupported
       case .timedOut: .timedOut
       case .cancelled: .cancelled
-      case .unavailable: .unavailable
+      case .unavailable: error.isFullDisk ? .noSpace : .unavailable
       }
     self.init(kind, error.description)
   }

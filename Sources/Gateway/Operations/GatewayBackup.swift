@@ -151,7 +151,7 @@ private enum CopiedFile {
       try syncFolder(parent(of: target))
     } catch {
       throw Problem(
-        error.code == ENOSPC ? .noSpace : .unavailable, "\(source) cannot be copied to \(target): \(error)")
+        error.isFullDisk ? .noSpace : .unavailable, "\(source) cannot be copied to \(target): \(error)")
     }
   }
 }

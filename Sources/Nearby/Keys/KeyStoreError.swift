@@ -75,7 +75,7 @@ private func holder(_ process: Int32?) -> String {
 
 private func cure(of error: SystemError) -> String {
   switch error.code {
-  case ENOSPC, EDQUOT: "; make room on the disk"
+  case _ where error.isFullDisk: "; make room on the disk"
   case EACCES, EPERM, EROFS: "; use a folder that this user may write to"
   default: ""
   }
