@@ -72,6 +72,7 @@ final class Core {
   var sessions: [String: SessionModel] = [:]
   var diskUse = DiskUse()
   var lastDeed = 0
+  var lastStoredDeed = 0
   /// By the kind of who did them, in order.
   var deedsKept: [String: ArraySlice<Int>] = [:]
   /// Bodies under way.

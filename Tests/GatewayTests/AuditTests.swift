@@ -1,4 +1,6 @@
 internal import Notation
+internal import Store
+internal import Synchronization
 internal import Testing
 
 @testable internal import Gateway
@@ -95,6 +97,46 @@ struct AuditTests {
     #expect(try await again.get("/v1/audit?deed=revoked&by=client").ids == ["3"])
     #expect(try await member.get("/v1/audit").status == 403)
     await place.close()
+  }
+
+  @Test("Nobody comes in of whom it cannot be kept who let them in")
+  func together() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let store = try #require(await place.gateway.archive).writer
+      try await store.perform {
+        try $0.run("CREATE TRIGGER refusal BEFORE INSERT ON deed BEGIN SELECT RAISE(ABORT, 'no deed'); END")
+      }
+      #expect(try await place.pair("member").status == 500)
+      #expect(try await boss.get("/v1/clients").ids.count == 1)
+      #expect(try await boss.get("/v1/audit").ids == ["1"])
+      try await store.perform { try $0.run("DROP TRIGGER refusal") }
+      #expect(try await place.pair("member").status == 201)
+      #expect(try await boss.get("/v1/clients").ids.count == 2)
+      #expect(try await boss.get("/v1/audit").ids.count == 2)
+    }
+  }
+
+  @Test("What the gateway was told to believe is answered once it is kept who did")
+  func answered() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let store = try #require(await place.gateway.archive).writer
+      let answers = Mutex(0)
+      async let answered: Void = {
+        let eve: JSON = ["peer": "okdzt2qpdems2gz5wvkxfb43cq", "displayName": "Eve"]
+        let answer = try await boss.post("/v1/trusted-peers", eve)
+        #expect(answer.status == 201, "\(answer.text)")
+        answers.withLock { $0 += 1 }
+      }()
+      try await Standstill.hold(on: { body in try await store.perform { _ in body() } }) {
+        _ = try await boss.wait(in: "/v1/audit", "deed", "trusted")
+        // Who asks after it, on the same loop, is answered.
+        for _ in 0..<20 { _ = try await boss.get("/v1/trusted-peers") }
+        #expect(answers.withLock { $0 } == 0)
+      }
+      try await answered
+    }
   }
 
   @Test("What a client accepts or declines is told as its deed, what its rules accept as theirs")

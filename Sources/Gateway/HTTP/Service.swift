@@ -171,6 +171,7 @@ final class Service: WebHandler {
         core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
         reply = Reply(problem)
       }
+      await core.audited()
       core.remember(reply, to: call)
       core.service?.answer(reply, number)
     }

@@ -47,23 +47,49 @@ extension Core {
   /// Of each kind of actor.
   static let deedsMax = 2_048
 
+  /// One that is numbered, and neither stored nor told yet.
+  struct NewDeed {
+    let row: StoredDeed
+    fileprivate let deed: Deed
+    fileprivate let path: String
+    fileprivate let entry: [JSON.Member]
+  }
+
   func audit(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) {
+    let new = number(deed, about: path, by: actor, members)
+    // Where the disk is full it is in the log all the same.
+    _ = store.enqueue({ [row = new.row] in try $0.add(row) }, answer: { _ in })
+    tell(new)
+  }
+
+  /// For who stores it together with what was done.
+  func number(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) -> NewDeed {
     lastDeed += 1
-    let number = lastDeed
     var entry: [JSON.Member] = [
-      .init("id", .text(String(number))), .init("at", .text(Timestamp.now.description)),
+      .init("id", .text(String(lastDeed))), .init("at", .text(Timestamp.now.description)),
       .init("deed", .text(deed.rawValue)), .init("about", .text(path)), .init("by", .text(actor.word.rawValue)),
     ]
     if let client = actor.client { entry.append(.init("client", .text(client.text))) }
     entry += members
-    let row = StoredDeed(number: number, entry: JSON.object(entry).bytes)
-    show(row, JSON.object(entry))
-    // Where the disk is full it is in the log all the same.
-    _ = store.enqueue({ try $0.add(row) }, answer: { _ in })
-    trimDeeds(of: actor.word.rawValue)
+    return NewDeed(
+      row: StoredDeed(number: lastDeed, entry: JSON.object(entry).bytes), deed: deed, path: path, entry: entry)
+  }
+
+  func tell(_ new: NewDeed) {
+    let entry = JSON.object(new.entry)
+    show(new.row, entry)
+    trimDeeds(of: entry["by"]?.text ?? "")
     log(
-      .info, for: .operator, deed.rawValue, "\(path) was \(deed.rawValue)",
-      entry.dropFirst(2).map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
+      .info, for: .operator, new.deed.rawValue, "\(new.path) was \(new.deed.rawValue)",
+      new.entry.dropFirst(2).map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
+  }
+
+  /// Returns when what was done until now would be told after a power cut, too.
+  func audited() async {
+    let last = lastDeed
+    if lastStoredDeed >= last { return }
+    _ = try? await store.perform { _ in }
+    lastStoredDeed = max(lastStoredDeed, last)
   }
 
   /// Those of before this start.
@@ -72,6 +98,7 @@ extension Core {
       if let entry = try? JSON(parsing: row.entry) { show(row, entry) }
     }
     lastDeed = rows.last?.number ?? 0
+    lastStoredDeed = lastDeed
     // Of those that went while this gateway was being killed.
     let gone = Set(auditList.seen(by: .console).compactMap { $0.facets["client"] }).filter {
       clients.clients[ClientID(text: $0)] == nil

@@ -57,6 +57,7 @@ extension Core {
       try await revoke(client.id)
       audit(.revoked, about: "/v1/clients/\(client.id)", by: .machine)
     }
+    await audited()
     for code in clients.openCodes where whose.covers(code.role) { _ = clients.revokeCode(code.id) }
     refreshCodes()
     log(

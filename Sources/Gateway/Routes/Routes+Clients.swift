@@ -89,11 +89,8 @@ extension Routes {
     try fields.end()
     let (client, token, spent) = try core.clients.pair(code, name: name, over: call.way)
     core.refreshCodes()
-    try await core.keep(client)
+    try await core.keep(client, letInBy: spent.maker.map(Core.Actor.client) ?? .machine)
     core.meters.paired()
-    core.audit(
-      .paired, about: "/v1/clients/\(client.id)", by: spent.maker.map(Core.Actor.client) ?? .machine,
-      [.init("role", .text(client.role.rawValue)), .init("scopes", client.scopes.json)])
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
@@ -184,16 +181,22 @@ extension Core {
 
   private static let watchInterval: Duration = .seconds(60)
 
-  /// Stored, or not there at all.
-  func keep(_ client: Clients.Client) async throws {
+  /// Stored, with who has let it in, or not there at all.
+  func keep(_ client: Clients.Client, letInBy actor: Actor) async throws {
+    let deed = number(
+      .paired, about: "/v1/clients/\(client.id)", by: actor,
+      [.init("role", .text(client.role.rawValue)), .init("scopes", client.scopes.json)])
     do {
-      let stored = client.stored
-      try await store.perform { try $0.add(stored) }
+      try await store.perform { [stored = client.stored, row = deed.row] in
+        try $0.add(stored)
+        try $0.add(row)
+      }
     } catch {
       clients.revoke(client.id)
       throw error
     }
     show(client)
+    tell(deed)
   }
 }
 

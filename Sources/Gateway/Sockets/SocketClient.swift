@@ -303,6 +303,7 @@ final class SocketClient: SocketOwner {
       } catch {
         reply = Reply(Problem(wrapping: error))
       }
+      await core.audited()
       core.remember(reply, to: call)
       core.sockets[key]?.done(id, reply)
     }
