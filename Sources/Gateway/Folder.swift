@@ -58,7 +58,8 @@ enum Folder {
   /// Takes files away that are none of those, as a process leaves them that was killed before it could.
   ///
   /// A file may be known by another path than the one that leads here, so files are compared, with their names: a power cut
-  /// may bring back a second name, under which one would stay when it is deleted.
+  /// may bring back a second name, under which one would stay when it is deleted. And it may take the name of a file that is
+  /// made anew: its folder stays.
   static func sweep(_ parts: [String], of folder: String, keeping paths: [String]) {
     struct File: Hashable {
       let device: dev_t
@@ -71,9 +72,9 @@ enum Folder {
       }
     }
     var kept: Set<File> = []
-    for path in paths {
+    for path in paths.map({ $0.found(in: folder) }).flatMap({ [$0, parent(of: $0)] }) {
       var status = stat()
-      if stat(path.found(in: folder), &status) == 0 { kept.insert(File(status, path)) }
+      if stat(path, &status) == 0 { kept.insert(File(status, path)) }
     }
     func sweep(_ folder: String, _ depth: Int) {
       for name in names(in: folder) {
@@ -84,8 +85,8 @@ enum Folder {
           if !kept.contains(File(status, path)) { unlink(path) }
         } else if depth > 0 {
           sweep(path, depth - 1)
-          // One that is not empty stays.
-          rmdir(path)
+          // One that is not empty stays, too.
+          if !kept.contains(File(status, path)) { rmdir(path) }
         }
       }
     }

@@ -99,7 +99,7 @@ struct BackupTests {
     // Nothing is read, so that nothing comes.
     try await Standstill.hold(on: { [host = bert.place.gateway.host] in try await host.onDisk($0) }) {
       #expect(try await anna.client.patch(resource, ["state": "accepted"]).status == 200)
-      while try hidden().isEmpty { await Task.yield() }
+      _ = try await anna.place.nextComing()
       try await backedUp(anna.place) { copy, _ in
         let place = try await anna.place.restarted {
           let before = try hidden()

@@ -85,6 +85,53 @@ struct TransferTests {
     }
   }
 
+  @Test("What was uploaded while its member was away goes out when that is back, and fails where that has left")
+  func away() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    func offer() async throws -> Answer {
+      try await bert.client.make("\(bert.path)/resources", ["name": "plan", "to": .text(anna.peer)])
+    }
+    func upload(_ made: Answer) async throws {
+      _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "notConnected")
+      #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
+    }
+    let first = try await offer()
+    let place = try await anna.place.restarted {
+      try await upload(first)
+      #expect(try await bert.client.get(first["Location"] ?? "").json["state"] == "transferring")
+    }
+    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+
+    let second = try await offer()
+    #expect(try await anna.client.delete(anna.path).status == 204)
+    try await upload(second)
+    let failed = try await bert.client.wait(in: "\(bert.path)/resources", "state", "failed")
+    #expect(failed["problem"]?["type"] == "/problems/notConnected")
+    meeting.bert = Meeting.Seat(
+      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    #expect(try await bert.client.get(second["Location"] ?? "").json["problem"] == failed["problem"])
+    await meeting.end()
+  }
+
+  @Test("What was accepted comes, though a power cut has taken the file of which nothing had come")
+  func nameless() async throws {
+    var meeting = try await Meeting.begin()
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let path = try await offer("plan", meeting)
+    // Nothing is read, so that nothing comes.
+    try await holdingUp(bert.place) {
+      #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
+      let hidden = try await anna.place.nextComing()
+      let place = try await anna.place.restarted { try FileManager.default.removeItem(atPath: hidden) }
+      meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    }
+    _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
+    #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes)
+    await meeting.end()
+  }
+
   @Test("P-RES-3 P-RES-4 Whole and the same it is told as complete, once to each, and is kept until it is deleted")
   func completing() async throws {
     try await Meeting.hold { meeting in

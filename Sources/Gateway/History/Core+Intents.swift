@@ -135,7 +135,8 @@ extension InvitationModel {
 }
 
 extension Problem {
-  fileprivate init?(asKept json: JSON) {
+  /// As its JSON has it.
+  init?(asKept json: JSON) {
     guard let kind = json["type"]?.text?.split(separator: "/").last.flatMap({ Kind(rawValue: String($0)) }),
       let detail = json["detail"]?.text
     else { return nil }

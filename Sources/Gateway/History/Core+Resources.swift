@@ -48,6 +48,7 @@ extension ResourceModel {
     ]
     if let size { members.append(.init("size", .number(size))) }
     if state == .uploading { members.append(.init("uploaded", .number(uploadedForGood))) }
+    if let problem { members.append(.init("problem", problem.json)) }
     if let digest { members.append(.init("sha256", .text(digest.base64))) }
     return StoredResource(
       id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
@@ -67,6 +68,7 @@ extension ResourceModel {
       id: row.id)
     path = row.path?.found(in: folder)
     transfer = row.transfer
+    problem = settings["problem"].flatMap(Problem.init(asKept:))
     digest = settings["sha256"]?.text.flatMap(ContentDigest.init(base64:))
     stored = row
     waitsForMember = true
@@ -76,8 +78,9 @@ extension ResourceModel {
       uploadedForGood = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
       uploaded = uploadedForGood
     case .complete: bytes = size ?? path.map(Self.bytesOnDisk) ?? 0
-    case .failed: problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
-    case .offered, .transferring, .declined, .cancelled: break
+    case .failed where problem == nil:
+      problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
+    case .failed, .offered, .transferring, .declined, .cancelled: break
     }
   }
 

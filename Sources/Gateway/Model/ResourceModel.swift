@@ -264,31 +264,51 @@ extension Core {
   func offer(_ model: ResourceModel, _ source: ResourceSource, in session: SessionModel) {
     model.state = .transferring
     publish(model, in: session)
-    guard let member = session.present[model.other.member]?.member else {
-      // Shortly after a restart nobody is there yet: it is offered to its member when that is back.
-      if session.stored != nil, model.path != nil { return model.waitsForMember = true }
-      return ended(
+    guard let known = session.present[model.other.member], known.isConnected else {
+      return notOffered(
         model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is not connected, and cannot take it"))
     }
+    let member = known.member
     let (place, id, end, name, type) = (session.id, model.id, session.session, model.name, model.type)
     start { core in
       do {
         let outgoing = try await end.send(source, name: name, type: type, to: member)
         core.begun(outgoing, id, in: place)
       } catch {
-        core.ended(id, in: place, error)
+        core.notOffered(id, in: place, error)
       }
+    }
+  }
+
+  /// What is whole here waits for its member, which is away for a while, or is not back since a restart.
+  private func notOffered(_ id: String, in place: String, _ error: any Error) {
+    guard Problem(wrapping: error).kind == .notConnected, let session = sessions[place], session.stored != nil,
+      let model = session.resourceModels[id], !model.isOver, model.path != nil,
+      session.present[model.other.member]?.isGone != true
+    else { return ended(id, in: place, error) }
+    model.waitsForMember = true
+  }
+
+  private func waiting(for member: Member, in session: SessionModel) -> [ResourceModel] {
+    session.resourceModels.values.filter {
+      $0.state == .transferring && !$0.isIncoming && $0.outgoing == nil && $0.transfer == nil && $0.waitsForMember
+        && $0.other.member == member.id.text
     }
   }
 
   /// What was whole here while its member was away, or before a restart, and of which the host knew nothing yet.
   func offerAgain(to member: Member, in session: SessionModel) {
-    for model in session.resourceModels.values where model.state == .transferring && !model.isIncoming {
-      guard model.outgoing == nil, model.transfer == nil, model.waitsForMember, model.other.member == member.id.text,
-        let path = model.path
-      else { continue }
+    for model in waiting(for: member, in: session) {
+      guard let path = model.path else { continue }
       model.waitsForMember = false
       offer(model, .file(path), in: session)
+    }
+  }
+
+  /// The member is gone, and what waited for it goes nowhere.
+  func giveUpOffers(to member: Member, in session: SessionModel) {
+    for model in waiting(for: member, in: session) {
+      ended(model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is gone, and cannot take it"))
     }
   }
 

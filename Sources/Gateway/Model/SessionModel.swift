@@ -148,6 +148,12 @@ final class MemberModel {
 
   var isConnected: Bool { state == .connected }
 
+  /// Whether it comes back no more: whose connection was lost may.
+  var isGone: Bool {
+    guard case .notConnected(let reason) = state else { return false }
+    return reason != .lost && reason != .unreachable
+  }
+
   func json(isVerified: Bool) -> JSON {
     var members: [JSON.Member] = [
       .init("id", .text(member.id.text)), .init("peer", .text(member.peer.text)),
@@ -310,6 +316,7 @@ extension Core {
       known.wasIn = true
       offerAgain(to: member, in: model)
     }
+    if known.isGone { giveUpOffers(to: member, in: model) }
     var members: [JSON.Member] = [.init("displayName", .text(member.name))]
     if case .notConnected(let reason) = state {
       members.append(.init("reason", .text("\(reason)")))

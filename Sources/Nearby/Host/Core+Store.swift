@@ -132,6 +132,7 @@ extension Core {
       state = TransferState(id, view.info.name, sending: file)
       transfers[id] = Transfer(state, .sends(.file(file)))
     default:
+      if case .target(let target) = restoredFiles?[id] { drop(target, keepsPlace: false) }
       transfers[id] = Transfer(state, .waits)
       errands.append { [self] in
         call { view.isIncoming ? $0.cannotStore(id, at: $1) : $0.cannotRead(id, at: $1) }

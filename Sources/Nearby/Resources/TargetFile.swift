@@ -26,12 +26,12 @@ final class TargetFile: @unchecked Sendable {
     descriptor = Descriptor(owning: number)
   }
 
-  /// One that was left when this program ended.
+  /// One that was left when this program ended. Of which nothing had come, a power cut may have taken the name.
   init(restoring hidden: String, named name: String) throws {
     self.name = name
     self.hidden = hidden
     folder = parent(of: hidden)
-    let number = open(hidden, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    let number = open(hidden, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw SystemError("open \(hidden)", code: errno) }
     descriptor = Descriptor(owning: number)
   }

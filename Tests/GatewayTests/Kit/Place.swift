@@ -82,6 +82,14 @@ final class Place: Sendable {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
+  /// The path of a file that begins to come, once that is stored.
+  func nextComing() async throws -> String {
+    let store = try #require(await gateway.archive).writer
+    while true {
+      if let path = try await store.perform({ try $0.heldPaths().first }) { return path }
+    }
+  }
+
   /// Nobody.
   var stranger: Asker { Asker(port: port) }
 
