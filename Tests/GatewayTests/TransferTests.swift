@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Nearby
 internal import Notation
+internal import Store
 internal import Testing
 
 @testable internal import Gateway
@@ -130,6 +131,26 @@ struct TransferTests {
     _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
     #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes)
     await meeting.end()
+  }
+
+  @Test("What has arrived is kept where it came from until that is known there for good")
+  func arriving() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let path = try await offer("plan", meeting)
+      let store = try #require(await bert.place.gateway.archive).writer
+      let operators = try await bert.place.client("operator")
+      try await store.perform {
+        try $0.run("CREATE TRIGGER refusal BEFORE DELETE ON transfer BEGIN SELECT RAISE(ABORT, 'no end'); END")
+      }
+      #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
+      _ = try await operators.wait(in: "/v1/events", "event", "notStored")
+      #expect(try await bert.client.get(path.from).json["state"] == "transferring")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.place.folder)/sending").count == 1)
+      try await store.perform { try $0.run("DROP TRIGGER refusal") }
+      _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes)
+    }
   }
 
   @Test("P-RES-3 P-RES-4 Whole and the same it is told as complete, once to each, and is kept until it is deleted")

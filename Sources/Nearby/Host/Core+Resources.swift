@@ -173,7 +173,9 @@ extension Core {
     if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
     guard let reception = transfer.reception else {
       note(.forget(id))
-      return transfer.state.end(reason)
+      guard case .sends = transfer.part else { return transfer.state.end(reason) }
+      // Whoever hears of it may take the file away: it would be missed where the end is not known after a restart.
+      return afterStoring { [state = transfer.state] in state.end(reason) }
     }
     let (state, target, fault) = (transfer.state, reception.target, reception.fault)
     if reason == .none, let path = reception.path {
@@ -194,7 +196,12 @@ extension Core {
         }
       }
     }
-    if store == nil { release() } else { storing.next.afterwards.append { _ in release() } }
+    afterStoring(release)
+  }
+
+  /// Once the engine's word of this moment is stored, or never will be.
+  private func afterStoring(_ action: @escaping () -> Void) {
+    if store == nil { action() } else { storing.next.afterwards.append { _ in action() } }
   }
 
   /// What is hidden goes, with its place or without.
