@@ -47,6 +47,10 @@ class Gateway:
         self.start()
 
     def start(self):
+        self.spawn()
+        self.wait_for_code()
+
+    def spawn(self):
         self.starts += 1
         command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
         command += ["--site", os.path.join(ROOT, "public"), *self.more]
@@ -60,6 +64,8 @@ class Gateway:
         self.log = open(os.path.join(self.folder, "log"), "w", encoding="utf-8")
         self.process = subprocess.Popen(
             self.through + command, stdout=subprocess.PIPE, stderr=self.log, env=environment, text=True, start_new_session=True)
+
+    def wait_for_code(self):
         # Ends a program that says nothing, and so the reading below.
         alarm = signal.signal(signal.SIGALRM, lambda *_: self.process.kill())
         signal.alarm(START_SECONDS_MAX)

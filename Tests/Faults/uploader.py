@@ -9,7 +9,8 @@ from collections import defaultdict
 
 from client import Client
 
-PIECE_BYTES, FILE_BYTES_MAX = 1 << 20, 8 << 20
+# Some are so long that their end goes past the system's memory, in pieces that go past the library that reads HTTP.
+SHORT, LONG = (1 << 20, range(1, 8 << 20)), (5 << 20, range(18 << 20, 24 << 20))
 # A session has room for a thousand.
 KEPT_MAX = 50
 OVER = ("complete", "failed", "declined")
@@ -25,22 +26,23 @@ class Uploader:
         self.chance = random.Random(f"{seed} {side.name} {number}")
         self.client = Client(side.gateway, side.client.token)
         self.place = f"/v1/sessions/{side.client.session}/resources"
-        # Names with their places and digests, the places of what was deleted again, and how many were complete in the end.
-        self.uploaded, self.deleted, self.ended = {}, [], {True: 0, False: 0}
+        # Names with their places and digests, the places of what was deleted again, and how many have come whole.
+        self.uploaded, self.deleted, self.whole = {}, [], 0
 
     def work(self):
         count = 0
         while not self.run.is_over.is_set():
             count += 1
             name = f"{self.side.name}-{self.number}-{count}"
-            content = self.chance.randbytes(self.chance.randrange(1, FILE_BYTES_MAX))
+            piece_bytes, sizes = LONG if self.chance.random() < 0.1 else SHORT
+            content = self.chance.randbytes(self.chance.choice(sizes))
             # Some are not wanted any more, now or in the middle.
             end = self.chance.randrange(len(content)) if self.chance.random() < 0.2 else None
             try:
                 if len(self.uploaded) > KEPT_MAX:
                     self.clear_away()
                 place = self.offer(name, len(content))
-                if place and self.fill(place, content, end):
+                if place and self.fill(place, content, piece_bytes, end):
                     self.uploaded[name] = (place, hashlib.sha256(content).hexdigest())
             except (OSError, http.client.HTTPException):
                 time.sleep(0.05)
@@ -54,13 +56,13 @@ class Uploader:
             self.run.fault(f"a resource was answered {status}: {said.decode()}")
         time.sleep(0.1)
 
-    def fill(self, place, content, end):
+    def fill(self, place, content, piece_bytes, end):
         """Whether all of it was taken."""
         offset = acknowledged = 0
         while not self.run.is_over.is_set():
             if end is not None and offset >= end:
                 return self.delete(place)
-            piece = content[offset:offset + PIECE_BYTES]
+            piece = content[offset:offset + piece_bytes]
             is_last = offset + len(piece) == len(content)
             try:
                 status, said, headers = self.client.whole(
@@ -101,7 +103,7 @@ class Uploader:
             if name in self.uploaded:
                 if not all(each["state"] in OVER for each in [item, *come[name]]):
                     continue
-                self.look_at(name, item["state"], come[name])
+                self.look_at(name, item, come[name])
                 del self.uploaded[name]
             for each in come[name]:
                 self.receiver.ask("DELETE", f"{self.there}/{each['id']}")
@@ -114,15 +116,16 @@ class Uploader:
             come[item["name"]].append(item)
         return come
 
-    def look_at(self, name, state, come):
-        """What is told as complete is whole there."""
-        if state == "complete":
-            digests = [
-                hashlib.sha256(self.receiver.whole("GET", item["content"])[1]).hexdigest()
-                for item in come if item["state"] == "complete"]
-            if digests != [self.uploaded[name][1]]:
-                self.run.fault(f"{name} is told as complete, and there it is {come}")
-        self.ended[state == "complete"] += 1
+    def look_at(self, name, item, come):
+        """What was taken has come, whole: nobody declines it, and who it is for always comes back."""
+        if item["state"] != "complete":
+            return self.run.fault(f"{name} was taken, and is {item['state']}: {item.get('problem')}; there it is {come}")
+        digests = [
+            hashlib.sha256(self.receiver.whole("GET", item["content"])[1]).hexdigest()
+            for item in come if item["state"] == "complete"]
+        if digests != [self.uploaded[name][1]]:
+            self.run.fault(f"{name} is told as complete, and there it is {come}")
+        self.whole += 1
 
     # In the end
 
@@ -131,11 +134,10 @@ class Uploader:
         return [item for item in items if item["state"] not in OVER]
 
     def check(self):
-        """What was deleted is gone; how many were complete, and how many were not."""
+        """What was deleted is gone, and what was taken has come."""
         come = self.come()
         for name, (place, _) in self.uploaded.items():
-            self.look_at(name, self.client.ask("GET", place)["state"], come[name])
+            self.look_at(name, self.client.ask("GET", place), come[name])
         for place in self.deleted:
             if (status := self.client.once("GET", place)[0]) != 404:
                 self.run.fault(f"{place} was deleted, and is answered {status}")
-        return self.ended[True], self.ended[False]
