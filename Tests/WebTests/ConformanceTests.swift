@@ -135,8 +135,8 @@ import Web
       Case("a reason that is no UTF-8", [said(8, [3, 232, 0xff])], [], code: 1007),
     ]
 
-  private func check(_ one: Case, inPieces size: Int) throws {
-    let socket = try SocketClient(rig)
+  private func check(_ one: Case, inPieces size: Int, at path: String = "/ws/echo") throws {
+    let socket = try SocketClient(rig, path)
     for start in stride(from: 0, to: one.bytes.count, by: size) {
       // Where the server has closed over what came before, the rest cannot be sent.
       do { try socket.client.send(Array(one.bytes[start..<min(start + size, one.bytes.count)])) } catch { break }
@@ -165,6 +165,13 @@ import Web
   @Test(arguments: pings + fragments + violations + texts + closes)
   func `byte by byte it is answered in the same way`(_ one: Case) throws {
     if one.bytes.count < 10_000 { try check(one, inPieces: 1) }
+  }
+
+  /// Which have no bound there.
+  @Test(arguments: (framing + pings + fragments + violations + texts + closes).filter { $0.code != 1009 })
+  func `one that is told pieces of messages hears and says the same`(_ one: Case) throws {
+    try check(one, inPieces: .max / 2, at: "/ws/gather")
+    if one.bytes.count < 10_000 { try check(one, inPieces: 1, at: "/ws/gather") }
   }
 
   @Test func `a close without a code is answered by one without`() throws {

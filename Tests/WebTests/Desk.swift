@@ -82,7 +82,8 @@ final class Desk: WebHandler {
     guard head.path.first == "ws" else { return .refuse(Response(404, .bytes(Array("no\n".utf8)))) }
     let talker = Talker(head.path.dropFirst().first ?? "echo", ring)
     sockets.append(talker)
-    let reading: SocketReading = talker.word == "pieces" ? .pieces : .messages(bytesMax: 1 << 20)
+    let reading: SocketReading =
+      ["pieces", "gather"].contains(talker.word) ? .pieces : .messages(bytesMax: 1 << 20)
     return .accept(subprotocol: head.subprotocols.first, owner: talker, reading: reading)
   }
 
@@ -206,6 +207,7 @@ final class Talker: SocketOwner {
   private(set) var codes: [UInt16] = []
   private(set) var received = 0
   private(set) var pieces = 0
+  private var gathered: [UInt8] = []
   private(set) var lagged = 0
   private(set) var wasWritable = 0
 
@@ -231,6 +233,13 @@ final class Talker: SocketOwner {
     received += bytes.count
     pieces += 1
     if word == "echo" { socket.send(bytes, kind) }
+    if word == "gather" {
+      gathered += bytes
+      if isLast {
+        _ = gathered.withUnsafeBytes { socket.send($0, kind) }
+        gathered = []
+      }
+    }
     if word == "leave" { socket.close(4_003, "asked") }
     if word == "publish" { ring.publish(bytes, kind) }
   }
