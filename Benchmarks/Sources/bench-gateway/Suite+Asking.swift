@@ -4,9 +4,8 @@ internal import Report
 
 /// What is small and asked for often, and what is large.
 extension Suite {
-  private static let rounds = 3
-  /// What the system's memory is like while a gibibyte is written, is another thing each time.
-  private static let fileRounds = 7
+  /// How the others lie on the machine, and what its memory is like, is another thing each time.
+  private static let rounds = 7
   private static let resourceBytes = 400
   private static let fileBytes = 1 << 30
 
@@ -88,7 +87,7 @@ extension Suite {
     func note(_ name: String, _ seconds: Double) {
       figures[name, default: []].append(Double(Self.fileBytes) / seconds / 1e6)
     }
-    for _ in 0..<Self.fileRounds {
+    for _ in 0..<Self.rounds {
       for wire in Wire.allCases {
         let theirs = "\(wire.scheme)://127.0.0.1:\(wire == .tls ? nginx.secure : nginx.port)"
         note("down\(wire)", try transfer("GET", to, wire, "\(receiving)/resources/\(received)/content", "-o /dev/null"))
