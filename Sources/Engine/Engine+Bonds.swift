@@ -86,6 +86,7 @@ extension Engine {
   private func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
+    // What was answered behind an earlier `attach`, which the other side may have taken for another bond's, is said again.
     for invitation in bond.host.asking.values { invitation.answeredOn = nil }
     // Whoever is told of it may begin at once with large records, though the other link of the two is used in the end.
     if bond.isAccepted { link.gate.open() }

@@ -3,9 +3,9 @@ internal import Web
 
 /// A collection as Server-Sent Events: what is there, or what was missed, then each change as it comes.
 ///
-/// It has no queue: the client's own pace says how far it is in what is there, and in the collection's changes. One that falls out of those is
-/// told on from where the channel's past is; where there is none, it is at the end of its stream, comes back by itself, and
-/// is given all things anew.
+/// It has no queue: the client's own pace says how far it is in what is there, and in the collection's changes. One that
+/// falls out of those is told on from where the channel's past is; where there is none, it is at the end of its stream,
+/// comes back by itself, and is given all things anew.
 final class EventStream: Follower, BodySource {
   private let collection: Collection
   private let listing: Listing
