@@ -10,7 +10,6 @@ struct AtticTests {
 
     init(_ items: [Item]) { self.items = items }
 
-    let isStoring = false
     var oldest: (ordinal: UInt64, id: String)? { items.first.map { ($0.ordinal, $0.id) } }
 
     func page(

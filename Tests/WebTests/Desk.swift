@@ -14,12 +14,13 @@ final class Desk: WebHandler {
   /// Exchanges that wait for `release`.
   private(set) var waiting: [Exchange] = []
   private(set) var ticker: Ticker?
-  private(set) lazy var ring = Fanout(bytesMax: 4 << 20) { [unowned self] in expectsMore }
-  var expectsMore = false
+  private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
   var file: String?
   private let same = Array("the same\n".utf8)
 
   init(on reactor: Reactor) { self.reactor = reactor }
+
+  func after(_ delay: Duration, _ action: @escaping () -> Void) { reactor.schedule(after: delay, action) }
 
   func begin(_ exchange: Exchange) {
     begun += 1

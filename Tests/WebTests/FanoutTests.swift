@@ -59,15 +59,33 @@ import Web
     #expect(try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } } == before.map { $0 + 1 })
   }
 
-  @Test func `what is expected and does not come holds nothing up`() throws {
+  @Test func `subscribers have their turns one after the other, and what is published meanwhile goes along`() throws {
     let rig = try WebRig(limits)
-    let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
-    #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
-    try rig.desk { $0.expectsMore = true }
-    for number in 0..<50 {
-      try rig.desk { desk in Self.message(number, bytes: 300).withUnsafeBytes { desk.ring.publish($0) } }
-      for client in clients { #expect(try client.receive()?.payload == Self.message(number, bytes: 300)) }
+    let clients = try (0..<40).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 40 })
+    let before = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
+    let messages = (0..<2).map { Self.message($0, bytes: 300) }
+    try rig.desk { desk in
+      messages[0].withUnsafeBytes { desk.ring.publish($0) }
+      // By then the first have heard of the first.
+      desk.after(.zero) { messages[1].withUnsafeBytes { desk.ring.publish($0) } }
     }
+    for client in clients { for message in messages { #expect(try client.receive()?.payload == message) } }
+    let writes = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
+    #expect(zip(writes, before).map { $0 - $1 } == Array(repeating: 2, count: 16) + Array(repeating: 1, count: 24))
+  }
+
+  @Test func `whoever leaves or lags in the middle of a round costs nobody else their turn`() throws {
+    let rig = try WebRig(limits)
+    let clients = try (0..<40).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 40 })
+    let message = Self.message(7, bytes: 300)
+    try rig.desk { desk in
+      message.withUnsafeBytes { desk.ring.publish($0) }
+      // Those who have been offered it by now, and their places are taken by those who have not.
+      desk.after(.zero) { for talker in desk.sockets.prefix(10) { talker.socket.map(desk.ring.unsubscribe) } }
+    }
+    for client in clients { #expect(try client.receive()?.payload == message) }
   }
 
   @Test func `one that reads nothing is told that it lags, also when it is late, and the others hear on`() throws {

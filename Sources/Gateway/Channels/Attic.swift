@@ -2,8 +2,6 @@ internal import Notation
 
 /// Where a channel's past is that it does not hold itself: to look there takes time.
 protocol Attic: AnyObject {
-  /// Whether changes are on their way there, and so into the channel.
-  var isStoring: Bool { get }
   /// Of what is kept.
   var oldest: (ordinal: UInt64, id: String)? { get }
   /// Those after an ordinal, also those that the channel has: at most so many, and as many as there is room for.

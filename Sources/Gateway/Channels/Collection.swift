@@ -254,7 +254,7 @@ final class Collection {
   }
 
   func subscribe(_ socket: WebSocket) {
-    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax) { [weak self] in self?.attic?.isStoring ?? false }
+    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)
     self.ring = ring
     ring.subscribe(socket)
   }

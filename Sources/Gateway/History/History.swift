@@ -49,8 +49,6 @@ final class History {
   /// Messages whose fate is not known for all, by the engine's numbers.
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
-  /// Noted, and not stored yet.
-  private var storing = 0
   /// Told before it is known which message they belong to.
   private var early: [UInt64: [(recipients: [EndpointID], fate: Fate)]] = [:]
   private var isDispatching = false
@@ -172,13 +170,11 @@ final class History {
   }
 
   private func note(_ message: MessageNote) {
-    storing += 1
     archive.note(message)
   }
 
   /// It is stored, or never will be.
   fileprivate func settled(_ note: MessageNote, _ isStored: Bool) {
-    storing -= 1
     guard isStored else {
       note.settle?(nil)
       return
@@ -310,7 +306,6 @@ extension History: Attic {
   private static let changesMax = 4_096
   private static let changesBytesMax = 1 << 20
 
-  var isStoring: Bool { storing > 0 }
   var oldest: (ordinal: UInt64, id: String)? { first.map { ($0.ordinal, id(of: $0)) } }
 
   func page(

@@ -2,6 +2,9 @@ internal import Reactor
 
 /// Messages for many WebSockets: each is put into frames once, and every subscriber reads it from the same ring.
 ///
+/// While there is news, subscribers are offered what is there one after the other, round and round, some in each turn of
+/// the loop: whatever is published meanwhile goes along, so that it is a round's time away from the last of them at most.
+///
 /// Law: a publisher never waits. A subscriber that is further behind than the ring reaches is told that it lags.
 package final class Fanout {
   /// Some of all subscribers; asked for each when its turn comes, and once for messages in a row that are for the same.
@@ -28,24 +31,27 @@ package final class Fanout {
 
   let log = FrameLog()
   private let bytesMax: Int
-  private let expectsMore: () -> Bool
   private var audiences: [Int: Audience] = [:]
   /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
   private var listeners: Listeners?
   private var run: UInt64 = 0
-  private var subscribers: [ObjectIdentifier: WebSocket] = [:]
-  /// What is published until then goes along.
-  private var gathering: (on: Reactor, since: UInt64, timer: Timer, isPatient: Bool)?
-  /// What was published since all subscribers were offered what is there.
-  private var bytesSinceFlush = 0
-  private var flushNanoseconds: UInt64 = 0
+  private var subscribers: [WebSocket] = []
+  private var places: [ObjectIdentifier: Int] = [:]
+  /// Whose turn is next.
+  private var next = 0
+  /// How many have not been offered yet what was published last.
+  private var unoffered = 0
+  private var isWalking = false
+  /// What was published in the round so far.
+  private var roundBytes = 0
 
-  /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind. It is asked whether more is about to be
-  /// published: what is there may wait for that.
-  package init(bytesMax: Int, expectsMore: @escaping () -> Bool = { false }) {
+  /// Of subscribers that are offered something in a turn: as many system calls, and the loop has other work to do.
+  private static let stepsMax = 16
+
+  /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
+  package init(bytesMax: Int) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
-    self.expectsMore = expectsMore
   }
 
   package var subscriberCount: Int { subscribers.count }
@@ -65,26 +71,38 @@ package final class Fanout {
       run += 1
     }
     log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
-    bytesSinceFlush += bytes.count
     if log.byteCount > bytesMax { dropOldest() }
-    // Nobody shall lag who was not offered it.
-    if bytesSinceFlush > bytesMax / 4 { return flush() }
-    flushSoon()
+    unoffered = subscribers.count
+    roundBytes += bytes.count
+    // Nobody shall lag who was not offered it: in two rounds half of the ring is published at most.
+    if roundBytes > bytesMax / 4 { return walk(subscribers.count) }
+    walkSoon()
   }
 
   /// The socket hears what is published from now on.
   package func subscribe(_ socket: WebSocket) {
-    guard subscribers[ObjectIdentifier(socket)] == nil, socket.hear(self) else { return }
-    subscribers[ObjectIdentifier(socket)] = socket
+    guard places[ObjectIdentifier(socket)] == nil, socket.hear(self) else { return }
+    places[ObjectIdentifier(socket)] = subscribers.count
+    subscribers.append(socket)
   }
 
   /// What was published before still goes out.
   package func unsubscribe(_ socket: WebSocket) {
-    guard subscribers.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
-    socket.hearNoMore(self)
+    if forget(socket) { socket.hearNoMore(self) }
   }
 
-  func forget(_ socket: WebSocket) { subscribers[ObjectIdentifier(socket)] = nil }
+  @discardableResult
+  func forget(_ socket: WebSocket) -> Bool {
+    guard let place = places.removeValue(forKey: ObjectIdentifier(socket)) else { return false }
+    let last = subscribers.removeLast()
+    if last !== socket {
+      subscribers[place] = last
+      places[ObjectIdentifier(last)] = place
+    }
+    // The last one may have lost its turn of this round.
+    if unoffered > 0 { unoffered = subscribers.count }
+    return true
+  }
 
   func audience(of frame: Int) -> Audience? { audiences[frame] }
 
@@ -95,39 +113,25 @@ package final class Fanout {
     for frame in start..<log.start { audiences[frame] = nil }
   }
 
-  private func flushSoon() {
-    if let gathering {
-      // What was waited for is here.
-      if gathering.isPatient { gather(on: gathering.on, since: gathering.since, emptyTurns: 0) }
-      return
+  /// In the next turn of the loop, which has looked by then at what has come.
+  private func walkSoon() {
+    guard !isWalking, let reactor = subscribers.first?.flushes else { return }
+    isWalking = true
+    reactor.schedule(at: Reactor.now) { [weak self] in
+      guard let self else { return }
+      isWalking = false
+      walk(Self.stepsMax)
+      if unoffered > 0 { walkSoon() }
     }
-    guard let reactor = subscribers.first?.value.flushes else { return }
-    gather(on: reactor, since: Reactor.now, emptyTurns: 0)
   }
 
-  /// What is published in turns of the loop that follow each other, and what is expected, goes out together: each subscriber
-  /// is one system call, whatever that carries. It is waited for no longer than the last flush took.
-  private func gather(on reactor: Reactor, since start: UInt64, emptyTurns: Int) {
-    if let gathering { reactor.cancel(gathering.timer) }
-    let (end, latest, isPatient) = (log.end, start + flushNanoseconds, expectsMore())
-    let timer = reactor.schedule(at: isPatient ? latest : Reactor.now) { [self] in
-      gathering = nil
-      let emptyTurns = log.end > end ? 0 : emptyTurns + 1
-      if emptyTurns == Self.emptyTurnsMax || Reactor.now > latest { return flush() }
-      gather(on: reactor, since: start, emptyTurns: emptyTurns)
+  private func walk(_ steps: Int) {
+    for _ in 0..<steps where unoffered > 0 {
+      if next >= subscribers.count { (next, roundBytes) = (0, 0) }
+      let socket = subscribers[next]
+      next += 1
+      unoffered -= 1
+      socket.flush(after: self)
     }
-    gathering = (reactor, start, timer, isPatient)
-  }
-
-  /// What one turn has taken in, the next one may publish.
-  private static let emptyTurnsMax = 2
-
-  private func flush() {
-    if let gathering { gathering.on.cancel(gathering.timer) }
-    gathering = nil
-    bytesSinceFlush = 0
-    let start = Reactor.now
-    for socket in subscribers.values { socket.flush(after: self) }
-    flushNanoseconds = Reactor.now - start
   }
 }
