@@ -5,6 +5,8 @@ final class Connection {
   let pointer: OpaquePointer
   /// For people.
   let path: String
+  /// As the last commit has left the log.
+  fileprivate(set) var logPages = 0
 
   init(_ path: String) throws(StoreError) {
     Self.countNoMemory
@@ -17,6 +19,8 @@ final class Connection {
     self.path = path
     guard code == SQLITE_OK else { throw error(code, "open") }
     sqlite3_busy_timeout(connection, Self.busyMilliseconds)
+    // In the place of SQLite's own, which brings the log to the file within a commit.
+    sqlite3_wal_hook(connection, committed, Unmanaged.passUnretained(self).toOpaque())
     // The schema is ours, and what is wrong in a file must not become code.
     _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -56,4 +60,13 @@ final class Connection {
     default: return .failed(path: path, operation: operation, what: "\(what), code \(code)")
     }
   }
+}
+
+private func committed(
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafePointer<CChar>?, _ logPages: CInt
+) -> CInt {
+  guard let context else { return SQLITE_OK }
+  // It is called within a call of the connection, and so while that is there.
+  Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().logPages = Int(logPages)
+  return SQLITE_OK
 }

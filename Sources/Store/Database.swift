@@ -25,8 +25,6 @@ public final class Database {
   private static let cacheKiB = 8 << 10
   /// What the log may keep of the disk once its pages are in the file.
   private static let logBytesMax = 16 << 20
-  /// Pages in the log after which they are brought to the file, for which that commit waits: so it is one of many.
-  private static let logPagesMax = 4_000
   /// Looking through all of a large file would hold up each start; damage there is found when it is met.
   private static let checkedBytesMax: Int64 = 64 << 20
   /// "vic1": what `file` says of it, and what tells it from others.
@@ -51,7 +49,6 @@ public final class Database {
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -\(Self.cacheKiB);
       PRAGMA journal_size_limit = \(Self.logBytesMax);
-      PRAGMA wal_autocheckpoint = \(Self.logPagesMax);
       PRAGMA secure_delete = ON;
       """)
     if isNew { try connection.execute("PRAGMA application_id = \(Self.applicationID)") }

@@ -14,6 +14,10 @@ public actor Writer {
   public static let queueMax = 4_096
   /// More would make the first of them wait for long.
   private static let batchMax = 256
+  /// Pages in the log after which they are brought to the file.
+  public static let logPagesMax = 4_000
+  /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
+  private static let logPatience = 8
 
   private struct Request: Sendable {
     let body: @Sendable (Database) throws -> Void
@@ -30,11 +34,16 @@ public actor Writer {
   nonisolated private let reactor: Reactor
   nonisolated private let queue = Mutex(Queue())
   private var database: Database?
+  private let sweeper: LogSweeper
+  private let logPagesMax: Int
+  private var isSweeping = false
   public nonisolated let meter = WriterMeter()
 
   /// Opens the database on the calling thread, which waits for that.
-  public init(_ path: String, schema: Schema = .house) throws {
+  public init(_ path: String, schema: Schema = .house, logPagesMax: Int = Writer.logPagesMax) throws {
     database = try Database(path, schema: schema)
+    sweeper = try LogSweeper(path)
+    self.logPagesMax = logPagesMax
     reactor = try Reactor()
     reactor.start()
   }
@@ -109,16 +118,20 @@ public actor Writer {
   }
 
   /// Writes what waits, and lets go of the file.
-  public func close() {
+  public func close() async {
     queue.withLock { $0.isClosed = true }
     work()
+    await sweeper.rest()
     database = nil
   }
 
   // MARK: Writing
 
   private func work() {
-    while let database, let batch = next() { commit(batch[...], to: database) }
+    while let database, let batch = next() {
+      commit(batch[...], to: database)
+      sweepLog(of: database)
+    }
   }
 
   private nonisolated func next() -> [Request]? {
@@ -161,6 +174,30 @@ public actor Writer {
       if database.connection.isInTransaction { try? database.connection.execute("ROLLBACK") }
       throw error
     }
+  }
+}
+
+// MARK: - The log
+
+extension Writer {
+  /// Nobody waits for what the sweeper does; what was written meanwhile is little, and then the log begins anew.
+  private func sweepLog(of database: Database) {
+    let pages = database.connection.logPages
+    if pages > logPagesMax * Self.logPatience {
+      // Where it fails, the next commit tries again.
+      try? database.connection.bringLogHome()
+    } else if pages > logPagesMax, !isSweeping {
+      isSweeping = true
+      reactor.spawn { [sweeper] in
+        try? await sweeper.sweep()
+        await self.swept()
+      }
+    }
+  }
+
+  private func swept() {
+    isSweeping = false
+    try? database?.connection.bringLogHome()
   }
 }
 

@@ -96,14 +96,11 @@ private struct Ledger {
   }
 
   private func open(_ path: String) async throws -> Writer {
-    let writer = try Writer(path, schema: Self.schema)
+    let writer = try Writer(path, schema: Self.schema, logPagesMax: Self.logPages)
     try await writer.perform { [synchronous] database in
       // It cannot be set within a transaction: what the writer has begun is ended, and begun anew.
       try database.connection.execute(
-        """
-        COMMIT; PRAGMA synchronous = \(synchronous); PRAGMA wal_autocheckpoint = \(Self.logPages);
-        BEGIN IMMEDIATE;
-        """)
+        "COMMIT; PRAGMA synchronous = \(synchronous); BEGIN IMMEDIATE;")
     }
     return writer
   }

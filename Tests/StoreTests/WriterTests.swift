@@ -33,6 +33,20 @@ import Testing
     await writer.close()
   }
 
+  @Test func `The log is brought to the file while others write, and begins anew`() async throws {
+    let writer = try Writer(path, schema: .things, logPagesMax: 30)
+    let bytes = [UInt8](repeating: 7, count: 4_000)
+    for number in 0..<1_000 {
+      try await writer.perform { try $0.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', ?)", number, bytes) }
+    }
+    // Of three times a thousand pages.
+    var log = stat()
+    #expect(stat(path + "-wal", &log) == 0 && log.st_size < 600 * 4_096)
+    await writer.close()
+    let database = try Database(path, schema: .things)
+    #expect(try database.first("SELECT count(*) FROM thing WHERE bytes = ?", bytes) { $0.integer(0) } == 1_000)
+  }
+
   @Test func `One that throws is written not at all, and the others of its batch are`() async throws {
     struct Changed: Error {}
     let writer = try Writer(path, schema: .things)
