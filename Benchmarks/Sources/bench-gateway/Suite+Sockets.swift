@@ -43,6 +43,14 @@ extension Suite {
     table.add("fanout-kept", median(lasting.map(\.rate)), "/s", goal: .atLeast(0.9 * rate))
     table.add(
       "fanout-kept-p99", median(lasting.map(\.p99)) * 1e3, "ms", goal: .atMost(1.1 * median(ours.map(\.p99)) * 1e3))
+    let half = rate / Double(Self.subscribers) / 2
+    var (calm, calmKept): ([Double], [Double]) = ([], [])
+    for _ in 0..<Self.rounds {
+      calm.append(try pace(gateway, passing, half))
+      calmKept.append(try pace(gateway, kept, half))
+    }
+    table.add("fanout-at-half-p99", median(calm) * 1e3, "ms")
+    table.add("fanout-kept-at-half-p99", median(calmKept) * 1e3, "ms", goal: .atMost(1.1 * median(calm) * 1e3))
     table.add("fanout-kept-processor-time", median(lasting.map(\.cost)) * 1e9, "ns each")
     table.add("fanout-processor-time", median(ours.map(\.cost)) * 1e9, "ns each")
     table.add("fanout-processor-time-nats", median(natss.map(\.cost)) * 1e9, "ns each")
@@ -68,6 +76,14 @@ extension Suite {
     let channel = "\(stage.receiving)/messages"
     let place = [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
     return try fan("vicinity", (gateway.process, gateway.port), place)
+  }
+
+  /// The delay of the slowest hundredth, of so many messages a second that are due at their times.
+  private func pace(_ gateway: GatewayUnderTest, _ stage: Stage, _ rate: Double) throws -> Double {
+    let channel = "\(stage.receiving)/messages"
+    let place = [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
+    let load = ["\(gateway.port)", "\(Self.subscribers)", "\(Int(rate))", "3"]
+    return try number(words([program("socket-load"), "paced"] + load + place), 3) / 1e9
   }
 
   private func fan(_ name: String, _ server: (process: Child, port: Int), _ place: [String] = []) throws -> Fan {
