@@ -75,7 +75,9 @@ class Gateway:
                 self.code = said["code"]
                 break
         else:
-            raise RuntimeError(f"{self.name} did not start; see {self.log.name}")
+            self.process.wait()
+            with open(self.log.name, encoding="utf-8") as log:
+                raise RuntimeError(f"{self.name} did not start, and ended with {self.process.returncode}: {log.read()[-4000:]}")
         signal.alarm(0)
         signal.signal(signal.SIGALRM, alarm)
 
