@@ -5,13 +5,18 @@ import json
 import random
 import threading
 import time
+from collections import Counter
 
 from client import Client, until
+from papers import papers
 
 # What a client may have of each kind, and the field by which each of them is known again.
 KINDS = {"peers": "displayName", "sessions": "maxPeers", "advertisers": "serviceType", "browsers": "serviceType",
          "invitations": "context"}
 HOLDERS_MAX, PEERS_MAX, THINGS_MAX, GONE_TOKENS = 4, 4, 6, 20
+# One more than is taken, so that there is something else to do. The gateway keeps 2,048 deeds.
+PAPERS, DEEDS_MAX = THINGS_MAX + 1, 1000
+SCOPES = ["peers", "sessions", "messages", "streams", "resources", "trust", "clients", "events"]
 # An invitation that nobody has answered has failed after a restart.
 OPEN = frozenset({"pending", "failed", "cancelled"})
 
@@ -56,8 +61,13 @@ class Registrar:
     def __init__(self, gateway, chance, fault):
         self.gateway, self.chance, self.fault = gateway, random.Random(chance), fault
         self.operator = Client(gateway, gateway.operator().token)
-        # Clients by name, each a thing in itself, and peers that are known.
-        self.clients, self.holders, self.known = {}, {}, {}
+        # Clients by name, each a thing in itself.
+        self.clients, self.holders = {}, {}
+        # What the whole gateway believes, and who it is besides.
+        self.known, self.anchors, self.identities = {}, {}, {}
+        self.papers = papers(PAPERS)
+        # Of those that are told to operators, what was done, and to what.
+        self.deeds = []
         self.gone_tokens, self.peers = [], []
         self.number, self.done, self.checks, self.is_over = 1000, 0, 0, threading.Event()
 
@@ -86,7 +96,7 @@ class Registrar:
             del things[label]
         else:
             thing.may.remove(None)
-            thing.id = said.get("id") or said.get("client")
+            thing.id = said.get("id") or said.get("client") or label
         return said and thing
 
     def change(self, client, path, thing, wish, **fields):
@@ -102,20 +112,23 @@ class Registrar:
             thing.may.pop()
         else:
             del things[thing.label]
+        return thing.label not in things
 
     # What it does
 
     def clients_come(self):
         if len(self.holders) >= HOLDERS_MAX:
             return
-        code = self.say(self.operator, "POST", "/v1/pairing-codes", {"role": "member"})
+        state = {"role": "member", "scopes": SCOPES[:self.chance.randrange(2, len(SCOPES) + 1)]}
+        code = self.say(self.operator, "POST", "/v1/pairing-codes", state)
         if not code:
             return
         name = self.label("clients")
-        thing = self.clients[name] = Thing(name, None, {"role": "member"})
+        thing = self.clients[name] = Thing(name, None, state)
         said = self.say(Client(self.gateway, None), "POST", "/v1/pairings", {"code": code["code"], "name": name})
-        thing.may = [{"role": "member"} if said else None]
+        thing.may = [state if said else None]
         if said:
+            self.deeds.append(("paired", f"/v1/clients/{said['client']}"))
             holder = self.holders[name] = Holder(name)
             holder.client, thing.id = Client(self.gateway, said["token"]), said["client"]
 
@@ -123,8 +136,10 @@ class Registrar:
         if len(self.holders) < HOLDERS_MAX:
             return
         holder = self.chance.choice(list(self.holders.values()))
-        self.delete(self.clients, self.operator, "/v1/clients", self.clients[holder.name])
-        if holder.name not in self.clients:
+        thing = self.clients[holder.name]
+        path = f"/v1/clients/{thing.id}"
+        if self.delete(self.clients, self.operator, "/v1/clients", thing):
+            self.deeds.append(("revoked", path))
             self.leave(holder)
 
     def leave(self, holder):
@@ -144,8 +159,7 @@ class Registrar:
         things = holder.things[kind]
         if len(things) >= (PEERS_MAX if kind == "peers" else THINGS_MAX // 2):
             thing = self.chance.choice(list(things.values()))
-            self.delete(things, holder.client, f"/v1/{kind}", thing)
-            if kind == "peers" and thing.label not in things:
+            if self.delete(things, holder.client, f"/v1/{kind}", thing) and kind == "peers":
                 self.drop_orphans(holder)
 
     def things_come(self, holder):
@@ -156,8 +170,9 @@ class Registrar:
         wish = {"peer": peer, KINDS[kind]: label}
         state = dict(wish)
         if kind == "sessions":
-            wish["history"] = {"keep": "durable", "count": label}
-            state |= {"locked": False, "blocked": [], "adhoc": None}
+            rules = {"encryption": self.chance.choice(("required", "optional")), "trust": self.chance.choice(("any", "ask"))}
+            wish |= {"history": {"keep": "durable", "count": label}, **rules}
+            state |= {"locked": False, "blocked": [], "adhoc": None, **rules}
         elif kind == "advertisers":
             state |= {"discoveryInfo": {}, "state": frozenset({"starting", "advertising"})}
         self.make(holder.things[kind], holder.client, f"/v1/{kind}", label, wish, state, peer=peer)
@@ -223,17 +238,32 @@ class Registrar:
     def trust(self):
         known = [state["id"] for thing in self.known.values() for state in thing.may if state]
         strange = [peer for peer in self.peers if peer not in known]
-        if self.known and self.chance.random() < len(self.known) / THINGS_MAX:
-            thing = self.chance.choice(list(self.known.values()))
-            self.delete(self.known, self.operator, "/v1/trusted-peers", thing)
-        elif strange:
+        if strange:
             name, peer = self.label("known"), self.chance.choice(strange)
-            self.make(
-                self.known, self.operator, "/v1/trusted-peers", name, {"peer": peer, "displayName": name},
-                {"id": peer, "displayName": name})
+            self.believe(
+                self.known, "/v1/trusted-peers", name, {"peer": peer, "displayName": name}, {"id": peer, "displayName": name})
+
+    def take_papers(self, things, path, wish):
+        strange = [paper for paper in self.papers if paper.id not in things]
+        if strange:
+            paper = self.chance.choice(strange)
+            self.believe(things, path, paper.id, wish(paper), {"id": paper.id})
+
+    def believe(self, things, path, label, wish, state):
+        """Or, the more there is, no more one of these."""
+        if self.chance.random() < len(things) / THINGS_MAX:
+            thing = self.chance.choice(list(things.values()))
+            there = f"{path}/{thing.id}"
+            if self.delete(things, self.operator, path, thing):
+                self.deeds.append(("distrusted", there))
+        elif self.make(things, self.operator, path, label, wish, state):
+            self.deeds.append(("trusted", f"{path}/{things[label].may[0]['id']}"))
 
     def step(self):
-        works = [(self.clients_come, 2), (self.clients_go, 1), (self.trust, 2)]
+        works = [
+            (self.clients_come, 2), (self.clients_go, 1), (self.trust, 2),
+            (lambda: self.take_papers(self.anchors, "/v1/anchors", lambda paper: paper.anchor), 2),
+            (lambda: self.take_papers(self.identities, "/v1/identities", lambda paper: paper.identity), 2)]
         if self.holders:
             holder = self.chance.choice(list(self.holders.values()))
             works += [(lambda work=work: work(holder), weight) for work, weight in (
@@ -267,7 +297,8 @@ class Registrar:
             clients = {item["name"]: item for item in self.operator.all("/v1/clients")[0]}
             names = [holder.name for holder in self.holders.values() if holder.name in clients]
             there = {name: {kind: self.holders[name].client.all(f"/v1/{kind}")[0] for kind in KINDS} for name in names}
-            known = self.operator.all("/v1/trusted-peers")[0]
+            known, anchors, identities, audit = (
+                self.operator.all(f"/v1/{kind}")[0] for kind in ("trusted-peers", "anchors", "identities", "audit"))
             away = [holder.client for holder in self.holders.values() if holder.name not in clients]
             for client in self.gone_tokens + away:
                 if (status := client.once("GET", "/v1/clients/self")[0]) != 401:
@@ -277,6 +308,10 @@ class Registrar:
         # Others, such as those who write, have names of another form.
         self.hold(self.clients, [item for item in clients.values() if item["name"].startswith("c-")], "clients", "name")
         self.hold(self.known, known, "trusted-peers", "displayName")
+        self.hold(self.anchors, anchors, "anchors", "id")
+        self.hold(self.identities, identities, "identities", "id")
+        if untold := Counter(self.deeds[-DEEDS_MAX:]) - Counter((item["deed"], item["about"]) for item in audit):
+            self.fault(f"{self.gateway.name}: of {len(self.deeds)} deeds, operators are told no more of {list(untold)[:3]}")
         for holder in list(self.holders.values()):
             if holder.name not in self.clients:
                 self.leave(holder)
