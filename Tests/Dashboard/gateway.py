@@ -71,7 +71,7 @@ class Gateway:
         signal.alarm(START_SECONDS_MAX)
         for line in self.process.stdout:
             said = json.loads(line)
-            if "code" in said:
+            if said["event"] == "pairingCode":
                 self.code = said["code"]
                 break
         else:

@@ -116,6 +116,29 @@ struct TransferTests {
     await meeting.end()
   }
 
+  @Test(
+    "What was uploaded waits for its member, whatever kept that from being reached",
+    arguments: [Reason.lost, .slow, .unreachable, .timedOut])
+  func unreached(_ reason: Reason) async throws {
+    try await Meeting.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let made = try await bert.client.make("\(bert.path)/resources", ["name": "plan", "to": .text(anna.peer)])
+      await bert.place.gateway.run { core in
+        for member in core.sessions[bert.session]?.present.values ?? [:].values { member.state = .notConnected(reason) }
+      }
+      #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
+      #expect(try await bert.client.get(made["Location"] ?? "").json["state"] == "transferring")
+      await bert.place.gateway.run { core in
+        guard let session = core.sessions[bert.session] else { return }
+        for known in session.present.values {
+          known.state = .connected
+          core.offerAgain(to: known.member, in: session)
+        }
+      }
+      _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+    }
+  }
+
   @Test("What was accepted comes, though a power cut has taken the file of which nothing had come")
   func nameless() async throws {
     var meeting = try await Meeting.begin()

@@ -148,10 +148,10 @@ final class MemberModel {
 
   var isConnected: Bool { state == .connected }
 
-  /// Whether it comes back no more: whose connection was lost may.
+  /// Whether it comes back no more: whoever was lost, or could not be reached in time, may.
   var isGone: Bool {
     guard case .notConnected(let reason) = state else { return false }
-    return reason != .lost && reason != .unreachable
+    return ![.lost, .slow, .unreachable, .timedOut].contains(reason)
   }
 
   func json(isVerified: Bool) -> JSON {
