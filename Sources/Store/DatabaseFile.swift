@@ -52,10 +52,10 @@ final class DatabaseFile {
       let text = String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
       throw .inUse(path: path, process: Int32(text))
     }
-    // Only for whoever finds it held: the hold itself ends with the process.
+    // Only for whoever finds it held: the hold itself ends with the process. It takes the room of the one before, since
+    // there may be no other.
     let text = Array("\(getpid())\n".utf8)
-    try attempt(path, "ftruncate") { ftruncate(number, 0) }
-    try attempt(path, "write") { pwrite(number, text, text.count, 0) }
+    _ = pwrite(number, text, text.count, 0)
   }
 
   /// Makes it where it is missing, so that it is nobody else's from its first moment; SQLite's other files follow it.

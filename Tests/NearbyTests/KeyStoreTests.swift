@@ -32,6 +32,51 @@ import Wire
     }
   }
 
+  /// A disk of memory, that is full until it is given back.
+  private func filled(_ path: String) throws -> () -> Void {
+    let ballast = Glibc.open("\(path)/ballast", O_WRONLY | O_CREAT, 0o600)
+    try #require(ballast >= 0)
+    while write(ballast, [UInt8](repeating: 1, count: 4_096), 4_096) > 0 {}
+    close(ballast)
+    return { unlink("\(path)/ballast") }
+  }
+
+  private static let mayMount: Bool = {
+    let folder = TemporaryFolder()
+    defer { umount(folder.path) }
+    return mount("tmpfs", folder.path, "tmpfs", 0, "size=64k") == 0
+  }()
+
+  @Test(.enabled(if: mayMount))
+  func `with a full disk keys that are there are opened, each time with a greater incarnation`()
+    throws
+  {
+    let disk = "\(folder.path)/disk"
+    mkdir(disk, 0o700)
+    try #require(mount("tmpfs", disk, "tmpfs", 0, "size=64k,mode=700") == 0)
+    defer { umount2(disk, CInt(MNT_DETACH)) }
+    let place = KeyStorage.folder("\(disk)/keys")
+    let (key, first) = try {
+      let store = try KeyStore(place, secondsSince1970: 1_000)
+      return (store.hostKey.publicKey, store.incarnation)
+    }()
+    let empty = try filled(disk)
+    var last = first
+    for now: UInt64 in [1_000, 1_000, 5, 9_000, 9_000] {
+      let store = try KeyStore(place, secondsSince1970: now)
+      #expect(store.hostKey.publicKey == key && store.incarnation > last)
+      last = store.incarnation
+      let error = #expect(throws: KeyStoreError.self) { try store.peerKey(named: DisplayName("Ann")) }
+      #expect("\(error as Any)".contains("make room"))
+    }
+    // There are none yet, and there is no room for any.
+    #expect(throws: KeyStoreError.self) { try KeyStore(.folder(disk), secondsSince1970: 0) }
+    empty()
+    let store = try KeyStore(place, secondsSince1970: 0)
+    #expect(store.incarnation > last)
+    _ = try store.peerKey(named: DisplayName("Ann"))
+  }
+
   @Test func `keys put back from an old copy begin after all that was used since`() throws {
     _ = try open(at: 5_000)
     let copy = folder.bytes(of: "vicinity/keys of one host/keys")

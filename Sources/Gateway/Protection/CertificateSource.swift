@@ -50,7 +50,12 @@ struct CertificateSource: Sendable {
     if let known = authority {
       let made = issue(known, addresses)
       if isGood(made, known, addresses) {
-        try serverFile.write(made)
+        do {
+          try serverFile.write(made)
+        } catch {
+          // Whoever trusts the authority takes another one next time.
+          if error.kind != .noSpace { throw error }
+        }
         return try certificate(made, known)
       }
       authority = nil

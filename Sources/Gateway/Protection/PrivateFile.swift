@@ -38,7 +38,7 @@ struct PrivateFile: Sendable {
       try file.sync()
       try system("rename \(draft)") { rename(draft, path) }
     } catch {
-      throw trouble("cannot be written: \(error)")
+      throw Problem(error.isFullDisk ? .noSpace : .unavailable, "\(path) cannot be written: \(error)")
     }
     try Folder.sync(above: path)
   }

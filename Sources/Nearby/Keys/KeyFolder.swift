@@ -1,7 +1,11 @@
 internal import Glibc
 internal import Reactor
+internal import Wire
 
 /// A folder with one file of keys, held for this process alone while this lives.
+///
+/// The file by which it is held says by which process, for people, and the incarnation of the last start. It is written in
+/// its place, in one sector: where the disk is full that is the room there is.
 final class KeyFolder: Sendable {
   let path: String
   private let folder: Descriptor
@@ -28,7 +32,20 @@ final class KeyFolder: Sendable {
   private var file: KeyFile { KeyFile("keys", in: folder, at: path) }
 
   /// Nil where there are none yet.
-  func read() throws(KeyStoreError) -> StoredKeys? { try file.read() }
+  func read() throws(KeyStoreError) -> StoredKeys? {
+    guard var keys = try file.read() else { return nil }
+    keys.incarnation = max(keys.incarnation, lastIncarnation())
+    return keys
+  }
+
+  /// Of a start, with an incarnation of its own. Keys that are there are enough for one where the disk is full.
+  func begin(_ keys: StoredKeys, isNew: Bool) throws(KeyStoreError) {
+    do {
+      try write(keys)
+    } catch {
+      guard !isNew, case .failed(_, let cause) = error, cause.isFullDisk, note(keys.incarnation) else { throw error }
+    }
+  }
 
   func write(_ keys: StoredKeys) throws(KeyStoreError) {
     let draft = KeyFile("keys.new", in: folder, at: path)
@@ -52,17 +69,28 @@ final class KeyFolder: Sendable {
       guard error.code == EWOULDBLOCK else { throw .failed(path: path, error) }
       throw .inUse(folder: path, process: holder())
     }
-    // Only for whoever finds it held: the hold itself ends with the process.
-    let number = Array("\(getpid())\n".utf8)
-    try attempt("\(path)/lock", "ftruncate") { ftruncate(lock.number, 0) }
-    try attempt("\(path)/lock", "write") { CInt(pwrite(lock.number, number, number.count, 0)) }
+    _ = note(lastIncarnation())
   }
 
-  private func holder() -> Int32? {
-    var bytes = [UInt8](repeating: 0, count: 16)
+  private func holder() -> Int32? { noted().first.flatMap { Int32($0) } }
+
+  private func lastIncarnation() -> Incarnation { Incarnation(noted().dropFirst().first.flatMap { UInt64($0) } ?? 0) }
+
+  /// Lines, of which the first two say something.
+  private func noted() -> [Substring] {
+    var bytes = [UInt8](repeating: 0, count: Self.noteBytes)
     let count = pread(lock.number, &bytes, bytes.count, 0)
-    return Int32(String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(separator: "\n")
   }
+
+  /// Whether it would be there after a power cut.
+  private func note(_ incarnation: Incarnation) -> Bool {
+    let text = Array("\(getpid())\n\(incarnation.rawValue)\n".utf8)
+    return pwrite(lock.number, text, text.count, 0) == text.count && fsync(lock.number) == 0
+  }
+
+  /// Two numbers, each with the end of its line.
+  private static let noteBytes = 64
 }
 
 func openFolder(_ path: String) throws(KeyStoreError) -> Descriptor {

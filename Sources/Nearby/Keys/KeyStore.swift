@@ -9,6 +9,7 @@ public import Wire
 ///
 /// Whatever changes is on the disk when its call returns, and where that fails nothing has changed. So a call that
 /// changes something takes the disk's time and does not belong on a loop; to look something up never waits for that.
+/// Only to open keys that are there takes no room: a host is started with a full disk, too.
 /// While a store is open its folder is this process's alone.
 ///
 /// ```swift
@@ -34,9 +35,10 @@ public final class KeyStore: Sendable {
 
   init(_ storage: KeyStorage, secondsSince1970 now: UInt64) throws(KeyStoreError) {
     folder = try storage.path().map { (path) throws(KeyStoreError) in try KeyFolder(path) }
-    var keys = try folder?.read() ?? StoredKeys()
+    let stored = try folder?.read()
+    var keys = stored ?? StoredKeys()
     keys.beginIncarnation(secondsSince1970: now)
-    try folder?.write(keys)
+    try folder?.begin(keys, isNew: stored == nil)
     hostKey = keys.hostKey
     incarnation = keys.incarnation
     self.keys = Mutex(keys)
