@@ -65,6 +65,7 @@ enum Vicinity {
     case "advertise": return try await AdvertiseCommand.run(context)
     case "browse": return try await BrowseCommand.run(context)
     case "invite": return try await InviteCommand.run(context)
+    case "gather": return try await GatherCommand.run(context)
     case "adhoc": return try await AdhocCommand.run(context)
     case "chat": return try await ChatCommand.run(context)
     case "send": return try await SendCommand.run(context)

@@ -54,10 +54,17 @@ import Testing
     #expect(throws: Misuse.self) { try read("/accept him") }
   }
 
+  @Test func `P-BRO-6 Who is nearby is listed, all or some, and one is invited by a name of any words`() throws {
+    #expect(try read("/nearby") == .nearby(NearbyFilter()))
+    #expect(try read("/nearby ad  level=3") == .nearby(NearbyFilter(words: ["ad", "level=3"])))
+    #expect(try read("invite Ada B ", json: true) == .invite("Ada B"))
+    #expect(throws: Misuse.self) { try read("/invite ") }
+  }
+
   @Test func `The nearest real word is suggested, and every one is understood`() throws {
     #expect { try read("/acept") } throws: { "\($0)".contains("Did you mean '/accept'?") }
     for kind in Instruction.kinds {
-      let words = ["say", "to", "send", "stream", "compare"].contains(kind.name) ? " x y" : ""
+      let words = ["say", "to", "send", "stream", "compare", "invite"].contains(kind.name) ? " x y" : ""
       #expect(throws: Never.self) { try read("/\(kind.name)\(words)") }
     }
   }

@@ -58,7 +58,7 @@ import Testing
     ("frobnicate", "There is no command 'frobnicate'. 'vicinity help' lists them."),
     ("browse chat --jsn", "Did you mean '--json'?"),
     ("browse chat --colour", "browse has no option --colour."),
-    ("peers chat --accept", "it belongs to advertise, invite, adhoc, chat, receive"),
+    ("peers chat --accept", "it belongs to advertise, invite, gather, adhoc, chat, receive"),
     ("browse chat -q", "browse has no option -q."),
     ("browse", "<type> is missing"),
     ("invite chat", "<peer> is missing"),

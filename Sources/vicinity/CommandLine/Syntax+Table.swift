@@ -1,7 +1,7 @@
 /// Every command and option.
 extension Syntax {
   static let vicinity = Syntax(commands: [
-    serve, pair, admin, backup, advertise, browse, invite, adhoc, chat, send, receive, peers, identity, doctor,
+    serve, pair, admin, backup, advertise, browse, invite, gather, adhoc, chat, send, receive, peers, identity, doctor,
     completion,
     help,
     version,
@@ -45,6 +45,34 @@ extension Syntax {
       .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
       .init(line: "vicinity invite chat k3xq --timeout 10", says: "by the beginning of its ID, within 10 s"),
       .init(line: "vicinity invite chat Ada --context 'from the workshop'", says: "say who asks"),
+    ])
+
+  private static let gather = CommandSyntax(
+    name: "gather", summary: "put a session together from a list of who is nearby", arguments: [type],
+    options: [
+      .init(
+        name: "only", value: .text("WORD|KEY=VALUE"),
+        summary: "list those only whose name has this in it, or whose info says this", isRepeatable: true),
+      .init(
+        name: "peers-min", value: .number("N", 1...10_000), summary: "peers that /done takes at least, with this one",
+        byDefault: "\(Gathering.peersMin)"),
+      .init(name: "context", value: .text("TEXT"), summary: "what the invited are told along with the invitation"),
+    ]
+      + session.map { option in
+        guard option.name == "peers-max" else { return option }
+        var option = option
+        (option.summary, option.byDefault) = ("peers in the session, with this one", "\(Gathering.peersMax)")
+        return option
+      } + host(timeout: "how long the invited have to answer (30)") + output,
+    text: [
+      "Lists who is nearby with where each stands: nearby, invited, connecting, connected, declined. /invite NAME asks one "
+        + "into the session; /done, once there are enough, ends the list and stays in the session; /cancel gives up, and "
+        + "ends with 1.",
+      Shared.console,
+    ],
+    examples: [
+      .init(line: "vicinity gather game", says: "2 to 8 peers, with this one"),
+      .init(line: "vicinity gather game --only level=3 --peers-min 4 --peers-max 4", says: "four of one level"),
     ])
 
   private static let adhoc = CommandSyntax(
@@ -262,5 +290,5 @@ private enum Shared {
   static let adhocType = AdhocCommand.typeByDefault
   static let console =
     "While it runs, lines on standard input say what to do: text is sent to all; /to NAME TEXT, /send PATH [to NAME], /stream NAME, "
-    + "/accept, /decline, /peers, /leave, /quit; /help says more. With --json the slash may be missing."
+    + "/accept, /decline, /peers, /nearby, /invite NAME, /leave, /quit; /help says more. With --json the slash may be missing."
 }

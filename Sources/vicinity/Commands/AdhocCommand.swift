@@ -14,7 +14,7 @@ enum AdhocCommand {
     if let name = await NameQuestion(context).answer() { context.chosenName = name }
     let info = context.invocation.pairs("info")
     return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
-      await stay.follow(try await stay.visit.peer.browse(type))
+      try await stay.lookAround()
       try await stay.session.startAdhoc(type, info: info)
       stay.visit.endInTime(.done)
     }

@@ -9,7 +9,7 @@ enum BrowseCommand {
     var policy = Stay.Policy(context.invocation)
     policy.looksAround = true
     return try await Stay.run(context, type, policy) { stay in
-      await stay.follow(try await stay.visit.peer.browse(type))
+      try await stay.lookAround()
       stay.visit.endInTime(.done)
     }
   }

@@ -10,6 +10,9 @@ enum Instruction: Equatable, Sendable {
   case cancel(Int?)
   case compare(String)
   case peers
+  case nearby(NearbyFilter)
+  case invite(String)
+  case done
   case leave
   case quit
   case help
@@ -29,9 +32,14 @@ enum Instruction: Equatable, Sendable {
     Kind(name: "stream", usage: "/stream NAME [to NAME]", summary: "send the following lines as a stream, until /end"),
     Kind(name: "accept", usage: "/accept [N]", summary: "say yes: to an invitation, a file, a code"),
     Kind(name: "decline", usage: "/decline [N]", summary: "say no"),
-    Kind(name: "cancel", usage: "/cancel [N]", summary: "cut a file off that is under way"),
+    Kind(
+      name: "cancel", usage: "/cancel [N]",
+      summary: "cut a file off that is under way; without a number, while a session is put together: give up"),
     Kind(name: "compare", usage: "/compare NAME", summary: "see the same code on both sides, or do not trust"),
     Kind(name: "peers", usage: "/peers", summary: "who is connected"),
+    Kind(name: "nearby", usage: "/nearby [WORD…]", summary: "who is nearby, and where each stands"),
+    Kind(name: "invite", usage: "/invite NAME", summary: "ask one who is nearby into the session"),
+    Kind(name: "done", usage: "/done", summary: "a session that is put together has all it needs"),
     Kind(name: "leave", usage: "/leave", summary: "leave the session, and stay here"),
     Kind(name: "quit", usage: "/quit", summary: "say goodbye and end"),
     Kind(name: "help", usage: "/help", summary: "this list"),
@@ -71,6 +79,11 @@ enum Instruction: Equatable, Sendable {
       if trimmed.isEmpty { throw Misuse("Whom to compare with is missing: /compare NAME.") }
       self = .compare(trimmed)
     case "peers": self = .peers
+    case "nearby": self = .nearby(NearbyFilter(words: trimmed.split(separator: " ").map(String.init)))
+    case "invite":
+      if trimmed.isEmpty { throw Misuse("Whom to invite is missing: /invite NAME.") }
+      self = .invite(trimmed)
+    case "done": self = .done
     case "leave": self = .leave
     case "quit": self = .quit
     case "help": self = .help

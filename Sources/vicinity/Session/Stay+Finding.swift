@@ -15,6 +15,15 @@ extension Stay {
   private func take(_ happened: BrowserEvent) async {
     var event: Event
     switch happened {
+    case .found(let peer) where !shows(peer): return
+    case .updated(let peer) where !shows(peer):
+      // What it says of itself now does not belong on the list.
+      guard nearby.removeValue(forKey: peer.id) != nil else { return }
+      event = .lost(peer, roster.label(peer.id))
+    case .updated(let peer) where nearby[peer.id] == nil:
+      nearby[peer.id] = peer
+      roster.add(peer.id, peer.name)
+      event = .found(peer, roster.label(peer.id))
     case .found(let peer):
       nearby[peer.id] = peer
       roster.add(peer.id, peer.name)
@@ -24,13 +33,20 @@ extension Stay {
       roster.add(peer.id, peer.name)
       event = .updated(peer, roster.label(peer.id))
     case .lost(let peer):
-      nearby[peer.id] = nil
+      guard nearby.removeValue(forKey: peer.id) != nil else { return }
       event = .lost(peer, roster.label(peer.id))
+      // Who comes back is as new.
+      switch nearness[peer.id] {
+      case .declined?, .notConnected?: nearness[peer.id] = nil
+      case nil, .nearby?, .invited?, .connecting?, .connected?: break
+      }
     }
     if policy.looksAround { event.weight = .result }
     await tell(event)
     news.ring()
   }
+
+  private func shows(_ peer: FoundPeer) -> Bool { policy.shows.shows(name: peer.name, info: peer.info) }
 
   /// Waits until the word means one who is nearby.
   func find(_ word: String, within time: Duration) async throws -> FoundPeer {
@@ -77,8 +93,7 @@ extension Stay {
 
   /// Invites and returns once the two are connected.
   func connect(with word: String, within time: Duration) async throws -> Member {
-    let browser = try await visit.peer.browse(type)
-    follow(browser)
+    try await lookAround()
     let start = ContinuousClock.now
     let peer = try await find(word, within: time)
     await tell(.inviting(peer, roster.label(peer.id)))

@@ -10,6 +10,9 @@ extension Stay {
       if visit.isEnding { return }
     }
     if Task.isCancelled { return }
+    if gathering != nil {
+      return await visit.fail(Failure(.failed, "The input has ended before /done: nobody is kept."))
+    }
     // The end of the input is the end of what is to be done; what was begun still arrives.
     for stream in writers { await close(stream.out, bytes: stream.bytes) }
     while true {
@@ -57,9 +60,14 @@ extension Stay {
       await explain("the following lines are streamed, until \(Instruction.end)")
     case .accept(let number): try await answer(number, yes: true)
     case .decline(let number): try await answer(number, yes: false)
-    case .cancel(let number): try await cancel(number)
+    case .cancel(let number):
+      if number == nil, gathering != nil { return await cancelGathering() }
+      try await cancel(number)
     case .compare(let word): try await session.compare(with: try member(word).peer)
     case .peers: await tell(.members(session.members.map { ($0, label($0)) }))
+    case .nearby(let filter): try await showList(filter)
+    case .invite(let word): try await invite(word)
+    case .done: try await finishGathering()
     case .leave:
       await session.leave()
       await tell(.left(session.id))
@@ -76,7 +84,7 @@ extension Stay {
   }
 
   /// For people only.
-  private func explain(_ line: String) async {
+  func explain(_ line: String) async {
     if !context.announcer.isJSON { await context.screen.print(line, to: context.announcer.newsTo) }
   }
 
@@ -107,6 +115,7 @@ extension Stay {
     guard let first = words.first, first.hasPrefix("/") else { return [] }
     if words.count == 1 { return Instruction.kinds.map { "/\($0.name)" } }
     let names = session.members.map(\.name).filter { !$0.contains(" ") && PlainText.line($0) == $0 }
+    if first == "/invite" { return nearby.values.map(\.name).filter { !$0.contains(" ") && PlainText.line($0) == $0 } }
     if first == "/compare" || first == "/to" && words.count == 2 || words.count > 2 && words[words.count - 2] == "to" {
       return names
     }

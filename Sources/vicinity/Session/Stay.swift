@@ -15,6 +15,10 @@ actor Stay {
     var heedsInput = true
     /// Who comes and goes is what was asked for.
     var looksAround = false
+    /// Who else is nearby is none of its business.
+    var shows = NearbyFilter()
+    /// A session is put together until it is done.
+    var gathering: Gathering?
     /// Where the bytes of streams go; nil for events, and lines that are shown.
     var streams: StreamSink?
 
@@ -32,6 +36,13 @@ actor Stay {
   var roster = Roster()
   /// Who is nearby, as far as this looks.
   var nearby: [PeerID: FoundPeer] = [:]
+  /// What finds them.
+  var browser: Browser?
+  /// Where this peer stands with those that it was in touch with.
+  var nearness: [PeerID: Nearness] = [:]
+  /// While a session is put together from the list.
+  var gathering: Gathering?
+  var isEnough = false
   let news = Bell()
   /// What waits for a yes or a no, by its number.
   var questions: [Int: Question] = [:]
@@ -54,6 +65,7 @@ actor Stay {
     self.session = session
     self.type = type
     self.policy = policy
+    gathering = policy.gathering
     roster.add(visit.peer.id, visit.peer.name)
   }
 
@@ -141,6 +153,7 @@ actor Stay {
     case .connected: standing[member.peer] = .connected
     case .notConnected(let reason): standing[member.peer] = .notConnected(reason)
     }
+    await stands(member.peer, state)
     news.ring()
   }
 

@@ -5,6 +5,7 @@ internal import Glibc
 actor Screen {
   nonisolated let terminal: Terminal
   private var bars: [(number: Int, bar: ProgressBar)] = []
+  private var panel: [String] = []
   private var prompt = ""
   private var editor: LineEditor?
   /// How many lines of the footer stand there; the cursor is in the last.
@@ -57,6 +58,13 @@ actor Screen {
     redraw()
   }
 
+  /// Lines that stay and are no wider than the window, above what is under way.
+  func panel(_ lines: [String]) {
+    if lines == panel { return }
+    panel = lines
+    redraw()
+  }
+
   // MARK: What is typed
 
   /// Shows a line to type in, until `endEditing`.
@@ -93,6 +101,7 @@ actor Screen {
   func end() {
     editor = nil
     bars = []
+    panel = []
     redraw()
   }
 
@@ -111,14 +120,16 @@ actor Screen {
   }
 
   private func draw() {
-    guard terminal.canDraw, editor != nil || !bars.isEmpty else { return }
+    guard terminal.canDraw, editor != nil || !bars.isEmpty || !panel.isEmpty else { return }
     // The last column stays free: a cursor there stands on the next line in some terminals.
     let columns = terminal.columns(.error) - 1
-    var lines = bars.suffix(Self.barsMax).map { _, bar in
-      var bar = bar
-      bar.isUnicode = terminal.isUnicode
-      return bar.line(columns: columns)
-    }
+    var lines =
+      panel
+      + bars.suffix(Self.barsMax).map { _, bar in
+        var bar = bar
+        bar.isUnicode = terminal.isUnicode
+        return bar.line(columns: columns)
+      }
     var column = 0
     if let editor {
       let prompt = prompt.fitted(to: columns / 2)

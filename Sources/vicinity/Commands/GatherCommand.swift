@@ -1,0 +1,21 @@
+/// Puts a session together from the list of who is nearby, and stays in it.
+enum GatherCommand {
+  static func run(_ context: Context) async throws -> ExitCode {
+    var context = context
+    context.announcer.showsTime = true
+    let invocation = context.invocation
+    let gathering = try Gathering(invocation)
+    if !context.terminal.hasInput {
+      throw Misuse(
+        "There is nobody to choose here: 'vicinity invite \(invocation.required("type")) NAME' invites one that is known "
+          + "beforehand.", in: "gather")
+    }
+    var policy = Stay.Policy(invocation)
+    policy.shows = NearbyFilter(words: invocation.texts("only"))
+    policy.looksAround = true
+    policy.gathering = gathering
+    return try await Stay.run(context, invocation.required("type"), policy) { stay in
+      try await stay.gather(gathering)
+    }
+  }
+}

@@ -1,0 +1,164 @@
+internal import Nearby
+
+/// The list of who is nearby: where each stands, whom to invite, and when there are enough.
+extension Stay {
+  /// How often what moves on the list is drawn.
+  private static let drawingInterval: Duration = .milliseconds(200)
+  /// More would take the window.
+  private static let rowsMax = 8
+  /// Who was asked to look around hears of everybody within this time.
+  private static let lookingMax: Duration = .seconds(3)
+
+  /// Looks for others, if nobody does yet.
+  func lookAround() async throws {
+    if browser != nil { return }
+    let fresh = try await visit.peer.browse(type)
+    browser = fresh
+    follow(fresh)
+  }
+
+  /// Who is nearby or in the session, by name.
+  var list: [NearbyPeer] {
+    let members = Dictionary(session.members.map { ($0.peer, $0.name) }, uniquingKeysWith: { first, _ in first })
+    return Set(nearby.keys).union(members.keys).map { id in
+      NearbyPeer(
+        id: id, name: nearby[id]?.name ?? members[id] ?? "", label: roster.label(id), info: nearby[id]?.info ?? [:],
+        nearness: members[id] == nil ? nearness[id] ?? .nearby : .connected)
+    }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+
+  /// With this one.
+  private var peersIn: Int { Set(session.members.map(\.peer)).count + 1 }
+
+  func showList(_ filter: NearbyFilter) async throws {
+    try await lookAround()
+    let peers = list.filter { filter.shows(name: $0.name, info: $0.info) }
+    await tell(.nearby(peers, gathering, peersIn: peersIn))
+  }
+
+  func stands(_ peer: PeerID, _ state: MemberState) async {
+    switch state {
+    case .connecting: nearness[peer] = .connecting
+    case .connected: nearness[peer] = .connected
+    case .notConnected(.declined): nearness[peer] = .declined
+    case .notConnected(let reason): nearness[peer] = .notConnected(reason)
+    }
+    guard let gathering, gathering.isEnough(peersIn) != isEnough else { return }
+    isEnough.toggle()
+    await tell(.enough(gathering, peersIn: peersIn))
+  }
+
+  // MARK: Inviting
+
+  /// Returns when the peer is asked; what becomes of it is told.
+  func invite(_ word: String) async throws {
+    try await lookAround()
+    let names = Dictionary(list.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
+    switch PeerChoice(word, among: names) {
+    case .one(let id): try invite(id)
+    case .several(let ids): throw Failure(.notFound, ambiguous(word, ids))
+    case .none:
+      // Who has just begun to look may not have heard of it yet.
+      crew.add {
+        do {
+          let peer = try await self.find(word, within: Self.lookingMax)
+          try await self.invite(peer.id)
+        } catch {
+          await self.tell(.error(Failure(wrapping: error)))
+        }
+      }
+    }
+  }
+
+  private func invite(_ id: PeerID) throws {
+    let label = roster.label(id)
+    if session.members.contains(where: { $0.peer == id }) { throw Failure(.failed, "\(label) is connected already.") }
+    switch nearness[id] {
+    case .invited?, .connecting?: throw Failure(.failed, "\(label) is asked already, and has not answered yet.")
+    case nil, .nearby?, .connected?, .declined?, .notConnected?: break
+    }
+    guard let peer = nearby[id] else { throw Failure(.notFound, "\(label) is not nearby any more.") }
+    let awaited = nearness.values.filter { $0 == .invited || $0 == .connecting }.count
+    if let gathering, peersIn + awaited >= gathering.peersMax {
+      throw Failure(
+        .refused, "There is no place for \(label): \(gathering.standing(peersIn)) are in, \(awaited) more are asked.")
+    }
+    nearness[id] = .invited
+    crew.add { await self.ask(peer, label) }
+  }
+
+  private func ask(_ peer: FoundPeer, _ label: String) async {
+    await tell(.inviting(peer, label))
+    let words = Array((context.invocation.text("context") ?? "").utf8)
+    let time = gathering == nil ? nil : context.invocation.duration("timeout")
+    do {
+      try await session.invite(peer.id, as: type, context: words, timeout: time ?? InviteCommand.timeoutByDefault)
+    } catch {
+      if visit.isEnding { return }
+      let reason = error.reason ?? .cancelled
+      nearness[peer.id] = reason == .declined ? .declined : .notConnected(reason)
+      await tell(.invitationEnded(nil, peer.id, peer.name, label, reason))
+      if error.reason == nil { await tell(.error(Failure(error))) }
+    }
+  }
+
+  // MARK: The list as it is put together
+
+  func gather(_ gathering: Gathering) async throws {
+    try await lookAround()
+    if context.announcer.isJSON || context.announcer.isQuiet { return }
+    guard context.terminal.canDraw else { return await explain(introduction(gathering)) }
+    crew.add {
+      var turn = 0
+      while await self.draw(turn) {
+        await self.context.watch.pass(Self.drawingInterval)
+        turn += 1
+      }
+    }
+  }
+
+  private func introduction(_ gathering: Gathering) -> String {
+    "looking for peers of '\(type)': /nearby lists them, /invite NAME asks one; with \(gathering.peersMin) to "
+      + "\(gathering.peersMax) peers /done, else /cancel"
+  }
+
+  /// Shows the list as it is now; false once it is done.
+  private func draw(_ turn: Int) async -> Bool {
+    guard let gathering, !visit.isEnding, !Task.isCancelled else {
+      await context.screen.panel([])
+      return false
+    }
+    let peers = list
+    let signs = context.terminal.isUnicode ? ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"] : ["|", "/", "-", "\\"]
+    let end = isEnough ? "/invite NAME, /done or /cancel" : "/invite NAME or /cancel"
+    let columns = context.terminal.columns(.error) - 1
+    var lines = Event.rows(Array(peers.prefix(Self.rowsMax)), context.terminal.paint(.error), columns: columns)
+    if peers.count > Self.rowsMax { lines.append("  and \(peers.count - Self.rowsMax) more: /nearby") }
+    let state = "\(signs[turn % signs.count]) looking for peers; \(gathering.standing(peersIn)) are in: \(end)"
+    lines.append(state.fitted(to: columns))
+    await context.screen.panel(lines)
+    return true
+  }
+
+  func finishGathering() async throws {
+    guard let gathering else {
+      throw Failure(.failed, "Nothing is put together here; 'vicinity gather TYPE' begins with a list.")
+    }
+    guard gathering.isEnough(peersIn) else {
+      throw Failure(
+        .failed, "Only \(gathering.standing(peersIn)) are in: /invite NAME asks one more, /cancel gives up.")
+    }
+    self.gathering = nil
+    await context.screen.panel([])
+    await browser?.stop()
+    browser = nil
+    nearby = [:]
+    await tell(.gathered(session.members.map { ($0, label($0)) }))
+  }
+
+  /// Everybody hears a goodbye; nothing was put together.
+  func cancelGathering() async {
+    await tell(Event("cancelled", .news) { _ in ["given up: nobody is kept"] })
+    visit.end(.failed)
+  }
+}
