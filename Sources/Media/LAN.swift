@@ -24,6 +24,8 @@ public final class LAN {
     public var sockets: [Int32] = []
     /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
     public var fixed: [SocketAddress]?
+    /// Whether another host with this one's key is looked for, whatever that advertises and though this one does not.
+    public var looksForTwin = false
     public init() {}
   }
 
@@ -55,6 +57,8 @@ public final class LAN {
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
   private var network: NetworkWatch?
+  /// What is announced for peers.
+  private var published: Set<ServiceRecord.Key> = []
   private var sightings: [SeenID: SightingID] = [:]
   /// Where the host of a sighting can be asked for a sign of life.
   private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
@@ -82,6 +86,7 @@ public final class LAN {
       } else {
         try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
       }
+    if options.looksForTwin { directory?.look(for: .hosts) }
     network = try NetworkWatch(on: reactor) { [unowned self] in
       tellAddresses()
       self.driver?.changed(.addresses(addresses))
@@ -188,11 +193,11 @@ public final class LAN {
       guard let place = places[sighting] else { break }
       datagrams?.probe(place.host, at: place.addresses, tag: sighting.rawValue)
     case .publish(let peer, let type, let name, let info):
-      directory?.publish(ServiceRecord(.peer(peer, host: host, name: name, info: info), type, port: port))
+      publish(ServiceRecord(.peer(peer, host: host, name: name, info: info), type, port: port))
     case .withdraw(let peer, let type):
       withdraw(ServiceRecord.Key(type: type, name: peer.text))
     case .publishRoster(let type):
-      directory?.publish(ServiceRecord(.roster(host: host), type, port: port))
+      publish(ServiceRecord(.roster(host: host), type, port: port))
     case .withdrawRoster(let type):
       withdraw(ServiceRecord.Key(type: type, name: host.text))
     case .look(let type):
@@ -213,6 +218,12 @@ public final class LAN {
       driver?.changed(.discoveryAvailable)
     case .unavailable(let trouble):
       driver?.changed(.discoveryUnavailable(trouble))
+    case .notPublished(own.key, _), .notLooking(.hosts, _):
+      // Nobody misses anything that was asked for.
+      break
+    case .published(let key, let name) where key == own.key:
+      // Somebody has the name of this host: one with its key, or one who took the name of another.
+      if name != key.name { directory?.look(for: .hosts) }
     case .notPublished(let key, let trouble):
       unpublished.insert(key)
       driver?.changed(.notPublished(key.type, trouble))
@@ -227,10 +238,22 @@ public final class LAN {
     }
   }
 
+  private func publish(_ record: ServiceRecord) {
+    published.insert(record.key)
+    directory?.publish(record)
+    if published.count == 1 { directory?.publish(own) }
+  }
+
   private func withdraw(_ key: ServiceRecord.Key) {
+    published.remove(key)
     directory?.withdraw(key)
+    if published.isEmpty { directory?.withdraw(own.key) }
     isRight(key)
   }
+
+  /// The host itself, beside its peers, for as long as it announces any: of one name there is one on a network, so that
+  /// another host with the same key is noticed by whichever comes later, whatever the two are there for.
+  private var own: ServiceRecord { ServiceRecord(.roster(host: host), .hosts, port: port) }
 
   /// Nothing of it is wrong any more.
   private func isRight(_ key: ServiceRecord.Key) {
@@ -245,6 +268,8 @@ public final class LAN {
       unsee(id)
       return askForTwin(at: record.addresses)
     }
+    // Of others' hosts as such there is nothing to ask.
+    if case .roster = announcement, record.type == .hosts { return unsee(id) }
     let addresses = record.addresses.map { Address($0) }
     let sighting = sightings[id] ?? nextSighting()
     sightings[id] = sighting
@@ -344,6 +369,12 @@ public final class LAN {
     driver?.call { $0.linkClosed(id, at: $1) }
     tellIfStopped()
   }
+}
+
+extension ServiceType {
+  /// Of the records that hosts have for themselves.
+  // It keeps the rules for types.
+  fileprivate static let hosts = try! ServiceType("vicinity-host")
 }
 
 extension LAN: DatagramPortOwner {

@@ -81,7 +81,7 @@ extension LabTests {
     {
       try await Rig.lend(2) { rig in
         let copied = try await rig.copiedKeys()
-        _ = try await rig.hosts[0].visit("adhoc", "adhoc", "--keys", copied)
+        _ = try await rig.hosts[0].visit("advertise", "doc-copied", "--keys", copied)
         #expect(try await look(rig.hosts[1], keys: copied)["key"] == ["bad"])
         let states = try await look(rig.hosts[0], keys: copied)
         #expect(states["key"] == ["unknown"])

@@ -96,6 +96,21 @@ extension LabTests {
       }
     }
 
+    @Test func `Two hosts with one folder of keys are both told so, where each only advertises, and not the same`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let copied = try await rig.copiedKeys()
+        let first = try await rig.hosts[0].visit("advertise", "id-photos", "--keys", copied)
+        let second = try await rig.hosts[1].visit("advertise", "id-chat", "--keys", copied)
+        for one in [first, second] {
+          try await one.program.event("warning", within: .seconds(10)) {
+            $0["text"]?.contains("in use on another one") == true
+          }
+        }
+      }
+    }
+
     @Test func `P-ADV-1 P-ERR-1 A service type that is none ends the program with the rule that it breaks`()
       async throws
     {

@@ -8,6 +8,7 @@ extension HostOptions {
       var lan = LAN.Options()
       lan.port = port
       lan.sockets = sockets
+      lan.looksForTwin = looksForTwin
       guard case .fixed(let places) = discovery else { return lan }
       var fixed: [SocketAddress] = []
       for place in places {

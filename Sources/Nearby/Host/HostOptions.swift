@@ -12,6 +12,8 @@ public struct HostOptions: Sendable {
   public var sockets: [Int32] = []
   /// What is fetched for others as a resource: from where, and how much.
   public var web = WebRules()
+  /// Whether another host with the same key is looked for, whatever that advertises.
+  package var looksForTwin = false
 
   public init() {}
 }

@@ -9,6 +9,7 @@ enum HostCheck {
     var options = try context.hostOptions()
     // Whether the port that was asked for is free is another check's question.
     options.port = 0
+    options.looksForTwin = true
     do throws(NearbyError) {
       let findings = try await look(options, context, for: time)
       if findings.contains(where: { $0.check == .key }) { return findings }
