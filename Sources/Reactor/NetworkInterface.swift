@@ -25,19 +25,31 @@ public enum NetworkInterface {
 
   /// On interfaces that are up and have a signal.
   private static var known: [SocketAddress] {
+    each.reduce(into: []) { known, one in
+      guard one.flags & usable == usable, one.address.isUnicast, !known.contains(one.address) else { return }
+      known.append(one.address)
+    }
+  }
+
+  fileprivate static var each: [(name: String, flags: UInt32, address: SocketAddress)] {
     var first: UnsafeMutablePointer<ifaddrs>?
     // It fails only for want of memory or descriptors, and then nothing else will do either.
     guard getifaddrs(&first) == 0 else { return [] }
     defer { freeifaddrs(first) }
-    var addresses: [SocketAddress] = []
-    for entry in sequence(first: first, next: { $0?.pointee.ifa_next }) {
-      guard let entry = entry?.pointee, let address = entry.ifa_addr, entry.ifa_flags & usable == usable,
-        let known = SocketAddress(reading: address), known.isUnicast, !addresses.contains(known)
-      else { continue }
-      addresses.append(known)
+    return sequence(first: first, next: { $0?.pointee.ifa_next }).compactMap { entry in
+      guard let entry = entry?.pointee, let address = entry.ifa_addr.flatMap({ SocketAddress(reading: $0) }) else {
+        return nil
+      }
+      return (String(cString: entry.ifa_name), entry.ifa_flags, address)
     }
-    return addresses
   }
 
   private static let usable = UInt32(IFF_UP | IFF_RUNNING)
+}
+
+extension SocketAddress {
+  /// This machine's own, with port 0, by the name of the interface, whether that has a signal or not.
+  package static var byInterface: [String: [SocketAddress]] {
+    NetworkInterface.each.reduce(into: [:]) { addresses, one in addresses[one.name, default: []].append(one.address) }
+  }
 }

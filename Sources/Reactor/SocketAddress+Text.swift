@@ -2,6 +2,12 @@ internal import Glibc
 
 /// Addresses as people write them: `10.0.0.5:7777`, `[2001:db8::5]:7777`, `[fe80::1%eth0]:7777`.
 extension SocketAddress {
+  /// The host alone, without port and interface.
+  public var hostText: String {
+    let text = scoped(to: 0).description
+    return isV6 ? String(text.dropFirst().prefix { $0 != "]" }) : String(text.prefix { $0 != ":" })
+  }
+
   /// Reads a numeric address with its port; names are not looked up. A scope is the name or the number of an interface of
   /// this machine. A link-local address may lack its scope: it then may be on any interface's network.
   public init(text: String) throws(SocketAddressError) {

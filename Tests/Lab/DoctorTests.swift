@@ -109,6 +109,29 @@ extension LabTests {
       }
     }
 
+    @Test func `Where there is IPv6 alone, hosts that are heard are reached, or told as kept apart`() async throws {
+      try await Rig.lend(2) { rig in
+        for host in rig.hosts { try await host.run("ip", "-4", "address", "flush", "dev", host.cable.interface) }
+        let (host, other) = (rig.hosts[0], rig.hosts[1])
+        _ = try await other.publish("Ann", "doc-six")
+        #expect(try await look(host)["isolation"] == ["good"])
+        // As an access point does that carries multicast and nothing else from one client to another.
+        try await other.run("nft", "add table ip6 filter")
+        try await other.run("nft", "add chain ip6 filter output { type filter hook output priority 0; }")
+        try await other.run(
+          "nft", "add rule ip6 filter output icmpv6 type { nd-neighbor-advert, nd-neighbor-solicit } drop")
+        try await host.run("ip", "neigh", "flush", "all")
+        let states = try await look(host)
+        #expect(states["multicast"] == ["good"])
+        #expect(states["isolation"] == ["bad"])
+        // As it was, with all its addresses.
+        for host in rig.hosts {
+          try await host.kill()
+          try await host.boot()
+        }
+      }
+    }
+
     @Test func `A network that drops multicast, and one that is not there, are told apart`() async throws {
       try await Rig.lend(2) { rig in
         let host = rig.hosts[0]

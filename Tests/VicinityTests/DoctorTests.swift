@@ -1,6 +1,8 @@
 import Glibc
 import Testing
 
+import struct Reactor.SocketAddress
+
 @testable import Nearby
 @testable import vicinity
 
@@ -156,8 +158,11 @@ import Testing
 
   // MARK: The network
 
-  @Test func `The question to all hosts near by fits its packets, and names every address`() {
-    let packets = MulticastQuestion.packets(near: UInt32(littleEndian: 0x0100_4D0A))
+  /// A constant of the tests that is one.
+  private func address(_ text: String) -> SocketAddress { SocketAddress(text, port: 0)! }
+
+  @Test func `The question to all hosts near by fits its packets, and names every address`() throws {
+    let packets = MulticastQuestion.packets(near: try #require(SocketAddress("10.77.0.1", port: 0)))
     #expect(packets.count == 2)
     #expect(packets.allSatisfy { $0.count < 1_472 })
     #expect(packets.map { Int($0[4]) << 8 + Int($0[5]) }.reduce(0, +) == 254)
@@ -165,36 +170,26 @@ import Testing
     #expect(packets[0].dropFirst(12).starts(with: first + [0xC0, 14]))
   }
 
-  @Test func `What the kernel knows of its neighbours is read`() {
-    let table = """
-      IP address       HW type     Flags       HW address            Mask     Device
-      10.77.0.2        0x1         0x2         7e:1d:11:a2:42:fa     *        eth0
-      10.77.0.3        0x1         0x0         00:00:00:00:00:00     *        eth0
-      """
-    #expect(Neighbours.parse(table) == ["10.77.0.2": true, "10.77.0.3": false])
-    #expect(Neighbours.parse("") == [:])
-  }
-
   @Test func `Being on no network, without a signal or with an address of one's own making is told`() {
     #expect(InterfaceCheck.findings([]).map(\.state) == [.bad])
     let states = { (one: NetworkInterface) in InterfaceCheck.findings([one]).map(\.state) }
     #expect(states(NetworkInterface(named: "eth0", isRunning: false)) == [.doubtful, .bad])
     #expect(states(NetworkInterface(named: "eth0")) == [.doubtful, .bad])
-    #expect(states(NetworkInterface(named: "eth0", v4: [0x0100_FEA9])) == [.doubtful])
-    #expect(states(NetworkInterface(named: "eth0", v4: [0x0100_000A])) == [.good])
-    #expect(NetworkInterface.text(0x0100_000A) == "10.0.0.1")
+    #expect(states(NetworkInterface(named: "eth0", addresses: [address("169.254.0.1")])) == [.doubtful])
+    #expect(states(NetworkInterface(named: "eth0", addresses: [address("10.0.0.1")])) == [.good])
+    #expect(states(NetworkInterface(named: "eth0", addresses: [address("fe80::1")])) == [.good])
   }
 
   @Test func `Who is heard, and who is not, is told with what to do`() {
-    let one = NetworkInterface(named: "eth0", v4: [1])
+    let one = NetworkInterface(named: "eth0", addresses: [address("10.0.0.1")])
     func state(_ heard: MulticastCheck.Heard) -> Finding.State? {
       MulticastCheck.findings([heard], [one], time: .seconds(3)).first?.state
     }
-    #expect(state(.init(interface: one, others: [2])) == .good)
-    #expect(state(.init(interface: one, othersV6: ["fe80::2"])) == .good)
+    #expect(state(.init(interface: one, others: [address("10.0.0.2")])) == .good)
+    #expect(state(.init(interface: one, others: [address("fe80::2")])) == .good)
     #expect(state(.init(interface: one, isSelfHeard: true)) == .doubtful)
     #expect(state(.init(interface: one, refusal: "no")) == .bad)
-    let mute = NetworkInterface(named: "tun0", isMulticast: false, v4: [1])
+    let mute = NetworkInterface(named: "tun0", isMulticast: false, addresses: [address("10.0.0.1")])
     #expect(MulticastCheck.findings([], [mute], time: .seconds(3)).map(\.state) == [.bad])
   }
 

@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// Whether this machine is on a network at all.
 package enum InterfaceCheck {
   package static func findings(_ interfaces: [NetworkInterface]) -> [Finding] {
@@ -18,13 +20,13 @@ package enum InterfaceCheck {
       return Finding(
         .interfaces, .doubtful, "\(one.name) is up and has no signal.", cure: "Look at the cable or the radio.")
     }
-    if one.v4.isEmpty, one.v6.isEmpty {
+    if one.addresses.isEmpty {
       return Finding(
         .interfaces, .doubtful, "\(one.name) has no address.", cure: "Let it get one by DHCP, or give it one.")
     }
-    let places = one.addresses.joined(separator: ", ")
+    let places = one.addresses.map(\.hostText).joined(separator: ", ")
     // 169.254: what a host takes for itself when nobody gives it one.
-    let isSelfMade = !one.v4.isEmpty && one.v4.allSatisfy { $0 & 0xFFFF == 0xFEA9 }
+    let isSelfMade = !one.v4.isEmpty && one.v4.allSatisfy(\.isLinkLocal)
     if isSelfMade {
       return Finding(
         .interfaces, .doubtful, "\(one.name) has only an address of its own making: \(places).",

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Reactor
 
 /// Whether hosts that are heard can be reached: an access point may carry multicast, or only that of others, and
 /// nothing from one of its clients to another.
@@ -11,11 +12,11 @@ package enum IsolationCheck {
   package static func findings(
     _ heard: [MulticastCheck.Heard], pause: (Duration) async -> Void
   ) async -> [Finding] {
-    let known = heard.flatMap { one in one.others.sorted().prefix(hostsMax).map { (one.interface.name, $0) } }
-    let sockets = known.map { knock($0.1) }
+    let known = heard.flatMap { one in one.known.prefix(hostsMax).map { (one.interface.name, $0) } }
+    let sockets = known.compactMap { knock($0.1) }
     await pause(known.isEmpty ? .zero : answerMax)
     for socket in sockets { close(socket) }
-    let answers = Neighbours.text().map(Neighbours.parse) ?? [:]
+    let answers = (try? Neighbours.answers()) ?? [:]
     let wireless = heard.filter { $0.interface.isWireless && $0.others.isEmpty }.map { one in
       Finding(
         .isolation, .doubtful,
@@ -31,8 +32,8 @@ package enum IsolationCheck {
     }
     return wireless
       + known.map { name, address in
-        let host = NetworkInterface.text(address)
-        return answers[host] == true
+        let host = address.hostText
+        return answers[address] == true
           ? Finding(.isolation, .good, "\(host) on \(name) can be reached.")
           : Finding(
             .isolation, .bad, "\(host) on \(name) is heard and cannot be reached.",
@@ -41,37 +42,8 @@ package enum IsolationCheck {
   }
 
   /// A dial that need not succeed: whatever comes of it, the kernel asks for the hardware address first.
-  private static func knock(_ host: UInt32) -> CInt {
-    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = MulticastCheck.port.bigEndian
-    address.sin_addr.s_addr = host
-    _ = withUnsafePointer(to: &address) {
-      // Every sockaddr begins as a `sockaddr` does, and its true size goes with it.
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    return socket
-  }
-}
-
-/// What the kernel knows of hardware addresses.
-enum Neighbours {
-  static func text() -> String? { SystemFile.text(of: "/proc/net/arp") }
-
-  /// For each address, whether somebody has answered for it.
-  static func parse(_ table: String) -> [String: Bool] {
-    var answers: [String: Bool] = [:]
-    for line in table.split(separator: "\n").dropFirst() {
-      let words = line.split(separator: " ")
-      guard words.count >= 4, words[2].hasPrefix("0x"), let flags = UInt32(words[2].dropFirst(2), radix: 16) else {
-        continue
-      }
-      let isComplete = flags & 2 != 0
-      answers[String(words[0])] = isComplete || answers[String(words[0])] == true
-    }
-    return answers
+  private static func knock(_ host: SocketAddress) -> CInt? {
+    guard let socket = try? Descriptor.connecting(to: host.with(port: MulticastCheck.port)) else { return nil }
+    return socket.release()
   }
 }

@@ -12,9 +12,11 @@ package struct MulticastCheck: Sendable {
     var refusal: String?
     /// This host's own daemon.
     var isSelfHeard = false
-    var others: Set<UInt32> = []
-    /// Where there is no IPv4.
-    var othersV6: Set<String> = []
+    /// With port 0.
+    var others: Set<SocketAddress> = []
+
+    /// In an order that is the same each time.
+    var known: [SocketAddress] { others.sorted { ($0.rank, $0.description) < ($1.rank, $1.description) } }
   }
 
   package static func listen(
@@ -48,7 +50,7 @@ package struct MulticastCheck: Sendable {
           "Look for a route and a firewall rule that forbid it: ip route show table all type multicast; nft list ruleset."
       )
     }
-    let others = heard.others.sorted().map(NetworkInterface.text) + heard.othersV6.sorted()
+    let others = heard.known.map(\.hostText)
     if !others.isEmpty {
       let hosts = others.prefix(4).joined(separator: ", ")
       let more = others.count > 4 ? " and \(others.count - 4) more" : ""

@@ -18,7 +18,7 @@ final class MulticastProbe {
       isV6
       ? .v6([0xff, 2] + [UInt8](repeating: 0, count: 13) + [0xfb], scope: interface.index) : .v4([224, 0, 0, 251])
     group = SocketAddress(host: host, port: MulticastCheck.port)
-    questions = isV6 ? [MulticastQuestion.services] : Set(interface.v4).flatMap(MulticastQuestion.packets)
+    questions = isV6 ? [MulticastQuestion.services] : interface.v4.flatMap(MulticastQuestion.packets)
     do { socket = try .multicast(group, on: interface.index) } catch { refused(error) }
   }
 
@@ -39,32 +39,16 @@ final class MulticastProbe {
   }
 
   /// All that came since, by its sender. Its own question comes back to it too, and is no answer.
-  func heard(_ own: Set<String>) -> MulticastCheck.Heard {
+  func heard(_ own: Set<SocketAddress>) -> MulticastCheck.Heard {
     var heard = MulticastCheck.Heard(interface: interface, refusal: refusal)
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 9_000, alignment: 16)
     defer { room.deallocate() }
     while let (count, sender) = try? socket?.receive(into: room) {
       // The highest bit of the third byte says that it is an answer.
       let isAnswer = count > 2 && room[2] & 0x80 != 0
-      let text = sender.hostText
-      if own.contains(text) {
-        if isAnswer { heard.isSelfHeard = true }
-      } else if case .v4(let bytes) = sender.host {
-        heard.others.insert(bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
-      } else {
-        heard.othersV6.insert(text)
-      }
+      let host = sender.with(port: 0)
+      if !own.contains(host) { heard.others.insert(host) } else if isAnswer { heard.isSelfHeard = true }
     }
     return heard
-  }
-}
-
-extension SocketAddress {
-  /// Without port and interface.
-  fileprivate var hostText: String {
-    switch host {
-    case .v4(let bytes): bytes.map(String.init).joined(separator: ".")
-    case .v6: String(scoped(to: 0).description.dropFirst().prefix { $0 != "]" })
-    }
   }
 }

@@ -1,3 +1,5 @@
+internal import Reactor
+
 /// Questions of multicast DNS that every host near an address has an answer to, whatever it offers: what the name of
 /// each address is. They go in few packets, each smaller than any network's largest.
 enum MulticastQuestion {
@@ -10,9 +12,9 @@ enum MulticastQuestion {
     [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + ["_services", "_dns-sd", "_udp", "local"].flatMap(label)
     + [0, 0, pointer, 0, internet]
 
-  /// About the addresses that differ from this one in the last byte only; the address in the order of the wire.
-  static func packets(near address: UInt32) -> [[UInt8]] {
-    let parts = withUnsafeBytes(of: address) { $0.map { $0 } }
+  /// About the addresses of IPv4 that differ from this one in the last byte only.
+  static func packets(near address: SocketAddress) -> [[UInt8]] {
+    guard case .v4(let parts) = address.host else { return [] }
     let rest = parts.prefix(3).reversed().map(String.init) + ["in-addr", "arpa"]
     let all = Array(1...254)
     return stride(from: 0, to: all.count, by: perPacketMax).map { start in
