@@ -70,7 +70,10 @@ final class Core {
   var browsers: [String: BrowserModel] = [:]
   var invitations: [String: InvitationModel] = [:]
   var sessions: [String: SessionModel] = [:]
+  /// By their resources.
   var diskUse = DiskUse()
+  /// By what their sessions may keep of messages.
+  var historyUse = DiskUse()
   var lastDeed = 0
   var lastStoredDeed = 0
   /// By the kind of who did them, in order.

@@ -71,6 +71,7 @@ extension Core {
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
       sessions[model.id] = model
+      historyUse.change(model.owner, from: 0, to: keeping.onDisk)
       begin(model)
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
         model.resourceModels[resource.id] = resource

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// What the resources of each owner take on the disk, those that were announced included.
+/// What each owner takes of the disk, with what was announced.
 struct DiskUse {
   private var bytes: [Owner: UInt64] = [:]
 
@@ -22,6 +22,11 @@ extension ResourceModel {
     case .transferring, .complete, .declined, .cancelled, .failed: path == nil ? 0 : size ?? max(uploaded, bytes)
     }
   }
+}
+
+extension SessionWishes.Keeping {
+  /// What may come to be on the disk of it.
+  var onDisk: UInt64 { keep == .durable ? UInt64(limits.bytes) : 0 }
 }
 
 extension Core {
@@ -46,6 +51,23 @@ extension Core {
         "\(taken) bytes of the \(bytesMax) that a client's resources may take here are taken, and this is \(bytes) more: delete resources that are done",
         rule: "resourceBytesPerClient", limit: bytesMax)
     }
+  }
+
+  /// Whether the history of another session may take so much, as long as that is open.
+  func promise(_ keeping: SessionWishes.Keeping, to owner: Owner) throws(Problem) {
+    let (bytes, bytesMax) = (keeping.onDisk, options.limits.historyBytesPerClient)
+    let promised = historyUse[owner]
+    guard bytes == 0 || promised <= bytesMax && bytes <= UInt64(bytesMax) - promised else {
+      throw Problem(
+        .noSpace,
+        "\(promised) bytes of the \(bytesMax) that a client's histories may take here are promised to its sessions, and this one asks for \(bytes) more: let it keep less, or end sessions that are done",
+        field: "history.bytes", rule: "historyBytesPerClient", limit: bytesMax)
+    }
+    historyUse.change(owner, from: 0, to: bytes)
+  }
+
+  func promiseNoMore(_ keeping: SessionWishes.Keeping, to owner: Owner) {
+    historyUse.change(owner, from: keeping.onDisk, to: 0)
   }
 
   /// There is no room for it: whoever sends it is told, and so is the one whose it would be.

@@ -196,6 +196,9 @@ extension Core {
     if wishes.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
     let keeping = try keeping(of: wishes, for: peer)
     try needRoom(for: peer, "opened")
+    try promise(keeping, to: peer.owner)
+    var isOpen = false
+    defer { if !isOpen { promiseNoMore(keeping, to: peer.owner) } }
     let session = try await peer.peer.openSession(options)
     guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
     let now = Timestamp.now
@@ -205,6 +208,7 @@ extension Core {
     let history = keeping.keep == .durable ? archive.begin(stored, keeping.limits, of: session.id) : nil
     let model = SessionModel(session, peer, wishes, keeping, history, at: now, makeCollection)
     sessions[model.id] = model
+    isOpen = true
     if isLasting(peer) { model.stored = stored }
     await keep(model)
     begin(model)
@@ -242,6 +246,7 @@ extension Core {
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
     for resource in model.resourceModels.values { countNoMore(resource, of: model.owner) }
+    promiseNoMore(model.keeping, to: model.owner)
     if !goesOnLater(model) {
       if model.stored == nil {
         discardFiles(of: model)

@@ -12,6 +12,7 @@ public struct GatewayLimits: Sendable {
   var resourceBytes = 1 << 41
   var resourceBytesPerClient = 1 << 34
   var historyBytes = 1 << 34
+  var historyBytesPerClient = 1 << 36
   var memoryHistoryBytes = 1 << 28
   var subscriptionsPerSocket = 256
   var requestsPerSocket = 64
@@ -73,6 +74,10 @@ public struct GatewayLimits: Sendable {
     Entry(
       option: "history-bytes-max", summary: "bytes of messages that one session may ask to keep on the disk",
       range: 1 << 20...1 << 42, name: "historyBytes", place: \.historyBytes),
+    Entry(
+      option: "history-bytes-per-client-max",
+      summary: "bytes of messages that all sessions of one client may ask to keep on the disk",
+      range: 1 << 20...1 << 50, name: "historyBytesPerClient", place: \.historyBytesPerClient),
     Entry(
       option: "memory-history-bytes-max", summary: "bytes of messages that one session may ask to keep in memory",
       range: 1 << 20...1 << 30, name: "memoryHistoryBytes", place: \.memoryHistoryBytes),

@@ -50,6 +50,7 @@ extension Core {
         [
           "id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue),
           "scopes": client.scopes.json, "resourceBytes": .number(diskUse[.client(client.id)]),
+          "historyBytes": .number(historyUse[.client(client.id)]),
         ]),
       .init("addresses", .list(addresses.map(JSON.text))), .init("urls", .list(urls.map(JSON.text))),
       .init(
