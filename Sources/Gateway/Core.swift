@@ -84,7 +84,9 @@ final class Core {
   /// Who waits for what an attic has.
   var awaitingNews: [UInt64: (News?) -> Void] = [:]
   /// Who waits for the digests of resources, by their ids.
-  var digestsAwaited: [String: [(ContentDigest?) -> Void]] = [:]
+  var digestsAwaited: [String: [(Result<ContentDigest?, Problem>) -> Void]] = [:]
+  /// How many contents were not what they had been before this start.
+  var damagedFileCount = 0
   var exports: [ClientID: Export] = [:]
 
   init(

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Notation
 internal import Testing
 
@@ -63,5 +64,45 @@ struct DigestTests {
       #expect(
         try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")["sha256"] == .text(hexadecimal))
     }
+  }
+
+  @Test("What the disk has made something else of is told to nobody after a start, and who looks after it learns of it")
+  func damaged() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let bert = meeting.bert
+    func send(_ name: String, _ text: String) async throws {
+      let made = try await bert.client.make(
+        "\(bert.path)/resources", ["name": .text(name), "to": .text(meeting.anna.peer)])
+      #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", Array(text.utf8)).status == 200)
+    }
+    let (anna, client) = (meeting.anna, meeting.anna.client)
+    func came(_ name: String) async throws -> JSON {
+      try await client.wait(in: "\(anna.path)/resources") { $0["name"] == .text(name) && $0["sha256"] != nil }
+    }
+    try await send("hello", "Hello\n")
+    try await send("other", "Hello\n")
+    let content = try await came("hello")["content"]?.text ?? ""
+    #expect(try await client.get(content).body == hello)
+    let other = try await came("other")["content"]?.text ?? ""
+
+    let folder = "\(anna.place.folder)/received/\(anna.session)"
+    let place = try await anna.place.restarted {
+      let file = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: folder).first { $0.contains("hello") })
+      try Data("Hallo\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(file)"))
+    }
+    meeting.anna = Meeting.Seat(place: place, client: client, peer: anna.peer, session: anna.session)
+    for _ in 1...2 {
+      let answer = try await client.get(content)
+      #expect(answer.status == 500 && answer.json["rule"] == "damaged" && answer["ETag"] == nil, "\(answer.text)")
+    }
+    #expect(try await client.ask("HEAD", content).status == 500)
+    #expect(try await client.get(content, ["Range": "bytes=0-0"]).status == 500)
+    let sound = try await client.get(other)
+    #expect(sound.body == hello && sound["Repr-Digest"] == header)
+    let event = try await client.wait(in: "/v1/events", "event", "resourceDamaged")
+    #expect(event["name"] == "hello" && content == "\(event["about"]?.text ?? "")/content")
+    #expect(try await client.get("/metrics").text.contains("\nvicinity_store_damaged_files_total 1\n"))
+    await meeting.end()
   }
 }

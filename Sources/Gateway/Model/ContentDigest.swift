@@ -89,18 +89,56 @@ extension Host {
 }
 
 extension Core {
-  /// Calls back with the digest of a content that is here whole, now or once it is known; with none where it cannot be had.
+  /// Calls back with the digest of a content that is here whole, now or once it is known; with none where there is nothing.
+  /// What lies here from before this start is held to the digest that it had.
   func learnDigest(
-    of model: ResourceModel, in session: SessionModel, then tell: @escaping (ContentDigest?) -> Void = { _ in }
+    of model: ResourceModel, in session: SessionModel,
+    then tell: @escaping (Result<ContentDigest?, Problem>) -> Void = { _ in }
   ) {
-    guard model.digest == nil, let path = model.path else { return tell(model.digest) }
+    if model.soundness == .damaged { return tell(.failure(.damagedFile)) }
+    guard model.soundness == .unknown, let path = model.path else { return tell(.success(model.digest)) }
     digestsAwaited[model.id, default: []].append(tell)
     if digestsAwaited[model.id]?.count ?? 0 > 1 { return }
     let (id, place) = (model.id, session.id)
     start { core in
-      let digest = try? await core.host.digest(of: path)
-      if digest != nil { core.change(id, in: place) { $0.digest = digest } }
-      for tell in core.digestsAwaited.removeValue(forKey: id) ?? [] { tell(digest) }
+      let learned: Result<ContentDigest?, Problem>
+      do {
+        let digest = try await core.host.digest(of: path)
+        learned = core.isSound(digest, at: path, of: id, in: place) ? .success(digest) : .failure(.damagedFile)
+      } catch {
+        learned = .failure(
+          Problem(.unknown, "what lies here cannot be read: \(error); its digest is not known", rule: "readable"))
+      }
+      for tell in core.digestsAwaited.removeValue(forKey: id) ?? [] { tell(learned) }
     }
+  }
+
+  /// Whether that is the digest that it has to be of what lies there.
+  private func isSound(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
+    guard let session = sessions[place], let model = session.resourceModels[id], model.path == path else { return true }
+    if model.digest ?? digest == digest {
+      model.soundness = .sound
+      model.digest = digest
+      publish(model, in: session)
+      return true
+    }
+    model.soundness = .damaged
+    damagedFileCount += 1
+    let about = "\(session.resources.path)/\(id)"
+    log(
+      .error, for: .operator, "damaged",
+      "a stored file is not what it was: the disk or its memory may be failing; restore a backup where it matters",
+      [.init("resource", .text(about)), .init("file", .text(path))])
+    tell("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
+    return false
+  }
+}
+
+extension Problem {
+  fileprivate static var damagedFile: Problem {
+    Problem(
+      .unknown,
+      "the gateway's disk has made something else of the content, which is not told: have it sent or upload it anew",
+      rule: "damaged")
   }
 }

@@ -23,6 +23,9 @@ final class ResourceModel {
     }
   }
 
+  /// Whether what lies here is what it was, as far as this process knows.
+  enum Soundness { case unknown, sound, damaged }
+
   /// Who is at the other end.
   struct Other: Hashable {
     let member: String
@@ -55,6 +58,7 @@ final class ResourceModel {
   var problem: Problem?
   /// Of the whole content, where it is known.
   var digest: ContentDigest?
+  var soundness = Soundness.unknown
   /// Where its content lies here; nil where it does not.
   var path: String?
   var isInUse = false
@@ -115,6 +119,7 @@ final class ResourceModel {
   func discard() {
     if let path { unlink(path) }
     path = nil
+    soundness = .unknown
   }
 }
 
@@ -287,6 +292,8 @@ extension Core {
       session.present[model.other.member]?.isGone != true
     else { return ended(id, in: place, error) }
     model.waitsForMember = true
+    // As it is now: it may wait beyond a restart.
+    learnDigest(of: model, in: session)
   }
 
   private func waiting(for member: Member, in session: SessionModel) -> [ResourceModel] {
@@ -301,7 +308,17 @@ extension Core {
     for model in waiting(for: member, in: session) {
       guard let path = model.path else { continue }
       model.waitsForMember = false
-      offer(model, .file(path), in: session)
+      guard model.digest != nil else {
+        offer(model, .file(path), in: session)
+        continue
+      }
+      learnDigest(of: model, in: session) { [unowned self] learned in
+        guard sessions[session.id]?.resourceModels[model.id] === model, !model.isOver else { return }
+        switch learned {
+        case .success: offer(model, .file(path), in: session)
+        case .failure(let problem): ended(model.id, in: session.id, problem)
+        }
+      }
     }
   }
 

@@ -134,6 +134,9 @@ extension Metric {
     .one(.counter, "vicinity_store_damaged_messages_total", "Messages that were read and are not what was stored.") {
       Double($0.archive.damagedCount)
     },
+    .one(.counter, "vicinity_store_damaged_files_total", "Files of resources that are not what was stored.") {
+      Double($0.damagedFileCount)
+    },
     .one(.gauge, "vicinity_store_queue", "Writes that wait for the disk.") { Double($0.store.waitingCount) },
     .one(.gauge, "vicinity_disk_free_bytes", "Room on the disk of the gateway's folder, for its user.") {
       ProcessFacts.disk(of: $0.options.folder)?.free

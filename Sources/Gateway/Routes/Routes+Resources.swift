@@ -155,6 +155,7 @@ extension Routes {
             throw Problem(.gone, "the resource was removed meanwhile")
           }
           model.digest = digest
+          if digest != nil { model.soundness = .sound }
           if isWhole { try core.uploaded(model, in: session) }
           await core.stored(session)
         },
@@ -198,9 +199,9 @@ extension Routes {
     let file = { (digest: ContentDigest?) in
       FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"", digest)
     }
-    guard model.digest == nil, ContentDigest.isWanted(by: call.headers["Want-Repr-Digest"]) else {
+    guard model.digest != nil || ContentDigest.isWanted(by: call.headers["Want-Repr-Digest"]) else {
       core.learnDigest(of: model, in: session)
-      return try file(model.digest).send(call, exchange, in: core)
+      return try file(nil).send(call, exchange, in: core)
     }
     var isGone = false
     exchange.onGone = { isGone = true }
@@ -208,7 +209,7 @@ extension Routes {
       if isGone { return }
       exchange.onGone = nil
       do {
-        try file(digest).send(call, exchange, in: core)
+        try file(digest.get()).send(call, exchange, in: core)
       } catch {
         core.respond(Problem(wrapping: error), to: exchange)
       }
