@@ -74,7 +74,7 @@ let package = Package(
       swiftSettings: house),
     .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Store", "Wire"], swiftSettings: house),
     .testTarget(
-      name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "Reactor", "vicinity"],
+      name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
       swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",

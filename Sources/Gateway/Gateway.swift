@@ -49,6 +49,9 @@ public actor Gateway {
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
+    // Before the store takes another form: where these stand in the way, an earlier release goes on from what it has left.
+    let keys = try Host.prepare(options.host)
+    try CertificateSource.check(options)
     let store = try Writer("\(options.folder)/\(storeName)")
     let archive = try await Archive.open(store, in: options.folder, isLasting: options.host.keys != .ephemeral)
     let host: Host
@@ -56,9 +59,9 @@ public actor Gateway {
       let peers = try await store.perform { try $0.peers() }.compactMap { peer in
         SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
       }
-      host = try await Host.start(options.host, carrying: Cargo(store, peers: peers, archive))
+      host = try await Host.start(options.host, prepared: keys, carrying: Cargo(store, peers: peers, archive))
     } else {
-      host = try await Host.start(options.host)
+      host = try await Host.start(options.host, prepared: keys, carrying: nil)
     }
     let gateway = Gateway(host, store)
     try await gateway.open(options, archive)

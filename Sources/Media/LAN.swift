@@ -114,6 +114,19 @@ public final class LAN {
 
   private static let portsTried = 8
 
+  /// Takes it and lets go of it at once, for TCP and UDP.
+  public static func expectFree(port: UInt16) throws(SystemError) {
+    _ = try Descriptor.listening(at: .anyV4(port: port))
+    var place = SocketAddress.anyV4(port: port)
+    do throws(SystemError) {
+      _ = try Descriptor.listening(at: .anyV6(port: port))
+      place = .anyV6(port: port)
+    } catch {
+      if error.code != EAFNOSUPPORT, error.code != EADDRNOTAVAIL { throw error }
+    }
+    _ = try Descriptor.datagrams(at: place)
+  }
+
   /// Where nobody opened a socket for datagrams, one is opened here.
   private func take(_ sockets: [CInt]) throws(SystemError) {
     var bound: [CInt] = []

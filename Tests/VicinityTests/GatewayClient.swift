@@ -12,6 +12,7 @@ final class GatewayClient {
   }
 
   let program: Program
+  private let name: String
   private let folder: String
   private let url: String
   let port: String
@@ -20,23 +21,36 @@ final class GatewayClient {
   private(set) var session = ""
 
   /// With a peer of that name, in a session that takes files unasked.
-  init(
+  convenience init(
     _ name: String, in folder: TemporaryFolder, _ options: [String] = [], environment: [String: String] = [:]
   ) throws {
-    let place = "\(folder.path)/\(name)"
-    self.folder = folder.path
-    program = try Program(
-      ["serve", "--json", "--keys", "\(place)/keys", "--folder", "\(place)/gateway", "--port", "0"] + options, .noInput,
-      in: folder.path, environment: environment)
-    let serving = try JSON(parsing: try program.line("\"serving\""))
-    port = String(
-      try #require(serving["urls"]?.list?.first?.text?.split(separator: ":").last?.prefix { $0.isNumber }))
-    url = "http://127.0.0.1:\(port)"
-    let pair = try Program.run("pair", "--folder", "\(place)/gateway", "--role", "member", "--json")
+    try self.init(served: name, folder.path, options, environment)
+    let pair = try Program.run("pair", "--folder", "\(folder.path)/\(name)/gateway", "--role", "member", "--json")
     let code = try #require(try JSON(parsing: pair.out)["code"])
     token = try ask("POST", "/v1/pairings", ["code": code])["token"]?.text ?? ""
     peer = try ask("POST", "/v1/peers", ["displayName": .text(name)])["id"]?.text ?? ""
     session = try ask("POST", "/v1/sessions", ["resources": "accept"])["id"]?.text ?? ""
+  }
+
+  /// The same client of the same gateway, which was started anew.
+  convenience init(again before: GatewayClient, _ options: [String] = []) throws {
+    try self.init(served: before.name, before.folder, options, [:])
+    (token, peer, session) = (before.token, before.peer, before.session)
+  }
+
+  private init(served name: String, _ folder: String, _ options: [String], _ environment: [String: String]) throws {
+    (self.name, self.folder) = (name, folder)
+    program = try Program(Self.serving(name, in: folder) + options, .noInput, in: folder, environment: environment)
+    let serving = try JSON(parsing: try program.line("\"serving\""))
+    port = String(
+      try #require(serving["urls"]?.list?.first?.text?.split(separator: ":").last?.prefix { $0.isNumber }))
+    url = "http://127.0.0.1:\(port)"
+  }
+
+  /// The arguments with which the gateway of that name is started.
+  static func serving(_ name: String, in folder: String, at port: String = "0") -> [String] {
+    let place = "\(folder)/\(name)"
+    return ["serve", "--json", "--keys", "\(place)/keys", "--folder", "\(place)/gateway", "--port", port]
   }
 
   var path: String { "/v1/sessions/\(session)" }

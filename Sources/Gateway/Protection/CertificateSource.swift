@@ -28,6 +28,12 @@ struct CertificateSource: Sendable {
     self.names = Array(names.prefix(Self.placesMax))
   }
 
+  /// Whether what there is by now can be used.
+  static func check(_ options: GatewayOptions) throws(Problem) {
+    let source = CertificateSource(options, title: "", names: [])
+    if let files = source.files { _ = try source.read(files) } else { _ = try source.stored(in: source.authorityFile) }
+  }
+
   /// With those at which the host listens.
   func obtain(for addresses: [String]) throws(Problem) -> WebCertificate {
     if let files { return try read(files) }
@@ -40,9 +46,7 @@ struct CertificateSource: Sendable {
   }
 
   private func obtain(for addresses: [SocketAddress]) throws(Problem) -> WebCertificate {
-    let (authorityFile, serverFile) = (
-      PrivateFile(path: "\(folder)/authority.pem"), PrivateFile(path: "\(folder)/server.pem")
-    )
+    let serverFile = PrivateFile(path: "\(folder)/server.pem")
     var authority = try stored(in: authorityFile)
     if let authority, let server = try serverFile.read(), isGood(server, authority, addresses) {
       return try certificate(server, authority)
@@ -66,6 +70,8 @@ struct CertificateSource: Sendable {
     try serverFile.write(made)
     return try certificate(made, new)
   }
+
+  private var authorityFile: PrivateFile { PrivateFile(path: "\(folder)/authority.pem") }
 
   private func stored(in file: PrivateFile) throws(Problem) -> LocalAuthority? {
     guard let bytes = try file.read() else { return nil }

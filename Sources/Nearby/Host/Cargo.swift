@@ -49,6 +49,23 @@ extension Host {
     try await start(options, carrying: Optional(cargo))
   }
 
+  /// What a start needs besides a store, for who must not change that in vain: the keys, and a port that nobody has.
+  package static func prepare(_ options: HostOptions) throws(NearbyError) -> KeyStore {
+    do {
+      let keys = try KeyStore(options.keys)
+      if options.sockets.isEmpty, options.port != 0 { try LAN.expectFree(port: options.port) }
+      return keys
+    } catch {
+      throw NearbyError(wrapping: error)
+    }
+  }
+
+  package static func start(
+    _ options: HostOptions, prepared keys: KeyStore, carrying cargo: Cargo?
+  ) async throws(NearbyError) -> Host {
+    try await start(options, with: keys, carrying: cargo)
+  }
+
   /// Whether the store takes nothing, so that what is noted waits.
   package var storeIsFailing: Bool { loop.coreHere?.storing.isFailing ?? false }
 

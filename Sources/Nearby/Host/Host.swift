@@ -36,9 +36,11 @@ public final class Host: Sendable {
     try await start(options, carrying: nil)
   }
 
-  static func start(_ options: HostOptions, carrying cargo: Cargo?) async throws(NearbyError) -> Host {
+  static func start(
+    _ options: HostOptions, with keys: KeyStore? = nil, carrying cargo: Cargo?
+  ) async throws(NearbyError) -> Host {
     do {
-      let keys = try KeyStore(options.keys)
+      let keys = try keys ?? KeyStore(options.keys)
       let store =
         if let cargo { try await HostStore(cargo.writer, keys) } else {
           try await HostStore.open(options.store, with: keys)
