@@ -2,8 +2,8 @@ internal import Programs
 internal import Report
 internal import Store
 
-/// A gateway that keeps ten million messages of a session, and takes the place of the oldest with each new one, beside one
-/// that has the usual ten thousand of them.
+/// A gateway that keeps ten million messages of each of two sessions, and takes the place of the oldest with each new one,
+/// beside one that has the usual ten thousand of them.
 extension Suite {
   private static let rounds = 3
   private static let messages = 10_000_000
@@ -13,7 +13,7 @@ extension Suite {
     let few = try GatewayUnderTest("few", port: ports.next(), at: [], in: disk.folder)
     let fewStage = try stage(few, .durable)
     let begun = try GatewayUnderTest("many", port: ports.next(), at: [], in: disk.folder)
-    let manyStage = try stage(begun, .durable, keeping: ["count": Self.messages, "bytes": 1 << 40])
+    let manyStage = try stage(begun, .durable, keeping: ["count": Self.messages, "bytes": 1 << 34])
     begun.process.end(asking: true)
     let start = now()
     let bytes = try Self.fill("\(disk.folder)/many/vicinity/gateway/gateway.db")
@@ -46,12 +46,21 @@ extension Suite {
     }
   }
 
-  /// The messages of its first session, as the gateway keeps them; says how large the file is.
+  /// The messages of its two sessions, as the gateway keeps them; says how large the file is.
   private static func fill(_ path: String) throws -> Int {
     let database = try Database(path)
     // What breaks off here is thrown away.
     try database.run("PRAGMA synchronous = OFF")
-    guard let session = try database.sessions().first else { throw Failure("the gateway has stored no session") }
+    let sessions = try database.sessions()
+    if sessions.count != 2 { throw Failure("the gateway has stored \(sessions.count) sessions") }
+    for session in sessions { try fill(session, in: database) }
+    try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return try database.first("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") {
+      $0.integer(0)
+    } ?? 0
+  }
+
+  private static func fill(_ session: StoredSession, in database: Database) throws {
     let head =
       #"","from":"\#(session.peer)","displayName":"Speaker","mode":"reliable","at":"2026-01-01T00:00:00.000Z","#
     let body = #""size":100,"contentType":"text/plain; charset=utf-8","body":""# + String(repeating: "x", count: 100)
@@ -68,10 +77,7 @@ extension Suite {
         try database.add(message, to: session.number)
       }
       try database.run("COMMIT")
+      if first % 1_000_000 == 1 { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
     }
-    try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    return try database.first("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") {
-      $0.integer(0)
-    } ?? 0
   }
 }

@@ -67,7 +67,7 @@ extension Suite {
   ) throws -> Stage {
     let stage = Stage(
       sending: try gateway.session("Speaker", "fan-\(keep)", keep, keeping: limits),
-      receiving: try gateway.session("Crowd", "fan-\(keep)", keep))
+      receiving: try gateway.session("Crowd", "fan-\(keep)", keep, keeping: limits))
     _ = try gateway.waitForMember(of: stage.sending)
     return stage
   }
