@@ -64,4 +64,79 @@ struct SnapshotTests {
     let told = try JSON(parsing: bytes)
     #expect(ids(told) == (1...200).filter { $0 != 199 }.map { "m\($0)" } && told["position"] == "abc.300")
   }
+
+  /// A channel that lasts and has no room for more than 300 things; all before them is in the attic.
+  private func lasting() -> (Collection, any Attic) {
+    var limits = Collection.Limits()
+    limits.itemsMax = 300
+    let collection = Collection(path: "/", number: 1, epoch: "abc", limits: limits, viewer: { _ in nil })
+    let attic = Bare()
+    collection.begin(with: [], at: 0, attic: attic)
+    put(1...300, in: collection)
+    return (collection, attic)
+  }
+
+  private func put(_ numbers: ClosedRange<UInt64>, in collection: Collection) {
+    for number in numbers {
+      let json: JSON = ["id": .text("m\(number)"), "text": .text(String(repeating: "x", count: 1_000))]
+      collection.put(
+        lasting: Item(
+          id: "m\(number)", ordinal: number, owner: .gateway, facets: [:], bytes: json.bytes,
+          position: Position(epoch: "abc", offset: number)))
+    }
+  }
+
+  /// What a stream of events says until there is nothing or no more, and whether that is its end.
+  private func read(_ stream: EventStream, atMost bytesMax: Int = .max) -> (text: String, hasEnded: Bool) {
+    var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 8 << 10))
+    while bytes.count < bytesMax {
+      switch piece.withUnsafeMutableBytes({ stream.pull($0) }) {
+      case .wrote(let count): bytes += piece[..<count]
+      case .nothingYet: return (String(decoding: bytes, as: UTF8.self), false)
+      case .end, .failed: return (String(decoding: bytes, as: UTF8.self), true)
+      }
+    }
+    return (String(decoding: bytes, as: UTF8.self), false)
+  }
+
+  @Test(
+    "A stream of events whose client has not read what leaves a channel that lasts ends before its snapshot does",
+    arguments: [false, true])
+  func torn(isPruned: Bool) throws {
+    let (collection, attic) = lasting()
+    let stream = EventStream(collection, Listing(), viewer)
+    let start = read(stream, atMost: 100_000)
+    #expect(start.text.contains("event: snapshot\nid: abc.300\n") && start.text.contains(#""id":"m64""#))
+    // Neither is told.
+    if isPruned { collection.forget(before: 200) } else { put(301...499, in: collection) }
+    let rest = read(stream)
+    #expect(rest.hasEnded && !rest.text.contains("\n") && !rest.text.contains(#""id":"m200""#))
+    withExtendedLifetime(attic) {}
+  }
+
+  @Test("What leaves a channel that lasts after its client has read it is missed by no snapshot")
+  func untorn() throws {
+    let (collection, attic) = lasting()
+    let stream = EventStream(collection, Listing(), viewer)
+    let start = read(stream, atMost: 100_000)
+    put(301...350, in: collection)
+    let rest = read(stream)
+    let lines = (start.text + rest.text).split(separator: "\n")
+    let snapshot = try JSON(parsing: String(try #require(lines.first { $0.hasPrefix("data: ") }).dropFirst(6)))
+    #expect(ids(snapshot) == (1...300).map { "m\($0)" } && snapshot["position"] == "abc.300")
+    #expect(!rest.hasEnded && lines.filter { $0.hasPrefix("id: ") } == (300...350).map { "id: abc.\($0)" })
+    withExtendedLifetime(attic) {}
+  }
+}
+
+/// An attic in which nothing is looked for.
+private final class Bare: Attic {
+  var oldest: (ordinal: UInt64, id: String)? { nil }
+
+  func page(
+    after ordinal: UInt64, atMost count: Int, where filter: [String: String]
+  ) async throws -> (items: [Item], hasMore: Bool) { ([], false) }
+
+  func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? { nil }
+  func item(_ id: String) async throws -> Item? { nil }
 }

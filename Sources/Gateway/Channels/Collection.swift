@@ -45,6 +45,8 @@ final class Collection {
   private(set) var isEnded = false
   /// Where its past is, of a channel that lasts.
   private(set) weak var attic: (any Attic)?
+  /// The ordinal of the last thing that has left a channel that lasts: nobody is told of that.
+  private(set) var lastLeft: UInt64 = 0
 
   init(
     path: String, number: Int, epoch: String, limits: Limits = Limits(), viewer: @escaping (WebSocket) -> ClientView?
@@ -125,14 +127,19 @@ final class Collection {
   }
 
   private func makeRoom() {
-    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.firstID {
-      _ = items.remove(oldest)
+    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first {
+      leave(oldest)
     }
   }
 
   /// What is older is gone from the store.
   func forget(before ordinal: UInt64) {
-    while let oldest = items.first, oldest.ordinal < ordinal { _ = items.remove(oldest.id) }
+    while let oldest = items.first, oldest.ordinal < ordinal { leave(oldest) }
+  }
+
+  private func leave(_ oldest: Item) {
+    _ = items.remove(oldest.id)
+    lastLeft = oldest.ordinal
   }
 
   /// The first that needs no store to be seen.
@@ -275,8 +282,7 @@ private struct OrderedItems {
 
   var count: Int { byID.count }
   subscript(id: String) -> Item? { byID[id] }
-  var firstID: String? { start < order.count ? order[start].id : nil }
-  var first: Item? { firstID.flatMap { byID[$0] } }
+  var first: Item? { start < order.count ? byID[order[start].id] : nil }
 
   var all: some BidirectionalCollection<Item> { after(0) }
 

@@ -4,8 +4,8 @@ internal import Web
 /// A collection as Server-Sent Events: what is there, or what was missed, then each change as it comes.
 ///
 /// It has no queue: the client's own pace says how far it is in what is there, and in the collection's changes. One that
-/// falls out of those is told on from where the channel's past is; where there is none, it is at the end of its stream,
-/// comes back by itself, and is given all things anew.
+/// falls out of those is told on from where the channel's past is; where there is none, or a snapshot is torn, it is at the
+/// end of its stream, comes back by itself, and is given all things anew.
 final class EventStream: Follower, BodySource {
   private let collection: Collection
   private let listing: Listing
@@ -83,7 +83,11 @@ final class EventStream: Follower, BodySource {
       waiting = piece
       return true
     }
-    if snapshot.take() != nil { waiting = Array("\n\n".utf8) }
+    if let snapshot = snapshot.take() {
+      // An event that does not end is none.
+      if snapshot.isTorn { return end() }
+      waiting = Array("\n\n".utf8)
+    }
     while waiting.isEmpty, !isLooking {
       guard let changes = collection.changes(after: position) else { return lookBack() }
       if changes.isEmpty { return collection.isEnded ? end() : true }

@@ -4,7 +4,8 @@ internal import Notation
 /// them, and which one is the `oldest` of all, from which on the others are pages of the list.
 ///
 /// What has changed before its piece is written is in it as it is by then, or is not; whoever reads it is told of that once
-/// more, by what follows the position.
+/// more, by what follows the position. Nobody is told of what leaves a channel that lasts: a snapshot that it would be
+/// missing in, between what was told and what is there, is torn and ends.
 struct Snapshot: Sequence, IteratorProtocol {
   static let itemsMax = 10_000
   static let bytesMax = 16 << 20
@@ -15,6 +16,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     case items(after: UInt64, isFirst: Bool)
     case closing
     case over
+    case torn
   }
 
   let position: Position
@@ -22,6 +24,8 @@ struct Snapshot: Sequence, IteratorProtocol {
   private let client: ClientView
   private let filter: [String: String]
   private var stage: Stage
+
+  var isTorn: Bool { if case .torn = stage { true } else { false } }
 
   /// What stands before the things is the caller's, and what is told no more since the position that it knew.
   init(
@@ -47,6 +51,10 @@ struct Snapshot: Sequence, IteratorProtocol {
       stage = first.map { .items(after: $0.ordinal - 1, isFirst: true) } ?? .closing
       return members.dropLast() + Array(",\"items\":[".utf8)
     case .items(let after, let isFirst):
+      if !isFirst, collection.lastLeft > after {
+        stage = .torn
+        return nil
+      }
       let page = collection.page(after: after, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
       let items = page.items.prefix { $0.ordinal <= position.offset }
       guard let last = items.last else {
@@ -59,7 +67,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     case .closing:
       stage = .over
       return Array("]}".utf8)
-    case .over: return nil
+    case .over, .torn: return nil
     }
   }
 }
