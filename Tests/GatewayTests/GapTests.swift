@@ -93,4 +93,28 @@ struct GapTests {
       }
     }
   }
+
+  @Test("Who waits for a part is told what changes there, however much changes meanwhile that is for others")
+  func waitingForPart() async throws {
+    try await Meeting.hold(["history": ["keep": "durable"]]) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let (client, list) = (bert.client, "\(bert.path)/messages")
+      let start = try await client.get(list).json["position"]?.text ?? ""
+      // The channel itself keeps no two of these.
+      func hear(_ letter: String) async throws {
+        let text = String(repeating: letter, count: 600_000)
+        #expect(
+          try await anna.client.ask("POST", "\(anna.path)/messages", Array(text.utf8), type: "text/plain").status == 201
+        )
+        _ = try await client.wait(in: list, "body", .text(text))
+      }
+      try await hear("a")
+      async let waiting = client.get("\(list)?from=\(bert.peer)&since=\(start)&wait=60")
+      while try await client.get("/v1/clients/self/queues").json["followers"] != 1 {}
+      for letter in ["b", "c"] { try await hear(letter) }
+      #expect(try await client.ask("POST", list, Array("mine".utf8), type: "text/plain").status == 201)
+      let news = try await waiting.json
+      #expect(news["recovered"] == true && news["changes"]?.list?.first?["put"]?["body"] == "mine")
+    }
+  }
 }

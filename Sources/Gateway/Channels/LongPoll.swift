@@ -1,18 +1,21 @@
 internal import Reactor
 internal import Web
 
-/// A request that waits for news.
+/// A request that waits for news. What changes meanwhile and is none for its client moves on from where it asks: the
+/// channel may keep it no longer when there is news.
 final class LongPoll: Follower {
   private let collection: Collection
-  private let listing: Listing
+  private var listing: Listing
   let client: ClientView
   private let reactor: Reactor
   private var timer: Timer?
   private var answer: ((Reply) -> Void)?
 
+  /// Where there is no news yet.
   init(_ collection: Collection, _ listing: Listing, _ client: ClientView, _ reactor: Reactor) {
     self.collection = collection
     self.listing = listing
+    self.listing.since = collection.position
     self.client = client
     self.reactor = reactor
   }
@@ -26,7 +29,8 @@ final class LongPoll: Follower {
   }
 
   func changed(_ collection: Collection) {
-    if listing.isNews(collection, for: client) { tell() }
+    if listing.isNews(collection, for: client) { return tell() }
+    listing.since = collection.position
   }
 
   func ended(_ collection: Collection) { tell() }
