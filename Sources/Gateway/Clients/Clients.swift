@@ -56,7 +56,7 @@ final class Clients {
     fileprivate let end: Instant
   }
 
-  private let limits: Limits
+  let limits: Limits
   private let crypto: any Crypto
   private let clock: () -> Timestamp
   private let steadyClock: () -> Instant

@@ -134,13 +134,28 @@ struct Fields {
       guard let decoded = Base64.bytes(text) else { throw wrong(name, "is not base64 with padding", rule: "base64") }
       bytes = decoded
     }
-    guard bytes.count <= max else {
-      throw wrong(name, "has \(bytes.count) bytes and may have \(max)", rule: "length", limit: max)
-    }
+    try needLength(of: bytes, in: name, max: max)
     return bytes
   }
 
+  /// Bytes that are always base64, whether that is said or not.
+  mutating func needBase64(_ name: String, encodedBy encoding: String, max: Int) throws(Problem) -> [UInt8] {
+    _ = try word(encoding, of: Base64Only.self)
+    guard let bytes = Base64.bytes(try needText(name, max: 4 * max)) else {
+      throw wrong(name, "is not base64 with padding", rule: "base64")
+    }
+    try needLength(of: bytes, in: name, max: max)
+    return bytes
+  }
+
+  private func needLength(of bytes: [UInt8], in name: String, max: Int) throws(Problem) {
+    guard bytes.count <= max else {
+      throw wrong(name, "has \(bytes.count) bytes and may have \(max)", rule: "length", limit: max)
+    }
+  }
+
   enum Encoding: String, CaseIterable { case text, base64 }
+  private enum Base64Only: String, CaseIterable { case base64 }
 
   func missing(_ name: String) -> Problem { wrong(name, "is missing", rule: "required") }
 

@@ -10,8 +10,8 @@ struct Idempotency {
   static let answersMax = 10_000
   /// Of all answers together: they may repeat what was sent.
   static let bytesMax = 32 << 20
-  private static let keptFor: Duration = .seconds(24 * 3_600)
-  private static let keyBytesMax = 255
+  static let keptFor: Duration = .seconds(24 * 3_600)
+  static let keyBytesMax = 255
 
   private struct Entry {
     let request: String

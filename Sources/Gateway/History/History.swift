@@ -303,8 +303,8 @@ struct MessageNote {
 
 extension History: Attic {
   /// Of changes that are told at once.
-  private static let changesMax = 4_096
-  private static let changesBytesMax = 1 << 20
+  static let changesMax = 4_096
+  static let changesBytesMax = 1 << 20
 
   var oldest: (ordinal: UInt64, id: String)? { first.map { ($0.ordinal, id(of: $0)) } }
 

@@ -7,7 +7,7 @@ internal import Wire
 /// What becomes of a reliable message that was sent from here, for each of its recipients.
 struct Delivery {
   /// Of more recipients than these it is told how many are where, and not who.
-  private static let namedMax = 64
+  static let namedMax = 64
 
   enum State: String, CaseIterable {
     case pending, delivered, undelivered, unknown

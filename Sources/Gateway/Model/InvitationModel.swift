@@ -98,7 +98,7 @@ enum Payload {
 extension Core {
   /// Past these the oldest that have ended go first.
   static let invitationsMax = 1_000
-  private static let invitationBytesMax = 4 << 20
+  static let invitationBytesMax = 4 << 20
 
   /// As it is now, for those who follow and for the store.
   @discardableResult

@@ -38,8 +38,12 @@ struct SessionWishes {
 
     /// What may be asked for.
     func most(_ limits: GatewayLimits) -> (count: Int64, bytes: Int64) {
-      keep == .durable ? (1_000_000_000, Int64(limits.historyBytes)) : (1_000_000, Int64(limits.memoryHistoryBytes))
+      keep == .durable
+        ? (Int64(Self.messagesMax), Int64(limits.historyBytes))
+        : (Int64(Self.messagesInMemoryMax), Int64(limits.memoryHistoryBytes))
     }
+    static let messagesMax = 1_000_000_000
+    static let messagesInMemoryMax = 1_000_000
 
     /// What is in memory of it.
     var window: (count: Int, bytes: Int) {
@@ -179,8 +183,10 @@ final class MemberModel {
 }
 
 extension Core {
+  /// What a WebSocket may be behind in the messages of a session.
+  static let messagesRingBytesMax = 4 << 20
   /// In which somebody decides on a member.
-  private static let decisionTime: Duration = .seconds(60)
+  static let decisionTime: Duration = .seconds(60)
 
   func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
     guard sessions.values.count(where: { $0.peer === peer }) < options.limits.sessionsPerPeer else {
@@ -218,7 +224,7 @@ extension Core {
 
   func makeCollection(_ path: String, _ keeping: SessionWishes.Keeping?, _ epoch: String?) -> Collection {
     guard let window = keeping?.window else { return collection(path) }
-    return collection(path, keeping: window.count, bytes: window.bytes, ring: 4 << 20, epoch: epoch)
+    return collection(path, keeping: window.count, bytes: window.bytes, ring: Self.messagesRingBytesMax, epoch: epoch)
   }
 
   func begin(_ model: SessionModel) {
@@ -344,7 +350,7 @@ extension Core {
     model.members.remove(oldest)
   }
 
-  private static let goneMembersMax = 256
+  static let goneMembersMax = 256
 
   func publish(_ known: MemberModel, in model: SessionModel) {
     let json = known.json(isVerified: host.knownPeer(known.member.peer) != nil)

@@ -4,6 +4,8 @@ internal import Store
 internal import Web
 
 extension Routes {
+  static let codeSecondsMax: Int64 = 86_400
+
   static let clients: [Route] = [
     Route(.post, "/v1/pairing-codes", .role(.operator), body: .json, .now(makeCode)),
     Route(.get, "/v1/pairing-codes", .role(.operator), .collection(facets: []) { core, _ in core.codeList }),
@@ -57,7 +59,7 @@ extension Routes {
     var fields = try call.fields()
     let role = try fields.word("role", of: Role.self) ?? .member
     let scopes = try fields.scopes("scopes") ?? client.scopes
-    let time = try fields.integer("seconds", in: 10...86_400)
+    let time = try fields.integer("seconds", in: 10...codeSecondsMax)
     try fields.end()
     try call.way.needPrivate("pairing codes are made")
     guard role < client.role || client.role == .admin else {

@@ -3,7 +3,7 @@ internal import Notation
 internal import Web
 
 extension Routes {
-  private static let dataBytesMax = 16 << 10
+  static let dataBytesMax = 16 << 10
 
   static let connections: [Route] = [
     Route(
@@ -39,22 +39,15 @@ extension Routes {
       }),
   ]
 
-  /// Data are bytes in whatever words a program passes them on: here there is one.
-  private enum Encoding: String, CaseIterable { case base64 }
-
   private static func connect(_ core: Core, _ call: Call) async throws -> Reply {
     let session = try core.ownSession(call[0], for: call.need())
     var fields = try call.fields()
     let name = try fields.needText("peer")
-    _ = try fields.word("encoding", of: Encoding.self)
-    let text = try fields.needText("data", max: 2 * dataBytesMax)
-    let timeout = try fields.seconds("timeout", max: 3_600) ?? .seconds(30)
+    let data = try fields.needBase64("data", encodedBy: "encoding", max: dataBytesMax)
+    let timeout = try fields.seconds("timeout", max: Double(timeoutMax)) ?? .seconds(30)
     try fields.end()
     guard let peer = try? PeerID(text: name) else {
       throw Problem(.invalidParameter, "\(PlainName.of(name)) is no peer ID", field: "peer", rule: "peerID")
-    }
-    guard let data = Base64.bytes(text) else {
-      throw fields.wrong("data", "is not base64 with padding", rule: "base64")
     }
     guard session.connectionModels.count < Core.connectionsPerSessionMax else {
       throw Problem(

@@ -1,7 +1,6 @@
 internal import Nearby
 internal import Notation
 internal import Web
-internal import Wire
 
 extension Routes {
   static let gateway: [Route] = [
@@ -63,50 +62,10 @@ extension Core {
     return .object(members)
   }
 
-  /// Those that the operator may set, and those that are fixed.
-  private var limits: JSON {
-    let (web, channel) = (webLimits, Collection.Limits())
-    let fixed = [
-      ("messageBytes", Self.messageBytesMax), ("jsonBytes", Service.jsonBytesMax), ("textBytes", Fields.textBytesMax),
-      ("contextBytes", Routes.contextBytesMax), ("connectionsPerSession", Self.connectionsPerSessionMax),
-      ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
-      ("snapshotBytes", Snapshot.bytesMax), ("waitSeconds", Listing.waitMax),
-      // What is kept for those who come back.
-      ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
-      ("invitations", Self.invitationsMax), ("auditEntries", Self.deedsMax),
-      ("idempotencyKeys", Idempotency.answersMax),
-      ("idempotencyBytes", Idempotency.bytesMax),
-      // Of a WebSocket.
-      ("socketMessageBytes", Sockets.messageBytesMax), ("socketQueueBytes", SocketClient.queuedBytesMax),
-      ("socketLagBytes", channel.ringBytesMax), ("streamSocketQueueBytes", StreamSocket.queuedBytesMax),
-      ("socketQueuesBytes", web.socketQueuesBytesMax), ("pingSeconds", web.pingInterval.wholeSeconds),
-      ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
-      // Of a connection.
-      ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax), ("headSeconds", web.headTime.wholeSeconds),
-      ("idleSeconds", web.idleTime.wholeSeconds), ("requestsPerConnection", web.requestsPerConnectionMax),
-      ("slowSeconds", web.slowTime.wholeSeconds), ("bodyBytesPerSecond", web.bodyBytesPerSecondMin),
-      ("answersBytes", web.answersBytesMax), ("answersPerAddressBytes", web.answersPerClientBytesMax),
-    ]
-    return .object(
-      GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) } + fixed.map { .init($0, .number($1)) })
-  }
-
-  /// What the web's server is held to.
-  var webLimits: WebLimits {
-    var limits = WebLimits()
-    limits.connectionsMax = options.limits.connections
-    limits.connectionsPerClientMax = options.limits.connectionsPerClient
-    return limits
-  }
-
   func needContract() throws(Problem) -> Contract {
     guard let contract else {
       throw Problem(.notFound, "this gateway was started without its contract, openapi/vicinity.yaml")
     }
     return contract
   }
-}
-
-extension Duration {
-  fileprivate var wholeSeconds: Int { Int(components.seconds) }
 }

@@ -4,6 +4,8 @@ internal import Web
 internal import Wire
 
 extension Routes {
+  /// In seconds.
+  static let timeoutMax = 3_600
   static let contextBytesMax = Limits.contextBytesMax
 
   static let invitations: [Route] = [
@@ -41,7 +43,7 @@ extension Routes {
     let to = try fields.needText("to")
     let type = try fields.needText("serviceType")
     let context = try fields.bytes("context", encodedBy: "encoding", max: contextBytesMax) ?? []
-    let timeout = try fields.seconds("timeout", max: 3_600) ?? .seconds(30)
+    let timeout = try fields.seconds("timeout", max: Double(timeoutMax)) ?? .seconds(30)
     try fields.end()
     if let peer, peer != session.peer.id {
       throw Problem(.invalidParameter, "the session belongs to another peer, \(session.peer.id)", field: "peer")

@@ -3,6 +3,7 @@ internal import Nearby
 internal import Notation
 internal import Store
 internal import Web
+internal import Wire
 
 extension Routes {
   static let peers: [Route] = [
@@ -129,7 +130,7 @@ extension Routes {
     var fields = try call.fields()
     let peer = try core.peer(in: &fields, for: client)
     let type = try fields.needText("serviceType")
-    let info = try fields.dictionary("discoveryInfo", max: 64) ?? [:]
+    let info = try fields.dictionary("discoveryInfo", max: Limits.discoveryPairsMax) ?? [:]
     let invitations = try fields.word("invitations", of: AdvertiserModel.Invitations.self) ?? .ask
     var session = try fields.text("session")
     try fields.end()
@@ -181,7 +182,7 @@ extension Routes {
     guard let item = core.advertiserList[model.id] else { throw Problem.nothing("advertiser", call[0]) }
     try call.checkMatch(item)
     var fields = try call.fields()
-    let info = try fields.dictionary("discoveryInfo", max: 64)
+    let info = try fields.dictionary("discoveryInfo", max: Limits.discoveryPairsMax)
     try fields.end()
     if let info {
       guard let advertiser = model.advertiser else {

@@ -2,6 +2,7 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Web
+internal import Wire
 
 extension Routes {
   static let resources: [Route] = [
@@ -35,12 +36,12 @@ extension Routes {
   private static func offer(_ core: Core, _ call: Call) async throws -> Reply {
     let session = try core.ownSession(call[0], for: call.need())
     var fields = try call.fields()
-    let name = try fields.needText("name", max: 255)
-    let member = try core.member(fields.needText("to"), in: session)
-    let type = try fields.text("contentType", max: 255) ?? "application/octet-stream"
+    let name = try fields.needText("name", max: Limits.resourceNameBytesMax)
+    let type = try fields.text("contentType", max: Limits.resourceTypeBytesMax) ?? "application/octet-stream"
     guard MediaRange.isType(type) else {
       throw fields.wrong("contentType", "must be a type such as image/png", rule: "mediaType")
     }
+    let member = try core.member(fields.needText("to"), in: session)
     let size = try fields.integer("size", in: 0...Int64(core.options.limits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()

@@ -97,8 +97,9 @@ extension Routes {
     return .created(core.publish(model), at: model.path)
   }
 
+  static let blockedMax = 1_024
   /// A hundred years, in seconds.
-  private static let ageMax: Int64 = 3_155_760_000
+  static let ageMax: Int64 = 3_155_760_000
 
   /// It says who somebody is: that is not for everybody to say.
   private static func identity(_ id: String, _ core: Core, _ client: ClientView) throws(Problem) -> Identity {
@@ -130,7 +131,7 @@ extension Routes {
     try call.checkMatch(core.sessionList[model.id])
     var fields = try call.fields()
     let locked = try fields.bool("locked")
-    let blocked = try fields.texts("blocked", max: 1_024).map(Set.init)
+    let blocked = try fields.texts("blocked", max: blockedMax).map(Set.init)
     let adhoc = try fields.textOrNull("adhoc")
     try fields.end()
     if model.stored != nil { try core.needRoom("changed") }

@@ -1,6 +1,7 @@
 internal import Nearby
 internal import Notation
 internal import Web
+internal import Wire
 
 extension Routes {
   static let streams: [Route] = [
@@ -47,7 +48,7 @@ extension Routes {
   private static func openStream(_ core: Core, _ call: Call) async throws -> Reply {
     let session = try core.ownSession(call[0], for: call.need())
     var fields = try call.fields()
-    let name = try fields.needText("name", max: 255)
+    let name = try fields.needText("name", max: Limits.streamNameBytesMax)
     let member = try core.member(fields.needText("to"), in: session)
     try fields.end()
     guard session.streamModels.count < core.options.limits.streamsPerSession else {

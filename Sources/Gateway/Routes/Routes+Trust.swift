@@ -3,7 +3,7 @@ internal import Notation
 internal import Web
 
 extension Routes {
-  private static let fileBytesMax = 512 << 10
+  static let identityFileBytesMax = 512 << 10
 
   static let trust: [Route] = [
     Route(.post, "/v1/identities", .role(.operator), body: .json, .later(addIdentity)),
@@ -60,17 +60,11 @@ extension Routes {
       }),
   ]
 
-  private enum Encoding: String, CaseIterable { case base64 }
-
   private static func addIdentity(_ core: Core, _ call: Call) async throws -> Reply {
     var fields = try call.fields()
-    let text = try fields.needText("data", max: 2 * fileBytesMax)
-    _ = try fields.word("encoding", of: Encoding.self)
+    let file = try fields.needBase64("data", encodedBy: "encoding", max: identityFileBytesMax)
     let password = try fields.text("password", max: 1_024) ?? ""
     try fields.end()
-    guard let file = Base64.bytes(text) else {
-      throw fields.wrong("data", "is not base64 with padding", rule: "base64")
-    }
     let identity: Identity
     do {
       identity = try await core.host.importIdentity(file, password: password)

@@ -12,9 +12,9 @@ final class StreamSocket: SocketOwner {
   /// What waits for a client that reads slowly.
   static let queuedBytesMax = 256 << 10
   /// What a client is ahead of what is being written.
-  private static let waitingBytesMax = 256 << 10
+  static let waitingBytesMax = 256 << 10
   /// In which a slow client takes the last of what waits.
-  private static let lastTime: Duration = .seconds(60)
+  static let lastTime: Duration = .seconds(60)
   /// The only text is `{"token": "…"}`.
   private static let textBytesMax = 1 << 10
 

@@ -44,6 +44,11 @@ public final class KeyStore: Sendable {
     self.keys = Mutex(keys)
   }
 
+  /// How many of each it takes.
+  package static let identitiesMax = StoredKeys.identitiesMax
+  package static let anchorsMax = StoredKeys.anchorsMax
+  package static let knownPeersMax = StoredKeys.knownMax
+
   /// Where it is kept; nil for one that keeps nothing.
   public var path: String? { folder?.path }
 

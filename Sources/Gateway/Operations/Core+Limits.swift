@@ -1,0 +1,77 @@
+internal import Nearby
+internal import Notation
+internal import Store
+internal import Web
+internal import Wire
+
+/// What `/v1/gateway` shows of limits: each is defined where it is held, and has its name here.
+extension Core {
+  /// Those that the operator may set, and those that are fixed.
+  var limits: JSON {
+    .object(
+      GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) }
+        + fixedLimits.map { .init($0, .number($1)) })
+  }
+
+  private var fixedLimits: [(String, Int)] {
+    let (web, channel) = (webLimits, Collection.Limits())
+    return [
+      ("messageBytes", Self.messageBytesMax), ("jsonBytes", Service.jsonBytesMax), ("textBytes", Fields.textBytesMax),
+      ("contextBytes", Routes.contextBytesMax), ("displayNameBytes", Limits.displayNameBytesMax),
+      ("serviceTypeBytes", Limits.serviceTypeBytesMax), ("discoveryInfoBytes", Limits.discoveryInfoBytesMax),
+      ("discoveryInfoTexts", Limits.discoveryPairsMax), ("discoveryTextBytes", Limits.discoveryPairBytesMax),
+      ("streamNameBytes", Limits.streamNameBytesMax), ("resourceNameBytes", Limits.resourceNameBytesMax),
+      ("resourceTypeBytes", Limits.resourceTypeBytesMax), ("answerSeconds", Routes.timeoutMax),
+      // Of a session.
+      ("connectionsPerSession", Self.connectionsPerSessionMax), ("connectionDataBytes", Routes.dataBytesMax),
+      ("blocked", Routes.blockedMax), ("goneMembers", Self.goneMembersMax),
+      ("decisionSeconds", Self.decisionTime.wholeSeconds), ("namedRecipients", Delivery.namedMax),
+      ("historyMessages", SessionWishes.Keeping.messagesMax),
+      ("memoryHistoryMessages", SessionWishes.Keeping.messagesInMemoryMax), ("historySeconds", Int(Routes.ageMax)),
+      ("historyChanges", History.changesMax), ("historyChangesBytes", History.changesBytesMax),
+      // Who is let in, and what is believed.
+      ("pairingCodes", clients.limits.codesMax), ("pairingCodeSeconds", Int(Routes.codeSecondsMax)),
+      ("wrongCodesPerMinute", clients.limits.wrongGuessesPerMinuteMax),
+      ("openTokenSeconds", clients.limits.openTokenTime.wholeSeconds), ("identities", KeyStore.identitiesMax),
+      ("anchors", KeyStore.anchorsMax), ("knownPeers", KeyStore.knownPeersMax),
+      ("identityFileBytes", Routes.identityFileBytesMax),
+      // Of an answer.
+      ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
+      ("snapshotBytes", Snapshot.bytesMax), ("waitSeconds", Listing.waitMax),
+      // What is kept for those who come back.
+      ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
+      ("invitations", Self.invitationsMax), ("invitationsBytes", Self.invitationBytesMax),
+      ("auditEntries", Self.deedsMax), ("idempotencyKeys", Idempotency.answersMax),
+      ("idempotencyBytes", Idempotency.bytesMax), ("idempotencyKeyBytes", Idempotency.keyBytesMax),
+      ("idempotencySeconds", Idempotency.keptFor.wholeSeconds), ("storeQueue", Writer.queueMax),
+      // Of a WebSocket.
+      ("socketMessageBytes", Sockets.messageBytesMax), ("socketQueueBytes", SocketClient.queuedBytesMax),
+      ("socketLagBytes", channel.ringBytesMax), ("socketMessagesLagBytes", Self.messagesRingBytesMax),
+      ("streamSocketQueueBytes", StreamSocket.queuedBytesMax),
+      ("streamSocketWaitingBytes", StreamSocket.waitingBytesMax),
+      ("streamSocketLastSeconds", StreamSocket.lastTime.wholeSeconds),
+      ("socketQueuesBytes", web.socketQueuesBytesMax), ("socketShareBytes", web.socketShareBytesMax),
+      ("pingSeconds", web.pingInterval.wholeSeconds), ("closingSeconds", web.closingTime.wholeSeconds),
+      ("leavingSeconds", web.leavingTime.wholeSeconds),
+      ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
+      // Of a connection.
+      ("undecidedConnections", web.undecidedMax), ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax),
+      ("headSeconds", web.headTime.wholeSeconds), ("idleSeconds", web.idleTime.wholeSeconds),
+      ("requestsPerConnection", web.requestsPerConnectionMax), ("slowSeconds", web.slowTime.wholeSeconds),
+      ("bodyBytesPerSecond", web.bodyBytesPerSecondMin), ("answersBytes", web.answersBytesMax),
+      ("answersPerAddressBytes", web.answersPerClientBytesMax), ("answerShareBytes", web.answerShareBytesMax),
+    ]
+  }
+
+  /// What the web's server is held to.
+  var webLimits: WebLimits {
+    var limits = WebLimits()
+    limits.connectionsMax = options.limits.connections
+    limits.connectionsPerClientMax = options.limits.connectionsPerClient
+    return limits
+  }
+}
+
+extension Duration {
+  fileprivate var wholeSeconds: Int { Int(components.seconds) }
+}
