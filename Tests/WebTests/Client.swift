@@ -3,13 +3,13 @@ import Reactor
 import Testing
 
 /// A client's socket that waits, for ten seconds at most.
-final class Client {
+class Client {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
   private let socket: Descriptor
-  private(set) var left: [UInt8] = []
+  private var left: [UInt8] = []
 
   init(_ port: UInt16, receiveBuffer: CInt? = nil) throws {
     socket = Descriptor(owning: Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
@@ -42,7 +42,7 @@ final class Client {
 
   var number: CInt { socket.number }
 
-  func send(_ text: String) throws { try send(Array(text.utf8)) }
+  final func send(_ text: String) throws { try send(Array(text.utf8)) }
 
   func send(_ bytes: [UInt8]) throws {
     var sent = 0
@@ -58,11 +58,13 @@ final class Client {
   func endSending() { socket.endSending() }
 
   /// More bytes; none at the end.
-  func receive(_ countMax: Int = 1 << 16) throws -> [UInt8] {
-    if !left.isEmpty {
-      defer { left = [] }
-      return left
-    }
+  final func receive(_ countMax: Int = 1 << 16) throws -> [UInt8] {
+    if left.isEmpty { return try read(countMax) }
+    defer { left = [] }
+    return left
+  }
+
+  func read(_ countMax: Int) throws -> [UInt8] {
     var room = [UInt8](repeating: 0, count: countMax)
     let count = recv(socket.number, &room, room.count, 0)
     if count < 0, errno == ECONNRESET { return [] }

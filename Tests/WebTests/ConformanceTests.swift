@@ -1,3 +1,4 @@
+import Media
 import Testing
 import Web
 
@@ -5,7 +6,13 @@ import Web
 @Suite(.serialized) struct ConformanceTests {
   private let rig: WebRig
 
-  init() throws { rig = try WebRig() }
+  /// Made once: it is the same for all.
+  private static let authority = LocalAuthority.make(named: "of the tests", for: ["localhost"], [])
+
+  init() throws {
+    let issued = try #require(Self.authority.issue(for: ["localhost"], []))
+    rig = try WebRig(identity: try ServerIdentity(certificates: issued.certificates, key: issued.key))
+  }
 
   typealias Frame = SocketClient.Frame
 
@@ -135,8 +142,10 @@ import Web
       Case("a reason that is no UTF-8", [said(8, [3, 232, 0xff])], [], code: 1007),
     ]
 
-  private func check(_ one: Case, inPieces size: Int, at path: String = "/ws/echo") throws {
-    let socket = try SocketClient(rig, path)
+  private func check(_ one: Case, inPieces size: Int, at path: String = "/ws/echo", isSecure: Bool = false) throws {
+    let line =
+      isSecure ? try SecureClient(rig.port, host: "localhost", authority: Self.authority.certificate) : nil
+    let socket = try SocketClient(rig, path, through: line)
     for start in stride(from: 0, to: one.bytes.count, by: size) {
       // Where the server has closed over what came before, the rest cannot be sent.
       do { try socket.client.send(Array(one.bytes[start..<min(start + size, one.bytes.count)])) } catch { break }
@@ -167,11 +176,18 @@ import Web
     if one.bytes.count < 10_000 { try check(one, inPieces: 1) }
   }
 
+  @Test(arguments: framing + pings + fragments + violations + texts + closes)
+  func `over TLS it is answered in the same way`(_ one: Case) throws {
+    try check(one, inPieces: .max / 2, isSecure: true)
+    if one.bytes.count < 10_000 { try check(one, inPieces: 1, isSecure: true) }
+  }
+
   /// Which have no bound there.
   @Test(arguments: (framing + pings + fragments + violations + texts + closes).filter { $0.code != 1009 })
   func `one that is told pieces of messages hears and says the same`(_ one: Case) throws {
     try check(one, inPieces: .max / 2, at: "/ws/gather")
     if one.bytes.count < 10_000 { try check(one, inPieces: 1, at: "/ws/gather") }
+    try check(one, inPieces: .max / 2, at: "/ws/gather", isSecure: true)
   }
 
   @Test func `a close without a code is answered by one without`() throws {

@@ -53,7 +53,7 @@ import Wire
     let rig = try WebRig(identity: identity)
     let client = try connect(rig)
     try client.send("GET / HTTP/1.1\r\n\r\n")
-    #expect(try client.answer().head.hasPrefix("HTTP/1.1 400 "))
+    #expect(try client.answer().status == 400)
     #expect(try client.receive().isEmpty)
   }
 
@@ -61,7 +61,7 @@ import Wire
     let rig = try WebRig(identity: identity)
     let client = try connect(rig)
     try client.send(SocketClient.request("/ws/echo"))
-    #expect(try client.answer().head.hasPrefix("HTTP/1.1 101 "))
+    #expect(try client.answer().status == 101)
     let payload = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) }
     for _ in 0..<4 {
       try client.send(SocketClient.bytes(2, payload))

@@ -24,8 +24,11 @@ final class SocketClient {
 
   static let key = "dGhlIHNhbXBsZSBub25jZQ=="
 
-  init(_ rig: WebRig, _ path: String = "/ws/echo", headers: String = "", receiveBuffer: CInt? = nil) throws {
-    client = try Client(rig.port, receiveBuffer: receiveBuffer)
+  init(
+    _ rig: WebRig, _ path: String = "/ws/echo", headers: String = "", receiveBuffer: CInt? = nil,
+    through line: Client? = nil
+  ) throws {
+    client = try line ?? Client(rig.port, receiveBuffer: receiveBuffer)
     try client.send(Self.request(path, headers))
     answer = try client.answer()
     try #require(answer.status == 101)

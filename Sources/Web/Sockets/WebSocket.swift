@@ -303,8 +303,8 @@ package final class WebSocket {
 
   private func clientHasEnded() {
     hasClientEnded = true
-    // Only a close may be followed by the end of all.
-    if checks.hasSeenClose { inner.end() } else { fail() }
+    // Only a close may be followed by the end of all; one of ours needs no answer then.
+    if checks.hasSeenClose { inner.end() } else if hasSaidGoodbye { leave() } else { fail() }
   }
 
   // MARK: From the library, from here and from rings to the client
