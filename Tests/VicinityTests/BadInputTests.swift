@@ -96,6 +96,15 @@ import Testing
     #expect(try ada.ended() == 143)
   }
 
+  @Test("P-RES-1 A URL that nothing can be fetched from is refused before anybody is looked for")
+  func urlsAtOnce() throws {
+    for (url, code) in [("http://", 2), ("http://[::1", 2), ("nowhere", 2), ("ftp://example.org/x", 1)]
+      as [(String, CInt)]
+    {
+      try refused(["send", "chat", "Nobody", "--url", url] + alone, code, "be fetched")
+    }
+  }
+
   @Test("P-SEC-2 A file that holds no identity, or not under this password, is refused")
   func identityFiles() throws {
     let folder = TemporaryFolder()
@@ -123,6 +132,7 @@ import Testing
     try refused(words + ["--password-file", "-"], 1, "password is not the one", input: "\n")
     try refused(words + ["--password-file", path + "/none"], 1, "none cannot be read", "No such file")
     try refused(words, 2, "password is missing", "--password-file")
+    try refused(["identity", "import", path + "/missing.p12"] + alone, 1, "There is no file", "look whether its name")
     let taken = try Program(words + ["--password-file", path + "/password"], .noInput)
     #expect(try taken.ended() == 0)
   }

@@ -15,7 +15,9 @@ extension ResourceSource {
   /// strangers takes them as `web` alone.
   public static func url(_ text: String) throws(NearbyError) -> ResourceSource {
     do {
-      return try FileURL.path(of: text).map { .file($0) } ?? .web(text)
+      if let path = try FileURL.path(of: text) { return .file(path) }
+      _ = try WebURL(text)
+      return .web(text)
     } catch {
       throw NearbyError(error)
     }

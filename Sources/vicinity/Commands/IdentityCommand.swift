@@ -73,6 +73,13 @@ enum IdentityCommand {
       try await host.forget(id)
       return .known(id, "is not known any more")
     case .importFile:
+      // Nobody types a password for nothing.
+      guard FileSystem.exists(words[0]) else {
+        throw Failure(
+          .failed,
+          "There is no file \(PlainText.line(words[0])): look whether its name is right, and the folder it is said from."
+        )
+      }
       let password = try await password(context)
       let identity = try await ofFile { () throws(NearbyError) in
         try await host.importIdentity(from: words[0], password: password)
