@@ -57,6 +57,24 @@ import Wire
     #expect(try client.receive().isEmpty)
   }
 
+  @Test func `a WebSocket that is not read for now hears to the end`() throws {
+    let rig = try WebRig(identity: identity)
+    let client = try connect(rig)
+    try client.send(SocketClient.request("/ws/echo"))
+    #expect(try client.answer().status == 101)
+    let payload = [UInt8](repeating: 7, count: 1_000_000)
+    try rig.desk { desk in
+      guard let socket = desk.sockets.first?.socket else { return }
+      socket.isReading = false
+      // More than the ways there and the client's socket hold.
+      socket.queuedBytesMax = 32 << 20
+      for _ in 0..<8 { #expect(payload.withUnsafeBytes { socket.send($0) }) }
+    }
+    for _ in 0..<8 {
+      #expect(try client.receiveExactly(10 + payload.count).suffix(payload.count).elementsEqual(payload))
+    }
+  }
+
   @Test func `a WebSocket speaks, and hears a ring`() throws {
     let rig = try WebRig(identity: identity)
     let client = try connect(rig)

@@ -242,6 +242,8 @@ package final class WebSocket {
       // It reads, and its answer to a ping comes once it has read all that is before that.
       if outflow.isBlocked { pingsUnanswered = 0 }
       outflow.isBlocked = false
+      // What TLS has made of the last bytes may wait for nothing else.
+      if case .failed = transport.flush() { return fail() }
     }
     if canRead {
       bringIn()
