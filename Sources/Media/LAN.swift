@@ -386,7 +386,7 @@ public final class LAN {
 
 extension ServiceType {
   /// Of the records that hosts have for themselves.
-  // It keeps the rules for types.
+  // `try!`: a constant of letters and one hyphen, shorter than 15, keeps the rules for types.
   fileprivate static let hosts = try! ServiceType("vicinity-host")
 }
 

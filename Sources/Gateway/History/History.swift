@@ -165,12 +165,8 @@ final class History {
       message.recipients = delivery.stored
       open[number] = (message, delivery.after(head.count - 1))
     }
-    note(MessageNote(message, in: self, settle: settle))
+    archive.note(MessageNote(message, in: self, settle: settle))
     prune(at: now)
-  }
-
-  private func note(_ message: MessageNote) {
-    archive.note(message)
   }
 
   /// It is stored, or never will be.
@@ -223,7 +219,7 @@ final class History {
       message.receipt = delivery.isSettled ? nil : number
       message.recipients = delivery.isSettled ? nil : delivery.stored
       open[number] = delivery.isSettled ? nil : (message, delivery)
-      note(MessageNote(message, in: self))
+      archive.note(MessageNote(message, in: self))
     }
     changed = []
   }

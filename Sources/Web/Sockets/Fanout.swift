@@ -75,7 +75,7 @@ package final class Fanout {
     unoffered = subscribers.count
     roundBytes += bytes.count
     // Nobody shall lag who was not offered it: in two rounds half of the ring is published at most.
-    if roundBytes > bytesMax / 4 { return walk(subscribers.count) }
+    if roundBytes > bytesMax / 4 { walk(subscribers.count) }
     walkSoon()
   }
 
@@ -113,15 +113,15 @@ package final class Fanout {
     for frame in start..<log.start { audiences[frame] = nil }
   }
 
-  /// In the next turn of the loop, which has looked by then at what has come.
+  /// Where some are left, in the next turn of the loop, which has looked by then at what has come.
   private func walkSoon() {
-    guard !isWalking, let reactor = subscribers.first?.flushes else { return }
+    guard unoffered > 0, !isWalking, let reactor = subscribers.first?.flushes else { return }
     isWalking = true
     reactor.schedule(at: Reactor.now) { [weak self] in
       guard let self else { return }
       isWalking = false
       walk(Self.stepsMax)
-      if unoffered > 0 { walkSoon() }
+      walkSoon()
     }
   }
 
