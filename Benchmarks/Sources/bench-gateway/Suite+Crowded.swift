@@ -42,7 +42,7 @@ extension Suite {
   private func crowd(_ gateway: GatewayUnderTest, _ stage: Stage, for seconds: Int) throws -> Double {
     let place = [gateway.token] + (try position(gateway, stage)) + ["\(stage.sending)/messages"]
     let load = ["\(gateway.port)", "\(Self.subscribers)", "\(Self.rate)", "\(seconds)"]
-    return try number(words([program("socket-load"), "paced"] + load + place), 3) / 1e9
+    return try number(words([program("socket-load"), "paced"] + load + place, after: seconds), 3) / 1e9
   }
 
   private func laggards(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> Child {

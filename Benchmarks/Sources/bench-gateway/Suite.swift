@@ -59,9 +59,9 @@ extension GatewayUnderTest {
   func position(of channel: String) throws -> String { try text("position", "GET", "\(channel)?limit=1") }
 }
 
-/// What a program prints until it ends, word by word.
-func words(_ command: [String]) throws -> [Substring] {
-  let line = try Child(command).line(within: 120)
+/// What a program prints once it has worked for so long, word by word.
+func words(_ command: [String], after seconds: Int = 0) throws -> [Substring] {
+  let line = try Child(command).line(within: seconds + 120)
   let words = line.split(separator: " ")
   guard words.first != "failed:" else { throw Failure("\(command[1]): \(line)") }
   return words
