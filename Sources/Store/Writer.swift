@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Reactor
 internal import Synchronization
 
@@ -14,6 +15,8 @@ public actor Writer {
   public static let queueMax = 4_096
   /// More would make the first of them wait for long.
   private static let batchMax = 256
+  /// Between the beginnings of commits for which somebody waits already: each costs the same, however much it holds.
+  private static let pace: Duration = .microseconds(500)
   /// Pages in the log after which they are brought to the file.
   public static let logPagesMax = 4_000
   /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
@@ -129,9 +132,19 @@ public actor Writer {
 
   private func work() {
     while let database, let batch = next() {
+      let began = ContinuousClock.now
       commit(batch[...], to: database)
       sweepLog(of: database)
+      gather(since: began)
     }
+  }
+
+  /// Lets more come to what waits, where it is not a whole batch and the last one has only just begun.
+  private func gather(since began: ContinuousClock.Instant) {
+    let rest = Self.pace - (.now - began)
+    guard rest > .zero, 1..<Self.batchMax ~= waitingCount else { return }
+    var time = timespec(tv_sec: 0, tv_nsec: Int(rest.components.attoseconds / 1_000_000_000))
+    nanosleep(&time, nil)
   }
 
   private nonisolated func next() -> [Request]? {
