@@ -50,11 +50,14 @@ func pair() throws -> (Child, Child) {
 
 /// The first one finds the second one and invites it. Answers when it began to, and when it was connected.
 @discardableResult
-func join(_ ada: Child, _ bob: Child, by type: String = "bench") throws -> (from: Double, to: Double) {
+func join(
+  _ ada: Child, _ bob: Child, by type: String = "bench", after pause: Double = 0, _ how: String = ""
+) throws -> (from: Double, to: Double) {
   try ada.ask("browse \(type)")
   try ada.ask("find")
-  try bob.say("accept")
-  let times = try ada.ask("invite \(type)")
+  try bob.say("accept\(how)")
+  pass(pause)
+  let times = try ada.ask("invite\(how) \(type)")
   _ = try bob.answer()
   return (try moment(times, 0), try moment(times, 1))
 }

@@ -29,8 +29,19 @@ final class Partner {
     case "advertise": return try await advertise(words[1])
     case "browse": return try await browse(words[1])
     case "find": return try await find()
-    case "invite": return try await invite(words[1])
-    case "accept": return try await accept()
+    case "invite": return try await Self.invite(words[1], expect(found), expect(session))
+    case "accept": return try await Self.accept(expect(advertiser), expect(session))
+    // Both again, where the host does its own work.
+    case "invite-at-once":
+      let (found, session) = (try expect(found), try expect(session))
+      return try await withTaskExecutorPreference(expect(host).executor) {
+        try await Self.invite(words[1], found, session)
+      }
+    case "accept-at-once":
+      let (advertiser, session) = (try expect(advertiser), try expect(session))
+      return try await withTaskExecutorPreference(expect(host).executor) {
+        try await Self.accept(advertiser, session)
+      }
     case "members": return try await members(number(1))
     case "parting": return try await parting()
     case "send": return try await send(number(1), bytes: number(2))
@@ -94,15 +105,15 @@ final class Partner {
     throw Refusal(description: "the browser has ended")
   }
 
-  private func invite(_ type: String) async throws -> String {
+  private static func invite(_ type: String, _ found: FoundPeer, _ session: Session) async throws -> String {
     let start = now()
-    try await expect(session).invite(try expect(found).id, as: type)
+    try await session.invite(found.id, as: type)
     return "\(start) \(now())"
   }
 
-  private func accept() async throws -> String {
-    for await invitation in try expect(advertiser).invitations {
-      try await invitation.accept(with: expect(session))
+  private static func accept(_ advertiser: Advertiser, _ session: Session) async throws -> String {
+    for await invitation in advertiser.invitations {
+      try await invitation.accept(with: session)
       return "\(now())"
     }
     throw Refusal(description: "the advertiser has ended")

@@ -1,7 +1,9 @@
 // What TLS 1.3 costs by itself, as a link uses it: Ed25519 certificates on both sides, one connection, blocking calls.
 //
 //   tls-floor serve ADDRESS                       prints its port, then echoes what each connection sends, one at a time
-//   tls-floor handshakes ADDRESS PORT COUNT       prints the median time of a handshake and of a byte there and back after it
+//   tls-floor handshakes ADDRESS PORT COUNT PAUSE
+//                                                 prints the median time of a handshake and of a byte there and back after
+//                                                 it; before each it waits for so many milliseconds
 //   tls-floor trips ADDRESS PORT COUNT BYTES      prints the median time there and back, and that of the slowest hundredth
 //
 // All in nanoseconds.
@@ -145,12 +147,13 @@ int main(int words, char **word) {
   signal(SIGPIPE, SIG_IGN);
   if (words == 3 && !strcmp(word[1], "serve")) {
     serve(word[2]);
-  } else if (words == 5 && !strcmp(word[1], "handshakes")) {
+  } else if (words == 6 && !strcmp(word[1], "handshakes")) {
     SSL_CTX *context = make_context();
-    int count = atoi(word[4]);
+    int count = atoi(word[4]), pause = atoi(word[5]);
     uint64_t handshakes[count], trips[count];
     char byte = 7;
     for (int i = 0; i < count; i++) {
+      usleep((useconds_t)pause * 1000);
       uint64_t start = now();
       SSL *connection = connect_to(context, word[2], atoi(word[3]));
       handshakes[i] = now() - start;
@@ -170,7 +173,7 @@ int main(int words, char **word) {
     printf("%lu %lu\n", quantile(times, count, 50), quantile(times, count, 99));
     hang_up(connection);
   } else {
-    fprintf(stderr, "Usage: tls-floor serve ADDRESS | handshakes ADDRESS PORT COUNT | trips ADDRESS PORT COUNT BYTES\n");
+    fprintf(stderr, "Usage: tls-floor serve ADDRESS | handshakes ADDRESS PORT COUNT PAUSE | trips ADDRESS PORT COUNT BYTES\n");
     return 2;
   }
   return 0;
