@@ -15,7 +15,7 @@ final class Core: EngineDriver {
   static let eventsMax = 65_536
   /// Of a resource under way: so much keeps the loops and the disks of both sides busy where four threads share two
   /// processors, each waiting for its turn.
-  private static let resourceWindowBytes = 4 << 20
+  private static let resourceWindowBytes = 8 << 20
 
   let reactor: Reactor
   /// Until the end: whoever tells of something here finds it.
