@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Reactor
 internal import Synchronization
 
@@ -15,8 +14,8 @@ public actor Writer {
   public static let queueMax = 4_096
   /// More would make the first of them wait for long.
   private static let batchMax = 256
-  /// Between the beginnings of commits for which somebody waits already: each costs the same, however much it holds.
-  private static let pace: Duration = .microseconds(500)
+  /// Nanoseconds between the beginnings of commits that follow each other: each costs the same, however much it holds.
+  private static let pace: UInt64 = 500_000
   /// Pages in the log after which they are brought to the file.
   public static let logPagesMax = 4_000
   /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
@@ -123,28 +122,23 @@ public actor Writer {
   /// Writes what waits, and lets go of the file.
   public func close() async {
     queue.withLock { $0.isClosed = true }
-    work()
+    while waitingCount > 0 { work() }
     await sweeper.rest()
     database = nil
   }
 
   // MARK: Writing
 
+  /// Where more follows what has only just begun to be committed, that grows for a moment.
   private func work() {
     while let database, let batch = next() {
-      let began = ContinuousClock.now
+      let began = Reactor.now
       commit(batch[...], to: database)
       sweepLog(of: database)
-      gather(since: began)
+      guard began + Self.pace > Reactor.now, 1..<Self.batchMax ~= waitingCount else { continue }
+      reactor.schedule(at: began + Self.pace) { [self] in assumeIsolated { $0.work() } }
+      return
     }
-  }
-
-  /// Lets more come to what waits, where it is not a whole batch and the last one has only just begun.
-  private func gather(since began: ContinuousClock.Instant) {
-    let rest = Self.pace - (.now - began)
-    guard rest > .zero, 1..<Self.batchMax ~= waitingCount else { return }
-    var time = timespec(tv_sec: 0, tv_nsec: Int(rest.components.attoseconds / 1_000_000_000))
-    nanosleep(&time, nil)
   }
 
   private nonisolated func next() -> [Request]? {

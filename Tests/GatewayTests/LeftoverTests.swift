@@ -10,9 +10,11 @@ internal import Testing
 struct LeftoverTests {
   private let content = [UInt8](repeating: 7, count: 100_000)
 
-  private func send(_ meeting: Meeting, _ fields: [String: String] = [:]) async throws -> String {
+  private func send(
+    _ meeting: Meeting, named name: String = "a.bin", _ fields: [String: String] = [:]
+  ) async throws -> String {
     let (anna, bert) = (meeting.anna, meeting.bert)
-    let body: JSON = ["name": "a.bin", "to": .text(anna.peer), "size": .number(content.count)]
+    let body: JSON = ["name": .text(name), "to": .text(anna.peer), "size": .number(content.count)]
     let id = try await bert.client.make("\(bert.path)/resources", body).id
     let put = try await bert.client.ask("PUT", "\(bert.path)/resources/\(id)/content", content, headers: fields)
     try #require(put.status == 200, "\(put.text)")
@@ -87,10 +89,11 @@ struct LeftoverTests {
     let answer = try await anna.client.patch("\(anna.path)/resources/\(offered)", ["state": "accepted"])
     #expect(answer.status == 200, "\(answer.text)")
     _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
-    // What is offered anew is read first, to be held to its digest.
-    try await Task.sleep(for: .milliseconds(300))
-    #expect(try await anna.client.get("\(anna.path)/resources").ids == [offered])
-    #expect(try await bert.client.get("\(bert.path)/resources").ids == [id])
+    // It would have come before the next one.
+    let next = try await send(meeting, named: "b.bin")
+    _ = try await anna.client.wait(in: "\(anna.path)/resources") { $0["name"] == "b.bin" }
+    #expect(try await anna.client.get("\(anna.path)/resources").ids.count == 2)
+    #expect(try await bert.client.get("\(bert.path)/resources").ids == [id, next])
     await meeting.end()
   }
 
