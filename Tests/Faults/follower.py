@@ -196,12 +196,6 @@ class Follower:
         if (now, said.get("missed")) != (epoch, int(end) - int(last)):
             self.fault(f"came back to {said['position']} from {since}, and was told to have missed {said.get('missed')}")
         there, oldest = numbers(said["items"]), numbers([{"id": said["oldest"]}])[0]
-        if not there:
-            # All that was there at that moment had gone before the first of it was written.
-            if (first := numbers(self.page())[0]) <= int(end):
-                self.fault(f"was told at {said['position']} that nothing is there, and {first} is")
-            self.gaps.append(range(int(last) + 1, int(end) + 1))
-            return
         if there != list(range(there[0], int(end) + 1)):
             self.fault(f"at {said['position']} there are {len(there)} of {there[0]} to {there[-1]}")
         # Those between are pages of the list; some of them may have gone meanwhile.

@@ -33,8 +33,9 @@ final class EventStream: Follower, BodySource {
       // What the channel has comes at the client's pace.
       if recalled == nil { position = since } else { take(news) }
     } else {
-      waiting += "event: snapshot\nid: \(position)\ndata: ".utf8
-      snapshot = listing.snapshot(of: collection, for: client)
+      var snapshot = listing.snapshot(of: collection, for: client)
+      waiting += "event: snapshot\nid: \(position)\ndata: ".utf8 + (snapshot.next() ?? [])
+      self.snapshot = snapshot
     }
   }
 

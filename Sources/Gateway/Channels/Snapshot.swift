@@ -13,7 +13,7 @@ struct Snapshot: Sequence, IteratorProtocol {
 
   private enum Stage {
     case opening([UInt8])
-    case items(after: UInt64, isFirst: Bool)
+    case items(after: UInt64)
     case closing
     case over
     case torn
@@ -47,28 +47,33 @@ struct Snapshot: Sequence, IteratorProtocol {
   mutating func next() -> [UInt8]? {
     switch stage {
     case .opening(let members):
+      // The first things are of the same moment as what is said of all of them.
+      let head = members.dropLast() + Array(",\"items\":[".utf8)
+      stage = .closing
       let first = collection.latest(Self.itemsMax, bytes: Self.bytesMax, for: client, where: filter).first
-      stage = first.map { .items(after: $0.ordinal - 1, isFirst: true) } ?? .closing
-      return members.dropLast() + Array(",\"items\":[".utf8)
-    case .items(let after, let isFirst):
-      if !isFirst, collection.lastLeft > after {
+      guard let first, let items = items(after: first.ordinal - 1) else { return head }
+      return head + items
+    case .items(let after):
+      if collection.lastLeft > after {
         stage = .torn
         return nil
       }
-      let page = collection.page(after: after, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
-      let items = page.items.prefix { $0.ordinal <= position.offset }
-      guard let last = items.last else {
-        stage = .closing
-        return next()
-      }
-      stage = page.hasMore ? .items(after: last.ordinal, isFirst: false) : .closing
-      let list = JSON.list(ofWritten: items.lazy.map(\.bytes)).dropFirst().dropLast()
-      return isFirst ? Array(list) : [UInt8(ascii: ",")] + list
+      return items(after: after).map { [UInt8(ascii: ",")] + $0 } ?? next()
     case .closing:
       stage = .over
       return Array("]}".utf8)
     case .over, .torn: return nil
     }
+  }
+
+  /// What a piece has room for; nil where nothing is left.
+  private mutating func items(after ordinal: UInt64) -> ArraySlice<UInt8>? {
+    let page = collection.page(after: ordinal, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
+    let items = page.items.prefix { $0.ordinal <= position.offset }
+    stage = .closing
+    guard let last = items.last else { return nil }
+    if page.hasMore { stage = .items(after: last.ordinal) }
+    return JSON.list(ofWritten: items.lazy.map(\.bytes)).dropFirst().dropLast()
   }
 }
 
