@@ -11,6 +11,8 @@ final class AvahiPublication {
   private static let nameBytesMax = 63
 
   private(set) var record: ServiceRecord
+  /// Those that came before it have lower ones.
+  let number: Int
   private let reactor: Reactor
   private let tell: (DirectoryEvent) -> Void
   /// Nil while the daemon takes no records.
@@ -27,8 +29,9 @@ final class AvahiPublication {
   private var changePauseEnd: Timer?
   private var isReviewDue = false
 
-  init(_ record: ServiceRecord, on reactor: Reactor, tell: @escaping (DirectoryEvent) -> Void) {
+  init(_ record: ServiceRecord, number: Int, on reactor: Reactor, tell: @escaping (DirectoryEvent) -> Void) {
     self.record = record
+    self.number = number
     self.reactor = reactor
     self.tell = tell
     name = record.key.name

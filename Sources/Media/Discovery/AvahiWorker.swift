@@ -13,6 +13,8 @@ final class AvahiWorker {
   private var connection: AvahiConnection?
   private var sightings: AvahiSightings?
   private var publications: [ServiceRecord.Key: AvahiPublication] = [:]
+  /// How many there have been, by which they have their order.
+  private var publicationsMade = 0
   private var isAvailable = false
   /// The daemon's name for this machine, which the records of ours name; nil while it takes none.
   private var hostName: String?
@@ -31,7 +33,8 @@ final class AvahiWorker {
 
   func publish(_ record: ServiceRecord) {
     if let publication = publications[record.key] { return publication.change(to: record) }
-    let publication = AvahiPublication(record, on: reactor) { [unowned self] in tell($0) }
+    publicationsMade += 1
+    let publication = AvahiPublication(record, number: publicationsMade, on: reactor) { [unowned self] in tell($0) }
     publications[record.key] = publication
     if hostName != nil, let client = connection?.client { publication.begin(with: client) }
   }
@@ -39,8 +42,11 @@ final class AvahiWorker {
   func withdraw(_ key: ServiceRecord.Key) {
     guard publications.removeValue(forKey: key) != nil else { return }
     // There may be room for another one now.
-    for publication in publications.values { publication.tryAgain() }
+    for publication in publicationsInOrder { publication.tryAgain() }
   }
+
+  /// Where the daemon has no room for all, those have it that were there first.
+  private var publicationsInOrder: [AvahiPublication] { publications.values.sorted { $0.number < $1.number } }
 
   func look(for type: ServiceType) { sightings?.look(for: type) }
 
@@ -71,7 +77,7 @@ final class AvahiWorker {
       }
       guard hostName != name else { return }
       hostName = name
-      for publication in publications.values { publication.begin(with: client) }
+      for publication in publicationsInOrder { publication.begin(with: client) }
     }
   }
 
