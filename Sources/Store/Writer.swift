@@ -14,6 +14,8 @@ public actor Writer {
   public static let queueMax = 4_096
   /// More would make the first of them wait for long.
   private static let batchMax = 256
+  /// Nanoseconds between the beginnings of commits that follow each other: each costs the same, however much it holds.
+  private static let pace: UInt64 = 500_000
   /// Pages in the log after which they are brought to the file.
   public static let logPagesMax = 4_000
   /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
@@ -120,17 +122,22 @@ public actor Writer {
   /// Writes what waits, and lets go of the file.
   public func close() async {
     queue.withLock { $0.isClosed = true }
-    work()
+    while waitingCount > 0 { work() }
     await sweeper.rest()
     database = nil
   }
 
   // MARK: Writing
 
+  /// Where more follows what has only just begun to be committed, that grows for a moment.
   private func work() {
     while let database, let batch = next() {
+      let began = Reactor.now
       commit(batch[...], to: database)
       sweepLog(of: database)
+      guard began + Self.pace > Reactor.now, 1..<Self.batchMax ~= waitingCount else { continue }
+      reactor.schedule(at: began + Self.pace) { [self] in assumeIsolated { $0.work() } }
+      return
     }
   }
 
