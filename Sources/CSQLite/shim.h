@@ -16,3 +16,9 @@ static inline int CSQLite_db_config(sqlite3 *database, int option, int value) {
 }
 // Before anything else: then SQLite locks nothing where it takes memory. Once it is in use it refuses.
 static inline int CSQLite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+// The database's own file, as SQLite itself syncs it.
+static inline int CSQLite_sync_file(sqlite3 *database) {
+  sqlite3_file *file = 0;
+  int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return code == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : code;
+}

@@ -85,7 +85,8 @@ extension Engine {
     var positions: [Store.Position] = []
     for id in ledger.bonds.keys {
       guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key, !bond.host.isSelf else {
-        put(.bond(id), BondRow?.none)
+        // That of the host with itself never had a row.
+        if id != hostID { put(.bond(id), BondRow?.none) }
         if let bond = hosts[id]?.bond { positions.append(position(of: bond)) }
         continue
       }

@@ -2,8 +2,10 @@ internal import CLinux
 internal import Glibc
 
 extension Reactor {
-  /// Runs on a thread of its own until `stop()`.
-  public func start() {
+  /// Runs on a thread of its own until `stop()`. One that others wait for has its turn before theirs, where the system lets
+  /// it: for a service `LimitNICE=` says so.
+  public func start(isWaitedFor: Bool = false) {
+    if isWaitedFor { post { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10) } }
     let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
       // It was retained below for this thread, and by nobody else.
       Unmanaged<Reactor>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()

@@ -5,8 +5,8 @@ final class Connection {
   let pointer: OpaquePointer
   /// For people.
   let path: String
-  /// As the last commit has left the log.
-  fileprivate(set) var logPages = 0
+  /// As the last commit has left the log; none where they are all home.
+  var logPages = 0
 
   init(_ path: String) throws(StoreError) {
     Self.countNoMemory

@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import Reactor
 
 /// Brings the pages of a database's log to its file, on a thread of its own: who writes goes on meanwhile.
@@ -15,14 +16,40 @@ actor LogSweeper {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
-  /// All but what is written meanwhile.
-  func sweep() throws(StoreError) { try Connection(path).bringLogHome() }
+  /// All but the little that is written at last, and what was brought is there after a power cut: who brings the rest has no
+  /// more than that to wait for.
+  func sweep() throws(StoreError) {
+    let connection = try Connection(path)
+    // It knows of the log once it has read something.
+    try connection.execute("PRAGMA user_version")
+    for _ in 0..<Self.passes {
+      if try connection.bringLogHome() { return }
+      try connection.syncFile()
+    }
+  }
+
+  /// What is written during the first one is less than all there was, and so on.
+  private static let passes = 2
 
   /// Returns when none is under way.
   func rest() {}
 }
 
 extension Connection {
-  /// As much of it as nobody is about to write.
-  func bringLogHome() throws(StoreError) { try execute("PRAGMA wal_checkpoint(PASSIVE)") }
+  /// As much of it as nobody reads or is about to write. Whether that was all: then the next commit begins it anew.
+  @discardableResult
+  func bringLogHome() throws(StoreError) -> Bool {
+    var (pages, home) = (CInt(0), CInt(0))
+    let code = sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &home)
+    if code != SQLITE_OK { throw error(code, "bring the log home") }
+    guard pages >= 0, pages == home else { return false }
+    logPages = 0
+    return true
+  }
+
+  /// SQLite itself does that once the whole log is there, not before.
+  func syncFile() throws(StoreError) {
+    let code = CSQLite_sync_file(pointer)
+    if code != SQLITE_OK { throw error(code, "sync") }
+  }
 }

@@ -14,8 +14,6 @@ public actor Writer {
   public static let queueMax = 4_096
   /// More would make the first of them wait for long.
   private static let batchMax = 256
-  /// Nanoseconds between the beginnings of commits that follow each other: each costs the same, however much it holds.
-  private static let pace: UInt64 = 500_000
   /// Pages in the log after which they are brought to the file.
   public static let logPagesMax = 4_000
   /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
@@ -47,7 +45,7 @@ public actor Writer {
     sweeper = try LogSweeper(path)
     self.logPagesMax = logPagesMax
     reactor = try Reactor()
-    reactor.start()
+    reactor.start(isWaitedFor: true)
   }
 
   /// Bodies that wait to be written.
@@ -122,22 +120,17 @@ public actor Writer {
   /// Writes what waits, and lets go of the file.
   public func close() async {
     queue.withLock { $0.isClosed = true }
-    while waitingCount > 0 { work() }
+    work()
     await sweeper.rest()
     database = nil
   }
 
   // MARK: Writing
 
-  /// Where more follows what has only just begun to be committed, that grows for a moment.
   private func work() {
     while let database, let batch = next() {
-      let began = Reactor.now
       commit(batch[...], to: database)
       sweepLog(of: database)
-      guard began + Self.pace > Reactor.now, 1..<Self.batchMax ~= waitingCount else { continue }
-      reactor.schedule(at: began + Self.pace) { [self] in assumeIsolated { $0.work() } }
-      return
     }
   }
 
@@ -170,10 +163,10 @@ public actor Writer {
     let began = ContinuousClock.now
     var isWritten = false
     do {
-      try database.connection.execute("BEGIN IMMEDIATE")
+      try database.run("BEGIN IMMEDIATE")
       for request in batch { try request.body(database) }
       isWritten = true
-      try database.connection.execute("COMMIT")
+      try database.run("COMMIT")
       meter.committed(in: ContinuousClock.now - began)
     } catch {
       // What a body says of itself is no fault of the disk's.
@@ -192,7 +185,7 @@ extension Writer {
     let pages = database.connection.logPages
     if pages > logPagesMax * Self.logPatience {
       // Where it fails, the next commit tries again.
-      try? database.connection.bringLogHome()
+      _ = try? database.connection.bringLogHome()
     } else if pages > logPagesMax, !isSweeping {
       isSweeping = true
       reactor.spawn { [sweeper] in
@@ -204,7 +197,7 @@ extension Writer {
 
   private func swept() {
     isSweeping = false
-    try? database?.connection.bringLogHome()
+    _ = try? database?.connection.bringLogHome()
   }
 }
 

@@ -66,6 +66,26 @@ struct OperationsTests {
     }
   }
 
+  @Test("Messages between sessions of one gateway that keep theirs in memory bring nothing to the disk")
+  func memoryIsNoDisk() async throws {
+    try await atPlace { place in
+      let wish: JSON = ["adhoc": "memory", "history": ["keep": "memory"]]
+      let anna = try await Meeting.Seat.taken(at: place, by: "Anna", wish)
+      let bert = try await Meeting.Seat.taken(at: place, by: "Bert", wish)
+      _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")
+      _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "connected")
+      func say(_ text: String) async throws {
+        _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array(text.utf8))
+        _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", .text(text))
+      }
+      // What their coming together has left to be stored comes before it.
+      try await say("first")
+      let before = try await numbers(place)["vicinity_store_commits_total"]
+      for number in 1...20 { try await say("\(number)") }
+      #expect(try await numbers(place)["vicinity_store_commits_total"] == before)
+    }
+  }
+
   @Test("Numbers are told on the machine itself, to operators, and where they are allowed; not through a proxy")
   func access() async throws {
     try await atPlace { place in

@@ -11,6 +11,27 @@ import Testing
     reactor.run()
   }
 
+  @Test func `a thread that others wait for has its turn before theirs where that is allowed, and no other has`()
+    async throws
+  {
+    func niceness(isWaitedFor: Bool) async throws -> (own: CInt, isAllowed: Bool) {
+      let reactor = try Reactor()
+      reactor.start(isWaitedFor: isWaitedFor)
+      defer { reactor.stop() }
+      return await withCheckedContinuation { continuation in
+        reactor.post {
+          let thread = __priority_which_t(PRIO_PROCESS.rawValue)
+          let own = getpriority(thread, 0)
+          continuation.resume(returning: (own, setpriority(thread, 0, -10) == 0))
+        }
+      }
+    }
+    let usual = try await niceness(isWaitedFor: false)
+    let first = try await niceness(isWaitedFor: true)
+    #expect(first.own == (usual.isAllowed ? -10 : usual.own))
+    #expect(usual.own > -10 && usual.isAllowed == first.isAllowed)
+  }
+
   @Test func `many threads wake one loop, and no job is lost`() throws {
     let reactor = try Reactor()
     let tally = Tally(on: reactor)

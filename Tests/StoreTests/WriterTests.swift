@@ -47,6 +47,19 @@ import Testing
     #expect(try database.first("SELECT count(*) FROM thing WHERE bytes = ?", bytes) { $0.integer(0) } == 1_000)
   }
 
+  @Test func `What the sweeper brings home is all that the log had, and nothing is left for who commits next`()
+    async throws
+  {
+    let database = try Database(path, schema: .things)
+    for number in 0..<100 { try database.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", number) }
+    #expect(database.connection.logPages >= 100)
+    let sweeper = try LogSweeper(path)
+    try await sweeper.sweep()
+    #expect(try database.connection.bringLogHome() && database.connection.logPages == 0)
+    try database.run("INSERT INTO thing (id, name, bytes) VALUES (100, 'x', x'')")
+    #expect(1..<100 ~= database.connection.logPages, "it begins anew")
+  }
+
   @Test func `One that throws is written not at all, and the others of its batch are`() async throws {
     struct Changed: Error {}
     let writer = try Writer(path, schema: .things)

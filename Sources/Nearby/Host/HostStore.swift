@@ -57,8 +57,9 @@ struct HostStore: Sendable {
     self.files = files
   }
 
-  /// The answer comes on the writer's thread, or at once where nothing more is taken.
+  /// The answer comes on the writer's thread, or at once where nothing is to be written, or nothing more is taken.
   func write(_ facts: [Fact], _ changes: [Change], answer: @escaping @Sendable ((any Error)?) -> Void) {
+    if facts.isEmpty, changes.isEmpty { return answer(nil) }
     let refusal = writer.enqueue(
       { [host] database in
         for fact in facts { try database.setFact(fact.key, to: fact.value, of: host) }
