@@ -5,7 +5,7 @@ internal import Report
 extension Suite {
   private static let rounds = 3
   /// The slowest hundredth is another one each time.
-  private static let turns = 7
+  static let turns = 7
   private static let subscribers = 500
   private static let window = 64
   private static let idleClients = 5_000

@@ -243,10 +243,14 @@ final class History {
         guard let self else { return }
         isPruning = false
         guard isStored else { return }
-        self.first = kept.oldest
-        channel?.forget(before: kept.oldest?.ordinal ?? .max)
+        leave(before: kept.oldest)
       })
     return true
+  }
+
+  private func leave(before oldest: StoredMessage?) {
+    first = oldest
+    channel?.forget(before: oldest?.ordinal ?? .max)
   }
 
   private func isTooMuch(since oldest: StoredMessage, _ now: Timestamp) -> Bool {
@@ -316,19 +320,33 @@ extension History: Attic {
 
   func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? {
     let number = session.number
-    let found = try await archive.writer.perform { database -> (messages: [StoredMessage], through: UInt64)? in
-      guard try database.floor(of: number) <= since else { return nil }
-      return try database.messages(
+    let found = try await archive.writer.perform { database -> Found in
+      guard try database.floor(of: number) <= since else {
+        return .gone(upTo: try database.messages(of: number, after: 0, atMost: 1).first)
+      }
+      let (messages, through) = try database.messages(
         of: number, changedAfter: since, through: last, atMost: Self.changesMax, bytes: Self.changesBytesMax)
+      return .all(messages, through: through)
     }
-    guard let found else { return nil }
-    let changes = found.messages.map { message in
+    guard case .all(let messages, let through) = found else {
+      // The answer may be here before it is known that what took them away is stored.
+      if case .gone(let oldest?) = found, let first, first.ordinal < oldest.ordinal { leave(before: oldest) }
+      return nil
+    }
+    let changes = messages.map { message in
       let item = item(message)
       return Change(
         offset: message.changed, owner: owner, id: item.id, bytes: item.bytes, facets: item.facets,
         facetsBefore: message.ordinal == message.changed ? nil : item.facets)
     }
-    return (changes, found.through)
+    return (changes, through)
+  }
+
+  /// Of the changes since some position.
+  private enum Found {
+    case all([StoredMessage], through: UInt64)
+    /// What is left begins there.
+    case gone(upTo: StoredMessage?)
   }
 
   func item(_ id: String) async throws -> Item? {
