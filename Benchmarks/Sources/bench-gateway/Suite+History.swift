@@ -30,7 +30,7 @@ extension Suite {
     let (many, _) = try begun.again(in: disk.folder)
     _ = try many.waitForMember(of: manyStage.sending)
     var figures: [String: [Double]] = [:]
-    for _ in 0..<Self.turns {
+    for _ in 0..<Self.turnsForTails {
       for (name, gateway, stage) in [("history", many, manyStage), ("history-of-few", few, fewStage)] {
         figures["\(name)-acknowledged", default: []].append(try acknowledge(gateway, stage).rate)
         figures["\(name)-at-half-p99", default: []].append(try acknowledge(gateway, stage, at: 10_000).p99 * 1e3)

@@ -5,7 +5,7 @@ internal import Report
 extension Suite {
   private static let rounds = 3
   /// The slowest hundredth is another one each time.
-  static let turns = 7
+  static let turnsForTails = 7
   private static let subscribers = 500
   private static let window = 64
   private static let idleClients = 5_000
@@ -52,10 +52,10 @@ extension Suite {
     let gateway = try GatewayUnderTest("fanout-kept", port: ports.next(), at: [], in: disk.folder)
     let stages = [try stage(gateway, .memory), try stage(gateway, .durable)]
     var (fans, paced): ([[Fan]], [[Double]]) = ([[], []], [[], []])
-    for _ in 0..<Self.turns { for at in 0...1 { fans[at].append(try fan(gateway, stages[at])) } }
+    for _ in 0..<Self.turnsForTails { for at in 0...1 { fans[at].append(try fan(gateway, stages[at])) } }
     let rates = fans.map { median($0.map(\.rate)) }, p99s = fans.map { median($0.map(\.p99)) * 1e3 }
     let half = rates[0] / Double(Self.subscribers) / 2
-    for _ in 0..<Self.turns { for at in 0...1 { paced[at].append(try pace(gateway, stages[at], half)) } }
+    for _ in 0..<Self.turnsForTails { for at in 0...1 { paced[at].append(try pace(gateway, stages[at], half)) } }
     let pacedP99s = paced.map { median($0) * 1e3 }
     table.add("fanout-kept", rates[1], "/s", goal: .atLeast(0.9 * rates[0]))
     table.add("fanout-kept-p99", p99s[1], "ms", goal: .atMost(1.1 * p99s[0]))
