@@ -9,12 +9,13 @@ import Testing
     let listener = try Descriptor.listening(at: .anyV4(port: 0))
     let port = try #require(try listener.localAddress()).port
     let taken = PortCheck.findings(port)
-    #expect(taken.map(\.state) == [.bad])
-    #expect(taken.first?.says.contains("Port \(port) (TCP)") == true)
-    #expect(taken.first?.cure?.contains("--port") == true)
+    // Somebody else may have the other port of the same number.
+    #expect(taken.allSatisfy { $0.state == .bad })
+    let links = taken.first { $0.says.contains("Port \(port) (TCP)") }
+    #expect(links?.cure?.contains("--port") == true)
     let datagrams = try Descriptor.datagrams(at: .anyV6(port: 0))
     let other = try #require(try datagrams.localAddress()).port
-    #expect(PortCheck.findings(other).first?.says.contains("(UDP)") == true)
+    #expect(PortCheck.findings(other).contains { $0.state == .bad && $0.says.contains("(UDP)") })
     let told = try Program.run("doctor", "--json", "--timeout", "200ms", "--keys", "ephemeral", "--port", "\(port)")
     #expect(told.code == 1)
     #expect(told.out.contains(#""check":"port","state":"bad""#))
