@@ -2,6 +2,8 @@ public import Wire
 
 /// The hash tree over a resource's chunks from the first on, as RFC 6962 builds it: as many digests as the number of
 /// chunks has ones in its binary form, whatever their number.
+///
+/// The chunks' own digests are the program's, which has the bytes. No chunk must have the digest of a node.
 public struct ChunkTree: Hashable, Sendable {
   /// The roots of whole subtrees, the largest first.
   private(set) var peaks: [Digest] = []
@@ -28,17 +30,6 @@ public struct ChunkTree: Hashable, Sendable {
     guard var root = peaks.last else { return crypto.hash([]) }
     for peak in peaks.dropLast().reversed() { root = Self.node(peak, root, crypto) }
     return root
-  }
-
-  /// What is before a chunk in what is hashed, so that no chunk has the digest of a node.
-  public static let leafLabel: UInt8 = 0
-
-  /// The digest of a chunk.
-  public static func leaf(of chunk: RawSpan, _ crypto: any Crypto) -> Digest {
-    var sink = ArraySink([leafLabel])
-    sink.bytes.reserveCapacity(1 + chunk.byteCount)
-    sink.put(raw: chunk)
-    return crypto.hash(sink.bytes)
   }
 
   private static func node(_ left: Digest, _ right: Digest, _ crypto: any Crypto) -> Digest {

@@ -1,4 +1,3 @@
-internal import CHash
 internal import COpenSSL
 public import Engine
 internal import Synchronization
@@ -44,51 +43,6 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
 
   public func hash(_ bytes: [UInt8]) -> Digest {
     Digest { expect(EVP_Digest(bytes, bytes.count, $0, nil, sha256, nil) == 1, "hash") }
-  }
-
-  /// The digests of chunks that lie in a row, all of them whole but for the last, as `ChunkTree.leaf` has each.
-  public func leaves(of chunks: RawSpan) -> [Digest] {
-    let size = Limits.chunkBytes
-    var digests: [Digest] = []
-    digests.reserveCapacity((chunks.byteCount + size - 1) / size)
-    var rest = chunks
-    while !rest.isEmpty {
-      if Self.canPair, rest.byteCount >= 2 * size {
-        digests += pair(rest.extracting(..<size), rest.extracting(size..<2 * size))
-        rest = rest.extracting(droppingFirst: 2 * size)
-      } else {
-        digests.append(leaf(of: rest.extracting(first: size)))
-        rest = rest.extracting(droppingFirst: size)
-      }
-    }
-    return digests
-  }
-
-  private static let canPair = chash_can_pair()
-
-  /// Of two chunks of one size, in little more than the time of one.
-  private func pair(_ first: RawSpan, _ second: RawSpan) -> [Digest] {
-    var other = Digest(Bytes32(0, 0, 0, 0))
-    let one = Digest { one in
-      other = Digest { other in
-        first.withUnsafeBytes { first in
-          second.withUnsafeBytes { second in
-            chash_pair(ChunkTree.leafLabel, first.baseAddress, second.baseAddress, first.count, one, other)
-          }
-        }
-      }
-    }
-    return [one, other]
-  }
-
-  /// Of one chunk, without a copy of it.
-  private func leaf(of chunk: RawSpan) -> Digest {
-    let context = expect(EVP_MD_CTX_new(), "make a hashing context")
-    defer { EVP_MD_CTX_free(context) }
-    var label = ChunkTree.leafLabel
-    let isBegun = EVP_DigestInit_ex2(context, sha256, nil) == 1 && EVP_DigestUpdate(context, &label, 1) == 1
-    expect(isBegun && chunk.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) } == 1, "hash")
-    return Digest { expect(EVP_DigestFinal_ex(context, $0, nil) == 1, "hash") }
   }
 
   /// To ask for a key that was not given is a bug.

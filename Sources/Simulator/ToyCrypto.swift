@@ -33,6 +33,13 @@ final class ToyCrypto: Crypto {
 
   func hash(_ bytes: [UInt8]) -> Digest { Digest(Self.mix(bytes, key: 0)) }
 
+  /// Of a chunk, which is no node.
+  func leaf(of chunk: RawSpan) -> Digest {
+    var sink = ArraySink([0])
+    sink.put(raw: chunk)
+    return hash(sink.bytes)
+  }
+
   func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
     guard owned.contains(key), let secret = ring.secrets[key] else {
       preconditionFailure("a host signs with a key that is not its own")

@@ -104,7 +104,7 @@ extension World {
     _ intruder: Intruder, _ line: Intruder.Line
   ) {
     let payload = [UInt8](repeating: 0x66, count: count)
-    let digest = digest ?? ChunkTree.leaf(of: payload.span.bytes, intruder.host.crypto)
+    let digest = digest ?? intruder.host.crypto.leaf(of: payload.span.bytes)
     let turn = turn ?? want.turn
     var frame = [UInt8](
       repeating: 0,

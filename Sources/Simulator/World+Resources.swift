@@ -64,7 +64,7 @@ extension World {
   private func digests(of bytes: [UInt8], _ crypto: ToyCrypto) -> [Digest] {
     let span = bytes.span.bytes
     return stride(from: 0, to: bytes.count, by: Limits.chunkBytes).map { start in
-      ChunkTree.leaf(of: span.extracting(start..<min(start + Limits.chunkBytes, bytes.count)), crypto)
+      crypto.leaf(of: span.extracting(start..<min(start + Limits.chunkBytes, bytes.count)))
     }
   }
 
@@ -159,7 +159,7 @@ extension World {
     model.check(.windowsHold, end <= file.stored + UInt64(host.plan.settings.resourceWindowBytes)) {
       "\(host.label) is told to store up to \(end), and has stored \(file.stored)"
     }
-    let isIntact = payload.withBytes { ChunkTree.leaf(of: $0, host.crypto) } == digest
+    let isIntact = payload.withBytes { host.crypto.leaf(of: $0) } == digest
     host.files[id]?.next = end
     host.files[id]?.waiting.append(IncomingFile.Chunk(offset: offset, end: end, isIntact: isIntact))
     startWriting(id, host)

@@ -74,7 +74,7 @@ extension FixedBytes {
   }
 }
 
-/// SHA-256.
+/// SHA-256, or BLAKE3 for a chunk of a resource.
 public struct Digest: FixedBytes, Comparable {
   public static let byteCount = 32
   public static let fieldName = "digest"

@@ -80,7 +80,7 @@ extension Stage {
   static func digests(of bytes: [UInt8], _ crypto: ToyCrypto) -> [Digest] {
     stride(from: 0, to: bytes.count, by: Limits.chunkBytes).map { start in
       let chunk = Array(bytes[start..<min(bytes.count, start + Limits.chunkBytes)])
-      return ChunkTree.leaf(of: chunk.span.bytes, crypto)
+      return crypto.leaf(of: chunk.span.bytes)
     }
   }
 
@@ -90,7 +90,7 @@ extension Stage {
     let name = host.desk.name(of: id)
     // What follows a damaged chunk is told again after it.
     guard offset <= UInt64(host.desk.files[name]?.count ?? 0) else { return }
-    let isIntact = ChunkTree.leaf(of: chunk.span.bytes, crypto) == digest
+    let isIntact = crypto.leaf(of: chunk.span.bytes) == digest
     if host.desk.damages > 0 || !isIntact {
       host.desk.damages -= 1
       return host.engine.damaged(id, at: offset, at: now)

@@ -37,7 +37,7 @@ import Wire
   }
 
   func chunk(_ count: Int, at offset: UInt64, turn: UInt32 = 1, flow: UInt64 = 5) -> [UInt8] {
-    let digest = ChunkTree.leaf(of: [UInt8](repeating: 0, count: count).span.bytes, stage.crypto)
+    let digest = stage.crypto.leaf(of: [UInt8](repeating: 0, count: count).span.bytes)
     var bytes = [UInt8](
       repeating: 0,
       count: ResourceChunkView.encodedSize(flow: flow, turn: turn, offset: offset, digest: digest, payloadBytes: count))
@@ -255,7 +255,7 @@ import Wire
     let (rogue, seat, _) = try member()
     try offer(rogue, size: kind == 0 ? 20_000 : nil)
     rogue.say(bytes: chunk(16_384, at: 0))
-    let root = ChunkTree.leaf(of: [UInt8](repeating: 0, count: 16_384).span.bytes, stage.crypto)
+    let root = stage.crypto.leaf(of: [UInt8](repeating: 0, count: 16_384).span.bytes)
     let size: UInt64 = [16_384, 10_000, 16_384][kind]
     rogue.say(
       ResourceEnd(

@@ -27,6 +27,13 @@ final class ToyCrypto: Crypto {
     return Digest(Bytes32(words[0], words[1], words[2], words[3]))
   }
 
+  /// Of a chunk, which is no node.
+  func leaf(of chunk: RawSpan) -> Digest {
+    var sink = ArraySink([0])
+    sink.put(raw: chunk)
+    return hash(sink.bytes)
+  }
+
   func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
     let mark = hash(bytes + key.bytes).raw
     return Signature(r: mark, s: Bytes32(secret, 0, 0, 0))

@@ -82,14 +82,14 @@ final class FlowDesk {
     return UInt8(truncatingIfNeeded: place &* 31 &+ place >> 8)
   }
   private static let chunkDigests = (0..<16).map { number in
-    ChunkTree.leaf(of: bytes(from: UInt64(number * Limits.chunkBytes), Limits.chunkBytes).span.bytes, FuzzCrypto())
+    FuzzCrypto().leaf(of: bytes(from: UInt64(number * Limits.chunkBytes), Limits.chunkBytes).span.bytes)
   }
 
   /// The digest of what flows carry there; whole chunks are hashed once for all inputs.
   static func digest(from offset: UInt64, _ count: Int) -> Digest {
     let chunk = UInt64(Limits.chunkBytes)
     guard count == Limits.chunkBytes, offset % chunk == 0 else {
-      return ChunkTree.leaf(of: bytes(from: offset, count).span.bytes, FuzzCrypto())
+      return FuzzCrypto().leaf(of: bytes(from: offset, count).span.bytes)
     }
     return chunkDigests[Int(offset / chunk % 16)]
   }
@@ -108,7 +108,7 @@ final class FlowDesk {
 
   private func digest(of bytes: [UInt8], at offset: UInt64) -> Digest {
     Self.carries(bytes, at: offset)
-      ? Self.digest(from: offset, bytes.count) : ChunkTree.leaf(of: bytes.span.bytes, crypto)
+      ? Self.digest(from: offset, bytes.count) : crypto.leaf(of: bytes.span.bytes)
   }
 
   // MARK: Told

@@ -16,6 +16,13 @@ final class FuzzCrypto: Crypto {
     return Digest(Bytes32(a, b, a &+ b, a ^ b))
   }
 
+  /// Of a chunk, which is no node.
+  func leaf(of chunk: RawSpan) -> Digest {
+    var sink = ArraySink([0])
+    sink.put(raw: chunk)
+    return hash(sink.bytes)
+  }
+
   func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
     Signature(r: hash(bytes + key.bytes).raw, s: Bytes32(0, 0, 0, 0))
   }

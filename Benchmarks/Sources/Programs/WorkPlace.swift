@@ -23,7 +23,7 @@ public final class WorkPlace {
   /// Memory that a guest has not had for a while its machine has to give it anew, at several times the cost of all else
   /// here: who comes next finds it given, and a disk that has nothing left to do of what was before.
   public func warm(_ bytes: Int) throws {
-    try run("sh", "-c", "head -c \(bytes) /dev/zero > '\(folder)/warm' && rm '\(folder)/warm' && sync")
+    try run("sh", "-c", "head -c \(bytes) /dev/zero > '\(folder)/warm' && sync && rm '\(folder)/warm'")
   }
 
   /// What the system holds of it in memory goes, so that it is read from the disk again.

@@ -5,7 +5,7 @@ internal import Report
 /// Two processes on one machine: messages and files, over its loopback; and one that has nothing to do.
 extension Suite {
   private static let rounds = 5
-  private static let fileRounds = 3
+  private static let fileRounds = 7
   private static let messageBytes = 100
 
   /// All in one direction, until the last is read.

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// Whether this processor has the instructions that `chash_pair` is made of.
-bool chash_can_pair(void);
+/// The BLAKE3 of each 16 KiB in a row, and of what is left at the end: 32 bytes for each. Without bytes there are none.
+///
+/// `lanes` is how many pieces are hashed side by side: what `chash_lanes` says, or less.
+void chash_each(const uint8_t *bytes, size_t count, int lanes, uint8_t *digests);
 
-/// The SHA-256 of two messages of one length, which each begin with the same byte, side by side: of the processor's
-/// instructions for it each waits for the one before, and those of the other message go in between.
-void chash_pair(
-    uint8_t label, const uint8_t *first, const uint8_t *second, size_t count, uint8_t *first_digest,
-    uint8_t *second_digest);
+/// How many this processor has room for: 4, 8 or 16.
+int chash_lanes(void);

@@ -49,7 +49,6 @@ actor Disk {
   }
 
   private let reactor: Reactor
-  private let crypto = OpenSSLCrypto(keys: [])
   private var holding: HoldingPlace?
 
   init() throws(SystemError) {
@@ -79,7 +78,7 @@ actor Disk {
 
   func piece(_ bytes: [UInt8], isLast: Bool) -> Piece {
     // A UInt8 has no padding to show.
-    Piece(bytes: bytes, digests: crypto.leaves(of: bytes.span.bytes), isLast: isLast)
+    Piece(bytes: bytes, digests: ChunkTree.leaves(of: bytes.span.bytes), isLast: isLast)
   }
 
   // MARK: Writing
@@ -107,7 +106,7 @@ actor Disk {
   /// Where the first chunk begins that is not what it should be.
   private func intact(_ bytes: [UInt8], _ digests: [Digest], from first: Int) -> Int {
     // A UInt8 has no padding to show.
-    let leaves = crypto.leaves(of: bytes.span.bytes.extracting(droppingFirst: first))
+    let leaves = ChunkTree.leaves(of: bytes.span.bytes.extracting(droppingFirst: first))
     let told = digests.dropFirst(first / Limits.chunkBytes)
     let intact = zip(leaves, told).prefix { $0 == $1 }.count
     return min(bytes.count, first + intact * Limits.chunkBytes)
