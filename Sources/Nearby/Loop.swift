@@ -10,7 +10,7 @@ actor Loop {
   private var core: Core?
 
   init() throws(SystemError) {
-    let reactor = try Reactor()
+    let reactor = try Reactor(standsVigil: true)
     self.reactor = reactor
     reactor.start()
   }

@@ -31,7 +31,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   private struct Inbox {
     var arrivals: [Arrival] = []
-    /// Whether the loop has been woken for what stands here; one wake serves all.
+    /// Whether the loop has been woken for what stands here, or looks by itself; one wake serves all.
     var hasWoken = false
   }
 
@@ -55,9 +55,12 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Those that wait for company.
   private var patientTimers = TimerHeap(isPatient: true)
   private var clockDeadline = UInt64.max
+  private var vigil: Vigil?
   var lookupsUnderWay = 0
 
-  public init() throws(SystemError) {
+  /// With `standsVigil` the loop stays awake for a moment where other threads have been answering it at once.
+  public init(standsVigil: Bool = false) throws(SystemError) {
+    vigil = standsVigil ? Vigil() : nil
     poll = Descriptor(owning: try system("epoll_create1") { epoll_create1(CInt(EPOLL_CLOEXEC)) })
     wakeup = Descriptor(
       owning: try system("eventfd") { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) })
@@ -102,9 +105,13 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func turn(_ events: inout [epoll_event]) {
-    let count = epoll_wait(poll.number, &events, CInt(events.count), mustNotWait() ? 0 : -1)
+    let waits = !mustNotWait() && !standsVigil()
+    let start = waits ? Self.now : 0
+    let count = epoll_wait(poll.number, &events, CInt(events.count), waits ? -1 : 0)
     if count == -1 { precondition(errno == EINTR, "\(SystemError("epoll_wait", code: errno))") }
-    for event in events.prefix(Int(max(count, 0))) { dispatch(event) }
+    let events = events.prefix(Int(max(count, 0)))
+    if waits, events.first?.data.u64 == RegistrationTable.wakeupTag { vigil?.answered(after: Self.now - start) }
+    for event in events { dispatch(event) }
     fireTimers()
     runReady()
   }
@@ -112,22 +119,40 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func dispatch(_ event: epoll_event) {
     switch event.data.u64 {
     case RegistrationTable.wakeupTag:
-      let arrivals = inbox.withLock { inbox in
-        inbox.hasWoken = false
-        defer { inbox.arrivals = [] }
-        return inbox.arrivals
-      }
-      for arrival in arrivals {
-        switch arrival {
-        case .job(let job): ready.append(.job(job))
-        case .call(let call): ready.append(.call(call))
-        }
-      }
+      takeArrivals()
     case RegistrationTable.clockTag:
       clockDeadline = .max
     case let tag:
       registrations.handler(tagged: tag)?(Readiness(epoll: event.events))
     }
+  }
+
+  /// Whether there was something. Who looks again at once is not woken for what comes meanwhile.
+  @discardableResult
+  private func takeArrivals(looksAgain: Bool = false) -> Bool {
+    let arrivals = inbox.withLock { inbox in
+      defer { inbox.arrivals = [] }
+      inbox.hasWoken = looksAgain && inbox.arrivals.isEmpty
+      return inbox.arrivals
+    }
+    for arrival in arrivals {
+      switch arrival {
+      case .job(let job): ready.append(.job(job))
+      case .call(let call): ready.append(.call(call))
+      }
+    }
+    return !arrivals.isEmpty
+  }
+
+  /// Whether something arrived for which it was worth staying awake.
+  private func standsVigil() -> Bool {
+    guard let vigil, vigil.isWorthwhile else { return false }
+    let end = Self.now + Vigil.nanosecondsMax
+    while Self.now < end {
+      if takeArrivals(looksAgain: true) { return true }
+    }
+    self.vigil?.wasInVain()
+    return takeArrivals()
   }
 
   private func fireTimers() {
