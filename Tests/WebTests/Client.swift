@@ -81,7 +81,7 @@ class Client {
       guard !more.isEmpty else { throw Failure(description: "it ends after \(bytes.count) bytes of \(count)") }
       bytes += more
     }
-    left = Array(bytes[count...])
+    pushBack(Array(bytes[count...]))
     return Array(bytes[..<count])
   }
 
