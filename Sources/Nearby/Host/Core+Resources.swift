@@ -86,7 +86,7 @@ extension Core {
       throw NearbyError(.unavailable, "this offer has ended: its sender took it back, or its time was over")
     }
     guard case .waits = transfer.part else { throw NearbyError(.invalidParameter, "this was accepted already") }
-    transfer.part = .receives(Reception(target))
+    transfer.part = .receives(Reception(target, isDurable: store != nil))
     do {
       try call { engine, now throws(EngineError) in
         try engine.accept(id, at: now)
@@ -107,28 +107,29 @@ extension Core {
 
   func store(_ id: ResourceID, at offset: UInt64, _ payload: Payload, _ digest: Digest) {
     guard let reception = transfers[id]?.reception else { return }
-    payload.withBytes { reception.came.append($0, digest, at: offset) }
+    payload.withBytes { reception.append($0, digest, at: offset) }
     writeSoon(id, reception)
   }
 
-  /// One batch is with the disk at a time: the next has all that has come meanwhile.
+  /// One batch is with the disk at a time.
   private func writeSoon(_ id: ResourceID, _ reception: Reception) {
-    guard !reception.isWriting, !reception.came.isEmpty else { return }
+    guard !reception.isWriting, reception.hasBatch else { return }
     reception.isWriting = true
     errands.append { [self] in write(id, reception) }
   }
 
   private func write(_ id: ResourceID, _ reception: Reception) {
-    let batch = reception.turnOver()
+    let batch = reception.nextBatch()
     reactor.spawn { [loop, disk, target = reception.target, isDurable = store != nil] in
       let outcome = await disk.write(batch, to: target, syncs: isDurable)
-      await loop.go { $0.wrote(outcome, id) }
+      await loop.go { $0.wrote(batch, outcome, id) }
     }
   }
 
-  private func wrote(_ outcome: Disk.Written, _ id: ResourceID) {
+  private func wrote(_ batch: Disk.Batch, _ outcome: Disk.Written, _ id: ResourceID) {
     guard let reception = transfers[id]?.reception else { return }
     reception.isWriting = false
+    reception.takeBack(batch)
     call { engine, now in
       switch outcome {
       case .through(let offset): engine.stored(id, through: offset, at: now)
@@ -233,24 +234,43 @@ final class Transfer {
   var reception: Reception? { if case .receives(let reception) = part { reception } else { nil } }
 }
 
-/// A file that comes: its chunks go from one batch to the disk while the other one fills.
+/// A file that comes: its chunks gather in batches, which go to the disk one after the other.
 final class Reception {
   let target: TargetFile
-  private(set) var came = Disk.Batch()
-  private var away = Disk.Batch()
-  /// Whether the disk has the other batch.
+  /// All of them full but the last.
+  private var batches: [Disk.Batch] = []
+  private let batchBytesMax: Int
+  private var spare: [Disk.Batch] = []
+  /// Whether the disk has a batch.
   var isWriting = false
   /// Its name, once it is whole.
   var path: String?
   /// Why it cannot be stored, where it cannot.
   var fault: NearbyError?
 
-  init(_ target: TargetFile) { self.target = target }
+  init(_ target: TargetFile, isDurable: Bool) {
+    self.target = target
+    batchBytesMax = isDurable ? .max : Self.batchBytesMax
+  }
 
-  /// What has come, for the disk.
-  func turnOver() -> Disk.Batch {
-    swap(&came, &away)
-    came.removeAll()
-    return away
+  /// The next one fills while the disk has this one, and the sender hears soon of what is stored; but where each is synced,
+  /// the fewer they are the better.
+  private static let batchBytesMax = 1 << 20
+
+  func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {
+    // The transfer has begun anew from there: what stands here comes again.
+    if let last = batches.last, last.end != offset { while !batches.isEmpty { takeBack(nextBatch()) } }
+    if batches.last.map({ $0.bytes.count >= batchBytesMax }) ?? true { batches.append(spare.popLast() ?? Disk.Batch()) }
+    batches[batches.count - 1].append(chunk, digest, at: offset)
+  }
+
+  var hasBatch: Bool { !batches.isEmpty }
+
+  /// What has come first, for the disk.
+  func nextBatch() -> Disk.Batch { batches.removeFirst() }
+
+  func takeBack(_ batch: Disk.Batch) {
+    batch.removeAll()
+    spare.append(batch)
   }
 }

@@ -22,15 +22,22 @@ actor Disk {
     private(set) var bytes: [UInt8] = []
     private(set) var digests: [Digest] = []
 
-    var isEmpty: Bool { bytes.isEmpty }
     var end: UInt64 { offset + UInt64(bytes.count) }
 
     func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {
-      // The transfer has begun anew from there: what stands here comes again.
-      if offset != end { removeAll() }
-      if isEmpty { self.offset = offset }
+      if bytes.isEmpty { self.offset = offset }
       chunk.withUnsafeBytes { bytes.append(contentsOf: $0) }
       digests.append(digest)
+    }
+
+    /// Where the first of these chunks begins that is not what it should be, or where all of them end.
+    func intactEnd(of chunks: Range<Int>) -> Int {
+      let bytes = bytes
+      // A UInt8 has no padding to show.
+      let leaves = ChunkTree.leaves(of: bytes.span.bytes.extracting(chunks))
+      let told = digests[(chunks.lowerBound / Limits.chunkBytes)...]
+      let intact = zip(leaves, told).prefix { $0 == $1 }.count
+      return min(chunks.upperBound, chunks.lowerBound + intact * Limits.chunkBytes)
     }
 
     func removeAll() {
@@ -88,13 +95,18 @@ actor Disk {
   /// With `syncs`, what is told to be stored would be there after a power cut.
   func write(_ batch: Batch, to target: TargetFile, syncs: Bool) -> Written {
     guard batch.offset <= target.end else { return .late }
-    // What is there already was on its way when the transfer began anew.
-    let first = min(batch.bytes.count, Int(target.end - batch.offset))
     let bytes = batch.bytes
-    let intact = intact(bytes, batch.digests, from: first)
+    // What is there already was on its way when the transfer began anew.
+    var intact = min(bytes.count, Int(target.end - batch.offset))
+    var end = intact
     do {
-      // A UInt8 has no padding to show.
-      try target.append(bytes.span.bytes.extracting(first..<intact))
+      while intact == end, end < bytes.count {
+        end = min(bytes.count, end + Self.checkedAtOnce)
+        let start = intact
+        intact = batch.intactEnd(of: start..<end)
+        // A UInt8 has no padding to show.
+        try target.append(bytes.span.bytes.extracting(start..<intact))
+      }
       if syncs { try target.sync() }
     } catch {
       return .failed(NearbyError(wrapping: error))
@@ -103,14 +115,8 @@ actor Disk {
       ? .through(target.end) : .damaged(batch.offset + UInt64(intact), stored: target.end)
   }
 
-  /// Where the first chunk begins that is not what it should be.
-  private func intact(_ bytes: [UInt8], _ digests: [Digest], from first: Int) -> Int {
-    // A UInt8 has no padding to show.
-    let leaves = ChunkTree.leaves(of: bytes.span.bytes.extracting(droppingFirst: first))
-    let told = digests.dropFirst(first / Limits.chunkBytes)
-    let intact = zip(leaves, told).prefix { $0 == $1 }.count
-    return min(bytes.count, first + intact * Limits.chunkBytes)
-  }
+  /// So little that the processor still has it when it is written, and enough to hash many chunks at once.
+  private static let checkedAtOnce = 256 << 10
 
   /// Gives the whole file its name.
   func finish(_ target: TargetFile) -> Result<String, NearbyError> {
