@@ -72,7 +72,8 @@ let package = Package(
     .testTarget(
       name: "StoreTests", dependencies: ["PowerCut", "Store", "store-writer"], exclude: ["Program"],
       swiftSettings: house),
-    .testTarget(name: "NearbyTests", dependencies: ["Media", "Nearby", "Store", "Wire"], swiftSettings: house),
+    .testTarget(
+      name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Store", "Wire"], swiftSettings: house),
     .testTarget(
       name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
       swiftSettings: house),

@@ -21,10 +21,10 @@ public final class WorkPlace {
   }
 
   /// Memory that a guest has not had for a while its machine has to give it anew, at several times the cost of all else
-  /// here: who comes next finds it given, and a disk that has nothing left to do of what was before. A machine takes some
-  /// back every two seconds, up to a sixteenth of what is free: so this wants to be more than what is needed.
+  /// here: who comes next finds it given, and a disk that has nothing left to do of what was before. The machine takes some
+  /// back every two seconds, up to a sixteenth of what is free: so there is three times what is needed.
   public func warm(_ bytes: Int) throws {
-    try run("sh", "-c", "head -c \(bytes) /dev/zero > '\(folder)/warm' && sync && rm '\(folder)/warm'")
+    try run("sh", "-c", "head -c \(3 * bytes) /dev/zero > '\(folder)/warm' && sync && rm '\(folder)/warm'")
   }
 
   /// What the system holds of it in memory goes, so that it is read from the disk again.

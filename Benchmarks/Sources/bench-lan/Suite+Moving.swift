@@ -62,14 +62,14 @@ extension Suite {
     var (ours, theirs): ([Double], [Double]) = ([], [])
     var (costs, theirCosts): ([Double], [Double]) = ([], [])
     for _ in 0..<Self.fileRounds {
-      try place.warm(3 * bytes)
+      try place.warm(bytes)
       let before = ada.processorTime + bob.processorTime
       let (sent, got) = try together(ada, "offer \(place.folder)/source", bob, "take \(place.folder)/in")
       ours.append(Double(bytes) / (max(try moment(sent, 1), try moment(got, 1)) - (try moment(sent, 0))))
       costs.append(ada.processorTime + bob.processorTime - before)
       try place.compare("in/source", bytes)
 
-      try place.warm(3 * bytes)
+      try place.warm(bytes)
       let (start, served) = (now(), server.process.processorTime)
       let curl = try Child(["curl", "-sSk", "-o", "\(place.folder)/copy", "https://127.0.0.1:\(server.port)/source"])
       let cost = curl.ended()
