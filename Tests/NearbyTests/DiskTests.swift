@@ -56,8 +56,8 @@ struct DiskTests {
   }
 
   @Test(arguments: [false, true])
-  func `batches follow each other, and those of before a new beginning go`(_ isDurable: Bool) throws {
-    let reception = Reception(target, isDurable: isDurable)
+  func `batches follow each other, and those of before a new beginning go`(_ syncs: Bool) throws {
+    let reception = Reception(target, syncs: syncs)
     func come(_ chunks: Range<Int>) {
       for number in chunks { append(0, to: { reception.append($0, $1, at: $2 + UInt64(number * Self.chunk)) }) }
     }
@@ -74,7 +74,7 @@ struct DiskTests {
     come(0..<160)
     #expect(
       batches()
-        == (isDurable
+        == (syncs
           ? [0..<(mebibyte * 5 / 2)]
           : [0..<mebibyte, mebibyte..<(2 * mebibyte), (2 * mebibyte)..<(mebibyte * 5 / 2)]))
     come(160..<320)

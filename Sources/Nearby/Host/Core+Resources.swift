@@ -86,7 +86,7 @@ extension Core {
       throw NearbyError(.unavailable, "this offer has ended: its sender took it back, or its time was over")
     }
     guard case .waits = transfer.part else { throw NearbyError(.invalidParameter, "this was accepted already") }
-    transfer.part = .receives(Reception(target, isDurable: store != nil))
+    transfer.part = .receives(Reception(target, syncs: store != nil))
     do {
       try call { engine, now throws(EngineError) in
         try engine.accept(id, at: now)
@@ -120,8 +120,8 @@ extension Core {
 
   private func write(_ id: ResourceID, _ reception: Reception) {
     let batch = reception.nextBatch()
-    reactor.spawn { [loop, disk, target = reception.target, isDurable = store != nil] in
-      let outcome = await disk.write(batch, to: target, syncs: isDurable)
+    reactor.spawn { [loop, disk, target = reception.target, syncs = reception.syncs] in
+      let outcome = await disk.write(batch, to: target, syncs: syncs)
       await loop.go { $0.wrote(batch, outcome, id) }
     }
   }
@@ -237,9 +237,10 @@ final class Transfer {
 /// A file that comes: its chunks gather in batches, which go to the disk one after the other.
 final class Reception {
   let target: TargetFile
+  /// Whether a batch is there after a power cut before it is told as written.
+  let syncs: Bool
   /// All of them full but the last.
   private var batches: [Disk.Batch] = []
-  private let batchBytesMax: Int
   private var spare: [Disk.Batch] = []
   /// Whether the disk has a batch.
   var isWriting = false
@@ -248,14 +249,14 @@ final class Reception {
   /// Why it cannot be stored, where it cannot.
   var fault: NearbyError?
 
-  init(_ target: TargetFile, isDurable: Bool) {
+  init(_ target: TargetFile, syncs: Bool) {
     self.target = target
-    batchBytesMax = isDurable ? .max : Self.batchBytesMax
+    self.syncs = syncs
   }
 
   /// The next one fills while the disk has this one, and the sender hears soon of what is stored; but where each is synced,
   /// the fewer they are the better.
-  private static let batchBytesMax = 1 << 20
+  private var batchBytesMax: Int { syncs ? .max : 1 << 20 }
 
   func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {
     // The transfer has begun anew from there: what stands here comes again.

@@ -125,7 +125,7 @@ extension Core {
     var state = TransferState(id, view.info.name)
     switch (view.isIncoming, restoredFiles?[id]) {
     case (true, .target(let target)) where target.goOn(from: view.bytes):
-      transfers[id] = Transfer(state, .receives(Reception(target, isDurable: true)))
+      transfers[id] = Transfer(state, .receives(Reception(target, syncs: true)))
     case (true, nil) where !view.isAccepted:
       transfers[id] = Transfer(state, .waits)
     case (false, .source(let file)):
