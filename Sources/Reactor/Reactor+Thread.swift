@@ -2,10 +2,18 @@ internal import CLinux
 internal import Glibc
 
 extension Reactor {
-  /// Runs on a thread of its own until `stop()`. One that others wait for has its turn before theirs, where the system lets
-  /// it: for a service `LimitNICE=` says so.
-  public func start(isWaitedFor: Bool = false) {
-    if isWaitedFor { post { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10) } }
+  /// Whose turn it is where more threads than there are processors have something to do.
+  public enum Rank: CInt, Sendable {
+    /// Others wait for it. As the system lets it: for a service `LimitNICE=` says so.
+    case first = -10
+    case usual = 0
+    /// Nobody waits for it. It gets a tenth of a processor that others want, so that it ends what it has begun.
+    case last = 10
+  }
+
+  /// Runs on a thread of its own until `stop()`.
+  public func start(_ rank: Rank = .usual) {
+    if rank != .usual { post { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, rank.rawValue) } }
     let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
       // It was retained below for this thread, and by nobody else.
       Unmanaged<Reactor>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()

@@ -7,8 +7,10 @@ internal import Synchronization
 /// Laws:
 /// - Everything but `enqueue`, `spawn`, `post`, `stop` and `now` belongs to the thread inside `run()`, or, before `run()`,
 ///   to the one thread that sets the reactor up.
-/// - A turn is bounded: at most so many events, the timers that were there, so many jobs. What is left waits for the
+/// - A turn is bounded: at most so many events, so many jobs, the timers that were there. What is left waits for the
 ///   next turn, after the descriptors were looked at again.
+/// - Jobs come before timers: long work that goes on in pieces, a timer that is always due, holds up what comes meanwhile
+///   for a piece of it, not for two.
 /// - A handler is never called for a registration that has ended, even where its event was already fetched.
 /// - Executor references do not retain: a reactor outlives the actors and tasks that live on it.
 ///
@@ -112,8 +114,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     let events = events.prefix(Int(max(count, 0)))
     if waits, events.first?.data.u64 == RegistrationTable.wakeupTag { vigil?.answered(after: Self.now - start) }
     for event in events { dispatch(event) }
-    fireTimers()
     runReady()
+    fireTimers()
   }
 
   private func dispatch(_ event: epoll_event) {

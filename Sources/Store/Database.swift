@@ -23,7 +23,8 @@ public final class Database {
 
   /// What is kept of it in memory.
   private static let cacheKiB = 8 << 10
-  /// What the log may keep of the disk once its pages are in the file.
+  /// What the log may keep of the disk once its pages are in the file: twice what it has when it is brought there. One that
+  /// is cut shorter each time grows again, and then commits wait for the file system's own journal, too.
   private static let logBytesMax = 16 << 20
   /// Looking through all of a large file would hold up each start; damage there is found when it is met.
   private static let checkedBytesMax: Int64 = 64 << 20

@@ -1,7 +1,8 @@
 internal import CSQLite
 internal import Reactor
 
-/// Brings the pages of a database's log to its file, on a thread of its own: who writes goes on meanwhile.
+/// Brings the pages of a database's log to its file, on a thread of its own: who writes goes on meanwhile, and has
+/// its turn first.
 actor LogSweeper {
   nonisolated private let reactor: Reactor
   private let path: String
@@ -9,7 +10,7 @@ actor LogSweeper {
   init(_ path: String) throws {
     self.path = path
     reactor = try Reactor()
-    reactor.start()
+    reactor.start(.last)
   }
 
   deinit { reactor.stop() }
@@ -23,12 +24,13 @@ actor LogSweeper {
     // It knows of the log once it has read something.
     try connection.execute("PRAGMA user_version")
     for _ in 0..<Self.passes {
-      if try connection.bringLogHome() { return }
+      try connection.bringLogHome()
       try connection.syncFile()
     }
   }
 
-  /// What is written during the first one is less than all there was, and so on.
+  /// What is written during the first one is less than all there was, and so on. That all is home is true only of the log
+  /// as it was when a pass began, so that each is synced.
   private static let passes = 2
 
   /// Returns when none is under way.
@@ -36,15 +38,12 @@ actor LogSweeper {
 }
 
 extension Connection {
-  /// As much of it as nobody reads or is about to write. Whether that was all: then the next commit begins it anew.
-  @discardableResult
-  func bringLogHome() throws(StoreError) -> Bool {
+  /// As much of it as nobody reads or is about to write. Where that is all, the next commit begins it anew.
+  func bringLogHome() throws(StoreError) {
     var (pages, home) = (CInt(0), CInt(0))
     let code = sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &home)
     if code != SQLITE_OK { throw error(code, "bring the log home") }
-    guard pages >= 0, pages == home else { return false }
-    logPages = 0
-    return true
+    if pages >= 0, pages == home { logPages = 0 }
   }
 
   /// SQLite itself does that once the whole log is there, not before.

@@ -14,8 +14,8 @@ public actor Writer {
   public static let queueMax = 4_096
   /// More would make the first of them wait for long.
   private static let batchMax = 256
-  /// Pages in the log after which they are brought to the file.
-  public static let logPagesMax = 4_000
+  /// Pages in the log after which they are brought to the file: more would be one longer burst for the disk.
+  public static let logPagesMax = 2_000
   /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
   private static let logPatience = 8
 
@@ -45,7 +45,7 @@ public actor Writer {
     sweeper = try LogSweeper(path)
     self.logPagesMax = logPagesMax
     reactor = try Reactor()
-    reactor.start(isWaitedFor: true)
+    reactor.start(.first)
   }
 
   /// Bodies that wait to be written.
@@ -185,7 +185,7 @@ extension Writer {
     let pages = database.connection.logPages
     if pages > logPagesMax * Self.logPatience {
       // Where it fails, the next commit tries again.
-      _ = try? database.connection.bringLogHome()
+      try? database.connection.bringLogHome()
     } else if pages > logPagesMax, !isSweeping {
       isSweeping = true
       reactor.spawn { [sweeper] in
@@ -197,7 +197,7 @@ extension Writer {
 
   private func swept() {
     isSweeping = false
-    _ = try? database?.connection.bringLogHome()
+    try? database?.connection.bringLogHome()
   }
 }
 

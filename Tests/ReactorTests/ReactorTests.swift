@@ -11,12 +11,13 @@ import Testing
     reactor.run()
   }
 
-  @Test func `a thread that others wait for has its turn before theirs where that is allowed, and no other has`()
+  @Test
+  func `a thread that others wait for has its turn first where that is allowed, and one nobody waits for its last`()
     async throws
   {
-    func niceness(isWaitedFor: Bool) async throws -> (own: CInt, isAllowed: Bool) {
+    func niceness(_ rank: Reactor.Rank) async throws -> (own: CInt, isAllowed: Bool) {
       let reactor = try Reactor()
-      reactor.start(isWaitedFor: isWaitedFor)
+      reactor.start(rank)
       defer { reactor.stop() }
       return await withCheckedContinuation { continuation in
         reactor.post {
@@ -26,10 +27,28 @@ import Testing
         }
       }
     }
-    let usual = try await niceness(isWaitedFor: false)
-    let first = try await niceness(isWaitedFor: true)
+    let usual = try await niceness(.usual)
+    let first = try await niceness(.first)
     #expect(first.own == (usual.isAllowed ? -10 : usual.own))
-    #expect(usual.own > -10 && usual.isAllowed == first.isAllowed)
+    #expect(try await niceness(.last).own == 10)
+    #expect(usual.own > -10 && usual.own < 10 && usual.isAllowed == first.isAllowed)
+  }
+
+  @Test func `what has come has its turn before a timer that is always due`() throws {
+    let reactor = try Reactor()
+    var done: [String] = []
+    func walk() {
+      done.append("piece")
+      if done.count < 6 { reactor.schedule(at: Reactor.now, walk) } else { reactor.stop() }
+    }
+    // As an answer of another thread comes: the loop has taken it, and a piece of the walk is due.
+    reactor.schedule(after: .zero, walk)
+    reactor.soon {
+      done.append("answer")
+      reactor.soon { done.append("what follows") }
+    }
+    reactor.run()
+    #expect(done.prefix(3) == ["answer", "what follows", "piece"])
   }
 
   @Test func `many threads wake one loop, and no job is lost`() throws {
