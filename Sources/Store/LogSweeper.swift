@@ -24,7 +24,8 @@ actor LogSweeper {
     // It knows of the log once it has read something.
     try connection.execute("PRAGMA user_version")
     for _ in 0..<Self.passes {
-      try connection.bringLogHome()
+      var tries = 0
+      while try !connection.bringLogHome(), tries < Self.triesMax { tries += 1 }
       try connection.syncFile()
     }
   }
@@ -32,18 +33,24 @@ actor LogSweeper {
   /// What is written during the first one is less than all there was, and so on. That all is home is true only of the log
   /// as it was when a pass began, so that each is synced.
   private static let passes = 2
+  /// A commit has the log's head for itself for less than a microsecond.
+  private static let triesMax = 100
 
   /// Returns when none is under way.
   func rest() {}
 }
 
 extension Connection {
-  /// As much of it as nobody reads or is about to write. Where that is all, the next commit begins it anew.
-  func bringLogHome() throws(StoreError) {
+  /// As much of it as nobody reads or is about to write. Where that is all, the next commit begins it anew. False where
+  /// another has it for itself in this moment.
+  @discardableResult
+  func bringLogHome() throws(StoreError) -> Bool {
     var (pages, home) = (CInt(0), CInt(0))
     let code = sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &home)
+    if code == SQLITE_BUSY { return false }
     if code != SQLITE_OK { throw error(code, "bring the log home") }
     if pages >= 0, pages == home { logPages = 0 }
+    return true
   }
 
   /// SQLite itself does that once the whole log is there, not before.

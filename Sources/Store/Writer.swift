@@ -185,7 +185,7 @@ extension Writer {
     let pages = database.connection.logPages
     if pages > logPagesMax * Self.logPatience {
       // Where it fails, the next commit tries again.
-      try? database.connection.bringLogHome()
+      _ = try? database.connection.bringLogHome()
     } else if pages > logPagesMax, !isSweeping {
       isSweeping = true
       reactor.spawn { [sweeper] in
@@ -197,7 +197,7 @@ extension Writer {
 
   private func swept() {
     isSweeping = false
-    try? database?.connection.bringLogHome()
+    _ = try? database?.connection.bringLogHome()
   }
 }
 

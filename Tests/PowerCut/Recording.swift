@@ -32,6 +32,20 @@ public final class Recording: Sendable {
   /// How much has happened by now: a moment.
   public var count: Int { state.withLock { $0.steps.count } }
 
+  /// What a power cut may still take of a file: writes since its last sync.
+  public func unsyncedCount(of name: String) -> Int {
+    state.withLock { state in
+      guard let file = state.files[name] else { return 0 }
+      return state.steps.reduce(0) { count, step in
+        switch step {
+        case .wrote(file, _, _): count + 1
+        case .synced(file): 0
+        default: count
+        }
+      }
+    }
+  }
+
   // MARK: Taking down
 
   func note(_ step: Step) { state.withLock { $0.steps.append(step) } }

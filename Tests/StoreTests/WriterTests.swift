@@ -1,4 +1,5 @@
 import Glibc
+import PowerCut
 import Synchronization
 import Testing
 
@@ -55,10 +56,32 @@ import Testing
     #expect(database.connection.logPages >= 100)
     let sweeper = try LogSweeper(path)
     try await sweeper.sweep()
-    try database.connection.bringLogHome()
-    #expect(database.connection.logPages == 0)
+    #expect(try database.connection.bringLogHome() && database.connection.logPages == 0)
     try database.run("INSERT INTO thing (id, name, bytes) VALUES (100, 'x', x'')")
     #expect(1..<100 ~= database.connection.logPages, "it begins anew")
+  }
+
+  @Test func `What the sweeper has brought home is synced, also where others write meanwhile`() async throws {
+    let recording = Recording(of: folder.path)
+    defer { recording.end() }
+    let database = try Database(path, schema: .things)
+    var number = 0
+    func write() throws {
+      try database.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", number)
+      number += 1
+    }
+    for _ in 0..<500 { try write() }
+    let sweeper = try LogSweeper(path)
+    for _ in 0..<5 {
+      let isSwept = Atomic(false)
+      async let sweep: Void = {
+        defer { isSwept.store(true, ordering: .releasing) }
+        try await sweeper.sweep()
+      }()
+      while !isSwept.load(ordering: .acquiring) { try write() }
+      try await sweep
+      #expect(recording.unsyncedCount(of: "house.db") == 0)
+    }
   }
 
   @Test func `One that throws is written not at all, and the others of its batch are`() async throws {
