@@ -127,15 +127,25 @@ import Wire
     }
   }
 
-  @Test func `a host that is renamed keeps its records`() async {
+  @Test func `a host that is renamed has its records under its new name, gone for a moment at most`() async {
     await Lab.play(2) { lab in
       let (left, right) = try lab.pair()
       await right.act { $0.publish(Tests.record("there", ["x"])) }
       await left.act { $0.look(for: Tests.type) }
-      let seen = try await left.sees("there")
+      _ = try await left.sees("there")
       try await lab.hosts[1].run("avahi-set-host-name", "other")
-      try await left.seesChange(of: seen.id) { $0.hostName == "other.local" }
-      #expect(await left.all().count { if case .appeared = $0 { true } else { false } } == 1)
+      // The daemon says goodbye for what had the old name, which stands for another second, and asks for three quarters of
+      // one and more whether another has the new name: what it announces then mostly comes in time.
+      try await left.hears("the record under the new name") {
+        switch $0 {
+        case .changed(_, let record), .appeared(_, let record): record.hostName == "other.local" ? () : nil
+        default: nil
+        }
+      }
+      let events = await left.all()
+      let appeared = events.count { if case .appeared = $0 { true } else { false } }
+      let gone = events.count { if case .gone = $0 { true } else { false } }
+      #expect(appeared - gone == 1 && appeared <= 2)
     }
   }
 
