@@ -24,8 +24,7 @@ actor LogSweeper {
     // It knows of the log once it has read something.
     try connection.execute("PRAGMA user_version")
     for _ in 0..<Self.passes {
-      var tries = 0
-      while try !connection.bringLogHome(), tries < Self.triesMax { tries += 1 }
+      for _ in 0..<Self.triesMax { if try connection.bringLogHome() { break } }
       try connection.syncFile()
     }
   }
@@ -33,7 +32,7 @@ actor LogSweeper {
   /// What is written during the first one is less than all there was, and so on. That all is home is true only of the log
   /// as it was when a pass began, so that each is synced.
   private static let passes = 2
-  /// A commit has the log's head for itself for less than a microsecond.
+  /// A commit has the log's head for itself while it copies that; who finds none free in so many tries goes on without.
   private static let triesMax = 100
 
   /// Returns when none is under way.
