@@ -60,7 +60,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var vigil: Vigil?
   var lookupsUnderWay = 0
 
-  /// With `standsVigil` the loop stays awake for a moment where other threads have been answering it at once.
+  /// With `standsVigil` the loop stays awake for a moment where it has been answered at once.
   public init(standsVigil: Bool = false) throws(SystemError) {
     vigil = standsVigil ? Vigil() : nil
     poll = Descriptor(owning: try system("epoll_create1") { epoll_create1(CInt(EPOLL_CLOEXEC)) })
@@ -107,15 +107,46 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func turn(_ events: inout [epoll_event]) {
-    let waits = !mustNotWait() && !standsVigil()
-    let start = waits ? Self.now : 0
-    let count = epoll_wait(poll.number, &events, CInt(events.count), waits ? -1 : 0)
-    if count == -1 { precondition(errno == EINTR, "\(SystemError("epoll_wait", code: errno))") }
-    let events = events.prefix(Int(max(count, 0)))
-    if waits, events.first?.data.u64 == RegistrationTable.wakeupTag { vigil?.answered(after: Self.now - start) }
-    for event in events { dispatch(event) }
+    let count = mustNotWait() ? look(&events) : wait(&events)
+    for event in events.prefix(count) { dispatch(event) }
     runReady()
     fireTimers()
+  }
+
+  /// Fetches what has come, so many events.
+  private func look(_ events: inout [epoll_event], orSleep sleeps: Bool = false) -> Int {
+    let count = epoll_wait(poll.number, &events, CInt(events.count), sleeps ? -1 : 0)
+    if count == -1 { precondition(errno == EINTR, "\(SystemError("epoll_wait", code: errno))") }
+    return Int(max(count, 0))
+  }
+
+  private func wait(_ events: inout [epoll_event]) -> Int {
+    guard vigil != nil else { return look(&events, orSleep: true) }
+    if let count = standVigil(&events) { return count }
+    let start = Self.now
+    let count = look(&events, orSleep: true)
+    if count > 0, events[0].data.u64 != RegistrationTable.clockTag { vigil?.slept(Self.now - start) }
+    return count
+  }
+
+  /// Looks for a while, where it is worthwhile; nil where nothing came.
+  private func standVigil(_ events: inout [epoll_event]) -> Int? {
+    guard let vigil, vigil.isWorthwhile else { return nil }
+    let start = Self.now
+    var elapsed: UInt64 = 0
+    repeat {
+      let count = takeArrivals(looksAgain: true) ? 0 : look(&events)
+      elapsed = Self.now - start
+      if count > 0 || !ready.isEmpty {
+        self.vigil?.looked(elapsed)
+        takeArrivals()
+        return count
+      }
+      // Who answers may be waiting for this processor.
+      sched_yield()
+    } while elapsed < Vigil.nanosecondsMax
+    self.vigil?.lookedInVain()
+    return takeArrivals() ? 0 : nil
   }
 
   private func dispatch(_ event: epoll_event) {
@@ -144,17 +175,6 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       }
     }
     return !arrivals.isEmpty
-  }
-
-  /// Whether something arrived for which it was worth staying awake.
-  private func standsVigil() -> Bool {
-    guard let vigil, vigil.isWorthwhile else { return false }
-    let end = Self.now + Vigil.nanosecondsMax
-    while Self.now < end {
-      if takeArrivals(looksAgain: true) { return true }
-    }
-    self.vigil?.wasInVain()
-    return takeArrivals()
   }
 
   private func fireTimers() {

@@ -1,21 +1,44 @@
+import Glibc
 import Testing
 
 @testable import Reactor
 
 @Suite struct VigilTests {
-  @Test func `it is worthwhile after some quick answers, until one is late or it was in vain`() {
-    var vigil = Vigil()
-    func answers(_ pauses: UInt64...) -> Bool {
-      for pause in pauses { vigil.answered(after: pause) }
-      return vigil.isWorthwhile
+  @Test func `it is worthwhile after short waits, until one is long or nothing comes`() {
+    let watch = Watch()
+    #expect(!watch.isWorthwhile(afterWaits: 99_999))
+    #expect(watch.isWorthwhile(afterWaits: 99_999))
+    #expect(!watch.isWorthwhile(afterWaits: 100_000))
+    #expect(!watch.isWorthwhile(afterWaits: 1_000))
+    #expect(watch.isWorthwhile(afterWaits: 1_000))
+    watch.lookedInVain()
+    #expect(!watch.isWorthwhile)
+  }
+
+  @Test func `it ends where what it looks for comes late, not where some of it does`() {
+    let watch = Watch()
+    #expect(watch.isWorthwhile(afterWaits: 1_000, 1_000))
+    for _ in 0..<100 {
+      for pause: UInt64 in [20_000, 55_000, 20_000, 20_000, 20_000, 20_000] { watch.looked(pause) }
+      #expect(watch.isWorthwhile)
     }
-    #expect(!answers(1_000, 1_000, 1_000))
-    #expect(answers(29_999))
-    #expect(!answers(30_000))
-    #expect(!answers(1_000, 1_000, 1_000))
-    #expect(answers(1_000, 1_000))
-    vigil.wasInVain()
-    #expect(!answers(1_000, 1_000, 1_000))
+    for _ in 0..<10 { watch.looked(45_000) }
+    #expect(!watch.isWorthwhile)
+  }
+
+  @Test func `one that ended soon makes the next one rarer, up to a limit, and one that was worth it does not`() {
+    let watch = Watch()
+    for needed in [2, 4, 8, 16, 32, 64, 64] {
+      for _ in 1..<needed { #expect(!watch.isWorthwhile(afterWaits: 50_000)) }
+      #expect(watch.isWorthwhile(afterWaits: 50_000))
+      watch.looked(20_000)
+      watch.lookedInVain()
+    }
+    #expect(watch.isWorthwhile(afterWaits: [UInt64](repeating: 50_000, count: 64)))
+    for _ in 0..<64 { watch.looked(20_000) }
+    watch.lookedInVain()
+    #expect(!watch.isWorthwhile(afterWaits: 50_000))
+    #expect(watch.isWorthwhile(afterWaits: 50_000))
   }
 
   @Test(arguments: [false, true])
@@ -29,11 +52,10 @@ import Testing
         let pause: UInt64 = number % 500 == 0 ? 300_000 : 0
         let crowd = number % 100 == 0 ? 30 : 1
         await withCheckedContinuation { continuation in
-          let answers = Answers(crowd, continuation)
+          let answers = Answers(crowd) { continuation.resume() }
           for _ in 0..<crowd {
             bob.post {
-              let end = Reactor.now + pause
-              while Reactor.now < end {}
+              keepBusy(pause)
               ada.post { answers.count() }
             }
           }
@@ -44,20 +66,114 @@ import Testing
     ada.run()
     bob.stop()
   }
+
+  @Test(arguments: [false, true])
+  func `what other threads have is heard in the middle of a dialogue over a socket`(standsVigil: Bool) throws {
+    let (ada, bob) = (try Reactor(standsVigil: standsVigil), try Reactor(standsVigil: standsVigil))
+    let cyd = try Reactor()
+    let ends = try Descriptor.pair()
+    let count = 20_000
+    let asker = Talker(ends.ours, count)
+    let answerer = Talker(ends.theirs, count)
+    let posts = Answers(count / 5) { ada.stop() }
+    bob.post {
+      answerer.start(on: bob) {
+        // For a while it is worthwhile to look out for its answers, and for a while it is not.
+        if answerer.left % 400 < 20 { keepBusy(50_000) }
+        answerer.say()
+      }
+    }
+    bob.start()
+    cyd.start()
+    asker.start(on: ada) {
+      if asker.left % 500 == 0 { keepBusy(300_000) }
+      let waits = asker.left % 10 == 5
+      if asker.left % 5 == 0 {
+        cyd.post {
+          ada.post {
+            posts.count()
+            if waits { asker.say() }
+          }
+        }
+      }
+      // Who waits hears of nothing else.
+      if asker.left > 0, !waits { asker.say() }
+    }
+    asker.say()
+    ada.run()
+    bob.stop()
+    cyd.stop()
+    #expect(asker.left == 0)
+  }
+}
+
+private func keepBusy(_ nanoseconds: UInt64) {
+  let end = Reactor.now + nanoseconds
+  while Reactor.now < end {}
+}
+
+/// A vigil that may change in the middle of an expectation.
+private final class Watch {
+  private var vigil = Vigil()
+
+  var isWorthwhile: Bool { vigil.isWorthwhile }
+
+  func isWorthwhile(afterWaits pauses: UInt64...) -> Bool { isWorthwhile(afterWaits: pauses) }
+
+  func isWorthwhile(afterWaits pauses: [UInt64]) -> Bool {
+    for pause in pauses { vigil.slept(pause) }
+    return vigil.isWorthwhile
+  }
+
+  func looked(_ nanoseconds: UInt64) { vigil.looked(nanoseconds) }
+
+  func lookedInVain() { vigil.lookedInVain() }
+}
+
+/// One end of a dialogue of single bytes.
+///
+/// `@unchecked`: only one loop has it, but for what is set up before that runs.
+private final class Talker: @unchecked Sendable {
+  private let end: Descriptor
+  private(set) var left: Int
+  private var registration: Registration?
+
+  init(_ end: consuming Descriptor, _ left: Int) {
+    self.end = end
+    self.left = left
+  }
+
+  func start(on reactor: Reactor, _ heard: @escaping () -> Void) {
+    do {
+      registration = try reactor.register(end, for: .readable) { [unowned self] _ in
+        var byte: UInt8 = 0
+        guard (try? withUnsafeMutableBytes(of: &byte) { try end.receive($0) }) == 1 else { return }
+        left -= 1
+        heard()
+      }
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  func say() {
+    var byte: UInt8 = 1
+    #expect(withUnsafeBytes(of: &byte) { Glibc.write(end.number, $0.baseAddress, 1) } == 1)
+  }
 }
 
 /// `@unchecked`: only one loop counts them.
 private final class Answers: @unchecked Sendable {
   private var left: Int
-  private let continuation: CheckedContinuation<Void, Never>
+  private let done: () -> Void
 
-  init(_ count: Int, _ continuation: CheckedContinuation<Void, Never>) {
+  init(_ count: Int, _ done: @escaping () -> Void) {
     left = count
-    self.continuation = continuation
+    self.done = done
   }
 
   func count() {
     left -= 1
-    if left == 0 { continuation.resume() }
+    if left == 0 { done() }
   }
 }
