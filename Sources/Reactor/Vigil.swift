@@ -3,7 +3,7 @@
 /// To fall asleep and be woken takes longer than some answers do, and both sides of a dialogue lose that time. Where the
 /// last waits were short the loop looks out for the next event instead, as long as what it looks for comes sooner than it
 /// would have been woken. A vigil that ended soon makes the next one rarer, so that what comes often, but answers nobody,
-/// costs no more than it does asleep.
+/// costs little more than it does asleep.
 struct Vigil {
   /// How long it looks: more than an answer takes, less than anybody would notice.
   static let nanosecondsMax: UInt64 = 60_000

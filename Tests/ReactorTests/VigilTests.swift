@@ -132,11 +132,11 @@ private final class Watch {
 
 /// One end of a dialogue of single bytes.
 ///
-/// `@unchecked`: only one loop has it, but for what is set up before that runs.
+/// `@unchecked`: it is touched on the thread of its one loop, and by the test only before that loop runs or after it has
+/// ended.
 private final class Talker: @unchecked Sendable {
   private let end: Descriptor
   private(set) var left: Int
-  private var registration: Registration?
 
   init(_ end: consuming Descriptor, _ left: Int) {
     self.end = end
@@ -145,7 +145,7 @@ private final class Talker: @unchecked Sendable {
 
   func start(on reactor: Reactor, _ heard: @escaping () -> Void) {
     do {
-      registration = try reactor.register(end, for: .readable) { [unowned self] _ in
+      _ = try reactor.register(end, for: .readable) { [unowned self] _ in
         var byte: UInt8 = 0
         guard (try? withUnsafeMutableBytes(of: &byte) { try end.receive($0) }) == 1 else { return }
         left -= 1
