@@ -22,26 +22,34 @@ static const uint8_t order[7][16] = {
 
 #define TURN(x, bits) ((x) >> (bits) | (x) << (32 - (bits)))
 
-#define MIX(v, a, b, c, d, x, y) \
-  v[a] = v[a] + v[b] + (x);      \
-  v[d] = TURN(v[d] ^ v[a], 16);  \
-  v[c] = v[c] + v[d];            \
-  v[b] = TURN(v[b] ^ v[c], 12);  \
-  v[a] = v[a] + v[b] + (y);      \
-  v[d] = TURN(v[d] ^ v[a], 8);   \
-  v[c] = v[c] + v[d];            \
-  v[b] = TURN(v[b] ^ v[c], 7);
+// A round mixes four columns and then four diagonals, each as a step of all four at a time: none of them waits for
+// another, so that the processor has something to do while one of them is on its way.
 
-#define ROUNDS(v, words)                                          \
-  _Pragma("GCC unroll 7") for (int r = 0; r < 7; r++) {           \
-    MIX(v, 0, 4, 8, 12, words[order[r][0]], words[order[r][1]])   \
-    MIX(v, 1, 5, 9, 13, words[order[r][2]], words[order[r][3]])   \
-    MIX(v, 2, 6, 10, 14, words[order[r][4]], words[order[r][5]])  \
-    MIX(v, 3, 7, 11, 15, words[order[r][6]], words[order[r][7]])  \
-    MIX(v, 0, 5, 10, 15, words[order[r][8]], words[order[r][9]])  \
-    MIX(v, 1, 6, 11, 12, words[order[r][10]], words[order[r][11]])\
-    MIX(v, 2, 7, 8, 13, words[order[r][12]], words[order[r][13]]) \
-    MIX(v, 3, 4, 9, 14, words[order[r][14]], words[order[r][15]]) \
+#define MIX(v, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3, x0, x1, x2, x3, y0, y1, y2, y3)    \
+  HALF(v, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3, x0, x1, x2, x3, 16, 12)                \
+  HALF(v, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3, y0, y1, y2, y3, 8, 7)
+
+#define HALF(v, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3, x0, x1, x2, x3, first, second)    \
+  v[0] += x0; v[1] += x1; v[2] += x2; v[3] += x3;                                                 \
+  v[0] += v[b0]; v[1] += v[b1]; v[2] += v[b2]; v[3] += v[b3];                                     \
+  v[d0] ^= v[0]; v[d1] ^= v[1]; v[d2] ^= v[2]; v[d3] ^= v[3];                                     \
+  v[d0] = TURN(v[d0], first); v[d1] = TURN(v[d1], first);                                         \
+  v[d2] = TURN(v[d2], first); v[d3] = TURN(v[d3], first);                                         \
+  v[c0] += v[d0]; v[c1] += v[d1]; v[c2] += v[d2]; v[c3] += v[d3];                                 \
+  v[b0] ^= v[c0]; v[b1] ^= v[c1]; v[b2] ^= v[c2]; v[b3] ^= v[c3];                                 \
+  v[b0] = TURN(v[b0], second); v[b1] = TURN(v[b1], second);                                       \
+  v[b2] = TURN(v[b2], second); v[b3] = TURN(v[b3], second);
+
+#define WORD(words, i) words[order[r][i]]
+
+#define ROUNDS(v, words)                                                                          \
+  _Pragma("GCC unroll 7") for (int r = 0; r < 7; r++) {                                           \
+    MIX(v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,                                              \
+        WORD(words, 0), WORD(words, 2), WORD(words, 4), WORD(words, 6),                           \
+        WORD(words, 1), WORD(words, 3), WORD(words, 5), WORD(words, 7))                           \
+    MIX(v, 5, 6, 7, 4, 10, 11, 8, 9, 15, 12, 13, 14,                                              \
+        WORD(words, 8), WORD(words, 10), WORD(words, 12), WORD(words, 14),                        \
+        WORD(words, 9), WORD(words, 11), WORD(words, 13), WORD(words, 15))                        \
   }
 
 // Whole chunks, many pieces side by side.

@@ -33,8 +33,9 @@ public struct ChunkTree: Hashable, Sendable {
   }
 
   private static func node(_ left: Digest, _ right: Digest, _ crypto: any Crypto) -> Digest {
-    var sink = ArraySink([1])
+    var sink = ArraySink()
     sink.bytes.reserveCapacity(1 + 2 * Digest.byteCount)
+    sink.put(u8: 1)
     left.encode(into: &sink)
     right.encode(into: &sink)
     return crypto.hash(sink.bytes)

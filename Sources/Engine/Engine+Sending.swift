@@ -107,6 +107,9 @@ extension Engine {
     goOn(sender)
   }
 
+  /// Memory that a piece of this resource had, which was sent: to read the next one into costs less than into new memory.
+  public func takeSpare(of resource: ResourceID) -> [UInt8] { flows.senders[resource]?.takeSpare() ?? [] }
+
   /// The source is gone or unreadable.
   public func cannotRead(_ resource: ResourceID, at now: Instant) {
     enter(now)

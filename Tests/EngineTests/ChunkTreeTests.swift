@@ -38,11 +38,14 @@ import Wire
     }
   }
 
-  @Test("Bytes come back as they went in, from anywhere, whatever their pieces and whatever was dropped")
+  @Test(
+    "Bytes come back as they went in, from anywhere, whatever their pieces and whatever was dropped, and dropped pieces are given out"
+  )
   func anyRange() {
     var rope = ByteRope(at: 100)
     var all: [UInt8] = []
     var dropped: UInt64 = 100
+    var spent: [UInt8] = []
     var random: UInt64 = 7
     func next(_ bound: Int) -> Int {
       random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -58,8 +61,9 @@ import Wire
       #expect(read(&rope, first..<last) == Array(all[Int(first - 100)..<Int(last - 100)]))
       if round % 3 == 0 {
         dropped += UInt64(next(Int(rope.end - dropped) + 1) / 4)
-        rope.drop(before: dropped)
+        rope.drop(before: dropped) { spent += $0 }
         #expect(rope.start <= dropped)
+        #expect(spent == Array(all[..<Int(rope.start - 100)]))
       }
     }
   }

@@ -444,6 +444,29 @@ import Wire
     #expect(stored > heard / 150)
   }
 
+  @Test("Of pieces that were sent the memory is there for the next ones, and only while there may be a next one")
+  func spareMemory() throws {
+    let seats = try gather()
+    stage.windowBytes = 64 << 10
+    stage.latency = .milliseconds(2)
+    let file = pattern(3 << 20)
+    try seats[0].offer("file", file, to: seats[1])
+    let engine = seats[0].engine
+    let id = try #require(engine.flows.senders.values.first?.id)
+    #expect(engine.takeSpare(of: id).isEmpty)
+    var pieces = 0
+    while seats[1].file("file") != file {
+      stage.run(.milliseconds(1))
+      let spare = engine.takeSpare(of: id)
+      if spare.isEmpty { continue }
+      pieces += 1
+      #expect(spare.count.isMultiple(of: Limits.chunkBytes))
+    }
+    #expect(pieces > 3)
+    stage.run(.seconds(1))
+    #expect(engine.takeSpare(of: id).isEmpty)
+  }
+
   @Test("A resource that is offered again while it waits for its turn has one turn, and comes")
   func offeredAgainWhileQueued() throws {
     let seats = try gather()
@@ -462,10 +485,10 @@ import Wire
       engine.settle()
       for _ in 0..<300 {
         stage.run(.milliseconds(1))
-        var lane = lanes.resources
-        var turns = 0
-        while lane.next() != nil { turns += 1 }
-        #expect(turns == (sender.isQueued ? 1 : 0))
+        var turns: [ResourceSender] = []
+        while let next = lanes.resources.next() { turns.append(next) }
+        #expect(turns.count == (sender.isQueued ? 1 : 0))
+        for next in turns { lanes.resources.add(next, of: seats[0].endpoint) }
       }
     }
     stage.windowBytes = 256 << 10

@@ -39,6 +39,26 @@ struct DiskTests {
     return folder.bytes(of: lastComponent(of: path))
   }
 
+  @Test func `what is read lies in the memory of what was sent, where that is large enough`() async throws {
+    try await disk.perform { [target] in try target.append(Self.bytes.span.bytes) }
+    let file = try SourceFile(target.finish())
+    let count = 16 * Self.chunk
+    var spare: [UInt8] = []
+    for start in stride(from: 0, to: Self.bytes.count, by: count) {
+      let place = spare.withUnsafeBufferPointer(\.baseAddress)
+      let memory = Disk.SpareMemory(spare)
+      spare = []
+      let piece = try await disk.read(file, from: UInt64(start), count, into: memory)
+      let end = min(start + count, Self.bytes.count)
+      #expect(piece.bytes == Array(Self.bytes[start..<end]))
+      #expect(piece.isLast == (end - start < count))
+      if start > 0 { #expect(piece.bytes.withUnsafeBufferPointer(\.baseAddress) == place) }
+      spare = piece.bytes
+    }
+    let larger = try await disk.read(file, from: 0, count, into: Disk.SpareMemory(spare))
+    #expect(larger.bytes == Array(Self.bytes[..<count]))
+  }
+
   @Test(arguments: [0, 1, 15, 16, 17, 40])
   func `all before the first damaged chunk is stored, and what follows it is late`(_ number: Int) async throws {
     let place = number * Self.chunk

@@ -30,14 +30,15 @@ struct ByteRope {
 
   private static let joinedMax = 4_096
 
-  /// Lets go of whole pieces before `offset`.
-  mutating func drop(before offset: UInt64) {
+  /// Lets go of whole pieces before `offset`; `spent` may keep the memory of each.
+  mutating func drop(before offset: UInt64, spent: (consuming [UInt8]) -> Void = { _ in }) {
     while let first = pieces.first, start + UInt64(first.count) <= offset {
       start += UInt64(first.count)
       // The deque keeps what was taken for a while, and its bytes are many.
       pieces[0] = []
       pieces.removeFirst()
       cursor.piece -= 1
+      spent(first)
     }
     if cursor.piece < 0 { cursor = (0, start) }
   }

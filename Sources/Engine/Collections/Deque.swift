@@ -27,6 +27,12 @@ struct Deque<Element> {
     }
   }
 
+  mutating func removeAll(where isToGo: (Element) -> Bool) {
+    elements.removeSubrange(..<head)
+    head = 0
+    elements.removeAll(where: isToGo)
+  }
+
   /// Nothing has gone through for a while: an empty queue keeps nothing.
   mutating func giveBack() { if isEmpty { elements = [] } }
 

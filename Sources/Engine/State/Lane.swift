@@ -2,47 +2,48 @@ import Wire
 
 /// Flows of one kind that have something to send and may. The endpoints take turns, and so do the flows of each: a chunk
 /// for each turn, so that nobody's many or large ones starve another's.
-struct Lane<Flow: AnyObject> {
-  private var turns = Deque<EndpointID>()
-  private var flows: [EndpointID: Deque<Flow>] = [:]
+struct Lane<Flow: AnyObject>: ~Copyable {
+  private final class Queue {
+    let endpoint: EndpointID
+    var flows = Deque<Flow>()
+
+    init(of endpoint: EndpointID) { self.endpoint = endpoint }
+  }
+
+  /// Those that are not empty, in their order.
+  private var turns = Deque<Queue>()
+  private var queues: [EndpointID: Queue] = [:]
 
   var isEmpty: Bool { turns.isEmpty }
 
   mutating func add(_ flow: Flow, of endpoint: EndpointID) {
-    flows[endpoint, default: Deque()].append(flow)
-    if flows[endpoint]?.count == 1 { turns.append(endpoint) }
+    let queue = queues[endpoint] ?? Queue(of: endpoint)
+    if queue.flows.isEmpty {
+      turns.append(queue)
+      queues[endpoint] = queue
+    }
+    queue.flows.append(flow)
   }
 
   /// Takes out whose turn it is; who still has something to send then is to be added again.
   mutating func next(keepsTurn: Bool = false) -> Flow? {
-    guard let endpoint = turns.first, let flow = flows[endpoint]?.first else { return nil }
-    flows[endpoint]?.removeFirst()
-    if keepsTurn, flows[endpoint]?.isEmpty == false { return flow }
+    guard let queue = turns.first, let flow = queue.flows.first else { return nil }
+    queue.flows.removeFirst()
+    if keepsTurn, !queue.flows.isEmpty { return flow }
     turns.removeFirst()
-    if flows[endpoint]?.isEmpty == false {
-      turns.append(endpoint)
-    } else if flows.count > Self.idleMax {
-      flows[endpoint] = nil
+    if !queue.flows.isEmpty {
+      turns.append(queue)
+    } else if queues.count > Self.idleMax {
+      queues[queue.endpoint] = nil
     }
     return flow
   }
 
   /// Takes out one whose turn will not come.
   mutating func remove(_ flow: Flow, of endpoint: EndpointID) {
-    guard var queue = flows[endpoint] else { return }
-    var rest = Deque<Flow>()
-    while let first = queue.first {
-      queue.removeFirst()
-      if first !== flow { rest.append(first) }
-    }
-    flows[endpoint] = rest
-    guard rest.isEmpty else { return }
-    var others = Deque<EndpointID>()
-    while let first = turns.first {
-      turns.removeFirst()
-      if first != endpoint { others.append(first) }
-    }
-    turns = others
+    guard let queue = queues[endpoint] else { return }
+    queue.flows.removeAll { $0 === flow }
+    if queue.flows.isEmpty { turns.removeAll { $0 === queue } }
   }
 
   /// Endpoints that keep their queue while it is empty: who sends goes on sending, most often.

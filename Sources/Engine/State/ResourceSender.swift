@@ -15,6 +15,8 @@ final class ResourceSender: Transfer {
   private var pieces = Deque<Range<UInt64>>()
   private var unanswered = 0
   private(set) var bytes = ByteRope()
+  /// Memory of pieces that were sent, to read others into.
+  private var spare: [[UInt8]] = []
   /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
   private(set) var isRead = false
   var hasSaidEnd = false
@@ -55,8 +57,10 @@ final class ResourceSender: Transfer {
     bytes.copy(position..<end, into: &out)
     position = end
     everSent = max(everSent, position)
-    bytes.drop(before: position)
+    bytes.drop(before: position) { piece in if spare.count < Self.unansweredMax { spare.append(piece) } }
   }
+
+  func takeSpare() -> [UInt8]? { spare.popLast() }
 
   // MARK: What the receiver says
 

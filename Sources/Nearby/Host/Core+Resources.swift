@@ -33,7 +33,8 @@ extension Core {
     guard let transfer = transfers[id], case .sends(let content) = transfer.part else { return }
     switch content {
     case .file(let file):
-      supply(id, from: offset) { try await $0.read(file, from: offset, count) }
+      let spare = Disk.SpareMemory(takeSpare(of: id))
+      supply(id, from: offset) { try await $0.read(file, from: offset, count, into: spare) }
     case .bytes(let all):
       let start = min(all.count, Int(offset))
       let end = min(all.count, start + count)

@@ -103,6 +103,9 @@ final class Core: EngineDriver {
     return try mutate(engine, Self.now)
   }
 
+  /// What the engine has no more use for changes nothing of it.
+  func takeSpare(of resource: ResourceID) -> [UInt8] { engine.takeSpare(of: resource) }
+
   private func drain() {
     isDraining = true
     while let output = engine.nextOutput() {

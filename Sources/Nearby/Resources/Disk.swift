@@ -12,6 +12,19 @@ actor Disk {
     var isLast: Bool
   }
 
+  /// Memory that goes from hand to hand: who takes it has it alone.
+  final class SpareMemory: @unchecked Sendable {
+    // `@unchecked`: the loop makes it for the disk, which takes what is in it, once.
+    private var bytes: [UInt8]
+
+    init(_ bytes: consuming [UInt8]) { self.bytes = bytes }
+
+    func take() -> [UInt8] {
+      defer { bytes = [] }
+      return bytes
+    }
+  }
+
   /// Chunks that follow each other, where they lie in one piece: all are whole, but for a resource's last.
   ///
   /// Its memory is used again: filling it costs no more than the bytes.
@@ -78,8 +91,8 @@ actor Disk {
     return OpenSource(.file(file), name: lastComponent(of: path), size: file.size)
   }
 
-  func read(_ file: SourceFile, from offset: UInt64, _ count: Int) throws -> Piece {
-    let bytes = try file.read(count, from: offset)
+  func read(_ file: SourceFile, from offset: UInt64, _ count: Int, into spare: SpareMemory) throws -> Piece {
+    let bytes = try file.read(count, from: offset, into: spare.take())
     return piece(bytes, isLast: bytes.count < count)
   }
 

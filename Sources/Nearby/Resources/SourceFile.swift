@@ -35,20 +35,28 @@ final class SourceFile: Sendable {
   /// Whether it is what it was.
   func isSame(as row: StoredTransfer) -> Bool { Int(size) == row.size && modified == row.modified }
 
-  /// As many bytes as there are, up to `count`.
-  func read(_ count: Int, from offset: UInt64) throws -> [UInt8] {
-    var failure: CInt = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      while filled < count {
-        let base = buffer.baseAddress.map { $0 + filled }
-        let moved = pread(descriptor.number, base, count - filled, off_t(offset) + off_t(filled))
-        if moved < 0, errno == EINTR { continue }
-        if moved < 0 { failure = errno }
-        guard moved > 0 else { break }
-        filled += moved
-      }
+  /// As many bytes as there are, up to `count`; in the memory of `spare`, where that is large enough.
+  func read(_ count: Int, from offset: UInt64, into spare: consuming [UInt8] = []) throws -> [UInt8] {
+    if spare.count < count {
+      return try [UInt8](unsafeUninitializedCapacity: count) { $1 = try fill($0, from: offset) }
     }
-    if failure != 0 { throw SystemError("read", code: failure) }
-    return bytes
+    let filled = try spare.withUnsafeMutableBufferPointer {
+      try fill(UnsafeMutableBufferPointer(rebasing: $0[..<count]), from: offset)
+    }
+    spare.removeLast(spare.count - filled)
+    return spare
+  }
+
+  private func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, from offset: UInt64) throws(SystemError) -> Int {
+    var filled = 0
+    while filled < buffer.count {
+      let base = buffer.baseAddress.map { $0 + filled }
+      let moved = pread(descriptor.number, base, buffer.count - filled, off_t(offset) + off_t(filled))
+      if moved < 0, errno == EINTR { continue }
+      guard moved >= 0 else { throw SystemError("read", code: errno) }
+      if moved == 0 { break }
+      filled += moved
+    }
+    return filled
   }
 }
