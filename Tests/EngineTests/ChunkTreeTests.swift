@@ -38,9 +38,7 @@ import Wire
     }
   }
 
-  @Test(
-    "Bytes come back as they went in, from anywhere, whatever their pieces and whatever was dropped, and dropped pieces are given out"
-  )
+  @Test("Bytes come back as they went in, from anywhere, whatever their pieces; what is dropped is given out in order")
   func anyRange() {
     var rope = ByteRope(at: 100)
     var all: [UInt8] = []

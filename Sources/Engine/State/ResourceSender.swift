@@ -15,7 +15,7 @@ final class ResourceSender: Transfer {
   private var pieces = Deque<Range<UInt64>>()
   private var unanswered = 0
   private(set) var bytes = ByteRope()
-  /// Memory of pieces that were sent, to read others into.
+  /// Memory of pieces that were sent on the present link, to read others into, as long as there are others.
   private var spare: [[UInt8]] = []
   /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
   private(set) var isRead = false
@@ -42,6 +42,7 @@ final class ResourceSender: Transfer {
     turn = 0
     limit = 0
     bytes = ByteRope(at: position)
+    spare = []
   }
 
   func mayHaveSent(_ size: UInt64) -> Bool { wasRestored || size <= everSent }
@@ -57,7 +58,9 @@ final class ResourceSender: Transfer {
     bytes.copy(position..<end, into: &out)
     position = end
     everSent = max(everSent, position)
-    bytes.drop(before: position) { piece in if spare.count < Self.unansweredMax { spare.append(piece) } }
+    bytes.drop(before: position) { piece in
+      if !isRead, spare.count < Self.unansweredMax { spare.append(piece) }
+    }
   }
 
   func takeSpare() -> [UInt8]? { spare.popLast() }
@@ -149,6 +152,7 @@ final class ResourceSender: Transfer {
   /// The source has no more: says the root of it all.
   func readThrough(_ crypto: any Crypto) -> Digest {
     isRead = true
+    spare = []
     var tree = confirmed
     for position in 0..<digests.count { tree.append(digests[position], crypto) }
     return tree.root(crypto)
