@@ -57,7 +57,7 @@ private struct Ledger {
   /// What is wrong after the first cut after which something is.
   mutating func run(lives: Int, cuts: Int) async throws -> [String] {
     for _ in 0..<lives {
-      let folder = TemporaryFolder(inMemory: true)
+      let folder = TemporaryFolder(in: .memory)
       let recording = Recording(of: folder.path, from: files)
       defer { recording.end() }
       let (first, promises) = (entriesKept, Promises())
@@ -126,7 +126,7 @@ private struct Ledger {
   // MARK: Looking
 
   private mutating func look(for entriesMin: Int) -> [String] {
-    let folder = TemporaryFolder(inMemory: true)
+    let folder = TemporaryFolder(in: .memory)
     Recording.put(files, into: folder.path)
     var findings: [String] = []
     do {

@@ -5,11 +5,24 @@ import Glibc
 final class TemporaryFolder {
   let path: String
 
-  /// In memory, where there is such a place, for who syncs often and waits for no disk.
-  init(inMemory: Bool = false) {
-    let isInMemory = inMemory && access("/dev/shm", W_OK) == 0
-    let parent = isInMemory ? "/dev/shm" : FileManager.default.temporaryDirectory.path
-    var template = Array("\(parent)/vicinity-XXXXXX".utf8CString)
+  enum Place {
+    case anywhere
+    /// For who syncs often and waits for no disk, where there is such a place.
+    case memory
+    /// What outlasts a restart of the system is not in memory alone.
+    case disk
+
+    fileprivate var path: String {
+      switch self {
+      case .memory where access("/dev/shm", W_OK) == 0: "/dev/shm"
+      case .disk: "/var/tmp"
+      case .anywhere, .memory: FileManager.default.temporaryDirectory.path
+      }
+    }
+  }
+
+  init(in place: Place = .anywhere) {
+    var template = Array("\(place.path)/vicinity-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { fatalError("a temporary folder cannot be made: errno \(errno)") }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }

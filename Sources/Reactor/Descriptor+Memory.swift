@@ -1,0 +1,15 @@
+internal import CLinux
+
+extension Descriptor {
+  /// Reads what the system has of a file in memory, and waits for no disk: fewer bytes than were asked for where some are
+  /// not there, or none and an error.
+  package static func readMemory(
+    of file: CInt, into bytes: UnsafeMutableRawPointer?, _ count: Int, from offset: UInt64
+  ) -> Int {
+    var piece = iovec(iov_base: bytes, iov_len: count)
+    return preadv2(file, &piece, 1, Int(offset), ofMemory)
+  }
+
+  /// RWF_NOWAIT of <linux/fs.h>.
+  private static let ofMemory: CInt = 8
+}
