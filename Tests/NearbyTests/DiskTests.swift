@@ -40,7 +40,7 @@ struct DiskTests {
   }
 
   @Test func `what is read lies in the memory of what was sent, where that is large enough`() async throws {
-    try await disk.perform { [target] in try target.append(Self.bytes.span.bytes) }
+    try await disk.attempt { [target] in try target.append(Self.bytes.span.bytes) }.get()
     let file = try SourceFile(target.finish())
     let count = 16 * Self.chunk
     var spare: [UInt8] = []

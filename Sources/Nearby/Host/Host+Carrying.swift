@@ -26,7 +26,8 @@ extension Host {
 extension Host {
   /// On the thread that may wait for the disk.
   package func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await loop.run { $0.disk }.perform(body)
+    let disk = try await loop.run { $0.disk }
+    return try await disk.attempt(body).get()
   }
 }
 

@@ -80,7 +80,7 @@ public final class Host: Sendable {
       name = try DisplayName(text)
       let keys = keys
       let checked = name
-      key = try await loop.run { $0.disk }.perform { try keys.peerKey(named: checked) }
+      key = try await loop.run { $0.disk }.attempt { try keys.peerKey(named: checked) }.get()
     } catch {
       throw NearbyError(wrapping: error)
     }

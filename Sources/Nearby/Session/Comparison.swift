@@ -30,10 +30,10 @@ public final class Comparison: Sendable {
     }
     guard matches else { return }
     do {
-      try await disk.perform { [member] in
+      try await disk.attempt { [member] in
         let name = try keys.knownPeer(member.peer)?.name ?? DisplayName(member.name)
         try keys.remember(KnownPeer(id: member.peer, name: name, confirmation: .comparedCode))
-      }
+      }.get()
     } catch {
       throw NearbyError(wrapping: error)
     }

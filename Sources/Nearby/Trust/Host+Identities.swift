@@ -112,7 +112,7 @@ extension Host {
   ) async throws(NearbyError) -> Result {
     let disk = try await loop.run { $0.disk }
     do {
-      return try await disk.perform(body)
+      return try await disk.attempt(body).get()
     } catch {
       throw NearbyError(wrapping: error)
     }
