@@ -75,7 +75,7 @@ let package = Package(
     .testTarget(
       name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Store", "Wire"], swiftSettings: house),
     .testTarget(
-      name: "VicinityTests", dependencies: ["Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
+      name: "VicinityTests", dependencies: ["Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
       swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",

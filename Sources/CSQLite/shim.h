@@ -16,6 +16,11 @@ static inline int CSQLite_db_config(sqlite3 *database, int option, int value) {
 }
 // Before anything else: then SQLite locks nothing where it takes memory. Once it is in use it refuses.
 static inline int CSQLite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+// The log and its index stay when the database is closed, empty: where the disk is full by then, they could not be made.
+static inline int CSQLite_keep_log(sqlite3 *database) {
+  int keeps = 1;
+  return sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &keeps);
+}
 // The database's own file, as SQLite itself syncs it.
 static inline int CSQLite_sync_file(sqlite3 *database) {
   sqlite3_file *file = 0;

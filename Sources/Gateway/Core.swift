@@ -80,6 +80,8 @@ final class Core {
   var deedsKept: [String: ArraySlice<Int>] = [:]
   /// Bodies under way.
   var uploads: [UInt64: Upload] = [:]
+  /// Of uploads, to the disk.
+  var syncsUnderWay = 0
   var downloads: [String: StreamDownload] = [:]
   /// Who waits for what an attic has.
   var awaitingNews: [UInt64: (News?) -> Void] = [:]

@@ -55,6 +55,21 @@ enum Folder {
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && known.isSuperset(of: names(in: path))
   }
 
+  /// Whether there is one, at whatever depth.
+  static func holdsFiles(_ path: String) -> Bool {
+    names(in: path).contains { name in
+      var status = stat()
+      guard lstat("\(path)/\(name)", &status) == 0 else { return false }
+      return status.st_mode & S_IFMT == S_IFDIR ? holdsFiles("\(path)/\(name)") : true
+    }
+  }
+
+  /// Or none at all.
+  static func isEmptyFile(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 ? errno == ENOENT : status.st_size == 0
+  }
+
   /// Takes files away that are none of those, as a process leaves them that was killed before it could.
   ///
   /// A file may be known by another path than the one that leads here, so files are compared, with their names: a power cut

@@ -48,7 +48,8 @@ public actor Gateway {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
-    for folder in ["sending", "received"] { try Folder.make("\(options.folder)/\(folder)") }
+    try checkStore(of: options.folder)
+    for folder in Archive.folders { try Folder.make("\(options.folder)/\(folder)") }
     // Before the store takes another form: where these stand in the way, an earlier release goes on from what it has left.
     let keys = try Host.prepare(options.host)
     try CertificateSource.check(options)
@@ -66,6 +67,18 @@ public actor Gateway {
     let gateway = Gateway(host, store)
     try await gateway.open(options, archive)
     return gateway
+  }
+
+  /// A store that begins anew knows no file, and would take all of them away.
+  private static func checkStore(of folder: String) throws(Problem) {
+    let store = "\(folder)/\(storeName)"
+    guard Folder.isEmptyFile(store) else { return }
+    for part in Archive.folders where Folder.holdsFiles("\(folder)/\(part)") {
+      throw Problem(
+        .unavailable,
+        "\(store) is gone, which says whose the files in \(folder)/\(part) are: put it back, from a backup where there is "
+          + "one, or move \(folder) away to begin anew; nothing was changed")
+    }
   }
 
   private func open(_ options: GatewayOptions, _ archive: Archive) async throws {
@@ -89,6 +102,7 @@ public actor Gateway {
         .init("version", .text(Self.version)), .init("host", .text(host.id.text)),
         .init("addresses", .text(core.addresses.joined(separator: " "))),
       ])
+    if let reason = core.unreadiness { core.log(.warning, for: .operator, "unready", reason) }
   }
 
   /// Where it is asked, with HTTPS first, and by what one knows it there.

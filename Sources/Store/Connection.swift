@@ -22,6 +22,7 @@ final class Connection {
     sqlite3_busy_timeout(connection, Self.busyMilliseconds)
     // In the place of SQLite's own, which brings the log to the file within a commit.
     sqlite3_wal_hook(connection, committed, Unmanaged.passUnretained(self).toOpaque())
+    _ = CSQLite_keep_log(connection)
     // The schema is ours, and what is wrong in a file must not become code.
     _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = CSQLite_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -40,6 +41,9 @@ final class Connection {
   /// Somebody may look at the file with another tool.
   private static let busyMilliseconds: CInt = 5_000
 
+  /// SQLITE_IOERR_SHMSIZE: of the log's index.
+  private static let noRoomForIndex = SQLITE_IOERR | 19 << 8
+
   /// Whether a transaction is open: some faults end it by themselves.
   var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 
@@ -51,6 +55,8 @@ final class Connection {
 
   /// What a code means; the connection's own words belong to its last call.
   func error(_ code: CInt, _ operation: String) -> StoreError {
+    // It is given its size there where it has none yet.
+    if code == Self.noRoomForIndex { return .full(path: path) }
     let what = sqlite3_errmsg(pointer).map { String(cString: $0) } ?? "code \(code)"
     switch code & 0xFF {
     case SQLITE_FULL: return .full(path: path)

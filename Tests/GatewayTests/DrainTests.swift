@@ -60,6 +60,25 @@ struct DrainTests {
     #expect(said.contains("cutOff") && said.contains("draining") && said.contains("paired"))
   }
 
+  @Test("What came of an upload until it was cut off is there after a restart")
+  func uploading() async throws {
+    var meeting = try await Meeting.begin()
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let body: JSON = ["name": "a.bin", "to": .text(anna.peer), "size": 200_000]
+    let id = try await bert.client.make("\(bert.path)/resources", body).id
+    let path = "\(bert.path)/resources/\(id)"
+    let line = try bert.client.line()
+    try line.write(bert.client.head("PUT", "\(path)/content", 200_000, "application/octet-stream", [:]))
+    try line.write([UInt8](repeating: 1, count: 100_000))
+    while try await bert.client.ask("HEAD", "\(path)/content")["Upload-Offset"] != "100000" {}
+    await bert.place.gateway.drain(within: .zero)
+    let place = try await bert.place.restarted()
+    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    #expect(try await bert.client.ask("HEAD", "\(path)/content")["Upload-Offset"] == "100000")
+    await meeting.end()
+    withExtendedLifetime(line) {}
+  }
+
   @Test("What repeats itself is said a few times and then counted, and a token is never said")
   func repeated() async throws {
     let reactor = try Reactor()

@@ -380,11 +380,16 @@ struct LastingTests {
         }
       }
       let list = try await anna.client.get("\(anna.path)/messages")
+      let epoch = try #require(list.json["position"]?.text?.split(separator: ".").first)
+      let since = "\(anna.path)/messages?since=\(epoch).0"
+      #expect(try await anna.client.get(since).json["recovered"] == true)
       let unchanged = ["If-None-Match": list["ETag"] ?? ""]
       #expect(try await anna.client.get("\(anna.path)/messages", unchanged).status == 304)
       await anna.place.gateway.run { core in _ = core.archive.prune(at: Timestamp.now + .seconds(3_700), core.host) }
       while try await anna.client.get("\(anna.path)/messages", unchanged).status == 304 {}
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == [])
+      let late = try await anna.client.get(since)
+      #expect(late.json["recovered"] == false && !late.text.contains("newer"), "\(late.text)")
       // What is noted goes with what comes next.
       _ = try await post("new", anna)
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == ["new"])

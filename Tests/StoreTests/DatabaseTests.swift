@@ -15,6 +15,16 @@ import Testing
     #expect(folder.mode(of: "deep/er") == 0o700)
   }
 
+  @Test func `The log stays when it is closed, empty: on a full disk none could be made`() throws {
+    do {
+      let database = try Database(path)
+      try database.setFact([1], to: [2], of: [3])
+      #expect(!folder.bytes(of: "deep/er/house.db-wal").isEmpty)
+    }
+    #expect(folder.mode(of: "deep/er/house.db-wal") == 0o600 && folder.bytes(of: "deep/er/house.db-wal").isEmpty)
+    #expect(folder.mode(of: "deep/er/house.db-shm") == 0o600)
+  }
+
   @Test func `What is bound comes back as it was`() throws {
     let database = try Database(path, schema: .things)
     let blob = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Gateway
 import Notation
 import Testing
 
@@ -58,6 +59,9 @@ import Testing
     case .address: "10.0.0.5:7777"
     case .text, .file, .folder: "something"
     case .pair: "a=b"
+    case .form(.hostName): "stage.example"
+    case .form(.origin): "https://stage.example:8443"
+    case .form(.addresses): "10.0.0.0/8"
     }
   }
 
@@ -107,6 +111,13 @@ import Testing
       ("port = 1\n# two\nport = 2", "/etc/vicinity/vicinity.conf:3: 'port' stands in line 1 already."),
       ("port = 70000", "/etc/vicinity/vicinity.conf:1: port takes a whole number from 0 to 65535, not '70000'."),
       ("show-code = maybe", "/etc/vicinity/vicinity.conf:1: show-code takes true or false, not 'maybe'."),
+      (
+        "host-name = a:1",
+        "/etc/vicinity/vicinity.conf:1: host-name takes a name without a port, such as gateway.example"
+      ),
+      ("origin = stage", "/etc/vicinity/vicinity.conf:1: origin takes an origin as browsers say it, without a path"),
+      ("origin = https://a.example/", "/etc/vicinity/vicinity.conf:1: origin takes an origin as browsers say it"),
+      ("metrics-from = 10.0.0.0/33", "/etc/vicinity/vicinity.conf:1: metrics-from takes an address or a range of them"),
       ("config = x", "/etc/vicinity/vicinity.conf:1: Nobody knows 'config'."),
       ("accept = true", "/etc/vicinity/vicinity.conf:1: Nobody knows 'accept'."),
       ("name =", "/etc/vicinity/vicinity.conf:1: name needs a value that is not empty."),

@@ -137,6 +137,13 @@ final class Collection {
     while let oldest = items.first, oldest.ordinal < ordinal { leave(oldest) }
   }
 
+  /// Who asks for more than what is left is told that it is gone.
+  func forgetChanges(through offset: UInt64) {
+    while let oldest = changes.first, oldest.offset <= offset { dropOldestChange() }
+  }
+
+  private func dropOldestChange() { changesBytes -= changes.removeFirst().bytes?.count ?? 0 }
+
   private func leave(_ oldest: Item) {
     _ = items.remove(oldest.id)
     lastLeft = oldest.ordinal
@@ -161,7 +168,7 @@ final class Collection {
     changes.append(change)
     changesBytes += change.bytes?.count ?? 0
     while changes.count > limits.changesMax || changesBytes > limits.changesBytesMax, changes.count > 1 {
-      changesBytes -= changes.removeFirst().bytes?.count ?? 0
+      dropOldestChange()
     }
     if let ring, ring.subscriberCount > 0 { publish(change, in: ring) }
     for follower in followers.values { follower.changed(self) }

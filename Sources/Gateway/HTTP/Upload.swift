@@ -159,7 +159,8 @@ final class Upload: BodySink {
     if end() { target.failed(problem) }
   }
 
-  private func left() {
+  /// The client has gone, or is cut off.
+  func left() {
     if !isFinishing, end() { target.gone() }
   }
 

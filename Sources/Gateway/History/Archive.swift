@@ -13,6 +13,9 @@ internal import Wire
 final class Archive: Witness, @unchecked Sendable {
   // `@unchecked`: it is made before its host starts, and touched on the host's loop alone from then on.
 
+  /// Where files lie, in the gateway's.
+  static let folders = ["sending", "received"]
+
   let writer: Writer
   /// The gateway's.
   private let folder: String
@@ -48,7 +51,7 @@ final class Archive: Witness, @unchecked Sendable {
     }
     let archive = Archive(writer, in: folder, isLasting: isLasting, nextNumber: number)
     archive.clearAway()
-    Folder.sweep(["sending", "received"], of: folder, keeping: try await writer.perform { try $0.heldPaths() })
+    Folder.sweep(Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
     archive.resources = Dictionary(grouping: resources, by: \.session)
     for session in sessions where isLasting { try await archive.restore(session) }
     return archive

@@ -239,11 +239,14 @@ final class History {
       Note { database in
         _ = try database.prune(number, to: limits.count, bytes: limits.bytes, since: end.milliseconds)
         kept.oldest = try database.messages(of: number, after: 0, atMost: 1).first
+        if limits.age != nil { kept.floor = try database.floor(of: number) }
       } settle: { [weak self] isStored in
         guard let self else { return }
         isPruning = false
         guard isStored else { return }
         leave(before: kept.oldest)
+        // What came lately is told to who was away for a moment, however little is kept, but not what has grown too old.
+        channel?.forgetChanges(through: kept.floor)
       })
     return true
   }
@@ -264,6 +267,8 @@ final class History {
   private final class Kept: @unchecked Sendable {
     // `@unchecked`: written before its note is settled, and read after that.
     var oldest: StoredMessage?
+    /// The last change of what has gone.
+    var floor: UInt64 = 0
   }
 }
 

@@ -6,6 +6,8 @@ internal import Web
 extension Core {
   /// Between two looks at what is under way.
   private static let drainInterval: Duration = .milliseconds(50)
+  /// In nanoseconds: a disk that takes longer is not waited for.
+  private static let syncingMax: UInt64 = 2_000_000_000
 
   /// Requests, single streams and resources: what would be cut off. Whoever only follows something goes on elsewhere.
   var workUnderWay: Int {
@@ -34,6 +36,10 @@ extension Core {
       log(
         .warning, for: .operator, "cutOff", "the time to drain is over: what is under way is cut off",
         [.init("underWay", .number(workUnderWay))])
+      // What came of an upload is there for who comes back.
+      for upload in Array(uploads.values) { upload.left() }
+      let end = Reactor.now + Self.syncingMax
+      repeat { await pass(Self.drainInterval) } while syncsUnderWay > 0 && Reactor.now < end
     }
   }
 

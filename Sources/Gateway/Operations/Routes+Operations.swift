@@ -19,7 +19,7 @@ extension Core {
   var unreadiness: String? {
     if isDraining { return "the gateway is about to stop" }
     if let free = ProcessFacts.disk(of: options.folder)?.free, free < Self.diskFreeMin {
-      return "the disk of \(options.folder) is full: nothing can be stored"
+      return "the disk of \(options.folder) is nearly full: less than 16 MiB are free"
     }
     if host.storeIsFailing { return "what is to be kept cannot be written to \(options.folder): the log says why" }
     return nil

@@ -222,6 +222,8 @@ extension Core {
   /// What has been written until now would be there after a power cut, and counts from then on.
   fileprivate func sync(_ spool: Spool, of id: String, in session: String) async throws {
     guard let uploaded = sessions[session]?.resourceModels[id]?.uploaded else { return }
+    syncsUnderWay += 1
+    defer { syncsUnderWay -= 1 }
     try await host.onDisk { try spool.sync() }
     guard let session = sessions[session], let model = session.resourceModels[id], model.path == spool.path else {
       return

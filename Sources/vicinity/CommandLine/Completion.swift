@@ -78,7 +78,7 @@ struct Completion {
   /// A value that only its user knows.
   private func isFree(_ value: OptionSyntax.Value) -> Bool {
     switch value {
-    case .text, .number, .duration, .address, .pair: true
+    case .text, .number, .duration, .address, .pair, .form: true
     case .none, .choice, .file, .folder: false
     }
   }
@@ -124,7 +124,7 @@ struct Completion {
     case .choice(let choices): return "'\(head)=[\(summary)]:\(option.name):(\(choices.joined(separator: " ")))'"
     case .file: return "'\(head)=[\(summary)]:file:_files'"
     case .folder: return "'\(head)=[\(summary)]:folder:_files -/'"
-    case .text, .number, .duration, .address, .pair: return "'\(head)=[\(summary)]:\(option.name): '"
+    case .text, .number, .duration, .address, .pair, .form: return "'\(head)=[\(summary)]:\(option.name): '"
     }
   }
 
@@ -157,7 +157,7 @@ struct Completion {
       case .choice(let choices): " -x -a '\(choices.joined(separator: " "))'"
       case .file: " -r -F"
       case .folder: " -x -a '(__fish_complete_directories)'"
-      case .text, .number, .duration, .address, .pair: " -x"
+      case .text, .number, .duration, .address, .pair, .form: " -x"
       }
     return "complete -c vicinity \(condition) -l \(option.name)\(value) -d '\(quoted(option.explanation, fish: true))'"
   }

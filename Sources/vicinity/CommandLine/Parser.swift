@@ -1,3 +1,5 @@
+internal import Gateway
+
 /// Takes the words of a command line apart.
 struct Parser {
   let syntax: Syntax
@@ -223,6 +225,8 @@ extension OptionSyntax {
       let port = value.lastIndex(of: ":").flatMap { UInt16(value[value.index(after: $0)...]) }
       if port != nil, port != 0, value.first != ":" { return nil }
       return "takes an address with its port, such as 10.0.0.5:7777 or [fe80::1%eth0]:7777, not \(shown)."
+    case .form(let form):
+      return form.has(value) ? nil : "takes \(form.description), not \(shown)."
     case .pair:
       guard value.first != "=", value.contains("=") else {
         return "takes a key and a value, such as room=7, not \(shown)."

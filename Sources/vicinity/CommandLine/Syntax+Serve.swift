@@ -79,17 +79,17 @@ extension Syntax {
 
   private static let web: [OptionSyntax] = [
     .init(
-      name: "host-name", value: .text("NAME"), summary: "a name under which clients may ask, beside the addresses",
+      name: "host-name", value: .form(.hostName), summary: "a name under which clients may ask, beside the addresses",
       isRepeatable: true),
     .init(
-      name: "origin", value: .text("ORIGIN"), summary: "pages of others that may ask, such as https://stage.example",
+      name: "origin", value: .form(.origin), summary: "pages of others that may ask, such as https://stage.example",
       isRepeatable: true),
     .init(
       name: "certificate", value: .file("FILE"),
       summary: "what HTTPS is spoken with, as PEM; goes with --key (made by an authority of the gateway's own)"),
     .init(name: "key", value: .file("FILE"), summary: "the key of --certificate, as PEM without a password"),
     .init(
-      name: "metrics-from", value: .text("ADDRESS"),
+      name: "metrics-from", value: .form(.addresses),
       summary: "addresses that are told /metrics without a token, such as 10.0.0.0/8, beside this machine's own",
       isRepeatable: true),
     .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),

@@ -1,3 +1,5 @@
+internal import Gateway
+
 /// What the program understands. One table of it (`Syntax+Table.swift`) feeds the parser, the help and the completion.
 struct Syntax: Sendable {
   let commands: [CommandSyntax]
@@ -77,6 +79,8 @@ struct OptionSyntax: Sendable {
     /// A host and a port.
     case address
     case pair
+    /// What the gateway can tell from something else.
+    case form(GatewayOptions.Form)
   }
 
   enum Group: Sendable {
@@ -117,6 +121,12 @@ struct OptionSyntax: Sendable {
     case .choice(let choices): choices.joined(separator: "|")
     case .address: "ADDRESS"
     case .pair: "KEY=VALUE"
+    case .form(let form):
+      switch form {
+      case .hostName: "NAME"
+      case .origin: "ORIGIN"
+      case .addresses: "ADDRESS"
+      }
     }
   }
 

@@ -7,7 +7,10 @@ enum ServeCommand {
   private static let goodbyeMax: Duration = .seconds(5)
 
   static func run(_ context: Context) async throws -> ExitCode {
-    if context.invocation.has("show-config") { return await ConfigurationTable.show(context) }
+    if context.invocation.has("show-config") {
+      _ = try certificate(context.invocation)
+      return await ConfigurationTable.show(context)
+    }
     let (log, supervisor) = (LogWriter(context), Supervisor(Terminal.environment))
     let gateway = try await Gateway.start(options(context, log.level, supervisor))
     let addresses = await gateway.host.addresses
@@ -80,7 +83,7 @@ enum ServeCommand {
       if let number = invocation.number(limit.option) { options.limits[limit] = number }
     }
     options.certificate = try certificate(invocation)
-    options.site = invocation.text("site").map(FileSystem.expanded) ?? FileSystem.installed("public")
+    options.site = try site(invocation) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")
     return options
   }
@@ -93,6 +96,12 @@ enum ServeCommand {
         "--keys ephemeral leaves the gateway no folder: name one with --folder.", in: context.invocation.command.name)
     }
     return keys + "/gateway"
+  }
+
+  private static func site(_ invocation: Invocation) throws(Misuse) -> String? {
+    guard let folder = invocation.text("site").map(FileSystem.expanded) else { return nil }
+    if FileSystem.isFile("\(folder)/index.html") { return folder }
+    throw Misuse("--site names a folder with an index.html in it; \(folder) has none.", in: "serve")
   }
 
   private static func certificate(_ invocation: Invocation) throws(Misuse) -> CertificateFiles? {

@@ -24,7 +24,7 @@ enum Conditions {
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
       case .notStored(let cause):
-        await tell(.warning(cause))
+        await tell(.warning(cause, named: "notStored"))
       case .storedAgain:
         await tell(Event("storedAgain") { _ in ["what happens is stored again"] })
       case .conflict(let id):

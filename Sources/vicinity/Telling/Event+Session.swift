@@ -126,8 +126,8 @@ extension Event {
 
   // MARK: The program itself
 
-  static func warning(_ what: String, cure: String? = nil) -> Event {
-    Event("warning", .warning, [.text("text", what), cure.map { .text("cure", $0) }]) { paint in
+  static func warning(_ what: String, cure: String? = nil, named name: String = "warning") -> Event {
+    Event(name, .warning, [.text("text", what), cure.map { .text("cure", $0) }]) { paint in
       [paint(.doubtful, "warning: ") + PlainText.line(what) + (cure.map { " \(PlainText.line($0))" } ?? "")]
     }
   }
