@@ -69,7 +69,7 @@ extension LabTests {
         try await receiver.hears("before")
         try await a.run("sh", "-c", "head -c 2m /dev/zero >\(disk)/ballast 2>&1 || true")
         try sender.say("meanwhile")
-        let warning = try await sender.program.event("warning", within: .seconds(5))
+        let warning = try await sender.program.event("notStored", within: .seconds(5))
         #expect(warning["text"]?.contains("no room") == true)
         try await a.run("rm", "\(disk)/ballast")
         try await sender.program.event("storedAgain", within: .seconds(5))
