@@ -4,8 +4,8 @@ internal import Reactor
 
 /// How SQLite reads the disk: what is not in memory comes with the little that lies beside it.
 ///
-/// Left alone, Linux reads as far ahead as the disk is set to, and many a disk is set to 8 MiB: each time the oldest
-/// messages go, such a read stands for milliseconds before the commits.
+/// Left alone, Linux reads as far ahead as the disk is set to. Where that is 8 MiB, such a read stands for milliseconds
+/// before the commits each time the oldest messages go.
 enum DiskReading {
   /// It takes hardly longer than a page alone, and holds what a walk through a table reads next.
   static let blockBytes: off_t = 128 << 10
