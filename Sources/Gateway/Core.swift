@@ -74,6 +74,7 @@ final class Core {
   var diskUse = DiskUse()
   /// By what their sessions may keep of messages.
   var historyUse = DiskUse()
+  var diskRoom: DiskRoom
   var lastDeed = 0
   var lastStoredDeed = 0
   /// By the kind of who did them, in order.
@@ -100,6 +101,7 @@ final class Core {
     self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
+    diskRoom = DiskRoom(options.limits.diskFreeBytes, of: options.folder)
     clients = Clients(
       OpenSSLCrypto(keys: []), Clients.Limits(options.limits), clock: { Timestamp.now }, steadyClock: { Instant.now })
     let names = MachineName.all + options.hostNames.sorted()

@@ -76,4 +76,66 @@ struct FullDiskTests {
     #expect(left.json["items"]?.list?.first?["discoveryInfo"] == ["mood": "rainy"])
     await meeting.end()
   }
+
+  private static let freeMin: UInt64 = 1 << 26
+
+  private func expectLittle(_ answer: Answer, _ where: SourceLocation = #_sourceLocation) {
+    #expect(
+      answer.status == 507 && answer.json["rule"] == "diskFreeBytes" && answer.json["limit"] == .number(Self.freeMin),
+      "\(answer.text)", sourceLocation: `where`)
+  }
+
+  private func leave(_ free: UInt64?, at place: Place) async {
+    await place.gateway.run { core in
+      core.diskRoom = DiskRoom(Int(Self.freeMin), of: "/")
+      core.diskRoom.look = { free }
+    }
+  }
+
+  @Test("where little is free, what would stay is refused at once, and what is deleted or live is not")
+  func little() async throws {
+    let meeting = try await Meeting.begin(["history": ["keep": "durable"], "resources": "accept"])
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let offer: JSON = ["name": "a", "to": .text(bert.peer), "size": 5]
+    let file = try await anna.client.make("\(anna.path)/resources", offer)
+    let content = file.json["content"]?.text ?? ""
+    func patch(_ bytes: [UInt8], at offset: Int, isLast: Bool) async throws -> Answer {
+      try await anna.client.ask(
+        "PATCH", content, bytes, type: "application/partial-upload",
+        headers: ["Upload-Offset": "\(offset)", "Upload-Complete": isLast ? "?1" : "?0"])
+    }
+    let gone = try await anna.client.make("/v1/advertisers", ["serviceType": "gone"])
+    #expect(try await patch([1, 2, 3], at: 0, isLast: false).status == 204)
+
+    await leave(Self.freeMin - 1, at: anna.place)
+    expectLittle(try await anna.client.ask("POST", "\(anna.path)/messages", [120], type: "text/plain"))
+    expectLittle(try await anna.client.post("\(anna.path)/resources", offer))
+    expectLittle(try await anna.client.post("/v1/sessions", [:]))
+    expectLittle(try await patch([4, 5], at: 3, isLast: true))
+    #expect(try await anna.client.get("/readyz").status == 503)
+    #expect(try await anna.client.delete(gone["Location"] ?? "").status == 204)
+    let ofBert = try await bert.client.ask("POST", "\(bert.path)/messages", [121], type: "text/plain")
+    #expect(ofBert.status == 201)
+    let heard = try await anna.client.wait(in: "\(anna.path)/messages", "from", .text(bert.peer))
+    #expect(heard["body"] == "y")
+
+    await leave(Self.freeMin + 4, at: anna.place)
+    expectLittle(try await anna.client.post("\(anna.path)/resources", offer))
+    #expect(try await anna.client.get("/readyz").status == 200)
+    #expect(try await patch([4, 5], at: 3, isLast: true).status == 200)
+    #expect(try await anna.client.ask("POST", "\(anna.path)/messages", [120], type: "text/plain").status == 201)
+    await leave(nil, at: anna.place)
+    #expect(try await anna.client.post("\(anna.path)/resources", offer).status == 201)
+    await meeting.end()
+  }
+
+  @Test("where little is free, a client goes with all that was its own")
+  func leaving() async throws {
+    let meeting = try await Meeting.begin()
+    let anna = meeting.anna
+    await leave(0, at: anna.place)
+    #expect(try await anna.client.delete("/v1/clients/self").status == 204)
+    #expect(try await anna.client.get("/v1/sessions").status == 401)
+    await meeting.end()
+  }
 }

@@ -65,6 +65,8 @@ import Testing
     ("browse chat room", "'room' is one word too many"),
     ("browse chat --port", "--port needs a value after it: N."),
     ("browse chat --port --json", "--port needs a value after it"),
+    ("browse chat --port -1", "--port takes a whole number from"),
+    ("serve --drain-time -1", "--drain-time takes a time such as 30, 1.5s, 500ms, 2m or 1h, not '-1'."),
     ("browse chat --port 65536", "--port takes a whole number from 0 to 65535, not '65536'."),
     ("browse chat --json=yes", "--json takes no value"),
     ("browse chat --name A --name B", "--name stands there twice"),

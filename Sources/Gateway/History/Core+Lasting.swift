@@ -35,14 +35,20 @@ extension Core {
   }
 
   /// Who would wait for the store hears at once that it finds no room. The first one to find that out waits.
-  func needRoom(_ undone: String) throws(Problem) {
+  func needStore(_ undone: String) throws(Problem) {
     guard host.storeIsFailing else { return }
     throw Problem(
       .noSpace, "nothing can be stored at the moment, and so nothing was \(undone): make room on the gateway's disk",
       rule: "stored")
   }
 
-  /// The same for what belongs to a peer: where that does not last, nothing of it is stored.
+  /// The same for what would stay there.
+  func needRoom(_ undone: String) throws(Problem) {
+    try needStore(undone)
+    try needDisk(undone)
+  }
+
+  /// And for what belongs to a peer: where that does not last, nothing of it is stored.
   func needRoom(for peer: PeerModel, _ undone: String) throws(Problem) {
     if isLasting(peer) { try needRoom(undone) }
   }

@@ -43,6 +43,7 @@ extension Core {
 
   /// Whether so many bytes more may lie here for this owner.
   func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
+    try needDisk(for: bytes, "taken any more")
     let bytesMax = options.limits.resourceBytesPerClient
     let taken = diskUse[owner]
     guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {

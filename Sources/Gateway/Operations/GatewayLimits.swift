@@ -1,4 +1,4 @@
-/// What a gateway takes on at most, as far as its operator may say so. `/v1/gateway` shows these and the fixed ones.
+/// What a gateway takes on at most, and leaves at least, as far as its operator may say so. `/v1/gateway` shows these and the fixed ones.
 public struct GatewayLimits: Sendable {
   var connections = 16_384
   var connectionsPerClient = 1_024
@@ -14,6 +14,7 @@ public struct GatewayLimits: Sendable {
   var historyBytes = 1 << 34
   var historyBytesPerClient = 1 << 36
   var memoryHistoryBytes = 1 << 28
+  var diskFreeBytes = 1 << 26
   var subscriptionsPerSocket = 256
   var requestsPerSocket = 64
 
@@ -81,6 +82,9 @@ public struct GatewayLimits: Sendable {
     Entry(
       option: "memory-history-bytes-max", summary: "bytes of messages that one session may ask to keep in memory",
       range: 1 << 20...1 << 30, name: "memoryHistoryBytes", place: \.memoryHistoryBytes),
+    Entry(
+      option: "disk-free-bytes-min", summary: "bytes that stay free on the disk: with less, nothing more is kept",
+      range: 0...1 << 50, name: "diskFreeBytes", place: \.diskFreeBytes),
     Entry(
       option: "subscriptions-per-socket-max", summary: "channels that one WebSocket follows", range: 1...10_000,
       name: "subscriptionsPerSocket", place: \.subscriptionsPerSocket),

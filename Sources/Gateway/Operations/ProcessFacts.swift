@@ -43,7 +43,7 @@ enum ProcessFacts {
 
   static func disk(of folder: String) -> (free: Double, size: Double)? {
     var status = statvfs()
-    guard statvfs(folder, &status) == 0 else { return nil }
+    guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return nil }
     return (Double(status.f_bavail) * Double(status.f_frsize), Double(status.f_blocks) * Double(status.f_frsize))
   }
 

@@ -1,5 +1,7 @@
+internal import Engine
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Web
 
 /// For those who look after the gateway.
@@ -12,14 +14,11 @@ extension Routes {
 }
 
 extension Core {
-  /// With less, neither a log of the store nor a file can grow.
-  private static let diskFreeMin: Double = 16_777_216
-
   /// Why clients should go elsewhere, or come later; nil where they should not.
   var unreadiness: String? {
     if isDraining { return "the gateway is about to stop" }
-    if let free = ProcessFacts.disk(of: options.folder)?.free, free < Self.diskFreeMin {
-      return "the disk of \(options.folder) is nearly full: less than 16 MiB are free"
+    if diskRoom.shortage(at: Instant.now) != nil {
+      return "the disk of \(options.folder) is nearly full: less than \(diskRoom.freeMin) bytes are free"
     }
     if host.storeIsFailing { return "what is to be kept cannot be written to \(options.folder): the log says why" }
     return nil

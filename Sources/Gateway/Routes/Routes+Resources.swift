@@ -118,7 +118,8 @@ extension Routes {
     let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.told(by: $0) } : nil
     func checkRoom(upTo end: UInt64) throws(Problem) {
       let more = max(end, model.counted) - model.counted
-      if more > 0, core.sessions[session.id] === session { try core.checkRoom(for: more, of: session.owner) }
+      guard more > 0, core.sessions[session.id] === session else { return try core.needDisk("taken any more") }
+      try core.checkRoom(for: more, of: session.owner)
     }
     // Nobody sends for hours what is refused at the end, or loses by it what is here.
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0

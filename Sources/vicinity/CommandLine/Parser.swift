@@ -110,7 +110,10 @@ private struct Line {
     }
   }
 
-  private func looksLikeOption(_ word: String) -> Bool { word.hasPrefix("-") && word.count > 1 }
+  /// No option begins with a digit: -1 is a value, of which more can be said.
+  private func looksLikeOption(_ word: String) -> Bool {
+    word.hasPrefix("-") && word.dropFirst().first.map { !$0.isWholeNumber } == true
+  }
 
   private mutating func add(_ value: String, to option: OptionSyntax) throws(Misuse) {
     if let fault = option.fault(of: value, after: options[option.name] ?? []) {
