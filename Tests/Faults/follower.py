@@ -196,6 +196,11 @@ class Follower:
         if (now, said.get("missed")) != (epoch, int(end) - int(last)):
             self.fault(f"came back to {said['position']} from {since}, and was told to have missed {said.get('missed')}")
         there, oldest = numbers(said["items"]), numbers([{"id": said["oldest"]}])[0]
+        if not there:
+            # All of it has made room for what is stored and not told yet.
+            if oldest <= int(end):
+                self.fault(f"was told at {said['position']} of nothing, and that {oldest} is the oldest")
+            return self.gaps.append(range(int(last) + 1, int(end) + 1))
         if there != list(range(there[0], int(end) + 1)):
             self.fault(f"at {said['position']} there are {len(there)} of {there[0]} to {there[-1]}")
         # Those between are pages of the list; some of them may have gone meanwhile.
