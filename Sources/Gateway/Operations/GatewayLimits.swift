@@ -1,4 +1,5 @@
-/// What a gateway takes on at most, and leaves at least, as far as its operator may say so. `/v1/gateway` shows these and the fixed ones.
+/// What a gateway takes on at most, and leaves at least, as far as its operator may say so. `/v1/gateway` shows these and
+/// the fixed ones.
 public struct GatewayLimits: Sendable {
   var connections = 16_384
   var connectionsPerClient = 1_024
