@@ -73,7 +73,8 @@ let package = Package(
       name: "StoreTests", dependencies: ["PowerCut", "Store", "store-writer"], exclude: ["Program"],
       swiftSettings: house),
     .testTarget(
-      name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Store", "Wire"], swiftSettings: house),
+      name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Reactor", "Store", "Wire"], swiftSettings: house
+    ),
     .testTarget(
       name: "VicinityTests", dependencies: ["Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
       swiftSettings: house),

@@ -270,6 +270,12 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return now + UInt64(nanoseconds)
   }
 
+  /// Whether a timer is due by now, as where long work goes on in pieces.
+  public var isBehind: Bool {
+    checkOnLoop()
+    return timers.earliest.map { $0 <= Self.now } ?? false
+  }
+
   /// Does nothing to a timer that has fired.
   public func cancel(_ timer: Timer) {
     checkOnLoop()

@@ -18,6 +18,7 @@ final class World {
     case probe(host: Int, run: Int, SightingID)
     case probed(host: Int, run: Int, SightingID)
     case written(host: Int, run: Int, batch: UInt64)
+    case gathered(host: Int, run: Int)
     case program(host: Int, run: Int, Reaction)
     case restart(host: Int, Return)
     case pathUp(from: Int, to: Int)
@@ -144,6 +145,7 @@ final class World {
     case .probed(let host, let run, let id):
       with(host, run) { host, engine in engine.probeAnswered(id, at: host.local(now)) }
     case .written(let host, let run, let batch): written(host, run, batch)
+    case .gathered(let host, let run): gathered(host, run)
     case .program(let host, let run, let reaction):
       with(host, run) { host, engine in react(reaction, host, engine) }
     case .restart(let host, let from): start(hosts[host], from: from)
@@ -297,14 +299,25 @@ final class World {
       host.unwritten.removeFirst()
       for fact in first.facts { host.disk[fact.key] = fact.value }
       model.stored(host, batch)
+      if disks.below(2) == 0 {
+        engine.holdStore()
+        events.push(.gathered(host: index, run: run), at: now + diskTime())
+      }
       engine.persisted(batch, at: host.local(now))
     }
   }
 
+  /// What was changed since the last batch was written is the next one.
+  private func gathered(_ index: Int, _ run: Int) {
+    with(index, run) { host, engine in engine.releaseStore(at: host.local(now)) }
+  }
+
+  private func diskTime() -> Int64 { Int64(disks.below(faults.diskDelay + 1)) * 1_000_000 + 10_000 }
+
   private func store(_ host: SimHost, _ batch: UInt64, _ facts: [Fact]) {
     host.unwritten.append((batch, facts))
     let latest = host.diskFreeAt
-    let time = max(latest, now) + Int64(disks.below(faults.diskDelay + 1)) * 1_000_000 + 10_000
+    let time = max(latest, now) + diskTime()
     host.diskFreeAt = time
     events.push(.written(host: host.index, run: host.run, batch: batch), at: time)
   }

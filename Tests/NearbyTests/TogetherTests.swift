@@ -1,4 +1,5 @@
 import Media
+import Reactor
 import Store
 import Synchronization
 import Testing
@@ -75,6 +76,69 @@ struct TogetherTests {
     await host.stop()
   }
 
+  @Test("A loop that is behind stores together what is noted within a moment, and one that is not waits for nothing")
+  func behind() async throws {
+    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (host, writer) = try await keeper(in: folder, scribe)
+    #expect(try await keep(20, host, scribe) <= 5)
+    try await host.loop.run { scribe.keepsBusy($0.reactor) }
+    let (start, before) = (ContinuousClock.now, writer.meter.commits)
+    let waits = try await withThrowingTaskGroup { tasks in
+      for _ in 0..<8 { tasks.addTask { try await keep(20, host, scribe) } }
+      return try await tasks.reduce(0, +)
+    }
+    #expect(waits == 160)
+    let commits = writer.meter.commits - before
+    #expect(commits > 0 && Double(commits) <= (ContinuousClock.now - start) / Core.gatheringTime + 2)
+    await host.stop()
+  }
+
+  @Test("What waits for more when its host ends is stored first")
+  func ending() async throws {
+    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (host, _) = try await keeper(in: folder, scribe)
+    let isStored = Mutex<Bool?>(nil)
+    let waited = Mutex(false)
+    try await host.loop.run { core in
+      scribe.keepsBusy(core.reactor)
+      scribe.notes.append(
+        Note({ _ in }) { _ in
+          scribe.notes.append(Note({ _ in }) { stored in isStored.withLock { $0 = stored } })
+          core.together {}
+          waited.withLock { $0 = core.storing.isGathering && core.storing.current == nil }
+          core.suspend()
+        })
+      core.together {}
+    }
+    await host.suspend()
+    #expect(waited.withLock { $0 } && isStored.withLock { $0 } == true)
+  }
+
+  private func keeper(in folder: TemporaryFolder, _ scribe: Scribe) async throws -> (Nearby.Host, Writer) {
+    var options = HostOptions()
+    options.keys = .folder("\(folder.path)/keys")
+    options.discovery = .fixed([])
+    let writer = try Writer("\(folder.path)/host.db")
+    return (try await Nearby.Host.start(options, carrying: Cargo(writer, peers: [], scribe)), writer)
+  }
+
+  /// Has so many notes stored, one after the other; returns after how many of them the host waits for more.
+  private func keep(_ count: Int, _ host: Nearby.Host, _ scribe: Scribe) async throws -> Int {
+    var waits = 0
+    for _ in 0..<count {
+      let waiting = AsyncStream<Bool>.makeStream()
+      try await host.loop.run { core in
+        scribe.notes.append(Note({ _ in }) { _ in waiting.continuation.yield(core.storing.isGathering) })
+        core.together {}
+      }
+      for await isWaiting in waiting.stream {
+        waits += isWaiting ? 1 : 0
+        break
+      }
+    }
+    return waits
+  }
+
   private func meet(_ peer: Peer, _ session: Session, _ bob: Home) async throws {
     let advertiser = try await bob.peer.advertise("talk")
     let browser = try await peer.browse("talk")
@@ -98,6 +162,11 @@ private final class Scribe: Witness {
   private let found = Mutex<[Int]>([])
 
   var counts: [Int] { found.withLock { $0 } }
+
+  /// From now on something is due in each turn.
+  func keepsBusy(_ reactor: Reactor) {
+    reactor.schedule(after: .zero) { [weak self, unowned reactor] in self?.keepsBusy(reactor) }
+  }
 
   func found(_ count: Int) { found.withLock { $0.append(count) } }
 

@@ -30,6 +30,22 @@ import Testing
     #expect(fired == ["first"])
   }
 
+  @Test func `a loop is behind while a timer is due, and not before`() throws {
+    let reactor = try Reactor()
+    var found: [Bool] = []
+    reactor.schedule(after: .seconds(60)) {}
+    reactor.soon {
+      found.append(reactor.isBehind)
+      reactor.schedule(after: .zero) {
+        found.append(reactor.isBehind)
+        reactor.stop()
+      }
+      found.append(reactor.isBehind)
+    }
+    reactor.run()
+    #expect(found == [false, true, false])
+  }
+
   @Test func `a timer in company goes with one that fires shortly before it, and else at its own time`() throws {
     let reactor = try Reactor()
     let start = Reactor.now

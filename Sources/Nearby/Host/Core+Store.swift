@@ -23,14 +23,14 @@ extension Core {
   }
 
   func persist(_ batch: UInt64, _ facts: [Fact]) {
-    precondition(!storing.isHeld, "a batch in the middle of what belongs together")
+    precondition(storing.holds == 0, "a batch in the middle of what belongs together")
     storing.next.batch = batch
     storing.next.facts = facts
   }
 
   /// Hands what is noted to the store, one load at a time.
   func advanceStore() {
-    if storing.isHeld { return }
+    if storing.holds > 0 { return }
     if storing.isDue {
       for note in cargo?.witness.takeNotes() ?? [] {
         storing.next.changes.append(.perform(note.change))
@@ -43,14 +43,36 @@ extension Core {
 
   /// What the body notes, and all that it makes the engine change, is stored as one, however often it calls that.
   func together<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    precondition(!storing.isHeld, "one within another")
-    storing.isHeld = true
-    call { engine, _ in engine.holdStore() }
-    defer {
-      storing.isHeld = false
-      call { $0.releaseStore(at: $1) }
-    }
+    holdStore()
+    defer { releaseStore() }
     return try body()
+  }
+
+  private func holdStore() {
+    storing.holds += 1
+    if storing.holds == 1 { call { engine, _ in engine.holdStore() } }
+  }
+
+  private func releaseStore() {
+    storing.holds -= 1
+    if storing.holds == 0 { call { $0.releaseStore(at: $1) } }
+  }
+
+  /// A commit costs the same for one and for many. A loop that is behind wants the processor that it would take, and nobody
+  /// waits for that commit alone: what is noted within a moment is stored together.
+  private func gather() {
+    if isStopping || !reactor.isBehind { return }
+    storing.isGathering = true
+    holdStore()
+    reactor.schedule(after: Self.gatheringTime) { [weak self] in self?.endGathering() }
+  }
+
+  static let gatheringTime: Duration = .microseconds(500)
+
+  func endGathering() {
+    guard storing.isGathering else { return }
+    storing.isGathering = false
+    releaseStore()
   }
 
   private func write() {
@@ -73,6 +95,7 @@ extension Core {
     guard let load = storing.end() else { return }
     if storing.isFailing { tell(.storedAgain) }
     storing.isFailing = false
+    if load.isWritten { gather() }
     if let batch = load.batch { call { $0.persisted(batch, at: $1) } }
     for action in load.afterwards { action(true) }
     advanceStore()
@@ -175,6 +198,8 @@ struct Storing {
     var afterwards: [(_ isStored: Bool) -> Void] = []
 
     var isEmpty: Bool { batch == nil && changes.isEmpty }
+    /// Whether the disk had anything to do with it.
+    var isWritten: Bool { !facts.isEmpty || !changes.isEmpty }
   }
 
   var next = Load()
@@ -182,8 +207,10 @@ struct Storing {
   private var sealed: Load?
   private(set) var current: Load?
   var isFailing = false
-  /// Something is under way that belongs together.
-  var isHeld = false
+  /// How many have something under way that belongs together.
+  var holds = 0
+  /// One of them: what is noted waits for more, for a moment.
+  var isGathering = false
 
   /// Whether what is noted by now goes into the next load; else more may come together there.
   var isDue: Bool { next.batch != nil || current == nil && sealed == nil }

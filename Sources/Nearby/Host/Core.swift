@@ -188,6 +188,7 @@ final class Core: EngineDriver {
   func suspend() {
     if isStopping { return }
     isStopping = true
+    endGathering()
     // What is not stored is not said.
     if storing.current == nil { letGoOfNetwork() }
   }
