@@ -13,11 +13,7 @@ struct TogetherTests {
   func notes() async throws {
     let (bob, folder, scribe) = (Home("Bob"), TemporaryFolder(), Scribe())
     try await bob.start()
-    var options = HostOptions()
-    options.keys = .folder("\(folder.path)/keys")
-    options.discovery = .fixed([bob.place])
-    let writer = try Writer("\(folder.path)/host.db")
-    let host = try await Nearby.Host.start(options, carrying: Cargo(writer, peers: [], scribe))
+    let (host, _) = try await keeper(in: folder, scribe, at: [bob.place])
     let peer = try await host.peer(named: "Ada")
     let session = try await peer.openSession()
     try await meet(peer, session, bob)
@@ -47,11 +43,7 @@ struct TogetherTests {
   @Test("What one peer of a host has for another, and what becomes of it, is noted in the turn in which it is sent")
   func local() async throws {
     let (folder, scribe) = (TemporaryFolder(), Scribe())
-    var options = HostOptions()
-    options.keys = .folder("\(folder.path)/keys")
-    options.discovery = .fixed([])
-    let writer = try Writer("\(folder.path)/host.db")
-    let host = try await Nearby.Host.start(options, carrying: Cargo(writer, peers: [], scribe))
+    let (host, _) = try await keeper(in: folder, scribe)
     let (ada, bob) = (try await host.peer(named: "Ada"), try await host.peer(named: "Bob"))
     let (session, his) = (try await ada.openSession(), try await bob.openSession())
     let advertiser = try await bob.advertise("talk")
@@ -114,10 +106,12 @@ struct TogetherTests {
     #expect(waited.withLock { $0 } && isStored.withLock { $0 } == true)
   }
 
-  private func keeper(in folder: TemporaryFolder, _ scribe: Scribe) async throws -> (Nearby.Host, Writer) {
+  private func keeper(
+    in folder: TemporaryFolder, _ scribe: Scribe, at places: [String] = []
+  ) async throws -> (Nearby.Host, Writer) {
     var options = HostOptions()
     options.keys = .folder("\(folder.path)/keys")
-    options.discovery = .fixed([])
+    options.discovery = .fixed(places)
     let writer = try Writer("\(folder.path)/host.db")
     return (try await Nearby.Host.start(options, carrying: Cargo(writer, peers: [], scribe)), writer)
   }
