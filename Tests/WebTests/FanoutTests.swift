@@ -72,7 +72,7 @@ import Web
     }
     for client in clients { for message in messages { #expect(try client.receive()?.payload == message) } }
     let writes = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
-    #expect(zip(writes, before).map { $0 - $1 } == Array(repeating: 2, count: 16) + Array(repeating: 1, count: 24))
+    #expect(zip(writes, before).map { $0 - $1 } == Array(repeating: 2, count: 8) + Array(repeating: 1, count: 32))
   }
 
   @Test func `whoever leaves or lags in the middle of a round costs nobody else their turn`() throws {

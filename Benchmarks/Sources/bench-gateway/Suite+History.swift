@@ -8,6 +8,7 @@ extension Suite {
   private static let messages = 10_000_000
   /// The tail of one is by chance a half more than that of another.
   private static let turns = 15
+  private static let fansInTurn = 4
 
   mutating func history() throws {
     let disk = try WorkPlace(onDisk: true)
@@ -30,11 +31,16 @@ extension Suite {
       let (again, seconds) = try many.again(in: disk.folder)
       many = again
       starts.append(seconds)
-      for (name, gateway, stage) in [("history", many, manyStage), ("history-of-few", few, fewStage)] {
+      let both = [("history", many, manyStage), ("history-of-few", few, fewStage)]
+      for (name, gateway, stage) in both {
         _ = try gateway.waitForMember(of: stage.sending)
         figures["\(name)-acknowledged", default: []].append(try acknowledge(gateway, stage).rate)
         figures["\(name)-at-half-p99", default: []].append(try acknowledge(gateway, stage, at: 10_000).p99 * 1e3)
-        figures["\(name)-fanout", default: []].append(try fan(gateway, stage).rate)
+      }
+      for _ in 0..<Self.fansInTurn {
+        for (name, gateway, stage) in both {
+          figures["\(name)-fanout", default: []].append(try fan(gateway, stage, for: 0.8).rate)
+        }
       }
       few.process.end(asking: true)
       many.process.end(asking: true)

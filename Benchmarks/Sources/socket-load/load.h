@@ -63,6 +63,8 @@ void acknowledge(const struct place *place, int clients, int window, double seco
 void note_delay(uint64_t delay);
 void forget_delays(void);
 uint64_t delay_of(double share);
+void end_tenth(void);
+void print_tenths(void);
 uint64_t processor_time(void);
 uint64_t now(void);
 _Noreturn void fail(const char *what);

@@ -3,7 +3,8 @@
 //   socket-load fanout PROTOCOL PORT SUBSCRIBERS WINDOW SECONDS [TOKEN CHANNEL SINCE OUTLET]
 //       publishes messages of 100 bytes, of which WINDOW at most have not reached every subscriber; each subscriber
 //       checks that it gets all of them, in order. Prints: deliveries, seconds, the median delay and that of the slowest
-//       hundredth in nanoseconds, and nanoseconds of its own processor time
+//       hundredth in nanoseconds, nanoseconds of its own processor time, and the delay of the slowest hundredth of each
+//       tenth of a second
 //   socket-load paced PORT SUBSCRIBERS RATE SECONDS TOKEN CHANNEL SINCE OUTLET
 //       the same of a gateway, with so many messages a second, each of which is due at its time: its delay counts from then
 //   socket-load lag PORT SLOW STUCK BYTES TOKEN CHANNEL SINCE
@@ -12,7 +13,7 @@
 //   socket-load acknowledge PORT CLIENTS WINDOW SECONDS RATE TOKEN OUTLET
 //       posts messages of 100 bytes by requests of WebSockets, each of which is answered; a client has WINDOW of them under
 //       way at most. With a RATE each is due at its time, whatever became of those before, and its delay counts from then;
-//       0 is as many as are answered. Prints: answers, then as above
+//       0 is as many as are answered. Prints: answers, then as above, without the tenths
 //   socket-load hold PROTOCOL PORT CLIENTS [TOKEN CHANNEL SINCE]
 //       subscribes and prints "held", then waits until its input ends
 //   socket-load relay PORT TOKEN OUTLET PORT TOKEN CHANNEL SINCE COUNT
@@ -71,14 +72,16 @@ static void fan_out(const struct place *place, int subscribers, int window, doub
   static char queue[window_max * 1024];
   size_t queued = 0;
   uint64_t published = 0, start = now(), measured = 0, end = start + (uint64_t)(seconds * 1e9), progress = start, known = 0;
-  uint64_t processor = 0;
+  uint64_t processor = 0, tenth_end = 0;
+  const uint64_t tenth = 100000000;
   while (1) {
     uint64_t time = now();
     // What is still cold is not counted.
     if (!measured && time > start + (end - start) / 5) {
       forget_delays();
-      delivered = 0, measured = time, processor = processor_time();
+      delivered = 0, measured = time, processor = processor_time(), tenth_end = time + tenth;
     }
+    if (measured && time >= tenth_end && tenth_end <= end) end_tenth(), tenth_end += tenth;
     if (time >= end && completed == published) break;
     if (completed > known) known = completed, progress = time;
     errno = 0;
@@ -110,9 +113,11 @@ static void fan_out(const struct place *place, int subscribers, int window, doub
       feed(client, room, (size_t)got);
     }
   }
-  printf("%llu %f %llu %llu %llu\n", (unsigned long long)delivered, (double)(now() - measured) / 1e9,
+  printf("%llu %f %llu %llu %llu", (unsigned long long)delivered, (double)(now() - measured) / 1e9,
          (unsigned long long)delay_of(0.5), (unsigned long long)delay_of(0.99),
          (unsigned long long)(processor_time() - processor));
+  print_tenths();
+  printf("\n");
 }
 
 static void hold(const struct place *place, int count) {

@@ -46,7 +46,7 @@ package final class Fanout {
   private var roundBytes = 0
 
   /// Of subscribers that are offered something in a turn: as many system calls, and the loop has other work to do.
-  private static let stepsMax = 16
+  private static let stepsMax = 8
 
   /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
   package init(bytesMax: Int) {
