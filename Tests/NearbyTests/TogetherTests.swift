@@ -90,20 +90,22 @@ struct TogetherTests {
     let (folder, scribe) = (TemporaryFolder(), Scribe())
     let (host, _) = try await keeper(in: folder, scribe)
     let isStored = Mutex<Bool?>(nil)
-    let waited = Mutex(false)
+    let waiting = AsyncStream<Bool>.makeStream()
     try await host.loop.run { core in
       scribe.keepsBusy(core.reactor)
       scribe.notes.append(
         Note({ _ in }) { _ in
           scribe.notes.append(Note({ _ in }) { stored in isStored.withLock { $0 = stored } })
           core.together {}
-          waited.withLock { $0 = core.storing.isGathering && core.storing.current == nil }
+          waiting.continuation.yield(core.storing.isGathering && core.storing.current == nil)
           core.suspend()
         })
       core.together {}
     }
+    // Once the first one is stored: a host that ends before that waits for nothing more.
+    let waited = await waiting.stream.first { _ in true }
     await host.suspend()
-    #expect(waited.withLock { $0 } && isStored.withLock { $0 } == true)
+    #expect(waited == true && isStored.withLock { $0 } == true)
   }
 
   private func keeper(
