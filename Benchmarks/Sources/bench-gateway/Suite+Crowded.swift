@@ -40,21 +40,15 @@ extension Suite {
 
   /// The delay of the slowest hundredth.
   private func crowd(_ gateway: GatewayUnderTest, _ stage: Stage, for seconds: Int) throws -> Double {
-    let place = [gateway.token] + (try position(gateway, stage)) + ["\(stage.sending)/messages"]
     let load = ["\(gateway.port)", "\(Self.subscribers)", "\(Self.rate)", "\(seconds)"]
-    return try number(words([program("socket-load"), "paced"] + load + place, after: seconds), 3) / 1e9
+    return try number(words([program("socket-load"), "paced"] + load + place(gateway, stage), after: seconds), 3) / 1e9
   }
 
   private func laggards(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> Child {
-    let load = ["\(gateway.port)", "\(Self.slow)", "\(Self.stuck)", "\(Self.bytesPerSecond)", gateway.token]
-    let child = try Child([program("socket-load"), "lag"] + load + (try position(gateway, stage)))
+    let load = ["\(gateway.port)", "\(Self.slow)", "\(Self.stuck)", "\(Self.bytesPerSecond)"]
+    let child = try Child([program("socket-load"), "lag"] + load + place(gateway, stage).dropLast())
     let line = try child.line()
     guard line == "held" else { throw Failure("lag: \(line)") }
     return child
-  }
-
-  private func position(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> [String] {
-    let channel = "\(stage.receiving)/messages"
-    return [channel, try gateway.position(of: channel)]
   }
 }

@@ -40,7 +40,7 @@ extension Suite {
       }
       for _ in 0..<Self.fansInTurn {
         for (name, gateway, stage) in both {
-          figures["\(name)-fanout", default: []].append(try fan(gateway, stage, for: 0.8).rate)
+          figures["\(name)-fanout", default: []].append(try fan(gateway, stage, for: Self.shortTime).rate)
         }
       }
       few.process.end(asking: true)

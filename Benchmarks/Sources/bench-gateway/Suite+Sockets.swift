@@ -7,7 +7,7 @@ extension Suite {
   private static let rounds = 3
   /// A tail is by chance half as long as the next one, or twice: of few long turns the median is one or the other.
   private static let turnsForTails = 100
-  private static let secondsForTails = 0.8
+  static let shortTime = 0.8
   private static let subscribers = 500
   private static let window = 64
   private static let idleClients = 5_000
@@ -57,7 +57,7 @@ extension Suite {
     let stages = [try stage(gateway, .memory), try stage(gateway, .durable)]
     var (fans, atHalf): ([[Fan]], [[Double]]) = ([[], []], [[], []])
     for _ in 0..<Self.turnsForTails {
-      for at in 0...1 { fans[at].append(try fan(gateway, stages[at], for: Self.secondsForTails)) }
+      for at in 0...1 { fans[at].append(try fan(gateway, stages[at], for: Self.shortTime)) }
     }
     let rates = fans.map { median($0.map(\.rate)) }
     let half = rates[0] / Double(Self.subscribers) / 2
@@ -88,17 +88,19 @@ extension Suite {
   }
 
   func fan(_ gateway: GatewayUnderTest, _ stage: Stage, for seconds: Double = 2) throws -> Fan {
-    let channel = "\(stage.receiving)/messages"
-    let place = [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
-    return try fan("vicinity", (gateway.process, gateway.port), place, for: seconds)
+    try fan("vicinity", (gateway.process, gateway.port), place(gateway, stage), for: seconds)
   }
 
   /// The delay of the slowest hundredth in each tenth of a second, of so many messages a second that are due at their times.
   private func pace(_ gateway: GatewayUnderTest, _ stage: Stage, _ rate: Double) throws -> [Double] {
+    let load = ["\(gateway.port)", "\(Self.subscribers)", "\(Int(rate))", "\(Self.shortTime)"]
+    return try tenths(words([program("socket-load"), "paced"] + load + place(gateway, stage)))
+  }
+
+  /// Who follows the channel, from where on, and where its messages come from.
+  func place(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> [String] {
     let channel = "\(stage.receiving)/messages"
-    let place = [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
-    let load = ["\(gateway.port)", "\(Self.subscribers)", "\(Int(rate))", "\(Self.secondsForTails)"]
-    return try tenths(words([program("socket-load"), "paced"] + load + place))
+    return [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
   }
 
   private func tenths(_ said: [Substring]) throws -> [Double] {
