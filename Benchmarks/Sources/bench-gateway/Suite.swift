@@ -25,9 +25,7 @@ struct Suite {
     switch part {
     case .rest: try rest()
     case .fanout: try fanout()
-    case .kept:
-      try kept()
-      try fanoutKept()
+    case .kept: try fanoutKept(storing: try kept())
     case .idle: try idle()
     case .relay: try relay()
     case .files: try files()
