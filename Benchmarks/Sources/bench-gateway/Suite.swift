@@ -25,7 +25,9 @@ struct Suite {
     switch part {
     case .rest: try rest()
     case .fanout: try fanout()
-    case .kept: try fanoutKept(storing: try kept())
+    case .kept:
+      try kept()
+      try fanoutKept()
     case .idle: try idle()
     case .relay: try relay()
     case .files: try files()
