@@ -114,6 +114,7 @@ final class Core {
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
+    archive.reactor = host.reactor
     archive.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",

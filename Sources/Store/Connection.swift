@@ -10,7 +10,7 @@ final class Connection {
 
   init(_ path: String) throws(StoreError) {
     Self.countNoMemory
-    DiskReading.byBlocks
+    SystemCalls.areOurs
     var connection: OpaquePointer?
     // One thread at a time, so that there is nothing to lock.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE

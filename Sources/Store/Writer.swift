@@ -34,6 +34,7 @@ public actor Writer {
   nonisolated private let reactor: Reactor
   nonisolated private let queue = Mutex(Queue())
   private var database: Database?
+  private let frames = LogFrames()
   private let sweeper: LogSweeper
   private let logPagesMax: Int
   private var isSweeping = false
@@ -166,7 +167,7 @@ public actor Writer {
       try database.run("BEGIN IMMEDIATE")
       for request in batch { try request.body(database) }
       isWritten = true
-      try database.run("COMMIT")
+      try frames.together { () throws(StoreError) in try database.run("COMMIT") }
       meter.committed(in: ContinuousClock.now - began)
     } catch {
       // What a body says of itself is no fault of the disk's.

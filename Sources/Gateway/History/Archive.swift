@@ -35,6 +35,8 @@ final class Archive: Witness, @unchecked Sendable {
   private var nextNumber: Int
   /// How often a message was read of which the disk has made something else.
   private(set) var damagedCount = 0
+  /// Its host's, once there is one.
+  var reactor: Reactor?
   /// For who has to know of it.
   var onDamage: () -> Void = {}
 
@@ -153,13 +155,11 @@ final class Archive: Witness, @unchecked Sendable {
   }
 
   /// What has grown too old goes, also where nothing new comes. Whether there may be more of it.
-  func prune(at now: Timestamp, _ host: Host) -> Bool {
+  func prune(at now: Timestamp) -> Bool {
     let hasMore = histories.values.reduce(false) { $1.prune(at: now) || $0 }
-    // Where the host was stopped there is nobody to do it.
-    try? host.together {}
     let writer = writer
     // What was removed since the last time stands in the log.
-    if !hasMore { host.reactor.spawn { try? await writer.emptyLog() } }
+    if !hasMore { reactor?.spawn { try? await writer.emptyLog() } }
     return hasMore
   }
 

@@ -12,7 +12,7 @@ extension Core {
 
   /// Now, and from time to time.
   func prune() {
-    let hasMore = archive.prune(at: Timestamp.now, host)
+    let hasMore = archive.prune(at: Timestamp.now)
     reactor.schedule(after: hasMore ? Self.prunePause : Self.pruneInterval) { [weak self] in self?.prune() }
   }
 

@@ -1,5 +1,6 @@
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Store
 internal import Wire
 
@@ -7,7 +8,9 @@ internal import Wire
 ///
 /// A change has its number when it is noted, and is told in the channel once it is stored; notes are stored in their
 /// order, so the channel's numbers are those of the store.
-final class History {
+final class History: @unchecked Sendable {
+  // `@unchecked`: as its archive.
+
   struct Limits: Hashable, Sendable {
     var count = 10_000
     var bytes = 16 << 20
@@ -166,7 +169,6 @@ final class History {
       open[number] = (message, delivery.after(head.count - 1))
     }
     archive.note(MessageNote(message, in: self, settle: settle))
-    prune(at: now)
   }
 
   /// It is stored, or never will be.
@@ -180,6 +182,7 @@ final class History {
     let item = item(message)
     if let channel { channel.put(lasting: item) } else { untold.append(message) }
     note.settle?(item)
+    prune(at: Timestamp(milliseconds: message.at))
   }
 
   // MARK: Names
@@ -228,27 +231,29 @@ final class History {
 
   /// What goes is not told: who has it may keep it, and who asks finds it no more. Whether there was something: it goes in
   /// pieces, so there may be more.
+  ///
+  /// It goes apart from what is stored, which does not wait for it: while nothing new is written.
   @discardableResult
   func prune(at now: Timestamp) -> Bool {
-    guard let first, !isPruning, isTooMuch(since: first, now) else { return false }
+    guard let first, !isPruning, isTooMuch(since: first, now), let reactor = archive.reactor else { return false }
     isPruning = true
+    reactor.spawn { [weak self] in await self?.removeOldest(at: now) }
+    return true
+  }
+
+  private func removeOldest(at now: Timestamp) async {
     let (number, limits) = (session.number, limits)
     let end = limits.age.map { now + (.zero - $0) } ?? Timestamp(milliseconds: .min)
-    let kept = Kept()
-    archive.note(
-      Note { database in
-        _ = try database.prune(number, to: limits.count, bytes: limits.bytes, since: end.milliseconds)
-        kept.oldest = try database.messages(of: number, after: 0, atMost: 1).first
-        if limits.age != nil { kept.floor = try database.floor(of: number) }
-      } settle: { [weak self] isStored in
-        guard let self else { return }
-        isPruning = false
-        guard isStored else { return }
-        leave(before: kept.oldest)
-        // What came lately is told to who was away for a moment, however little is kept, but not what has grown too old.
-        channel?.forgetChanges(through: kept.floor)
-      })
-    return true
+    let kept = try? await archive.writer.perform { database in
+      _ = try database.prune(number, to: limits.count, bytes: limits.bytes, since: end.milliseconds)
+      let oldest = try database.messages(of: number, after: 0, atMost: 1).first
+      return (oldest: oldest, floor: limits.age == nil ? 0 : try database.floor(of: number))
+    }
+    isPruning = false
+    guard let kept else { return }
+    leave(before: kept.oldest)
+    // What came lately is told to who was away for a moment, however little is kept, but not what has grown too old.
+    channel?.forgetChanges(through: kept.floor)
   }
 
   private func leave(before oldest: StoredMessage?) {
@@ -261,14 +266,6 @@ final class History {
     let slack = min(Self.pruneStride, limits.count / 16)
     return count > limits.count + slack || bytes > limits.bytes + limits.bytes / Self.pruneStride
       || limits.age.map { Timestamp(milliseconds: oldest.at) + $0 < now } ?? false
-  }
-
-  /// What the writer's thread has found, for the loop's.
-  private final class Kept: @unchecked Sendable {
-    // `@unchecked`: written before its note is settled, and read after that.
-    var oldest: StoredMessage?
-    /// The last change of what has gone.
-    var floor: UInt64 = 0
   }
 }
 

@@ -1,0 +1,47 @@
+internal import CSQLite
+internal import Glibc
+
+/// SQLite's table of the system's calls, each of which it takes to have the type that is given here.
+enum SystemCalls {
+  typealias Open = @convention(c) (UnsafePointer<CChar>?, CInt, CInt) -> CInt
+  typealias Read = @convention(c) (CInt, UnsafeMutableRawPointer?, Int, off_t) -> Int
+  typealias Write = @convention(c) (CInt, UnsafeRawPointer?, Int, off_t) -> Int
+
+  /// Once they are set, for each file that is opened from then on. Another SQLite may read and write in another way: then
+  /// that stays as it is.
+  static let areOurs: Void = {
+    guard let system, let set = system.pointee.xSetSystemCall, systemOpen != nil else { return }
+    let (open, read, write): (Open, Read, Write) = (openToRead, readAhead, writeTogether)
+    guard has("pread64"), has("pwrite64") else { return }
+    _ = set(system, "open", unsafeBitCast(open, to: sqlite3_syscall_ptr.self))
+    _ = set(system, "pread64", unsafeBitCast(read, to: sqlite3_syscall_ptr.self))
+    _ = set(system, "pwrite64", unsafeBitCast(write, to: sqlite3_syscall_ptr.self))
+  }()
+
+  private static func has(_ name: String) -> Bool {
+    system.flatMap { $0.pointee.xGetSystemCall($0, name) } != nil
+  }
+
+  private static var system: UnsafeMutablePointer<sqlite3_vfs>? { sqlite3_vfs_find("unix") }
+  /// As it was before.
+  fileprivate static let systemOpen = system.flatMap { $0.pointee.xGetSystemCall($0, "open") }.map {
+    unsafeBitCast($0, to: Open.self)
+  }
+}
+
+private func openToRead(_ path: UnsafePointer<CChar>?, _ flags: CInt, _ mode: CInt) -> CInt {
+  guard let systemOpen = SystemCalls.systemOpen else { return -1 }
+  let file = systemOpen(path, flags, mode)
+  if file >= 0 { DiskReading.begin(file) }
+  return file
+}
+
+private func readAhead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int, _ offset: off_t) -> Int {
+  if let frames = LogFrames.ofThisThread, !frames.goOut() { return -1 }
+  return DiskReading.read(file, bytes, count, offset)
+}
+
+private func writeTogether(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ offset: off_t) -> Int {
+  guard let frames = LogFrames.ofThisThread else { return pwrite(file, bytes, count, offset) }
+  return frames.write(file, UnsafeRawBufferPointer(start: bytes, count: count), at: offset)
+}
