@@ -9,7 +9,8 @@ internal import Wire
 /// A change has its number when it is noted, and is told in the channel once it is stored; notes are stored in their
 /// order, so the channel's numbers are those of the store.
 final class History: @unchecked Sendable {
-  // `@unchecked`: as its archive.
+  // `@unchecked`: it is made before its host starts, or on the host's loop, and touched on that loop alone from then on: what
+  // the writer's thread has found comes back there.
 
   struct Limits: Hashable, Sendable {
     var count = 10_000
