@@ -6,9 +6,10 @@ internal import Glibc
 /// by the thread that commits. The head of the last one says that it is that; with it all of them go out, before SQLite
 /// syncs the log, and before anybody hears that there is more in it. What else SQLite does meanwhile finds them written.
 final class LogFrames {
-  /// Of a commit that has more, a part goes out as soon as it is that much.
+  /// Of a commit that has more, a part goes out before it is that much.
   private static let bytesMax = 256 << 10
   private static let headBytes = 24
+  private static let pageBytesMax = 64 << 10
   /// In a head: how many pages the database has after a commit that ends here, else none.
   private static let sizeInHead = 4..<8
 
@@ -59,24 +60,20 @@ final class LogFrames {
     let goesOn = file == self.file && offset == self.offset + off_t(count)
     switch next {
     case .head where bytes.count == Self.headBytes:
-      if !goesOn || count + bytes.count > Self.bytesMax {
+      if !goesOn || count + Self.headBytes + Self.pageBytesMax > Self.bytesMax {
         guard goOut() else { return -1 }
         (self.file, self.offset) = (file, offset)
       }
       gather(bytes)
       next = .page(isLast: bytes[Self.sizeInHead].contains { $0 != 0 })
       return bytes.count
-    case .page(let isLast) where goesOn && count + bytes.count <= Self.bytesMax:
+    case .page(let isLast) where goesOn && bytes.count <= Self.pageBytesMax:
       gather(bytes)
       next = isLast ? .nothing : .head
       return isLast && !goOut() ? -1 : bytes.count
-    case .page(let isLast) where goesOn:
-      guard goOut() else { return -1 }
-      next = isLast ? .nothing : .head
     default:
-      guard goOut() else { return -1 }
+      return goOut() ? pwrite(file, bytes.baseAddress, bytes.count, offset) : -1
     }
-    return pwrite(file, bytes.baseAddress, bytes.count, offset)
   }
 
   private func gather(_ bytes: UnsafeRawBufferPointer) {

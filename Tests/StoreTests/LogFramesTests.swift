@@ -95,9 +95,9 @@ import Testing
       for number in 0..<9 {
         #expect(write(head(size: number == 8 ? 9 : 0), to: file, at: 65_560 * number) == 24)
         #expect(write(page, to: file, at: 65_560 * number + 24) == page.count)
-        #expect(number < 3 ? bytes.isEmpty : bytes.count >= 65_560 * 4)
+        // By threes, as many as there is surely room for.
+        #expect(bytes.count == 65_560 * (number == 8 ? 9 : number / 3 * 3))
       }
-      #expect(bytes.count == 9 * 65_560)
     }
     let whole = (0..<9).map { [head(size: $0 == 8 ? 9 : 0), page] }.joined().joined()
     #expect(bytes == Array(whole))
