@@ -32,18 +32,21 @@ class Client:
             self.line.request(method, path, body, {**headers, **(more or {})})
             answer = self.line.getresponse()
             return answer.status, answer.read(), answer.headers
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
+            error.add_note(f"{method} {path} at {self.gateway.name}")
             self.line.close()
             self.line = None
             raise
 
-    def ask(self, method, path, body=None):
-        body = None if body is None else json.dumps(body).encode()
+    def surely(self, method, path, body=None):
+        """Once more where the connection was closed, since nobody had used it for a while."""
         try:
-            status, said = self.once(method, path, body)
+            return self.once(method, path, body)
         except (OSError, http.client.HTTPException):
-            # A connection that nobody used for a while was closed.
-            status, said = self.once(method, path, body)
+            return self.once(method, path, body)
+
+    def ask(self, method, path, body=None):
+        status, said = self.surely(method, path, None if body is None else json.dumps(body).encode())
         if status >= 400:
             raise RuntimeError(f"{method} {path} was answered {status}: {said.decode()}")
         return json.loads(said) if said else None

@@ -121,7 +121,7 @@ class Uploader:
         if item["state"] != "complete":
             return self.run.fault(f"{name} was taken, and is {item['state']}: {item.get('problem')}; there it is {come}")
         digests = [
-            hashlib.sha256(self.receiver.whole("GET", item["content"])[1]).hexdigest()
+            hashlib.sha256(self.receiver.surely("GET", item["content"])[1]).hexdigest()
             for item in come if item["state"] == "complete"]
         if digests != [self.uploaded[name][1]]:
             self.run.fault(f"{name} is told as complete, and there it is {come}")
@@ -139,5 +139,5 @@ class Uploader:
         for name, (place, _) in self.uploaded.items():
             self.look_at(name, self.client.ask("GET", place), come[name])
         for place in self.deleted:
-            if (status := self.client.once("GET", place)[0]) != 404:
+            if (status := self.client.surely("GET", place)[0]) != 404:
                 self.run.fault(f"{place} was deleted, and is answered {status}")
