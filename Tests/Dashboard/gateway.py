@@ -1,5 +1,6 @@
 """A gateway as people start it, in a folder of its own, with the dashboard of this tree."""
 
+import http.client
 import json
 import os
 import random
@@ -8,12 +9,26 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ.get("VICINITY", os.path.join(ROOT, ".build", "debug", "vicinity"))
 START_SECONDS_MAX = 30
+PATIENCE_SECONDS = 60
+
+
+def until(done, otherwise, seconds=PATIENCE_SECONDS):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if done():
+                return
+        except (OSError, http.client.HTTPException):
+            pass
+        time.sleep(0.05)
+    raise RuntimeError(otherwise)
 
 
 def free_port():

@@ -1,10 +1,9 @@
 """Coming in: the code, the name, and who may what."""
 
-import time
 import unittest
 
-from gateway import Gateway
-from stage import PATIENCE_MILLISECONDS, PHONE, Stage, expect
+from gateway import Gateway, until
+from stage import PHONE, Stage, expect
 
 
 class Entering(Stage):
@@ -20,7 +19,8 @@ class Entering(Stage):
         # As people type it.
         self.come_in(page, gateway.new_code().replace("-", "").lower(), "Ada")
         expect(page.locator(".you strong")).to_have_text("Ada")
-        self.assertEqual(["Ada"], [peer for peer in self.names_with(page, "Ada") if peer != "Stage"])
+        self.wait_for_peer(page, "Ada")
+        self.assertEqual(["Ada", "Stage"], sorted(self.names_of(page)))
 
     def test_address_with_a_code_fills_it_in_and_keeps_it_nowhere(self):
         gateway = self.gateways[0]
@@ -46,25 +46,22 @@ class Entering(Stage):
         self.assertNotIn("code", page.url)
 
     @staticmethod
-    def names_with(page, name):
-        """Of all peers, once that one is there: it comes a moment after whose it is."""
-        deadline = time.monotonic() + PATIENCE_MILLISECONDS / 1000
-        while True:
-            names = page.evaluate("fetch('/v1/peers').then((a) => a.json()).then((a) => a.items.map((p) => p.displayName))")
-            if name in names or time.monotonic() > deadline:
-                return names
-            page.wait_for_timeout(50)
+    def names_of(page):
+        return page.evaluate("fetch('/v1/peers').then((a) => a.json()).then((a) => a.items.map((p) => p.displayName))")
+
+    def wait_for_peer(self, page, name):
+        """A peer comes a moment after whose it is."""
+        until(lambda: name in self.names_of(page), f"{name} has no peer")
 
     def test_reload_comes_back_as_the_same_peer(self):
         page = self.enter(self.gateways[0], "Ada")
-        peers = self.names_with(page, "Ada")
-        self.assertEqual(["Ada", "Stage"], sorted(peers))
+        self.wait_for_peer(page, "Ada")
         page.reload()
         expect(page.locator(".state")).to_have_text("Online")
         expect(page.locator(".you strong")).to_have_text("Ada")
         # All is asked for that a page asks for as it comes.
         page.wait_for_load_state("networkidle")
-        self.assertEqual(peers, self.names_with(page, "Ada"))
+        self.assertEqual(["Ada", "Stage"], sorted(self.names_of(page)))
 
     def test_one_browser_is_at_home_at_two_gateways_of_one_machine(self):
         page = self.enter(self.gateways[0], "Ada")

@@ -4,13 +4,10 @@ import http.client
 import json
 import os
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Dashboard"))
-from gateway import Gateway  # noqa: E402, F401
-
-PATIENCE_SECONDS = 60
+from gateway import PATIENCE_SECONDS, Gateway, until  # noqa: E402, F401
 
 
 class Client:
@@ -65,15 +62,3 @@ def come_in(gateway):
     """A client of its own, by a code that the operator makes."""
     code = gateway.new_code()
     return Client(gateway, gateway.ask("POST", "/v1/pairings", {"code": code, "name": "client"})["token"])
-
-
-def until(done, otherwise, seconds=PATIENCE_SECONDS):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if done():
-                return
-        except (OSError, http.client.HTTPException):
-            pass
-        time.sleep(0.05)
-    raise RuntimeError(otherwise)
