@@ -129,6 +129,37 @@ struct FullDiskTests {
     await meeting.end()
   }
 
+  @Test("where little is free, what is offered is not accepted, but declined, and an invitation is cancelled")
+  func answers() async throws {
+    let meeting = try await Meeting.begin()
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let file = try await bert.client.make("\(bert.path)/resources", ["name": "a", "to": .text(anna.peer)])
+    #expect(try await bert.client.ask("PUT", file.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
+    let offered = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
+    let second = try await bert.client.make("/v1/sessions")
+    let invitation: JSON = [
+      "session": .text(second.id), "to": .text(anna.peer), "serviceType": "chat", "timeout": 600,
+    ]
+    let cancelled = try await bert.client.make("/v1/invitations", invitation)
+    _ = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
+
+    await leave(Self.freeMin - 1, at: bert.place)
+    #expect(try await bert.client.patch(cancelled["Location"] ?? "", ["state": "cancelled"]).status == 200)
+    _ = try await anna.client.wait(in: "/v1/invitations", "state", "cancelled")
+    await leave(nil, at: bert.place)
+    _ = try await bert.client.make("/v1/invitations", invitation)
+    let pending = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
+
+    await leave(Self.freeMin - 1, at: anna.place)
+    for path in ["\(anna.path)/resources/\(offered["id"]?.text ?? "")", "/v1/invitations/\(pending["id"]?.text ?? "")"]
+    {
+      expectLittle(try await anna.client.patch(path, ["state": "accepted"]))
+      let declined = try await anna.client.patch(path, ["state": "declined"])
+      #expect(declined.status == 200 && declined.json["state"] == "declined", "\(declined.text)")
+    }
+    await meeting.end()
+  }
+
   @Test("where little is free, a client goes with all that was its own")
   func leaving() async throws {
     let meeting = try await Meeting.begin()

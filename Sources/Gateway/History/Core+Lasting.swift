@@ -53,6 +53,12 @@ extension Core {
     if isLasting(peer) { try needRoom(undone) }
   }
 
+  /// An answer: one that ends what it is about leaves no more than before.
+  func needRoom(for peer: PeerModel, toAnswer isAccepted: Bool) throws(Problem) {
+    guard isLasting(peer) else { return }
+    if isAccepted { try needRoom("answered") } else { try needStore("answered") }
+  }
+
   /// Returns when it would be there after a power cut, as it is now.
   func keep(_ model: SessionModel) async {
     // It may have ended meanwhile, and must not be there again.

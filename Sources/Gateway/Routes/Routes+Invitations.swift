@@ -77,7 +77,7 @@ extension Routes {
     guard model.state == .pending else {
       throw Problem(.conflict, "the invitation has ended: it is '\(model.state.rawValue)'", field: "state")
     }
-    try core.needRoom(for: model.peer, "answered")
+    try core.needRoom(for: model.peer, toAnswer: answer == .accepted)
     switch (answer, model.isIncoming) {
     case (.accepted, true):
       if let session {

@@ -46,7 +46,7 @@ extension Routes {
     let url = try fields.text("url")
     try fields.end()
     if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
-    if session.stored != nil { try core.needRoom("offered") }
+    try core.needRoom(for: session.peer, "offered")
     let model = ResourceModel(
       name, ResourceModel.Other(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
       at: Timestamp.now)
@@ -71,7 +71,7 @@ extension Routes {
         .conflict, "the resource is '\(model.state.rawValue)': only one that is 'offered' can be answered",
         field: "state")
     }
-    if session.stored != nil { try core.needRoom("answered") }
+    try core.needRoom(for: session.peer, toAnswer: answer == .accepted)
     let actor = Core.Actor.client(try call.need().id)
     switch answer {
     case .accepted: try core.accept(model, in: session, as: actor)
@@ -96,7 +96,7 @@ extension Routes {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
     guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
-    if session.stored != nil { try core.needRoom("taken") }
+    try core.needRoom(for: session.peer, "taken")
     let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {

@@ -134,7 +134,7 @@ extension Routes {
     let blocked = try fields.texts("blocked", max: blockedMax).map(Set.init)
     let adhoc = try fields.textOrNull("adhoc")
     try fields.end()
-    if model.stored != nil { try core.needRoom("changed") }
+    try core.needRoom(for: model.peer, "changed")
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     // This may be refused, and then nothing else has changed.
     if let adhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
