@@ -49,6 +49,33 @@ struct LastingTests {
     await meeting.end()
   }
 
+  @Test(
+    "where its keys are gone, the log says that its sessions wait for them, and they are there once it has them again")
+  func otherKeys() async throws {
+    var meeting = try await Meeting.begin()
+    let (keys, aside) = ("\(meeting.bert.place.folder)/keys", "\(meeting.bert.place.folder)/aside")
+    _ = try await post("before", meeting.anna)
+    let (path, files) = (meeting.bert.path, FileManager.default)
+    _ = try await meeting.bert.client.wait(in: "\(path)/messages", "body", "before")
+
+    func restart(_ meanwhile: () throws -> Void) async throws -> Answer {
+      meeting.bert = Meeting.Seat(
+        place: try await meeting.bert.place.restarted(meanwhile), client: meeting.bert.client, peer: meeting.bert.peer,
+        session: meeting.bert.session)
+      return try await meeting.bert.client.get("\(path)/messages")
+    }
+    #expect(try await restart { try files.moveItem(atPath: keys, toPath: aside) }.status == 404)
+    let said = try #require(await meeting.bert.place.gateway.log.first { $0.event == "otherKeys" })
+    #expect(said.level == .warning && said.fields.first?.value == .number(1))
+
+    let again = try await restart {
+      try files.removeItem(atPath: keys)
+      try files.moveItem(atPath: aside, toPath: keys)
+    }
+    #expect(bodies(again.json["items"]) == ["before"], "\(again.text)")
+    await meeting.end()
+  }
+
   @Test("what a peer advertises, looks for and was asked is there again after a restart, and what was deleted is not")
   func intents() async throws {
     var meeting = try await Meeting.begin()

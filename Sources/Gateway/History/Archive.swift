@@ -141,9 +141,11 @@ final class Archive: Witness, @unchecked Sendable {
     stored.removeValue(forKey: id.text).map { ($0, resources.removeValue(forKey: $0.number) ?? []) }
   }
 
-  /// Of those of its own that nobody has taken up, the host knows nothing. Those of another wait for its keys.
-  func endUntaken(of host: HostID) {
-    for session in stored.values where session.host == host.text {
+  /// Of those of its own that nobody has taken up, the host knows nothing. How many are another's, and wait for its keys.
+  func endUntaken(of host: HostID) -> Int {
+    let own = stored.values.filter { $0.host == host.text }
+    defer { (stored, resources) = ([:], [:]) }
+    for session in own {
       guard let id = try? EndpointID(text: session.id) else { continue }
       let files = (resources[session.number] ?? []).compactMap { $0.path?.found(in: folder) }
       end(id) { [folder] in
@@ -151,7 +153,7 @@ final class Archive: Witness, @unchecked Sendable {
         Folder.remove("\(folder)/received/\(id.text)")
       }
     }
-    (stored, resources) = ([:], [:])
+    return stored.count - own.count
   }
 
   /// What has grown too old goes, also where nothing new comes. Whether there may be more of it.

@@ -12,7 +12,13 @@ extension Core {
     try await restore()
     for peer in peers.values { try await takeUp(peer) }
     try await takeUpIntents()
-    archive.endUntaken(of: host.id)
+    let waitingCount = archive.endUntaken(of: host.id)
+    if waitingCount > 0 {
+      log(
+        .warning, for: .operator, "otherKeys",
+        "sessions of a host with other keys are in the store, and wait there: put its keys back, and start again",
+        [.init("sessions", .number(waitingCount))])
+    }
     prune()
     publishTrust()
     start { core in
