@@ -46,10 +46,7 @@ extension Planner {
     add(hosts: size(2, 6)) { host, random in host.peers[0].endpoints[0].encryption = random.pick(preferences) }
     everybodyShows()
     everybodyJoins()
-    for _ in 0..<6 {
-      let ref = random.pick(refs)
-      at(moment(6_000, 25_000), .invite(ref, end: 0, another(than: ref), type: 0, timeout: 6_000))
-    }
+    anybodyInvites(times: 6, from: 6_000, to: 25_000, timeout: 6_000)
     everybodyTalks(count: 10, Self.chat)
   }
 
@@ -65,10 +62,7 @@ extension Planner {
     }
     everybodyShows()
     everybodyJoins()
-    for _ in 0..<4 {
-      let ref = random.pick(refs)
-      at(moment(10_000, 30_000), .invite(ref, end: 0, another(than: ref), type: 0, timeout: 8_000))
-    }
+    anybodyInvites(times: 4, from: 10_000, to: 30_000, timeout: 8_000)
     everybodyTalks(count: 10, Self.chat)
     plan.faults.resets = random.pick([0, 3])
     incidents()
@@ -101,10 +95,7 @@ extension Planner {
           ? .invite(ref, end: 0, refs[0], type: 0, timeout: 8_000)
           : .invite(refs[0], end: 0, ref, type: 0, timeout: 8_000))
     }
-    for _ in 0..<10 {
-      let ref = random.pick(refs)
-      at(moment(5_000, 30_000), .invite(ref, end: 0, another(than: ref), type: 0, timeout: 6_000))
-    }
+    anybodyInvites(times: 10, from: 5_000, to: 30_000, timeout: 6_000)
     for _ in 0..<3 { at(moment(10_000), .leave(random.pick(refs), end: 0)) }
     plan.faults.resets = random.pick([0, 3])
     incidents()

@@ -41,12 +41,7 @@ extension Planner {
     add(hosts: random.within(40...100))
     plan.faults.chunkBytesMax = 65_536
     plan.faults.latencyMax = max(plan.faults.latencyMax, 5)
-    if random.flip() {
-      everybodyIsAdhoc()
-    } else {
-      everybodyShows()
-      everybodyJoins(gap: 60)
-    }
+    everybodyMeets(gap: 60)
     everybodyTalks(from: 8_000, count: 15, Self.chat)
     everybodyStreams(from: 8_000, count: 2)
     everybodyOffers(from: 8_000, count: 2)

@@ -54,12 +54,7 @@ extension Planner {
 
   mutating func churn() {
     add(hosts: size(3, 12)) { host, random in host.isDurable = random.chance(perMille: 300) }
-    if random.flip() {
-      everybodyIsAdhoc()
-    } else {
-      everybodyShows()
-      everybodyJoins(gap: 200)
-    }
+    everybodyMeets(gap: 200)
     everybodyTalks(count: 50, Self.mixed)
     everybodyStreams(count: random.below(8))
     everybodyOffers(count: random.below(6))
@@ -82,12 +77,7 @@ extension Planner {
 
   mutating func partition() {
     add(hosts: size(3, 10))
-    if random.flip() {
-      everybodyIsAdhoc()
-    } else {
-      everybodyShows()
-      everybodyJoins(gap: 200)
-    }
+    everybodyMeets(gap: 200)
     everybodyTalks(count: 40, Self.chat)
     everybodyStreams(count: random.below(5))
     everybodyOffers(count: random.below(4))

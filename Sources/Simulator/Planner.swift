@@ -77,6 +77,20 @@ struct Planner {
     for ref in refs { at(moment(0, within), .adhoc(ref, end: 0, type: type)) }
   }
 
+  /// Ad hoc, or as each is invited.
+  mutating func everybodyMeets(gap: Int) {
+    if random.flip() { return everybodyIsAdhoc() }
+    everybodyShows()
+    everybodyJoins(gap: gap)
+  }
+
+  mutating func anybodyInvites(times: Int, from: Int, to: Int, timeout: Int) {
+    for _ in 0..<times {
+      let ref = random.pick(refs)
+      at(moment(from, to), .invite(ref, end: 0, another(than: ref), type: 0, timeout: timeout))
+    }
+  }
+
   mutating func everybodyTalks(from: Int = 4_000, count: Int, _ shape: (inout Random) -> Sending) {
     for _ in 0..<count {
       let ref = random.pick(refs)
