@@ -1,3 +1,5 @@
+// Long because it stands alone: a program takes this one file.
+//
 // The JavaScript client of a Vicinity gateway: REST, live collections over one WebSocket, uploads that resume.
 //
 //     import { Vicinity } from './vicinity.js'
@@ -7,9 +9,13 @@
 //     const peer = await gateway.post('/v1/peers', { displayName: 'Lights' })
 //     const session = await gateway.post('/v1/sessions', { peer: peer.id, adhoc: 'stage' })
 //     const messages = gateway.follow(`/v1/sessions/${session.id}/messages`)
-//     messages.onchange = () => console.log(messages.items.at(-1)?.body)
+//     messages.onchange = () => {
+//       const message = messages.items.at(-1)
+//       if (message) console.log(`${message.displayName}: ${message.body}`)
+//     }
 //
-// It stands alone and runs in browsers and in Node; a Node before 22 has no WebSocket, so give one: { WebSocket: ws }.
+// It runs in browsers and, as an ES module, in Node. Node before version 22 has no WebSocket: pass one, as the package `ws`
+// has it, to the constructor: `new Vicinity(address, { WebSocket })`. Requests work without it.
 
 const retryDelayMin = 500
 const retryDelayMax = 10_000
@@ -51,7 +57,10 @@ export class Problem extends Error {
 /** An id that nobody else makes. */
 export function newID() {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
-  return Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => alphabet[byte & 31]).join('')
+  const bytes = new Uint8Array(20)
+  // Node 18 has no global `crypto`; an id has to be unique, and need not be secret.
+  const random = globalThis.crypto?.getRandomValues(bytes) ?? bytes.map(() => Math.random() * 256)
+  return Array.from(random, (byte) => alphabet[byte & 31]).join('')
 }
 
 const pause = (milliseconds, signal) =>
@@ -72,11 +81,14 @@ export class Vicinity extends EventTarget {
   #heartbeat = null
   #lastID = 0
   #answers = new Map()
-  #collections = new Map()
+  #channels = new Map()
   #byNumber = new Map()
   #WebSocket
 
-  /** `token` is what pairing gives to programs, `csrf` what it gives to a page, whose browser keeps a cookie. */
+  /**
+   * `token` is what pairing gives to programs, `csrf` what it gives to a page, whose browser keeps a cookie. `WebSocket` is
+   * the class to follow collections with, where the platform has none.
+   */
   constructor(address = globalThis.location?.origin, { token, csrf, WebSocket = globalThis.WebSocket } = {}) {
     super()
     this.address = address.replace(/\/$/, '')
@@ -222,21 +234,26 @@ export class Vicinity extends EventTarget {
 
   // Live collections
 
-  /** A collection and its changes, such as '/v1/sessions/…/messages'; close it when it is not needed any more. */
+  /**
+   * A collection and its changes, such as '/v1/sessions/…/messages'; close it when it is not needed any more. Each call
+   * gives a collection with listeners of its own; those of one path share one subscription, which ends with the last.
+   */
   follow(path) {
-    let collection = this.#collections.get(path)
-    if (!collection) {
-      collection = new Collection(path, () => this.#unfollow(collection))
-      this.#collections.set(path, collection)
-      if (this.state === 'online') this.#subscribe(collection)
+    this.#requireWebSocket()
+    let channel = this.#channels.get(path)
+    if (!channel) {
+      channel = new Channel(path, () => this.#unfollow(channel))
+      this.#channels.set(path, channel)
+      if (this.state === 'online') this.#subscribe(channel)
     }
-    collection.followers += 1
+    const collection = channel.addFollower()
     if (this.state === 'idle') this.connect()
     return collection
   }
 
   /** Opens the WebSocket and keeps it open. */
   connect() {
+    this.#requireWebSocket()
     this.#isWanted = true
     if (!this.#socket) this.#open()
   }
@@ -247,6 +264,15 @@ export class Vicinity extends EventTarget {
     this.#socket?.close(1000)
     this.#lost(null)
     this.#become('idle')
+  }
+
+  #requireWebSocket() {
+    if (this.#WebSocket) return
+    throw new Problem({
+      type: '/problems/unsupported', title: 'No WebSocket',
+      detail: 'This platform has no WebSocket, as Node before version 22 has none: '
+        + 'pass one to the constructor, as in new Vicinity(address, { WebSocket }).',
+    })
   }
 
   #open() {
@@ -276,7 +302,7 @@ export class Vicinity extends EventTarget {
     this.#attempt = 0
     this.problem = null
     this.#become('online')
-    for (const collection of this.#collections.values()) this.#subscribe(collection)
+    for (const channel of this.#channels.values()) this.#subscribe(channel)
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatInterval)
   }
 
@@ -306,7 +332,7 @@ export class Vicinity extends EventTarget {
     for (const answer of this.#answers.values()) answer.reject(Problem.offline())
     this.#answers.clear()
     this.#byNumber.clear()
-    for (const collection of this.#collections.values()) collection.lost()
+    for (const channel of this.#channels.values()) channel.lost()
     if (code >= 4400 && code < 4500) {
       const kind = { 4401: 'unauthorized', 4403: 'forbidden' }[code] ?? 'badRequest'
       return this.#refuse(new Problem({ type: `/problems/${kind}`, detail: reason, status: code - 4000 }))
@@ -346,45 +372,45 @@ export class Vicinity extends EventTarget {
     answer?.resolve(frame.ok)
   }
 
-  #subscribe(collection) {
-    const { path, position } = collection
+  #subscribe(channel) {
+    const { path, position } = channel
     this.#ask({ subscribe: position ? { channel: path, since: position } : { channel: path } })
-      .catch((problem) => problem.kind === 'offline' || this.#end(collection, problem))
+      .catch((problem) => problem.kind === 'offline' || this.#end(channel, problem))
   }
 
   #subscribed(answer) {
-    const collection = this.#collections.get(answer.channel)
-    if (!collection) return
-    this.#byNumber.set(answer.number, collection)
-    collection.begin(answer)
+    const channel = this.#channels.get(answer.channel)
+    if (!channel) return
+    this.#byNumber.set(answer.number, channel)
+    channel.begin(answer)
   }
 
   #told(frame) {
-    const collection = this.#byNumber.get(frame.n)
-    if (!collection) return
-    if (frame.end) return this.#end(collection, null)
-    if (collection.take(frame)) return
+    const channel = this.#byNumber.get(frame.n)
+    if (!channel) return
+    if (frame.end) return this.#end(channel, null)
+    if (channel.take(frame)) return
     // A gap: what is there is asked for anew.
     this.#byNumber.delete(frame.n)
-    collection.position = null
-    this.#ask({ unsubscribe: { channel: collection.path } }).catch(() => {})
-    this.#subscribe(collection)
+    channel.position = null
+    this.#ask({ unsubscribe: { channel: channel.path } }).catch(() => {})
+    this.#subscribe(channel)
   }
 
-  #end(collection, problem) {
-    this.#forget(collection)
-    collection.end(problem)
+  #end(channel, problem) {
+    this.#forget(channel)
+    channel.end(problem)
   }
 
-  #unfollow(collection) {
-    if (this.#collections.get(collection.path) !== collection) return
-    this.#forget(collection)
-    if (this.state === 'online') this.#ask({ unsubscribe: { channel: collection.path } }).catch(() => {})
+  #unfollow(channel) {
+    if (this.#channels.get(channel.path) !== channel) return
+    this.#forget(channel)
+    if (this.state === 'online') this.#ask({ unsubscribe: { channel: channel.path } }).catch(() => {})
   }
 
-  #forget(collection) {
-    this.#collections.delete(collection.path)
-    for (const [number, other] of this.#byNumber) if (other === collection) this.#byNumber.delete(number)
+  #forget(channel) {
+    this.#channels.delete(channel.path)
+    for (const [number, other] of this.#byNumber) if (other === channel) this.#byNumber.delete(number)
   }
 }
 
@@ -394,52 +420,88 @@ function isPassing(problem) {
   return ['offline', 'tooMany', 'unavailable', 'conflict'].includes(problem.kind)
 }
 
-/** The things under one path, kept as they are at the gateway. Set `onchange` to hear of changes. */
-export class Collection {
-  #items = new Map()
+/**
+ * The things under one path, kept as they are at the gateway. Each change is an event, `change`: set `onchange`, or add
+ * listeners. The first tells what was there.
+ */
+export class Collection extends EventTarget {
+  #channel
+
+  constructor(channel) {
+    super()
+    this.#channel = channel
+    this.onchange = null
+    this.addEventListener('change', () => this.onchange?.(this))
+  }
+
+  get path() { return this.#channel.path }
+  /** 'waiting' for the gateway, 'live', 'stale' while it is away, 'ended'; why it ended is its `problem`. */
+  get state() { return this.#channel.state }
+  get problem() { return this.#channel.problem }
+  /** Epoch and offset of the last change that is in it. */
+  get position() { return this.#channel.position }
+  /** Fulfilled once it is live, or will never be. */
+  get ready() { return this.#channel.ready.then(() => this) }
+  /** In the order in which they came. */
+  get items() { return this.#channel.list }
+  get(id) { return this.#channel.items.get(id) }
+
+  /** Its listeners are told nothing more; others of the same path still are. */
+  close() { this.#channel.remove(this) }
+}
+
+/** What is subscribed to at the gateway, once for all collections of its path. */
+class Channel {
   #list = null
+  #followers = new Set()
   #unfollow
   #resolve
 
   constructor(path, unfollow) {
     this.path = path
     this.#unfollow = unfollow
-    this.followers = 0
-    /** Epoch and offset of the last change that is in it. */
+    this.items = new Map()
     this.position = null
-    /** 'waiting' for the gateway, 'live', 'stale' while it is away, 'ended'; why it ended is its `problem`. */
     this.state = 'waiting'
     this.problem = null
-    this.onchange = null
     this.#renew()
   }
 
-  /** In the order in which they came. */
-  get items() { return (this.#list ??= [...this.#items.values()]) }
-  get(id) { return this.#items.get(id) }
+  get list() { return (this.#list ??= [...this.items.values()]) }
 
-  close() {
-    this.followers -= 1
-    if (this.followers === 0) this.#unfollow()
+  addFollower() {
+    const follower = new Collection(this)
+    this.#followers.add(follower)
+    // It comes too late for the change that told the others what is there.
+    if (this.state !== 'waiting') queueMicrotask(() => this.#tell(follower))
+    return follower
+  }
+
+  remove(follower) {
+    if (this.#followers.delete(follower) && this.#followers.size === 0) this.#unfollow()
   }
 
   #renew() {
-    /** Fulfilled once it is live, or will never be. */
     this.ready = new Promise((resolve) => { this.#resolve = resolve })
   }
 
   #changed() {
     this.#list = null
-    this.onchange?.(this)
+    for (const follower of [...this.#followers]) this.#tell(follower)
+  }
+
+  /** Unless it was closed meanwhile, as by another's listener. */
+  #tell(follower) {
+    if (this.#followers.has(follower)) follower.dispatchEvent(new Event('change'))
   }
 
   // What the client tells it
 
   begin({ position, recovered, items }) {
-    if (!recovered) this.#items = new Map((items ?? []).map((item) => [item.id, item]))
+    if (!recovered) this.items = new Map((items ?? []).map((item) => [item.id, item]))
     this.position = position
     this.state = 'live'
-    this.#resolve(this)
+    this.#resolve()
     this.#changed()
   }
 
@@ -448,8 +510,8 @@ export class Collection {
     const [epoch, offset] = this.position.split('.')
     if (o !== Number(offset) + skip) return false
     this.position = `${epoch}.${o}`
-    if (put) this.#items.set(put.id, put)
-    if (del !== undefined) this.#items.delete(del)
+    if (put) this.items.set(put.id, put)
+    if (del !== undefined) this.items.delete(del)
     if (put || del !== undefined) this.#changed()
     return true
   }
@@ -463,7 +525,7 @@ export class Collection {
   end(problem) {
     this.state = 'ended'
     this.problem = problem
-    this.#resolve(this)
+    this.#resolve()
     this.#changed()
   }
 }

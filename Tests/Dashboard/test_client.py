@@ -1,0 +1,181 @@
+"""vicinity.js as programs and pages of one's own use it, in Node and in Chromium."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from gateway import PATIENCE_SECONDS, ROOT
+from stage import Stage
+
+CLIENT = os.path.join(ROOT, "public", "vicinity.js")
+NODE = os.environ.get("NODE", "node")
+# A class to pass to the client, as Debian packages it.
+WEBSOCKET = """
+import { createRequire } from 'node:module'
+const { WebSocket } = createRequire(import.meta.url)('/usr/share/nodejs/ws')
+"""
+# As if it were Node before 22, whichever it is.
+WITHOUT = "delete globalThis.WebSocket\n"
+
+# Follows a path twice, and says what each of the two was told of the number of things there.
+TWO_FOLLOWERS = """async (gateway, path, make) => {
+  const told = { first: [], second: [], listener: [], late: [] }
+  const heard = (condition) => new Promise((resolve) => {
+    const look = () => { if (condition()) resolve() }
+    gateway.addEventListener('told', look)
+    look()
+  })
+  const tell = (who) => (collection) => {
+    told[who].push(collection.items.length)
+    gateway.dispatchEvent(new Event('told'))
+  }
+  const first = gateway.follow(path)
+  const second = gateway.follow(path)
+  first.onchange = tell('first')
+  second.onchange = tell('second')
+  first.addEventListener('change', () => tell('listener')(first))
+  await Promise.all([first.ready, second.ready])
+  await make('one')
+  await heard(() => told.first.includes(1) && told.second.includes(1) && told.listener.includes(1))
+  first.close()
+  first.close()
+  const late = gateway.follow(path)
+  late.onchange = tell('late')
+  await heard(() => told.late.length === 1)
+  await make('two')
+  await heard(() => told.second.includes(2) && told.late.includes(2))
+  second.close()
+  late.close()
+  await gateway.get('/healthz')
+  return told
+}"""
+EXPECTED = {"first": [0, 1], "second": [0, 1, 2], "listener": [0, 1], "late": [1, 2]}
+
+
+def example():
+    """The code in the comment that opens the client."""
+    with open(CLIENT, encoding="utf-8") as file:
+        head = file.read().split("\n\n")[0]
+    return "\n".join(re.findall(r"^//     (.*)", head, re.M))
+
+
+def filled_in(gateway):
+    """The example, with an address and a code of now."""
+    code = example()
+    for printed, own in (("http://127.0.0.1:7777", gateway.url), ("ABCD-EFGH", gateway.new_code())):
+        if printed not in code:
+            raise AssertionError(f"{printed} is not in the example any more")
+        code = code.replace(printed, own)
+    return code
+
+
+class Client(Stage):
+    gateway_count = 1
+
+    def setUp(self):
+        super().setUp()
+        self.gateway = self.gateways[0].operator()
+
+    # In Node
+
+    def node(self, code):
+        """A program in a package with the client, as a process that is ended with the test."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        shutil.copy(CLIENT, folder.name)
+        for name, text in (("package.json", '{"type": "module"}'), ("program.js", code)):
+            with open(os.path.join(folder.name, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        process = subprocess.Popen(
+            [NODE, "program.js"], cwd=folder.name, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def run_node(self, code):
+        process = self.node(code)
+        said, faults = process.communicate(timeout=PATIENCE_SECONDS)
+        self.assertEqual((0, ""), (process.returncode, faults))
+        return said
+
+    def test_two_followers_of_a_path_hear_of_each_change_in_node(self):
+        said = self.run_node(WEBSOCKET + WITHOUT + f"""
+            const {{ Vicinity }} = await import('./vicinity.js')
+            const gateway = new Vicinity('{self.gateway.url}', {{ WebSocket }})
+            await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
+            await gateway.post('/v1/peers', {{ displayName: 'Node' }})
+            const told = await ({TWO_FOLLOWERS})(
+              gateway, '/v1/browsers', (serviceType) => gateway.post('/v1/browsers', {{ serviceType }}))
+            console.log(JSON.stringify(told))
+            gateway.close()
+        """)
+        self.assertEqual(EXPECTED, json.loads(said))
+
+    def test_without_a_websocket_following_fails_at_once_and_says_why(self):
+        said = self.run_node(WITHOUT + f"""
+            const {{ Vicinity, Problem }} = await import('./vicinity.js')
+            const gateway = new Vicinity('{self.gateway.url}')
+            await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
+            for (const attempt of [() => gateway.follow('/v1/peers'), () => gateway.connect()]) {{
+              try {{
+                attempt()
+              }} catch (problem) {{
+                console.log(problem instanceof Problem, problem.kind, gateway.state, problem.message)
+              }}
+            }}
+        """)
+        line = ("true unsupported idle This platform has no WebSocket, as Node before version 22 has none: pass one to the "
+                "constructor, as in new Vicinity(address, { WebSocket }).")
+        self.assertEqual([line, line], said.splitlines())
+
+    def test_the_example_of_the_client_runs_in_node_as_printed(self):
+        process = self.node(WEBSOCKET + "globalThis.WebSocket ??= WebSocket\n" + filled_in(self.gateway))
+        self.say_on_stage("Lights on")
+        self.assertEqual("Desk: Lights on\n", process.stdout.readline())
+
+    # In Chromium
+
+    def test_two_followers_of_a_path_hear_of_each_change_and_share_one_subscription(self):
+        page = self.page(self.gateway)
+        sent = []
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(json.loads(frame))))
+        told = page.evaluate(f"""async (code) => {{
+            const {{ Vicinity }} = await import('/vicinity.js')
+            const gateway = new Vicinity(location.origin)
+            await gateway.pair(code, {{ name: 'Page' }})
+            await gateway.post('/v1/peers', {{ displayName: 'Page' }})
+            const told = await ({TWO_FOLLOWERS})(
+              gateway, '/v1/browsers', (serviceType) => gateway.post('/v1/browsers', {{ serviceType }}))
+            gateway.close()
+            return told
+        }}""", self.gateway.new_code())
+        self.assertEqual(EXPECTED, told)
+        channel = {"channel": "/v1/browsers"}
+        asked = [frame for frame in sent if "/v1/browsers" in json.dumps(frame)]
+        self.assertEqual([{"subscribe": channel}, {"unsubscribe": channel}], [
+            {key: value for key, value in frame.items() if key != "id"} for frame in asked])
+
+    def test_the_example_of_the_client_runs_in_chromium_as_printed(self):
+        page = self.page(self.gateway)
+        code = filled_in(self.gateway)
+        page.route("**/example.js", lambda route: route.fulfill(content_type="text/javascript", body=code))
+        with page.expect_console_message(lambda line: line.text == "Desk: Lights on"):
+            page.evaluate("import('/example.js')")
+            self.say_on_stage("Lights on")
+
+    # Somebody else, who is on stage too
+
+    def say_on_stage(self, text):
+        gateway = self.gateway
+        peer = gateway.ask("POST", "/v1/peers", {"displayName": "Desk"})["id"]
+        self.addCleanup(gateway.ask, "DELETE", f"/v1/peers/{peer}")
+        session = gateway.ask("POST", "/v1/sessions", {"peer": peer, "adhoc": "stage"})["id"]
+        path = f"/v1/sessions/{session}/members?state=connected"
+        position = gateway.ask("GET", path)
+        while not position["items"]:
+            gateway.ask("GET", f"{path}&since={position['position']}&wait=60")
+            position = gateway.ask("GET", path)
+        gateway.ask("POST", f"/v1/sessions/{session}/messages", text.encode(), kind="text/plain")
