@@ -120,7 +120,7 @@ struct ContractTests {
     let known = target.parameters.map { (name: $0["name"]?.text ?? "", isNeeded: $0["in"] == "path") }
     #expect(given.isSuperset(of: known.filter(\.isNeeded).map(\.name)), "\(operation.name): \(link.name)")
     #expect(given.isSubset(of: known.map(\.name)), "\(operation.name): \(link.name)")
-    let body = link.value["requestBody"]?.members ?? []
+    let body = link.value["x-requestBody"]?.members ?? []
     let schema = target.json["requestBody"]?["content"]?["application/json"]?["schema"].map(document.resolve)
     for field in body { #expect(schema?["properties"]?[field.name] != nil, "\(operation.name): \(field.name)") }
     for value in ((link.value["parameters"]?.members ?? []) + body).compactMap(\.value.text) {

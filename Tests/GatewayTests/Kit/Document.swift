@@ -127,6 +127,10 @@ struct Document: Sendable {
     {
       faults += fault("fits none of several shapes")
     }
+    if let condition = schema["if"] {
+      let branch = self.faults(of: value, condition, at: place).isEmpty ? schema["then"] : schema["else"]
+      if let branch { faults += self.faults(of: value, branch, at: place) }
+    }
     if let members = value.members {
       for name in (schema["required"]?.list ?? []).compactMap(\.text) where value[name] == nil {
         faults += fault("has no '\(name)'")
