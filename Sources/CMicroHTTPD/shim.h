@@ -22,7 +22,7 @@ static inline struct MHD_Daemon *CMicroHTTPD_start(
       {MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL},
       {MHD_OPTION_END, 0, NULL},
   };
-  unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME;
+  unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE;
   return MHD_start_daemon(flags, 0, NULL, NULL, access, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 static inline int CMicroHTTPD_poll_descriptor(struct MHD_Daemon *daemon) {
@@ -33,6 +33,10 @@ static inline int CMicroHTTPD_descriptor(struct MHD_Connection *connection) {
 }
 static inline void *CMicroHTTPD_socket_context(struct MHD_Connection *connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+// The library forgets an upgraded connection, and closes its descriptor.
+static inline void CMicroHTTPD_forget_upgraded(struct MHD_UpgradeResponseHandle *upgraded) {
+  MHD_upgrade_action(upgraded, MHD_UPGRADE_ACTION_CLOSE);
 }
 // None where it is 0.
 static inline void CMicroHTTPD_set_idle_time(struct MHD_Connection *connection, unsigned seconds) {

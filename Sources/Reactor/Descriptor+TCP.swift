@@ -58,6 +58,11 @@ extension Descriptor {
     try set(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT", to: CInt(bytesMax))
   }
 
+  /// Sends small writes at once, as a socket does that was accepted here.
+  public func sendSmallWritesAtOnce() throws(SystemError) {
+    try set(CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
+  }
+
   /// Writes what the socket takes, and says how much; nil where it takes nothing now.
   public func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
     try systemUnlessBlocked("send") { Glibc.send(number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }

@@ -14,6 +14,17 @@ package protocol WebHandler: AnyObject {
 }
 
 extension WebHandler {
+  /// The same, with what HTTP asks for beside it.
+  func refusal(of fault: WebFault, _ head: Head?) -> Response {
+    var response = refuse(fault, head)
+    response.closes = true
+    if fault.status == 426 {
+      response.headers.append("Sec-WebSocket-Version", "13")
+      response.headers.append("Upgrade", "websocket")
+    }
+    return response
+  }
+
   package func answered(_ exchange: Exchange, with status: Int) {}
 
   package func refuse(_ fault: WebFault, _ head: Head?) -> Response {

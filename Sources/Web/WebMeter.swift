@@ -6,7 +6,7 @@ package final class WebMeter {
     case refused
   }
 
-  /// Connections that have said what they are.
+  /// Connections that have said what they are. One that goes on as a WebSocket after a request is both.
   package private(set) var connections = [Int](repeating: 0, count: Kind.allCases.count)
   /// Answers that the server gave by itself, since what came was no sound request.
   package private(set) var refusals: [Int: Int] = [:]

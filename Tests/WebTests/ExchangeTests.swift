@@ -199,14 +199,4 @@ import Testing
     #expect(answer["connection"] == "close")
     #expect(try client.isAtEnd())
   }
-
-  @Test func `a late WebSocket on a connection in use is told to connect anew`() throws {
-    let client = try rig.connect()
-    try client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    _ = try client.answer()
-    try client.send("GET /ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
-    let answer = try client.answer()
-    #expect(answer.status == 426)
-    #expect(try client.isAtEnd())
-  }
 }

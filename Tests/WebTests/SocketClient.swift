@@ -34,6 +34,9 @@ final class SocketClient {
     try #require(answer.status == 101)
   }
 
+  /// One whose handshake is over.
+  init(open client: Client) { self.client = client }
+
   static func request(_ path: String, _ headers: String = "") -> String {
     "GET \(path) HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
       + "Sec-WebSocket-Key: \(key)\r\n\(headers)\r\n"

@@ -77,19 +77,19 @@ import Web
     Case(
       "a WebSocket without key",
       "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n",
-      400, later: 426),
+      400, later: 400),
     Case(
       "a WebSocket with a bad key",
       "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n",
-      400, later: 426),
+      400, later: 400),
     Case(
       "a WebSocket with a body",
       "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 1\r\n\r\n",
-      400, later: 426),
+      400, later: 400),
     Case(
       "a refused WebSocket",
       "GET /other HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-      404, later: 426),
+      404, later: 404),
   ]
 
   @Test(arguments: cases) func `it is refused, with a reason, and the connection ends`(_ one: Case) throws {

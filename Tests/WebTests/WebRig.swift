@@ -93,6 +93,11 @@ final class WebRig: @unchecked Sendable {
 
   var connectionCount: Int { get throws { try onLoop { [self] in front?.connectionCount ?? 0 } } }
 
+  /// Whether all connections end in time.
+  var isEventuallyEmpty: Bool {
+    get throws { try eventually { [unowned self] _ in front?.connectionCount == 0 } }
+  }
+
   /// Asks again and again, for ten seconds, whether something holds.
   func eventually(_ condition: @escaping (Desk) -> Bool) throws -> Bool {
     let deadline = Reactor.now + 10_000_000_000

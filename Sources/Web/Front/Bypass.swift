@@ -9,6 +9,8 @@ final class Bypass {
 
   /// Tells the tunnel to look again.
   var changed: () -> Void = {}
+  /// Takes the client's connection from the tunnel; nil where that is over.
+  var takeOver: () -> Tunnel.Handover? = { nil }
   /// The length of a content whose exchange does not know it yet.
   private var announced: Int?
   /// How many of its bytes go through the library.

@@ -37,6 +37,10 @@ package final class Front: Doorway {
     attendance = Attendance(limits)
     http = HTTPServer(on: reactor, handler, limits, meter)
     sockets = SocketServer(on: reactor, limits, scratch, meter)
+    http.upgraded = { [sockets, meter] grant, transport, said, bytes, admission in
+      meter.connected(as: .socket)
+      try? sockets.take(grant, transport, said: said, first: bytes, admission)
+    }
   }
 
   /// Of clients, whatever they do.
@@ -87,12 +91,8 @@ package final class Front: Doorway {
     case .socket(let transport, let head, let bytes):
       upgrade(transport, head, bytes, arrival.admission)
     case .refused(let transport, let fault, let head):
-      var response = handler.refuse(fault, head)
+      let response = handler.refusal(of: fault, head)
       meter.refused(with: response.status)
-      if fault.status == 426 {
-        response.headers.append("Sec-WebSocket-Version", "13")
-        response.headers.append("Upgrade", "websocket")
-      }
       Farewell(response.closingBytes, to: transport, arrival.admission, on: reactor, scratch)
     case .dropped:
       break
@@ -113,9 +113,8 @@ package final class Front: Doorway {
       meter.refused(with: response.status)
       Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
     case .accept(let subprotocol, let owner, let reading):
-      precondition(
-        subprotocol.map { head.subprotocols.contains($0) } ?? true, "a subprotocol is chosen that was not offered")
-      try? sockets.take(transport, head, first: bytes, subprotocol, owner, reading, admission)
+      let grant = SocketGrant(head, subprotocol, owner, reading)
+      try? sockets.take(grant, transport, said: grant.bytes, first: bytes, admission)
     }
   }
 }

@@ -28,6 +28,12 @@ struct RequestFlow {
     self.headBytesMax = headBytesMax
   }
 
+  /// What has come and not been given in: to be read by whoever takes the connection over.
+  mutating func takeKept() -> [UInt8] {
+    defer { kept = [] }
+    return kept
+  }
+
   /// What is still to come of a content that goes past the library, until that has ended.
   var bytesBeside: Int? {
     if case .beside(let left) = place { left } else { nil }

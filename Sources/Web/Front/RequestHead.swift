@@ -40,7 +40,8 @@ enum RequestHead {
         line[colon] == UInt8(ascii: ":")
       else { return .unknown }
       let name = line[..<colon]
-      if name.isText("transfer-encoding") { return .unknown }
+      // Behind an upgrade, no requests follow.
+      if name.isText("transfer-encoding") || name.isText("upgrade") { return .unknown }
       guard name.isText("content-length") else { continue }
       let value = String(decoding: line[(colon + 1)...], as: UTF8.self).trimmed
       guard content == .none, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value) else {

@@ -8,6 +8,15 @@ internal import Reactor
 /// - It holds no memory while nothing waits. What waits for the client is one batch at most, what waits for the library is
 ///   what was read at once, or a part of a head: behind each the side that sends is not read.
 final class Tunnel {
+  /// A connection that goes on without the library.
+  struct Handover {
+    let transport: Transport
+    /// What the library said and the client has not taken.
+    let unsent: [UInt8]
+    /// What the client said and the library was not given.
+    let unread: [UInt8]
+  }
+
   /// What one tunnel moves before others have their turn.
   private static let roundsMax = 12
 
@@ -44,6 +53,7 @@ final class Tunnel {
       throw error
     }
     bypass.changed = { [weak self] in self?.askForTurn() }
+    bypass.takeOver = { [weak self] in self?.handOver() }
     if bytes.withUnsafeBytes({ flow.take($0, to: &self.inner) }) { turn() } else { finish() }
   }
 
@@ -189,8 +199,28 @@ final class Tunnel {
     }
   }
 
+  /// The library has said all that it will.
+  private func handOver() -> Handover? {
+    while !isOver {
+      do throws(SystemError) {
+        guard let count = try inner.socket.receive(scratch.room), count > 0 else { break }
+        unsent += UnsafeRawBufferPointer(rebasing: scratch.room[..<count])
+      } catch {
+        finish()
+      }
+    }
+    if isOver { return nil }
+    leave()
+    return Handover(transport: transport, unsent: unsent, unread: inner.takeWaiting() + flow.takeKept())
+  }
+
   private func finish() {
     if isOver { return }
+    leave()
+    transport.socket.endSending()
+  }
+
+  private func leave() {
     isOver = true
     if let outside { reactor.deregister(outside) }
     if let inside { reactor.deregister(inside) }
@@ -198,6 +228,5 @@ final class Tunnel {
     inside = nil
     // The library sees its end at once, however long somebody keeps this object.
     inner.socket.cut()
-    transport.socket.endSending()
   }
 }

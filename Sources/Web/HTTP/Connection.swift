@@ -59,6 +59,9 @@ final class Connection {
     return hasLeft()
   }
 
+  /// What it goes on as, once the library has said so to its client.
+  var grant: SocketGrant?
+
   /// Of the last head.
   private(set) var note = HeadNote()
 

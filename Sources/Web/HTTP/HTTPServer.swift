@@ -29,6 +29,9 @@ final class HTTPServer {
   /// By the connections that were ever suspended: tells that the client has gone, which the library would not see.
   private var watches: [OpaquePointer: Registration] = [:]
 
+  /// Takes a connection that goes on as a WebSocket: what still has to go to its client, and what that has sent already.
+  var upgraded: (SocketGrant, Transport, _ said: [UInt8], _ bytes: [UInt8], Admission) -> Void = { _, _, _, _, _ in }
+
   private var date = DateHeader(at: 0)
 
   /// A second is little beside what it watches over.
@@ -193,18 +196,65 @@ final class HTTPServer {
     do throws(WebFault) {
       let sound = try served.head(of: connection, method, version)
       head = sound
-      if sound.wantsWebSocket {
-        throw WebFault(426, "A WebSocket begins on a connection of its own: connect anew for it.")
-      }
+      if sound.wantsWebSocket { return try upgrade(sound, served, on: connection) }
       let exchange = Exchange(sound, served.note, connection, served.bypass, of: self)
       served.exchange = exchange
       handler.begin(exchange)
       return exchange.hasBegun()
     } catch {
-      var response = handler.refuse(error, head)
+      return queue(handler.refusal(of: error, head), for: nil, on: connection)
+    }
+  }
+
+  // MARK: WebSockets
+
+  /// The library says to the client that it is granted, behind all that it said before, and lets go of the connection.
+  private func upgrade(
+    _ head: Head, _ served: Connection, on connection: OpaquePointer
+  ) throws(WebFault) -> MHD_Result {
+    if let fault = head.upgradeFault { throw fault }
+    switch handler.upgrade(head) {
+    case .refuse(var response):
       response.closes = true
-      if error.status == 426 { response.headers.append("Upgrade", "websocket") }
       return queue(response, for: nil, on: connection)
+    case .accept(let subprotocol, let owner, let reading):
+      let grant = SocketGrant(head, subprotocol, owner, reading)
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      guard let response = MHD_create_response_for_upgrade(connectionUpgraded, context) else { return .NO }
+      defer { MHD_destroy_response(response) }
+      for field in grant.headers.fields { MHD_add_response_header(response, field.name, field.value) }
+      served.grant = grant
+      return MHD_queue_response(connection, 101, response)
+    }
+  }
+
+  /// What the library has read of the client is behind its head.
+  fileprivate func upgraded(_ served: Connection, _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) {
+    guard let grant = served.grant.take() else { return }
+    Descriptor.lent(descriptor) { socket in
+      if let bypass = served.bypass {
+        let bytes = Array(bytes) + Self.unread(of: socket)
+        guard let handover = bypass.takeOver() else { return }
+        upgraded(grant, handover.transport, handover.unsent, bytes + handover.unread, served.admission)
+      } else if let own = try? socket.duplicate() {
+        // The library has left small writes to be gathered.
+        try? own.sendSmallWritesAtOnce()
+        upgraded(grant, Transport(own), [], Array(bytes), served.admission)
+      }
+    }
+  }
+
+  /// What waits in our end of a tunnel's pair, which holds no more than the system lets it.
+  private static func unread(of socket: borrowing Descriptor) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while true {
+      var count: Int?
+      let more = [UInt8](unsafeUninitializedCapacity: 16 << 10) { room, initialized in
+        count = (try? socket.receive(UnsafeMutableRawBufferPointer(room))) ?? nil
+        initialized = count ?? 0
+      }
+      guard let count, count > 0 else { return bytes }
+      bytes += more
     }
   }
 
@@ -265,6 +315,18 @@ private func requestAccessed(
     return exchange.proceed(body, &count.pointee)
   }
   return server(context).accessed(connection, served, method, version)
+}
+
+private func connectionUpgraded(
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _ request: UnsafeMutableRawPointer?,
+  _ bytes: UnsafePointer<CChar>?, _ count: Int, _ descriptor: CInt, _ upgraded: OpaquePointer?
+) {
+  guard let request else { return }
+  server(context).upgraded(
+    served(request), descriptor, UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+  // It does so in its next turn.
+  CMicroHTTPD_forget_upgraded(upgraded)
+  server(context).askForTurn()
 }
 
 private func requestCompleted(

@@ -22,7 +22,8 @@ package final class Head: Sendable {
   let isOfOpenLength: Bool
   /// Whether a body follows.
   let hasBody: Bool
-  /// Whether it asks to go on as a WebSocket.
+  private let isHTTP11: Bool
+  /// Whether it asks to go on as a WebSocket, which HTTP 1.0 cannot (RFC 9110 §7.8).
   let wantsWebSocket: Bool
 
   /// Of the first item of that name.
@@ -39,7 +40,7 @@ package final class Head: Sendable {
     try Self.checkFields(raw.headers)
     try Self.checkHost(raw.headers, isNeeded: raw.version == "HTTP/1.1")
     try Self.checkFraming(raw.headers, version: raw.version)
-    try self.init(method, raw.target, raw.headers, from: origin)
+    try self.init(method, raw.target, raw.headers, isHTTP11: raw.version == "HTTP/1.1", from: origin)
   }
 
   /// Of a request whose version and headers, to the last byte, are those of another one of the same connection.
@@ -47,7 +48,7 @@ package final class Head: Sendable {
     let method = try Self.method(method)
     try Self.checkTarget(target)
     let origin = Origin(client: other.client, isSecure: other.isSecure)
-    try self.init(method, target, other.headers, from: origin)
+    try self.init(method, target, other.headers, isHTTP11: other.isHTTP11, from: origin)
   }
 
   /// The same, of one whose client said the content's length where this one leaves it open.
@@ -58,10 +59,12 @@ package final class Head: Sendable {
       headers.append(isLength ? "Content-Length" : field.name, isLength ? "\(contentLength)" : field.value)
     }
     let origin = Origin(client: other.client, isSecure: other.isSecure)
-    try self.init(other.method, other.target, headers, from: origin)
+    try self.init(other.method, other.target, headers, isHTTP11: other.isHTTP11, from: origin)
   }
 
-  private init(_ method: Method, _ target: String, _ headers: Headers, from origin: Origin) throws(WebFault) {
+  private init(
+    _ method: Method, _ target: String, _ headers: Headers, isHTTP11: Bool, from origin: Origin
+  ) throws(WebFault) {
     let parts = try RequestTarget(target, method)
     self.method = method
     self.target = target
@@ -73,7 +76,8 @@ package final class Head: Sendable {
     contentLength = headers["Content-Length"].flatMap(Int.init)
     isOfOpenLength = headers.count("Transfer-Encoding") > 0
     hasBody = isOfOpenLength || contentLength ?? 0 > 0
-    wantsWebSocket = method == .get && headers.lists("websocket", in: "Upgrade")
+    self.isHTTP11 = isHTTP11
+    wantsWebSocket = isHTTP11 && method == .get && headers.lists("websocket", in: "Upgrade")
   }
 }
 

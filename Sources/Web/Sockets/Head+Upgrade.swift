@@ -1,3 +1,5 @@
+internal import CWebSockets
+
 /// What a request must say to go on as a WebSocket (RFC 6455 §4.2.1).
 extension Head {
   /// Nil where all is well.
@@ -33,6 +35,21 @@ extension Head {
       \r
 
       """.utf8)
+  }
+
+  /// What proves that its key was read (RFC 6455 §4.2.2).
+  var acceptedKey: String {
+    let text = Array(((headers["Sec-WebSocket-Key"] ?? "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digest in
+      lws_SHA1(text, text.count, digest.baseAddress)
+      // 20 bytes are 28 letters.
+      return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { room in
+        let count = digest.withMemoryRebound(to: CChar.self) {
+          lws_b64_encode_string($0.baseAddress, 20, room.baseAddress, CInt(room.count))
+        }
+        return String(decoding: UnsafeRawBufferPointer(room).prefix(Int(max(count, 0))), as: UTF8.self)
+      }
+    }
   }
 
   /// 16 bytes are 22 digits and two signs that stand for nothing.

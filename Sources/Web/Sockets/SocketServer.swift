@@ -66,22 +66,21 @@ final class SocketServer {
 
   func isFull(for count: Int) -> Bool { queuedBytes + count > limits.socketQueuesBytesMax }
 
-  /// Takes a client whose head is sound and whose wish was granted. The bytes are what it sent behind its head.
+  /// Takes a client whose request was granted: `said` is what still has to go to it before all else, `bytes` what it sent
+  /// behind its head.
   func take(
-    _ transport: Transport, _ head: Head, first bytes: [UInt8], _ subprotocol: String?, _ owner: any SocketOwner,
-    _ reading: SocketReading, _ admission: Admission
+    _ grant: SocketGrant, _ transport: Transport, said: [UInt8], first bytes: [UInt8], _ admission: Admission
   ) throws(SystemError) {
     guard let context, let host = lws_get_vhost_by_name(context, "default") else { return }
     let pair = try Descriptor.pair()
     let number = pair.theirs.release()
     // It closes what it does not take.
     guard let library = lws_adopt_socket_vhost(host, number) else { return }
-    let socket = WebSocket(
-      head, subprotocol, owner, reading, transport, InnerEnd(pair.ours), library, admission, in: self)
+    let socket = WebSocket(grant, transport, InnerEnd(pair.ours), library, admission, in: self)
     lws_set_opaque_user_data(library, Unmanaged.passUnretained(socket).toOpaque())
     sockets[ObjectIdentifier(socket)] = socket
     askForTurn()
-    socket.begin(bytes)
+    socket.begin(said, bytes)
   }
 
   func forget(_ socket: WebSocket) { sockets[ObjectIdentifier(socket)] = nil }
@@ -143,10 +142,6 @@ private func socketTold(
   let socket = Unmanaged<WebSocket>.fromOpaque(context).takeUnretainedValue()
   let payload = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
   switch reason {
-  case LWS_CALLBACK_ADD_HEADERS:
-    guard let subprotocol = socket.subprotocol, let arguments = bytes else { return 0 }
-    return addSubprotocol(
-      subprotocol, library, &arguments.assumingMemoryBound(to: lws_process_html_args.self).pointee)
   case LWS_CALLBACK_ESTABLISHED:
     socket.established()
   case LWS_CALLBACK_RECEIVE:
@@ -161,17 +156,4 @@ private func socketTold(
     break
   }
   return 0
-}
-
-private func addSubprotocol(
-  _ subprotocol: String, _ library: OpaquePointer, _ arguments: inout lws_process_html_args
-) -> CInt {
-  let start = UnsafeMutableRawPointer(arguments.p).assumingMemoryBound(to: UInt8.self)
-  var place: UnsafeMutablePointer<UInt8>? = start
-  let end = start + Int(arguments.max_len)
-  let value = Array(subprotocol.utf8)
-  let result = lws_add_http_header_by_name(
-    library, "sec-websocket-protocol:", value, CInt(value.count), &place, end)
-  if let place { arguments.p = UnsafeMutableRawPointer(place).assumingMemoryBound(to: CChar.self) }
-  return result
 }

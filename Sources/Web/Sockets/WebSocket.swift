@@ -4,9 +4,9 @@ internal import Reactor
 
 /// One WebSocket. What it sends and what rings send to it goes out in the order in which it was said.
 ///
-/// libwebsockets shakes hands, takes off masks, checks UTF-8, answers pings and closes. It does so at one end of a pair of
-/// sockets: what a client sends goes through a guard first, since the library takes what RFC 6455 forbids and does not
-/// say what it has read; what the library has to say comes out of the pair, and goes among our own frames. Those go
+/// The client is told here that its request is granted. libwebsockets takes off masks, checks UTF-8, answers pings and
+/// closes. It does so at one end of a pair of sockets: what a client sends goes through a guard first, since the library
+/// takes what RFC 6455 forbids and does not say what it has read; what the library has to say comes out of the pair, and goes among our own frames. Those go
 /// right to the client's socket, or under its TLS: many with one call, and never parted by another frame.
 ///
 /// It belongs to the server's thread; after it is closed, what is asked of it does nothing.
@@ -15,7 +15,7 @@ package final class WebSocket {
   package let subprotocol: String?
 
   private enum State {
-    /// The library has not answered the client's wish yet.
+    /// The library has not answered the request yet.
     case opening
     case open
     /// One side has said goodbye: nothing that comes is told any more.
@@ -59,13 +59,13 @@ package final class WebSocket {
   private var closeDeadline: Timer?
 
   init(
-    _ head: Head, _ subprotocol: String?, _ owner: any SocketOwner, _ reading: SocketReading, _ transport: Transport,
-    _ inner: consuming InnerEnd, _ library: OpaquePointer, _ admission: Admission, in server: SocketServer
+    _ grant: SocketGrant, _ transport: Transport, _ inner: consuming InnerEnd, _ library: OpaquePointer,
+    _ admission: Admission, in server: SocketServer
   ) {
-    self.head = head
-    self.subprotocol = subprotocol
-    self.owner = owner
-    self.reading = reading
+    head = grant.head
+    subprotocol = grant.subprotocol
+    owner = grant.owner
+    reading = grant.reading
     self.transport = transport
     self.inner = inner
     self.library = library
@@ -219,8 +219,10 @@ package final class WebSocket {
   // MARK: From the client to the library
 
   /// Gives the library the request that was granted, in the form that it takes: it breaks over some names of headers and
-  /// over long ones. Then what the client sent behind its own.
-  func begin(_ bytes: [UInt8]) {
+  /// over long ones. What the client sent behind its own follows once the library has answered, since it loses some of what
+  /// is more than it reads at once. `said` goes to the client before all else.
+  func begin(_ said: [UInt8], _ bytes: [UInt8]) {
+    outflow.begin(with: said)
     do throws(SystemError) {
       outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in outsideIs($0) }
       inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in insideIs($0) }
@@ -231,7 +233,8 @@ package final class WebSocket {
     }
     let isGiven = head.canonicalUpgrade.withUnsafeBytes { inner.give($0) }
     guard isGiven, inner.hasRoom else { return cut() }
-    if !bytes.isEmpty { pass(bytes) }
+    held = bytes
+    flushSoon()
     watch()
   }
 
@@ -263,7 +266,7 @@ package final class WebSocket {
   }
 
   private var canRead: Bool {
-    wantsReading && inner.hasRoom && !hasClientEnded && state != .leaving && state != .closed
+    wantsReading && answer.hasHead && inner.hasRoom && !hasClientEnded && state != .leaving && state != .closed
   }
 
   private func bringIn() {
@@ -317,7 +320,13 @@ package final class WebSocket {
         guard let count = try inner.socket.receive(server.scratch.room) else { return }
         if count == 0 { return leave() }
         let (head, frames) = answer.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
-        if let head { outflow.begin(with: head) }
+        if let head {
+          // The client has been told already.
+          guard head.starts(with: "HTTP/1.1 101 ".utf8) else { return cut() }
+          let bytes = held
+          held = []
+          if !bytes.isEmpty { pass(bytes) }
+        }
         // What the library says behind our goodbye, as its answer to the client's, is too late.
         for frame in frames where !hasSaidGoodbye {
           if frame[0] == 0x88 {
@@ -356,8 +365,6 @@ package final class WebSocket {
 
   private func flush() {
     if state == .closed || hasFailed { return }
-    // The library's answer to the client's wish comes before all else.
-    if !answer.hasHead { return }
     guard outflow.flush(to: transport, for: self) else { return fail() }
     count()
     if owesWritable, outflow.ownBytes < queuedBytesMax / 2, state == .open {
