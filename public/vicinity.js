@@ -22,6 +22,8 @@ const retryDelayMax = 10_000
 /** How often the gateway is asked whether it is there, and how long it may take to say so. */
 const heartbeatInterval = 20_000
 const heartbeatTime = 10_000
+/** From the first packet of a WebSocket to the gateway's answer to 'connect': some platforms tell nothing of a refusal. */
+const openingTime = 15_000
 /** A request that nobody heard is made so often; each can be made twice without harm. */
 const attemptsMax = 3
 const uploadAttemptsMax = 20
@@ -46,11 +48,8 @@ export class Problem extends Error {
     this.headers = headers
   }
 
-  static offline() {
-    return new Problem({
-      type: '/problems/offline', title: 'No answer',
-      detail: 'The gateway does not answer: it may have stopped, or the network between is down.',
-    })
+  static offline(detail = 'The gateway does not answer: it may have stopped, or the network between is down.') {
+    return new Problem({ type: '/problems/offline', title: 'No answer', detail })
   }
 }
 
@@ -78,6 +77,7 @@ export class Vicinity extends EventTarget {
   #isWanted = false
   #attempt = 0
   #retry = null
+  #opening = null
   #heartbeat = null
   #lastID = 0
   #answers = new Map()
@@ -95,7 +95,7 @@ export class Vicinity extends EventTarget {
     this.token = token
     this.csrf = csrf
     this.#WebSocket = WebSocket
-    /** Of the WebSocket: 'idle', 'connecting', 'online', 'waiting' to try again, 'refused' for `problem`. */
+    /** Of the WebSocket: 'idle', 'connecting', 'online', 'waiting' to try again after `problem`, 'refused' for it. */
     this.state = 'idle'
     this.problem = null
     globalThis.addEventListener?.('online', () => this.#hurry())
@@ -279,26 +279,45 @@ export class Vicinity extends EventTarget {
     clearTimeout(this.#retry)
     this.#drop()
     this.#become('connecting')
-    const socket = new this.#WebSocket(`${this.address.replace(/^http/, 'ws')}/v1/socket`, 'vicinity.v1')
+    let socket
+    try {
+      socket = new this.#WebSocket(`${this.address.replace(/^http/, 'ws')}/v1/socket`, 'vicinity.v1')
+    } catch (error) {
+      // An address that is none, or one that the page may not connect to: that does not pass.
+      return this.#refuse(new Problem({
+        type: '/problems/badRequest', title: 'No WebSocket', detail: `A WebSocket cannot be opened: ${error.message}`,
+      }))
+    }
     this.#socket = socket
+    const fail = (code, why) => {
+      if (socket !== this.#socket) return
+      this.#drop()
+      this.#lost(code, why)
+    }
+    this.#opening = setTimeout(
+      () => fail(1006, `The WebSocket did not open within ${openingTime / 1000} seconds.`), openingTime)
     socket.onopen = () => this.#ask({ connect: this.token ? { token: this.token } : {} }).then(() => this.#opened())
       .catch((problem) => this.#refuse(problem))
     socket.onmessage = ({ data }) => {
       for (const line of data.split('\n')) if (line) this.#hear(JSON.parse(line))
     }
-    socket.onclose = ({ code, reason }) => {
-      if (socket === this.#socket) this.#lost(code, reason)
-    }
+    // Where it cannot be opened, some platforms tell of the error alone.
+    socket.onerror = ({ message }) => fail(1006, message && `The WebSocket failed: ${message}`)
+    socket.onclose = ({ code, reason }) => fail(code, reason)
   }
 
   #drop() {
     const socket = this.#socket
     this.#socket = null
-    if (socket) socket.onopen = socket.onmessage = socket.onclose = null
-    socket?.close()
+    if (!socket) return
+    socket.onopen = socket.onmessage = socket.onclose = null
+    // One that is closed while it opens tells of that as of an error, which may not go unheard.
+    socket.onerror = () => {}
+    socket.close()
   }
 
   #opened() {
+    clearTimeout(this.#opening)
     this.#attempt = 0
     this.problem = null
     this.#become('online')
@@ -328,6 +347,7 @@ export class Vicinity extends EventTarget {
 
   #lost(code, reason) {
     this.#socket = null
+    clearTimeout(this.#opening)
     clearInterval(this.#heartbeat)
     for (const answer of this.#answers.values()) answer.reject(Problem.offline())
     this.#answers.clear()
@@ -338,6 +358,7 @@ export class Vicinity extends EventTarget {
       return this.#refuse(new Problem({ type: `/problems/${kind}`, detail: reason, status: code - 4000 }))
     }
     if (!this.#isWanted || code === null) return
+    this.problem = Problem.offline(reason || undefined)
     const delay = Math.min(retryDelayMax, retryDelayMin * 2 ** this.#attempt)
     this.#attempt += 1
     this.#retry = setTimeout(() => this.#open(), delay * (0.5 + Math.random() / 2))

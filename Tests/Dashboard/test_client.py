@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 
 from gateway import PATIENCE_SECONDS, ROOT
 from stage import Stage
@@ -72,6 +74,38 @@ def filled_in(gateway):
     return code
 
 
+class Refuser:
+    """A server that gives each connection the same answer and closes it; where that is none, it says nothing at all."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.kept = []
+
+    def __enter__(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def serve(self):
+        try:
+            while True:
+                connection = self.socket.accept()[0]
+                if self.answer is None:
+                    self.kept.append(connection)
+                    continue
+                connection.recv(65536)
+                connection.sendall(self.answer)
+                connection.close()
+        except OSError:
+            pass
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        for one in [self.socket] + self.kept:
+            one.close()
+
+
 class Client(Stage):
     gateway_count = 1
 
@@ -130,6 +164,33 @@ class Client(Stage):
         line = ("true unsupported idle This platform has no WebSocket, as Node before version 22 has none: pass one to the "
                 "constructor, as in new Vicinity(address, { WebSocket }).")
         self.assertEqual([line, line], said.splitlines())
+
+    def test_each_way_in_which_a_websocket_does_not_open_is_noticed_and_told(self):
+        for answer in (None, b"", b"HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n", b"none\r\n\r\n"):
+            with self.subTest(answer=answer), Refuser(answer) as refuser:
+                said = self.run_node(WEBSOCKET + f"""
+                    // Time passes a hundred times as fast.
+                    const setTimer = setTimeout
+                    globalThis.setTimeout = (action, delay) => setTimer(action, delay / 100)
+                    const {{ Vicinity }} = await import('./vicinity.js')
+                    const gateway = new Vicinity('http://127.0.0.1:{refuser.port}', {{ WebSocket }})
+                    let attempts = 0
+                    gateway.addEventListener('state', () => {{
+                      if (gateway.state !== 'waiting') return
+                      console.log(gateway.problem.kind, gateway.problem.message.length > 20)
+                      attempts += 1
+                      if (attempts === 2) gateway.close()
+                    }})
+                    gateway.connect()
+                """)
+                self.assertEqual(["offline true"] * 2, said.splitlines())
+        said = self.run_node("""
+            const { Vicinity } = await import('./vicinity.js')
+            const gateway = new Vicinity('http://a:1', { WebSocket: class { constructor() { throw new Error('it is none') } } })
+            gateway.connect()
+            console.log(gateway.state, gateway.problem.message)
+        """)
+        self.assertEqual("refused A WebSocket cannot be opened: it is none\n", said)
 
     def test_the_example_of_the_client_runs_in_node_as_printed(self):
         process = self.node(WEBSOCKET + "globalThis.WebSocket ??= WebSocket\n" + filled_in(self.gateway))
