@@ -66,29 +66,33 @@ let package = Package(
       name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
+    .target(name: "BuiltProgram", path: "Tests/BuiltProgram", swiftSettings: house),
     .target(name: "PowerCut", dependencies: ["CSQLite"], path: "Tests/PowerCut", swiftSettings: house),
     .executableTarget(
       name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
     .testTarget(
-      name: "StoreTests", dependencies: ["PowerCut", "Store", "store-writer"], exclude: ["Program"],
+      name: "StoreTests", dependencies: ["BuiltProgram", "PowerCut", "Store", "store-writer"], exclude: ["Program"],
       swiftSettings: house),
     .testTarget(
       name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Reactor", "Store", "Wire"], swiftSettings: house
     ),
     .testTarget(
-      name: "VicinityTests", dependencies: ["Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
+      name: "VicinityTests",
+      dependencies: ["BuiltProgram", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
       swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
       swiftSettings: house),
     .testTarget(
-      name: "FirstContact", dependencies: ["Engine", "Media", "Reactor", "Wire", "first-contact"], exclude: ["Program"],
+      name: "FirstContact", dependencies: ["BuiltProgram", "Engine", "Media", "Reactor", "Wire", "first-contact"],
+      exclude: ["Program"],
       swiftSettings: house),
     .executableTarget(
       name: "lab-rig", dependencies: ["CLinux", "Reactor"], path: "Tests/Lab/Rig", swiftSettings: house),
     .executableTarget(name: "lab-peer", dependencies: ["Nearby"], path: "Tests/Lab/Peer", swiftSettings: house),
     .testTarget(
-      name: "Lab", dependencies: ["CLinux", "Nearby", "Reactor", "first-contact", "lab-peer", "lab-rig", "vicinity"],
+      name: "Lab",
+      dependencies: ["BuiltProgram", "CLinux", "Nearby", "Reactor", "first-contact", "lab-peer", "lab-rig"],
       exclude: ["Peer", "Rig"], swiftSettings: house),
     .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
     .testTarget(

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM = os.environ.get("VICINITY", os.path.join(ROOT, ".build", "debug", "vicinity"))
+PROGRAM = os.environ.get("VICINITY", os.path.join(ROOT, ".build", "release", "vicinity"))
 START_SECONDS_MAX = 30
 PATIENCE_SECONDS = 60
 

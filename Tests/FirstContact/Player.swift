@@ -1,3 +1,4 @@
+import BuiltProgram
 import FoundationEssentials
 import Glibc
 import Reactor
@@ -93,9 +94,7 @@ final class Player {
   // MARK: The process
 
   private static func spawn(talkingOver socket: borrowing Descriptor) throws -> pid_t {
-    // SwiftPM puts the tests and the program in one folder.
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let path = URL(filePath: tests).deletingLastPathComponent().appending(path: "first-contact").path
+    let path = try BuiltProgram.besideTests("first-contact")
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }

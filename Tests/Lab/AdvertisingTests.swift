@@ -39,8 +39,8 @@ extension LabTests {
         let values = ["a", "b"].map { "\($0)=\(String(repeating: $0, count: 240))" }
         let info = values.flatMap { ["--info", $0] }
         let a = try await rig.hosts[0].visit("advertise", "hab-warn", info + ["--accept"], name: name)
-        let plain = try rig.hosts[0].startBuilt(
-          "vicinity", ["advertise", "hab-plain", "--keys", "ephemeral", "--name", name] + info)
+        let plain = try rig.hosts[0].startVicinity(
+          ["advertise", "hab-plain", "--keys", "ephemeral", "--name", name] + info)
         for beginning in ["The name has 45 bytes; over 40", "The discovery info has 486 bytes; over 400"] {
           try await a.program.event("warning") { $0["text"]?.hasPrefix(beginning) == true }
           _ = try await plain.line("the warning") { $0.contains("warning: \(beginning)") }

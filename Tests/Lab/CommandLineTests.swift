@@ -14,7 +14,7 @@ extension LabTests {
       try await Rig.lend(3) { rig in
         var programs: [Program] = []
         for (host, name) in zip(rig.hosts, ["Ada", "Bob", "Eve"]) {
-          programs.append(try host.startBuilt("vicinity", ["adhoc", "--json", "--name", name]))
+          programs.append(try host.startVicinity(["adhoc", "--json", "--name", name]))
         }
         for program in programs {
           for _ in 1..<programs.count { try await program.event("connected", within: .seconds(10)) }

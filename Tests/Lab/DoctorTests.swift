@@ -9,7 +9,7 @@ extension LabTests {
   struct DoctorTests {
     /// Each check's states.
     private func look(_ host: LabHost, keys: String = "ephemeral") async throws -> [String: Set<String>] {
-      let doctor = try host.startBuilt("vicinity", ["doctor", "--json", "--keys", keys])
+      let doctor = try host.startVicinity(["doctor", "--json", "--keys", keys])
       let ending = try await doctor.ended(within: .seconds(20))
       var states: [String: Set<String>] = [:]
       for finding in doctor.events where finding.name == "finding" {

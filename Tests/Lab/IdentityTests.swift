@@ -123,7 +123,7 @@ extension LabTests {
           ("", "15"), ("sixteen-letters-", "15"), ("Chat", "a–z"), ("a--b", "hyphen"), ("-a", "hyphen"),
           ("12", "letter"),
         ] {
-          let refused = try rig.hosts[0].startBuilt("vicinity", ["advertise", "--name", "Ann", "--json", "--", type])
+          let refused = try rig.hosts[0].startVicinity(["advertise", "--name", "Ann", "--json", "--", type])
           #expect(try await refused.ended() == .exited(2))
           #expect(try await refused.event("error")["text"]?.contains(rule) == true, "\(type): \(refused.log())")
         }

@@ -1,6 +1,11 @@
+import BuiltProgram
+
 @testable import lab_rig
 
 extension LabHost {
+  /// The program as people get it.
+  func startVicinity(_ arguments: [String]) throws -> Program { try start([try BuiltProgram.vicinity()] + arguments) }
+
   /// Whether an answer comes from there within a second.
   func reaches(_ address: String) async throws -> Bool {
     // Whom it has asked for in vain it would ask for again only in a second.

@@ -1,3 +1,4 @@
+import BuiltProgram
 import Testing
 
 @testable import lab_rig
@@ -156,7 +157,7 @@ extension LabHost {
   fileprivate func importing(password: String) throws -> Program {
     let command = """
       cd "$HOME" && printf %s \(password) >password &&
-      '\(Rig.buildFolder)vicinity' identity import ann.p12 --password-file password --json
+      '\(try BuiltProgram.vicinity())' identity import ann.p12 --password-file password --json
       """
     return try start("sh", "-c", command)
   }

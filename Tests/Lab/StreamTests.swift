@@ -1,3 +1,4 @@
+import BuiltProgram
 import Testing
 
 @testable import lab_rig
@@ -10,7 +11,7 @@ extension LabTests {
         let sum = try await rig.hosts[0].file("tape.bin", bytes: 5_000_000)
         let b = try await rig.hosts[1].visit(
           "receive", "str-tape", "--accept", "--once", "--output", "\(LabHost.home)/tape.bin")
-        let command = "'\(Rig.buildFolder)vicinity' send str-tape \(b.peer) --stream tape <\(LabHost.home)/tape.bin"
+        let command = "'\(try BuiltProgram.vicinity())' send str-tape \(b.peer) --stream tape <\(LabHost.home)/tape.bin"
         try await rig.hosts[0].run("sh", "-c", command, within: .seconds(20))
         #expect(try await b.program.ended(within: .seconds(10)) == .exited(0))
         #expect(try await b.host.sum("tape.bin") == sum)

@@ -62,7 +62,7 @@ extension LabHost {
     return Visitor(host: self, program: program, peer: peer, name: name)
   }
 
-  func vicinity(_ arguments: [String]) throws -> Program { try startBuilt("vicinity", arguments + ["--json"]) }
+  func vicinity(_ arguments: [String]) throws -> Program { try startVicinity(arguments + ["--json"]) }
 
   func vicinity(_ arguments: String...) throws -> Program { try vicinity(arguments) }
 }

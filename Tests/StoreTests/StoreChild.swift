@@ -1,4 +1,4 @@
-import FoundationEssentials
+import BuiltProgram
 import Glibc
 
 /// The program `store-writer` in a process of its own, which ends with this.
@@ -24,8 +24,7 @@ final class StoreChild {
     posix_spawn_file_actions_adddup2(&actions, down[0], 0)
     posix_spawn_file_actions_adddup2(&actions, up[1], 1)
     posix_spawn_file_actions_adddup2(&actions, up[1], 2)
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "store-writer").path
+    let program = try BuiltProgram.besideTests("store-writer")
     let command = ["sh", "-c", "\(before) exec \"$0\" \"$@\"", program] + arguments
     var words = command.map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }

@@ -1,3 +1,4 @@
+import BuiltProgram
 import FoundationEssentials
 import Testing
 
@@ -8,7 +9,8 @@ import Testing
   @Test("systemd finds no fault in the units, and they shut out as much as docs/operations.md says")
   func units() throws {
     let folder = TemporaryFolder()
-    let service = try Self.text("packaging/vicinity.service").replacing("/usr/bin/vicinity", with: Program.path())
+    let service = try Self.text("packaging/vicinity.service").replacing(
+      "/usr/bin/vicinity", with: BuiltProgram.vicinity())
     let path = try folder.write(Array(service.utf8), to: "vicinity.service")
     let socket = try folder.write(Array(Self.text("packaging/vicinity.socket").utf8), to: "vicinity.socket")
     let verifying = try Self.run("systemd-analyze", ["verify", "--recursive-errors=no", path, socket])

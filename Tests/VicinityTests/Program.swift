@@ -1,3 +1,4 @@
+import BuiltProgram
 import FoundationEssentials
 import Glibc
 
@@ -77,7 +78,7 @@ final class Program {
     for number in outputs + [input] { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
     variables.merge(environment) { $1 }
     let environment = variables.map { strdup("\($0)=\($1)") } + [nil]
-    let path = try other ?? Self.path()
+    let path = try other ?? BuiltProgram.vicinity()
     let words =
       (["sh", "-c", "cd \"$0\" && exec \"$@\"", folder] + launcher + [path] + arguments).map { strdup($0) } + [nil]
     defer { for text in environment + words { free(text) } }
@@ -94,12 +95,6 @@ final class Program {
       kill(process, SIGKILL)
       waitpid(process, nil, 0)
     }
-  }
-
-  /// SwiftPM puts the tests and the program in one folder.
-  static func path() throws -> String {
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    return URL(filePath: tests).deletingLastPathComponent().appending(path: "vicinity").path
   }
 
   var out: String { String(decoding: texts[0], as: UTF8.self) }
