@@ -68,6 +68,18 @@ struct SwiftRulesTests {
     #expect(lines(ProofRules.overrides, "// Too far away.\n\n\n\nlet a = b!\n") == [5])
   }
 
+  @Test("An optional C struct is found where it is stored")
+  func findsOptionalStructs() {
+    let text = """
+      var original: termios?
+      private let last: timespec? = nil
+      var process: pid_t?
+      var name: String?
+      func at(time: timespec?) {}
+      """
+    #expect(lines(ProofRules.optionalStructs, text) == [1, 2])
+  }
+
   @Test("An unsafe expression is proved near it, in its function, or in the law of its file")
   func findsUnprovedUnsafeExpressions() {
     let function = """

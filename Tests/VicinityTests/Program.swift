@@ -25,7 +25,15 @@ final class Program {
   private static let terminalLock: UInt = 0x4004_5431
   private static let newSession: Int16 = 0x80
 
+  /// The settings of a terminal, as `stty -a` shows them.
+  struct TerminalSettings: Equatable {
+    let input, output, control, local: tcflag_t
+    let characters: [cc_t]
+  }
+
   let process: pid_t
+  /// Of its terminal, before it was started.
+  private(set) var settingsAtStart: TerminalSettings?
   private var input: CInt
   private var outputs: [CInt]
   /// What came on standard output and standard error; on a terminal, all of it in the first.
@@ -69,6 +77,7 @@ final class Program {
       var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
       _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
       (input, outputs) = (dup(terminal), [terminal])
+      settingsAtStart = Self.settings(of: terminal)
       // The first terminal that a session of its own opens is the one that Ctrl-C comes from.
       posix_spawnattr_setflags(&attributes, Self.newSession)
       posix_spawn_file_actions_addopen(&actions, 0, "/dev/pts/\(number)", O_RDWR, 0)
@@ -95,6 +104,25 @@ final class Program {
       kill(process, SIGKILL)
       waitpid(process, nil, 0)
     }
+  }
+
+  /// Of its terminal, now.
+  func settings() -> TerminalSettings? { Self.settings(of: input) }
+
+  /// Changes settings of its terminal, as `stty` in another window does.
+  func changeSettings(_ change: (inout termios) -> Void) {
+    var mode = termios()
+    tcgetattr(input, &mode)
+    change(&mode)
+    tcsetattr(input, TCSANOW, &mode)
+  }
+
+  private static func settings(of terminal: CInt) -> TerminalSettings? {
+    var mode = termios()
+    guard tcgetattr(terminal, &mode) == 0 else { return nil }
+    let characters = withUnsafeBytes(of: mode.c_cc) { Array($0) }
+    return TerminalSettings(
+      input: mode.c_iflag, output: mode.c_oflag, control: mode.c_cflag, local: mode.c_lflag, characters: characters)
   }
 
   var out: String { String(decoding: texts[0], as: UTF8.self) }

@@ -1,15 +1,26 @@
 internal import Glibc
 internal import Synchronization
 
-/// Whether the terminal hands over each key at once, without showing it, or lines as usual.
+/// Raw mode: the terminal hands over each key at once and shows none, until it is left.
 ///
-/// However the process ends, it leaves the terminal as it found it.
+/// However the process ends, the settings that it changed are as they were; all others are whatever somebody made of
+/// them meanwhile.
 enum TerminalMode {
+  /// Flags of the terminal that were on and are switched off. Plain numbers, and no `termios?`: the optimiser lays out a
+  /// nil of a C struct in a static initialiser as zeros that are not nil.
+  private struct Cleared: Sendable {
+    var local: tcflag_t
+    var input: tcflag_t
+  }
+
   private struct State: Sendable {
-    /// As it was before; nil while nothing was changed.
-    nonisolated(unsafe) var original: termios?  // a value of numbers
+    /// Nil while nothing is changed.
+    var cleared: Cleared?
     var isWanted = false
   }
+
+  /// Ctrl-C and Ctrl-Z stay signals.
+  private static let off = Cleared(local: tcflag_t(ICANON | ECHO), input: tcflag_t(ICRNL | IXON))
 
   private static let state = Mutex(State())
 
@@ -24,24 +35,30 @@ enum TerminalMode {
     state.withLock { state in
       var mode = termios()
       guard isInForeground, tcgetattr(STDIN_FILENO, &mode) == 0 else { return false }
-      if state.original == nil { state.original = mode }
-      // Ctrl-C and Ctrl-Z stay signals.
-      mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
-      mode.c_iflag &= ~tcflag_t(ICRNL | IXON)
+      if state.cleared == nil {
+        state.cleared = Cleared(local: mode.c_lflag & off.local, input: mode.c_iflag & off.input)
+      }
+      mode.c_lflag &= ~off.local
+      mode.c_iflag &= ~off.input
       state.isWanted = true
       return tcsetattr(STDIN_FILENO, TCSADRAIN, &mode) == 0
     }
   }
 
-  /// For a process that was stopped and goes on.
+  /// For a process that was stopped and is continued.
   static func enterAgain() {
     if state.withLock({ $0.isWanted }) { _ = enter() }
   }
 
+  /// Until it is entered again.
   static func leave() {
     state.withLock { state in
-      guard var original = state.original, isInForeground else { return }
-      tcsetattr(STDIN_FILENO, TCSANOW, &original)
+      var mode = termios()
+      guard let cleared = state.cleared, isInForeground, tcgetattr(STDIN_FILENO, &mode) == 0 else { return }
+      mode.c_lflag |= cleared.local
+      mode.c_iflag |= cleared.input
+      tcsetattr(STDIN_FILENO, TCSANOW, &mode)
+      state.cleared = nil
     }
   }
 
