@@ -164,6 +164,12 @@ struct ContractTests {
       for operation in document.operations {
         #expect(page.text.contains("id=\"\(operation.json["operationId"]?.text ?? "?")\""))
       }
+      let samples = document.json["x-codeSamples"]?.list ?? []
+      #expect(!samples.isEmpty)
+      for sample in samples {
+        let source: Markup = "<pre>\(sample["source"]?.text ?? "?")</pre>"
+        #expect(page.text.contains(source.text), "\(sample["label"]?.text ?? "?")")
+      }
       #expect(page.text.contains("&quot;position&quot;: &quot;kq2lm5xw.17&quot;"))
       #expect(!page.text.contains("<script") && !page.text.contains("style="))
       #expect(try await place.stranger.get("/docs/style.css")["Content-Type"]?.hasPrefix("text/css") == true)

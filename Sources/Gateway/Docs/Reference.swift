@@ -30,11 +30,14 @@ struct Reference {
     let operations = operations
     let tags = document["tags"]?.list ?? []
     let title = document["info"]?["title"]?.text ?? "Vicinity"
+    let samples = document["x-codeSamples"]?.list ?? []
     let names = tags.compactMap { $0["name"]?.text }
     var body: Markup = """
       <header><h1>\(title)</h1><p class="quiet">Version \(document["info"]?["version"]?.text ?? "") ·
       <a href="/openapi.json">openapi.json</a></p>\(prose(document["info"]))</header>
-      <nav><ul>\(Markup(names.map { "<li><a href=\"#\($0)\">\($0)</a></li>" }))<li><a href="#schemas">Objects</a></li></ul></nav>
+      <nav><ul><li><a href="#examples">Examples</a></li>
+      \(Markup(names.map { "<li><a href=\"#\($0)\">\($0)</a></li>" }))<li><a href="#schemas">Objects</a></li></ul></nav>
+      <section id="examples"><h2>Examples</h2>\(Markup(samples.map(show(sample:))))</section>
       """
     for tag in tags {
       let name = tag["name"]?.text ?? ""
@@ -49,6 +52,13 @@ struct Reference {
   }
 
   private func prose(_ json: JSON?) -> Markup { Markup(prose: json?["description"]?.text ?? "") }
+
+  private func show(sample: JSON) -> Markup {
+    """
+    <h3>\(sample["label"]?.text ?? "")</h3>\(prose(sample))
+    <pre>\(sample["source"]?.text ?? "")</pre>
+    """
+  }
 
   // MARK: Operations
 

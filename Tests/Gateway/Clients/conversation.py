@@ -7,16 +7,16 @@ import io
 import sys
 
 import httpx
-from vicinity_client import AuthenticatedClient, Client
-from vicinity_client.api.messages import list_messages, send_message
-from vicinity_client.api.pairing import create_pairing
-from vicinity_client.api.peers import create_peer
-from vicinity_client.api.resources import create_resource, download_resource, list_resources, upload_resource
-from vicinity_client.api.sessions import create_session, list_members
-from vicinity_client.models import (
+from vicinity_gateway_client import AuthenticatedClient, Client
+from vicinity_gateway_client.api.messages import list_messages, send_message
+from vicinity_gateway_client.api.pairing import create_pairing
+from vicinity_gateway_client.api.peers import create_peer
+from vicinity_gateway_client.api.resources import create_resource, download_resource, list_resources, upload_resource
+from vicinity_gateway_client.api.sessions import create_session, list_members
+from vicinity_gateway_client.models import (
     MemberState, PairingRequest, PeerRequest, Problem, ResourceRequest, ResourceState, SessionRequest,
     SessionRequestResources)
-from vicinity_client.types import File
+from vicinity_gateway_client.types import File
 
 # Longer than a request may wait for changes.
 TIMEOUT = httpx.Timeout(40)

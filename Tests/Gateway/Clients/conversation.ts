@@ -4,7 +4,7 @@
 
 import {
   Configuration, DiscoveryApi, InvitationsApi, Member, MessagesApi, PairingApi, PeersApi, ResourcesApi, SessionsApi,
-} from './vicinity_client'
+} from './vicinity_gateway_client'
 
 declare const process: { argv: string[]; exit(code: number): never }
 declare function require(name: string): any
