@@ -216,7 +216,7 @@ struct LastingTests {
 
   @Test("whoever was away for very much is told all of it, piece by piece, in every way there is to ask")
   func much() async throws {
-    let count = 20_000
+    let count = 5_000
     var meeting = try await Meeting.begin(["history": ["keep": "durable", "count": 100_000, "bytes": .number(1 << 30)]])
     let (anna, channel) = (meeting.anna, "\(meeting.anna.path)/messages")
     let position = try #require(try await anna.client.get(channel).json["position"]?.text)

@@ -30,8 +30,8 @@ struct SpoolTests {
       #expect(last <= 16 << 20 || held() == size, "\(last >> 20) MiB")
       let whole = UnsafeRawBufferPointer(start: map, count: size)
       for number in 0..<count {
-        let piece = whole[number * Self.pieceBytes..<(number + 1) * Self.pieceBytes]
-        #expect(piece.allSatisfy { $0 == UInt8(number) }, "piece \(number)")
+        let piece = UnsafeRawBufferPointer(rebasing: whole[number * Self.pieceBytes..<(number + 1) * Self.pieceBytes])
+        #expect(Data(piece) == Data(repeating: UInt8(number), count: piece.count), "piece \(number)")
       }
     }
   }
@@ -58,8 +58,8 @@ struct SpoolTests {
 
       let bytes = try #require(FileManager.default.contents(atPath: path))
       #expect(bytes.count == begin + expected.count)
-      #expect(bytes.prefix(begin).allSatisfy { $0 == 0xbe })
-      #expect(Array(bytes.dropFirst(begin)) == expected)
+      #expect(bytes.prefix(begin) == Data(repeating: 0xbe, count: begin))
+      #expect(bytes.dropFirst(begin) == Data(expected))
     }
   }
 
@@ -70,7 +70,7 @@ struct SpoolTests {
       for _ in 0..<5 { try spool.write(piece) }
       try spool.sync()
       let bytes = try #require(FileManager.default.contents(atPath: path))
-      #expect(bytes.count == 5 * piece.count && bytes.allSatisfy { $0 == 7 })
+      #expect(bytes == Data(repeating: 7, count: 5 * piece.count))
     }
   }
 
