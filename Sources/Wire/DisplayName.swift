@@ -1,4 +1,5 @@
-/// What people see of a peer. It identifies nobody, and is equal only byte for byte.
+/// What people see of a peer: 1 to 63 bytes of UTF-8, not of white space only. It identifies nobody, and is equal only byte
+/// for byte.
 public struct DisplayName: Part, CustomStringConvertible {
   public let text: String
   public var description: String { text }
@@ -7,6 +8,9 @@ public struct DisplayName: Part, CustomStringConvertible {
     let count = text.utf8.count
     guard count > 0 else { throw WireError(.displayNameEmpty) }
     guard count <= Limits.displayNameBytesMax else { throw WireError(.displayNameTooLong(bytes: count)) }
+    guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
+      throw WireError(.displayNameBlank)
+    }
     self.text = text
   }
 

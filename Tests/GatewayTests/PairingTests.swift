@@ -23,6 +23,24 @@ struct PairingTests {
     }
   }
 
+  @Test("P-ID-1 A client has a name as a peer has one, and a name that cannot be one spends no code")
+  func names() async throws {
+    try await atPlace { place in
+      let code = try await place.gateway.makePairingCode()
+      let nobody = place.stranger
+      for (name, why) in [
+        ("", "empty"), (" ", "seen"), (" \t ", "U+0009"), ("\u{3000}", "seen"), ("\u{200b}", "seen"),
+        ("a\u{1b}b", "U+001B"), (String(repeating: "ž", count: 32), "63"),
+      ] {
+        let answer = try await nobody.post("/v1/pairings", ["code": .text(code), "name": .text(name)])
+        #expect(answer.status == 400 && answer.json["field"] == "name", "\(answer.text)")
+        #expect(answer.json["detail"]?.text?.contains(why) == true, "\(answer.text)")
+      }
+      let answer = try await nobody.post("/v1/pairings", ["code": .text(code), "name": "Zoë 👩‍👩‍👧"])
+      #expect(answer.status == 201 && answer.json["name"] == "Zoë 👩‍👩‍👧")
+    }
+  }
+
   @Test("A client lets in others of smaller roles, and the code is told once")
   func makingCodes() async throws {
     try await atPlace { place in

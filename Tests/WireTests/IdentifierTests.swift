@@ -8,6 +8,16 @@ import Wire
     #expect(try DisplayName(String(repeating: "é", count: 31) + "a").text.utf8.count == 63)
     #expect(broken { _ = try DisplayName("") } == .displayNameEmpty)
     #expect(broken { _ = try DisplayName(String(repeating: "é", count: 32)) } == .displayNameTooLong(bytes: 64))
+    for blank in [" ", "\t \n", "\u{a0}\u{3000}"] {
+      #expect(broken { _ = try DisplayName(blank) } == .displayNameBlank)
+      let body = [UInt8(blank.utf8.count)] + Array(blank.utf8)
+      #expect(
+        broken {
+          var reader = Reader(body.span.bytes)
+          _ = try DisplayName(from: &reader)
+        } == .displayNameBlank)
+    }
+    #expect(try DisplayName(" a ").text == " a ")
     let sentence = WireError(.displayNameTooLong(bytes: 64)).description
     #expect(sentence == "The display name has 64 bytes of UTF-8; at most 63 are allowed, so shorten it.")
     let invalid: [UInt8] = [2, 0xc3, 0x28]

@@ -1,3 +1,4 @@
+internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Store
@@ -86,9 +87,15 @@ extension Routes {
   private static func pair(_ core: Core, _ call: Call) async throws -> Reply {
     var fields = try call.fields()
     let code = try fields.needText("code", max: 64)
-    let name = try fields.text("name", max: 63) ?? "client"
+    let name = try fields.text("name") ?? "client"
     let wantsCookie = try fields.bool("cookie") ?? false
     try fields.end()
+    // Before the code is spent: a page makes a peer of this name, and would be in without one.
+    do throws(NearbyError) {
+      try Peer.check(name: name)
+    } catch {
+      throw Problem(error, field: "name", rule: "P-ID-1")
+    }
     let (client, token, spent) = try core.clients.pair(code, name: name, over: call.way)
     core.refreshCodes()
     try await core.keep(client, letInBy: spent.maker.map(Core.Actor.client) ?? .machine)

@@ -4,22 +4,18 @@ extension Peer {
   /// Throws what is wrong with a name that is given here, and what to do, where it cannot be one: it has 1 to 63 bytes of
   /// UTF-8, no control character, and something in it that can be seen.
   ///
-  /// Of a name that comes from elsewhere only the length is held against its bearer: it is shown so that it does no harm.
+  /// A name that comes from elsewhere has to be a `DisplayName` only: it is shown so that it does no harm.
   public static func check(name: String) throws(NearbyError) {
-    do {
-      _ = try DisplayName(name)
-    } catch {
-      throw NearbyError(error)
-    }
     if let scalar = name.unicodeScalars.first(where: \.breaksLine) {
       throw NearbyError(
         .invalidParameter,
         "The display name holds the control character \(scalar.codePoint); use letters, digits, signs and spaces only.")
     }
-    guard name.unicodeScalars.contains(where: \.canBeSeen) else {
-      throw NearbyError(
-        .invalidParameter,
-        "The display name holds nothing that can be seen; give it a letter, a digit or a sign at least.")
+    do throws(WireError) {
+      _ = try DisplayName(name)
+      guard name.unicodeScalars.contains(where: \.canBeSeen) else { throw WireError(.displayNameBlank) }
+    } catch {
+      throw NearbyError(error)
     }
   }
 }
