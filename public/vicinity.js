@@ -143,13 +143,13 @@ export class Vicinity extends EventTarget {
   }
 
   /** The answer itself, as for a download. A request that nobody heard is made again, unless it is a PATCH. */
-  async fetch(method, path, { json, body, headers = {}, signal } = {}) {
+  async fetch(method, path, { json, body, headers = {}, signal, keepalive } = {}) {
     const all = { ...headers }
     if (json !== undefined) all['Content-Type'] = 'application/json'
     if (this.token) all.Authorization = `Bearer ${this.token}`
     if (this.csrf && method !== 'GET' && method !== 'HEAD') all['X-Vicinity-CSRF'] = this.csrf
     if (method === 'POST') all['Idempotency-Key'] ??= newID()
-    const request = { method, headers: all, body: json === undefined ? body : JSON.stringify(json), signal }
+    const request = { method, headers: all, body: json === undefined ? body : JSON.stringify(json), signal, keepalive }
     for (let attempt = 1; ; attempt += 1) {
       let response
       try {

@@ -134,6 +134,12 @@ class Stage(unittest.TestCase):
             self.turn(page, "Session")
             expect(page.locator(".roomhead")).to_contain_text("One is connected")
 
+    def let_everybody_join(self, page, answer="Let everybody join"):
+        self.turn(page, "Nearby")
+        page.get_by_role("radio", name="Everybody").click()
+        page.get_by_role("dialog").get_by_role("button", name=answer).click()
+        expect(page.get_by_role("radio", name="Everybody")).to_be_checked()
+
     def say(self, page, text):
         self.turn(page, "Session")
         box = page.get_by_role("textbox", name="Message")

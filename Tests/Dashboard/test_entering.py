@@ -22,6 +22,43 @@ class Entering(Stage):
         self.wait_for_peer(page, "Ada")
         self.assertEqual(["Ada", "Stage"], sorted(self.names_of(page)))
 
+    def test_p_id_1_name_of_spaces_is_refused_and_spends_no_code(self):
+        gateway = self.gateways[0]
+        code = gateway.new_code()
+        page = self.page(gateway, PHONE)
+        page.get_by_label("Pairing code").fill(code)
+        for name, why in (("   ", "Type your name"), ("\u200b", "nothing that can be seen"), ("ž" * 40, "at most 63")):
+            page.get_by_label("Your name").fill(name)
+            page.get_by_role("button", name="Come in").click()
+            expect(page.get_by_role("alert")).to_contain_text(why)
+            expect(page.get_by_label("Your name")).to_be_focused()
+        self.picture(page, "entrance-no-name-phone")
+        self.come_in(page, code, "  Ada ")
+        expect(page.locator(".you strong")).to_have_text("Ada")
+
+    def test_who_was_let_in_without_a_name_is_asked_for_one(self):
+        page = self.enter(self.gateways[0], "Ada")
+        self.wait_for_peer(page, "Ada")
+        # As clients are left that were paired when spaces were a name.
+        page.route("**/v1/gateway", self.without_name)
+        page.evaluate("localStorage.vicinity = JSON.stringify({ ...JSON.parse(localStorage.vicinity), name: ' ', peer: null })")
+        page.reload()
+        expect(page.get_by_label("Your name")).to_be_focused()
+        page.get_by_label("Your name").fill("  ")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("alert")).to_contain_text("Type your name")
+        page.get_by_label("Your name").fill("Augusta")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".you strong")).to_have_text("Augusta")
+        self.wait_for_peer(page, "Augusta")
+
+    @staticmethod
+    def without_name(route):
+        answer = route.fetch()
+        about = answer.json()
+        about["client"]["name"] = " "
+        route.fulfill(response=answer, json=about)
+
     def test_address_with_a_code_fills_it_in_and_keeps_it_nowhere(self):
         gateway = self.gateways[0]
         code = gateway.new_code()
@@ -89,6 +126,13 @@ class Entering(Stage):
         expect(code).to_be_hidden()
         row = page.locator(".rows li").filter(has_text="Guest of Olga")
         row.get_by_role("button", name="Revoke").click()
+        question = page.get_by_role("dialog", name="Revoke “Guest of Olga”?")
+        expect(question).to_contain_text("files are deleted")
+        self.picture(page, "revoking")
+        question.get_by_role("button", name="Cancel").click()
+        expect(row.get_by_role("button", name="Revoke")).to_be_focused()
+        row.get_by_role("button", name="Revoke").click()
+        question.get_by_role("button", name="Revoke and delete").click()
         expect(row).to_have_count(0)
         expect(guest.get_by_label("Pairing code")).to_be_visible()
         expect(guest.locator(".entrance")).to_contain_text("does not know this browser any more")

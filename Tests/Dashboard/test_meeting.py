@@ -38,6 +38,7 @@ class Meeting(Stage):
         # Whoever leaves is told to the others.
         ben.get_by_role("button", name="Members").click()
         ben.get_by_role("button", name="Leave").click()
+        ben.get_by_role("dialog").get_by_role("button", name="Leave and delete").click()
         expect(ada.locator(".happening").last).to_contain_text("Ben left")
         expect(ada.get_by_role("textbox", name="Message")).to_be_disabled()
 
@@ -60,7 +61,7 @@ class Meeting(Stage):
         cleo = self.enter(self.gateways[1], "Cleo")
         people = (ada, ben, cleo)
         for page in people:
-            page.get_by_role("radio", name="Everybody").check()
+            self.let_everybody_join(page)
         for page in people:
             expect(page.locator(".roomhead")).to_contain_text("2 are connected")
         self.say(ada, "Hello all")

@@ -1,6 +1,7 @@
 // Who may come in: this browser, and for operators everybody else.
 
 import { h, list, say, set, show } from './dom.js'
+import { ask } from './question.js'
 import { dateAndTime, role as roleWords, sentence, timeLeft } from './words.js'
 
 const lives = [['600', '10 minutes'], ['3600', '1 hour'], ['86400', '1 day']]
@@ -15,32 +16,24 @@ export function access(home) {
 }
 
 function ownPart(home) {
-  const leave = h('button', { 'aria-expanded': 'false', 'aria-controls': 'leaving', onclick: () => ask(question.hidden) },
-    'Delete my data and leave')
-  const cancel = h('button', { class: 'quiet', onclick: () => ask(false) }, 'Cancel')
-  const question = h('div', { id: 'leaving', class: 'stack asked', hidden: true, role: 'group', 'aria-label': 'Delete my data' },
-    h('p', {}, 'Your name, your sessions with their messages, and your files are deleted at this gateway, and those who are',
-      ' connected to you see you leave. What they were sent is theirs to keep. This cannot be undone.'),
-    h('div', { class: 'row wrap end' }, cancel, h('button', { onclick: async (event) => {
-      const button = event.currentTarget
-      button.disabled = true
-      await home.attempt(() => home.deleteAll())
-      button.disabled = false
-    } }, 'Delete and leave')))
-
-  function ask(isAsked) {
-    show(question, isAsked)
-    set(leave, 'aria-expanded', String(isAsked))
-    const next = isAsked ? cancel : leave
-    next.focus()
-  }
+  const leave = h('button', { onclick: async () => {
+    const answer = await ask({
+      title: 'Delete your data and leave?',
+      text: [
+        'Your name, your sessions with their messages, and your files are deleted at this gateway, and those who are '
+          + 'connected to you see you leave. They keep what they have.',
+        'This cannot be undone. “Save my data” gives you a copy first.',
+      ],
+      answers: [{ value: 'delete', name: 'Delete and leave', kind: 'danger' }],
+    })
+    if (answer) await home.attempt(() => home.deleteAll())
+  } }, 'Delete my data and leave')
 
   return h('section', { class: 'card stack' },
     h('div', { class: 'row wrap' },
       h('div', { class: 'grow stack' }, h('strong', {}, home.client.name),
         h('span', { class: 'hint' }, roleWords(home.client.role))),
-      h('a', { class: 'button', href: home.gateway.exportAddress, download: true }, 'Save my data'), leave),
-    question)
+      h('a', { class: 'button', href: home.gateway.exportAddress, download: true }, 'Save my data'), leave))
 }
 
 function operatorPart(home) {
@@ -81,8 +74,21 @@ function operatorPart(home) {
   const drawClients = list(clients, (client) => row(
     () => [client.id === home.client.id ? `${client.name} (this browser)` : client.name,
       `${client.role}, since ${dateAndTime(client.createdAt)}`],
-    client.id === home.client.id ? null : 'Revoke', () => home.gateway.delete(`/v1/clients/${client.id}`)))
+    client.id === home.client.id ? null : 'Revoke', () => revoke(client)))
   const noCodes = h('p', { class: 'empty' }, 'No code is open.')
+
+  async function revoke({ id, name }) {
+    const answer = await ask({
+      title: `Revoke “${name}”?`,
+      text: [
+        `“${name}” is signed out at once, and needs a new code to come back. Its sessions at this gateway are left, and its `
+          + 'messages and files are deleted.',
+        'This cannot be undone.',
+      ],
+      answers: [{ value: 'revoke', name: 'Revoke and delete', kind: 'danger' }],
+    })
+    if (answer) await home.gateway.delete(`/v1/clients/${id}`)
+  }
 
   function row(words, name, work) {
     const first = h('strong', { class: 'cut' })

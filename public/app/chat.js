@@ -62,10 +62,11 @@ export function chat(home) {
   }
 
   function advice(room) {
+    if (!home.hasName) return 'Choose the name that others see you by.'
     if (!room) return home.canAct ? 'One moment …' : 'The gateway’s own peer is in no session.'
     if (!home.canAct) return 'Nothing was said here yet.'
     if (room.connected.length > 0) return 'Say hello, or drop a file here.'
-    return 'Nobody is in this session. Invite somebody nearby, or let “Everybody” meet you.'
+    return 'Nobody is in this session. Invite somebody nearby, or choose “Everybody” under “Who can connect with you”.'
   }
 
   // Entries
@@ -178,7 +179,7 @@ export function chat(home) {
         if (text.value !== room.draft) text.value = room.draft
         const isAlone = people.length === 0
         text.disabled = attach.disabled = isAlone
-        set(text, 'placeholder', isAlone ? 'Nobody hears you yet' : 'Message')
+        set(text, 'placeholder', isAlone ? 'No one is connected' : 'Message')
         send.disabled = isAlone || text.value.trim() === ''
       },
     }

@@ -2,7 +2,7 @@
 
 import { h, say, set, show } from './dom.js'
 import { keep, settings } from './settings.js'
-import { sentence } from './words.js'
+import { noName, sentence } from './words.js'
 import { unprotected } from './notes.js'
 
 const codeLength = 8
@@ -34,7 +34,7 @@ export function entrance({ gateway, about, problem, invited, done }) {
   })
   const name = h('input', {
     id: 'name', autocomplete: 'nickname', required: true, maxlength: 63, placeholder: 'Ada',
-    'aria-describedby': 'name-hint',
+    'aria-describedby': 'name-hint entrance-error',
   })
   code.value = invited ?? ''
   name.value = settings().name
@@ -43,20 +43,27 @@ export function entrance({ gateway, about, problem, invited, done }) {
 
   const pair = async (event) => {
     event.preventDefault()
-    button.disabled = true
+    const wanted = name.value.trim()
+    for (const field of [code, name]) set(field, 'aria-invalid', null)
     say(error, '')
+    if (!wanted) return refuse(name, noName)
+    button.disabled = true
     try {
-      const client = await gateway.pair(code.value, { name: name.value.trim(), cookie: true })
-      keep({ csrf: client.csrf, name: name.value.trim() })
+      const client = await gateway.pair(code.value, { name: wanted, cookie: true })
+      keep({ csrf: client.csrf, name: wanted })
       await done()
     } catch (problem) {
-      const field = problem.field === 'name' ? name : code
-      set(field, 'aria-invalid', 'true')
-      say(error, sentence(problem))
       button.disabled = false
-      field.focus()
-      field.select()
+      refuse(problem.field === 'name' ? name : code, sentence(problem))
     }
+  }
+
+  function refuse(field, why) {
+    set(field, 'aria-invalid', 'true')
+    say(error, why)
+    show(error, true)
+    field.focus()
+    field.select()
   }
 
   const why = h('p', { class: 'hint' }, problem && wasKnown

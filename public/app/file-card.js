@@ -1,6 +1,7 @@
 // A file that is offered, on its way, or there.
 
 import { h, say, set, show } from './dom.js'
+import { ask } from './question.js'
 import { dateAndTime, sentence, size, time } from './words.js'
 
 /** What a browser shows without running anything in it. */
@@ -20,12 +21,23 @@ export function fileCard(home, room, { key, at, isMine }) {
   const decline = act('Decline', () => transfers.decline(room, current()))
   const save = h('a', { class: 'button primary' }, 'Save')
   const cancel = act('Cancel', () => transfers.remove(room, current()))
-  const remove = act('Remove', () => transfers.remove(room, current()), 'quiet')
+  const remove = act('Remove', askToRemove, 'quiet')
   const element = h('li', { class: `message withfile ${isMine ? 'mine' : ''}`, 'data-first': 'yes' },
     h('p', { class: 'byline' }, who, h('time', { datetime: at, title: dateAndTime(at) }, time(at))),
     h('div', { class: 'file' }, picture,
       h('div', { class: 'stack' }, name, state, progress),
       h('div', { class: 'row' }, accept, save, decline, cancel, remove)))
+
+  /** What is only here is asked about; what failed, or went out, is a line of the list. */
+  async function askToRemove() {
+    const resource = current()
+    const answer = isMine || resource.state !== 'complete' || await ask({
+      title: `Delete “${resource.name}”?`,
+      text: ['The file is deleted at this gateway. Save it first if you want to keep it.'],
+      answers: [{ value: 'delete', name: 'Delete', kind: 'danger' }],
+    })
+    if (answer) await transfers.remove(room, resource)
+  }
 
   function showPicture(resource, isHere) {
     const isImage = images.includes(resource.contentType.split(';')[0]) && (resource.size ?? 0) < imageBytesMax

@@ -7,20 +7,31 @@ import { forget, keep, settings } from './settings.js'
 import { Transfers } from './transfers.js'
 import { Room } from './room.js'
 
+/** How long something can be taken back. */
+const undoTime = 8000
 const ranks = ['viewer', 'member', 'operator', 'admin']
 
 export class Home {
-  #isSettling = false
+  #isUnsettled = false
+  #settling = null
   #closed = false
   #rooms = new Map()
+  /** Sessions that this page has made, until they are in the list. */
+  #made = new Set()
+  /** Sessions that end at the gateway when that cannot be taken back any more. */
+  #leaving = new Set()
 
   constructor(gateway, about, changed) {
     this.gateway = gateway
     this.about = about
     this.client = about.client
     this.changed = changed
-    const { name, type, meeting, peer, session } = settings()
-    Object.assign(this, { name, type, meeting, peerID: peer, selected: session })
+    const { name, type, meeting, peer, session, open } = settings()
+    Object.assign(this, { name: name.trim(), type, meeting, peerID: peer, selected: session })
+    /** The session that everybody can join while `meeting` is 'adhoc'. */
+    this.openID = open
+    /** What was done and can be taken back: its `text`, and its `end` in time. */
+    this.undoable = null
     /** What went wrong with something that was asked for, until it is put away. */
     this.trouble = null
     this.transfers = new Transfers(this)
@@ -36,11 +47,13 @@ export class Home {
       this.codes = this.#follow('/v1/pairing-codes')
     }
     this.gateway.addEventListener('state', this.#stateChanged)
+    addEventListener('pagehide', this.#hidden)
     this.settle()
   }
 
   close() {
     this.#closed = true
+    removeEventListener('pagehide', this.#hidden)
     this.gateway.removeEventListener('state', this.#stateChanged)
   }
 
@@ -48,6 +61,9 @@ export class Home {
     if (this.gateway.state === 'online') this.settle()
     this.changed()
   }
+
+  /** Nobody can take anything back in a page that is gone. */
+  #hidden = () => this.finish({ keepalive: true })
 
   #follow(path, then) {
     const collection = this.gateway.follow(path)
@@ -94,9 +110,21 @@ export class Home {
 
   // What stands at the gateway for this browser
 
-  async settle() {
-    if (this.#isSettling || this.#closed) return
-    this.#isSettling = true
+  /** What is wished while it is at work has its turn before it ends. */
+  settle() {
+    this.#isUnsettled = true
+    this.#settling ??= this.#settleAll().finally(() => { this.#settling = null })
+    return this.#settling
+  }
+
+  async #settleAll() {
+    while (this.#isUnsettled && !this.#closed) {
+      this.#isUnsettled = false
+      await this.#settleOnce()
+    }
+  }
+
+  async #settleOnce() {
     try {
       const lists = [this.peers, this.browsers, this.advertisers, this.invitations, this.sessions]
       await Promise.all(lists.map((collection) => collection.ready))
@@ -112,10 +140,8 @@ export class Home {
     } catch (problem) {
       // Without the gateway there is nothing to settle, and its return begins this anew.
       if (problem.kind !== 'offline' && problem.kind !== 'unauthorized') this.fail(problem)
-    } finally {
-      this.#isSettling = false
-      this.changed()
     }
+    this.changed()
   }
 
   async #settlePeer() {
@@ -128,20 +154,31 @@ export class Home {
 
   async #settleSession() {
     if (this.sessions.items.some((session) => session.peer === this.peerID)) return
-    await this.openSession()
+    // Nobody was in it yet, and so it may be open to everybody.
+    this.openID = (await this.openSession()).id
   }
 
   async #settleMeeting() {
     const own = this.advertisers.items.filter((advertiser) => advertiser.peer === this.peerID)
+    if (this.meeting === 'adhoc') await this.#settleOpenSession(own)
     const isRight = (one) => one.serviceType === this.type && one.invitations === this.meeting && one.state !== 'failed'
-      && (this.meeting !== 'adhoc' || this.sessions.get(one.session))
+      && (this.meeting !== 'adhoc' || one.session === this.openID)
     for (const advertiser of own) {
       if (!isRight(advertiser)) await this.gateway.delete(`/v1/advertisers/${advertiser.id}`)
     }
     if (this.meeting === 'nobody' || own.some(isRight)) return
     const body = { peer: this.peerID, serviceType: this.type, invitations: this.meeting }
-    if (this.meeting === 'adhoc') body.session = this.room?.id ?? this.selected
+    if (this.meeting === 'adhoc') body.session = this.openID
     await this.gateway.post('/v1/advertisers', body)
+  }
+
+  /** Where the one that everybody may join is gone, a new one is, and never another one in which people talk. */
+  async #settleOpenSession(advertisers) {
+    const isThere = (id) => this.sessions.get(id) !== undefined || this.#made.has(id)
+    if (isThere(this.openID)) return
+    const other = advertisers.find((one) => one.invitations === 'adhoc' && isThere(one.session))
+    this.openID = other?.session ?? (await this.openSession()).id
+    keep({ open: this.openID })
   }
 
   async #settleBrowser() {
@@ -162,11 +199,19 @@ export class Home {
     this.found = path ? this.#follow(path) : null
   }
 
-  /** 'nobody' finds this peer, those who ask are let in by hand ('ask'), or all meet ('adhoc'). */
+  /** 'nobody' finds this peer, those who ask are let in by hand ('ask'), or all meet ('adhoc') in `openID`. */
   async meet(how) {
     this.meeting = how
-    keep({ meeting: how })
+    keep({ meeting: how, open: this.openID })
     await this.settle()
+  }
+
+  /** Lets everybody join this session, or a new one where none is given. */
+  async openToAll(room) {
+    const before = this.meeting
+    this.openID = room?.id ?? (await this.openSession()).id
+    await this.meet('adhoc')
+    this.offerUndo('Everybody nearby can join now.', { undo: () => this.meet(before) })
   }
 
   // Peers and invitations
@@ -201,11 +246,15 @@ export class Home {
 
   // Sessions
 
-  get rooms() { return [...this.#rooms.values()] }
-  get room() { return this.#rooms.get(this.selected) ?? this.rooms[0] }
+  get rooms() { return [...this.#rooms.values()].filter((room) => !this.#leaving.has(room.id)) }
+  get room() {
+    const { rooms } = this
+    return rooms.find((room) => room.id === this.selected) ?? rooms[0]
+  }
 
   async openSession() {
     const session = await this.gateway.post('/v1/sessions', { peer: this.peerID, resources: 'ask' })
+    this.#made.add(session.id)
     this.select(session.id)
     return session
   }
@@ -216,11 +265,30 @@ export class Home {
     this.changed()
   }
 
-  /** Another one takes the place of the last. */
-  async leave(room) {
-    await this.gateway.delete(room.path)
-    if (this.rooms.every((other) => other === room)) await this.openSession()
-    await this.settle()
+  /** Off the page at once, and gone from the gateway when it cannot be taken back any more. */
+  async leave(room, title) {
+    const { meeting } = this
+    let instead = null
+    this.#leaving.add(room.id)
+    this.offerUndo(`You left: ${title}`, {
+      undo: async () => {
+        this.#leaving.delete(room.id)
+        this.select(room.id)
+        if (this.meeting !== meeting) await this.meet(meeting)
+        if (instead && !this.#rooms.get(instead.id)?.isUsed) await this.gateway.delete(`/v1/sessions/${instead.id}`)
+      },
+      finish: async (options) => {
+        try {
+          await this.gateway.delete(room.path, options)
+        } catch (problem) {
+          this.#leaving.delete(room.id)
+          throw problem
+        }
+      },
+    })
+    // Another one takes the place of the last.
+    if (this.rooms.length === 0) instead = await this.openSession()
+    if (meeting === 'adhoc' && room.id === this.openID) await this.meet('ask')
   }
 
   #syncRooms() {
@@ -230,12 +298,36 @@ export class Home {
       if (wanted.has(id)) continue
       room.close()
       this.#rooms.delete(id)
+      this.#leaving.delete(id)
     }
     for (const session of own) {
+      this.#made.delete(session.id)
       const room = this.#rooms.get(session.id) ?? new Room(this, session.id)
       room.session = session
       this.#rooms.set(session.id, room)
     }
+  }
+
+  // Taking back
+
+  /** For some seconds `undo` takes back what was done; after that, or before the next such thing, `finish` ends it. */
+  offerUndo(text, { undo, finish = async () => {} }) {
+    this.finish()
+    this.undoable = { text, undo, finish, end: Date.now() + undoTime }
+    this.changed()
+  }
+
+  async undo() {
+    const { undo } = this.undoable
+    this.undoable = null
+    await undo()
+    this.changed()
+  }
+
+  finish(options) {
+    const { undoable } = this
+    this.undoable = null
+    if (undoable) this.attempt(() => undoable.finish(options))
   }
 
   // The rest

@@ -7,6 +7,7 @@ import { chat } from './chat.js'
 import { doorbell } from './doorbell.js'
 import { nearby } from './nearby.js'
 import { notes } from './notes.js'
+import { undoBar } from './undo.js'
 import { you } from './you.js'
 
 const states = {
@@ -22,7 +23,7 @@ export function house(home) {
   ]
   const parts = {
     top: notes(home), bell: doorbell(home), you: you(home), nearby: nearby(home), chat: chat(home),
-    activity: activity(home), access: access(home),
+    activity: activity(home), access: access(home), undo: undoBar(home),
   }
   const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
   const links = h('nav', { class: 'ways', 'aria-label': 'Pages' })
@@ -40,7 +41,7 @@ export function house(home) {
     parts.top.element,
     aside,
     h('main', { class: 'page' }, Object.values(pages)),
-    parts.bell.element)
+    parts.undo.element, parts.bell.element)
 
   const here = () => (ways.some((way) => `#${way.id}` === location.hash) ? location.hash.slice(1) : 'chat')
   const turn = () => {

@@ -47,7 +47,7 @@ async function start() {
   // Without its CSRF value a cookie only lets look on: it is of no use, and a code gives both anew.
   const isKnown = about.client && gateway.csrf
   if (!isKnown) return put(entrance({ gateway, about, problem: gateway.problem, invited, done: start }))
-  if (about.client.role !== 'viewer' && !settings().name) keep({ name: about.client.name })
+  if (about.client.role !== 'viewer' && !settings().name.trim()) keep({ name: about.client.name.trim() })
   invited = ''
   home = new Home(gateway, about, changed)
   put(house(home))

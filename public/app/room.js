@@ -43,10 +43,25 @@ export class Room {
 
   standing(peer) { return this.people.find((member) => member.peer === peer) }
 
-  get title() {
-    const there = this.people.filter((member) => member.state !== 'notConnected')
-    return there.map((member) => member.displayName)
+  /** The names of those who are in it. */
+  get present() {
+    return this.people.filter((member) => member.state !== 'notConnected').map((member) => member.displayName)
   }
+
+  /** Those who were in it and are not any more; of some only what they said or sent is left. */
+  get absent() {
+    const { people } = this
+    const byPeer = new Map()
+    for (const { from, displayName } of this.messages.items) {
+      if (from !== this.session?.peer) byPeer.set(from, { displayName })
+    }
+    for (const { from, to, displayName } of this.resources.items) byPeer.set(from ?? to, { displayName })
+    for (const member of people) byPeer.set(member.peer, member)
+    return [...byPeer.values()].filter((one) => one.state === undefined || one.state === 'notConnected')
+  }
+
+  /** Whether somebody was in it, or something is. */
+  get isUsed() { return this.members.items.length + this.messages.items.length + this.resources.items.length > 0 }
 
   // Messages
 

@@ -30,9 +30,12 @@ export function timeLeft(text, now = Date.now()) {
 }
 
 export function names(list, max = 3) {
-  if (list.length <= max) return list.join(', ')
-  return `${list.slice(0, max).join(', ')} and ${list.length - max} more`
+  if (list.length > max) return `${list.slice(0, max).join(', ')} and ${list.length - max} more`
+  return list.length < 2 ? list.join('') : `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
 }
+
+/** So many of something that has an s where it is not one. */
+export const counted = (count, thing) => `${count} ${thing}${count === 1 ? '' : 's'}`
 
 /** One or two letters that stand for a name. */
 export function initials(name) {
@@ -54,6 +57,8 @@ export function sentence(problem) {
   const text = problem.message ?? problem.detail ?? String(problem)
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
 }
+
+export const noName = 'Type your name: at least one letter, digit or sign that can be seen.'
 
 const memberStates = { connected: 'Connected', connecting: 'Connecting …', notConnected: 'Not connected' }
 
