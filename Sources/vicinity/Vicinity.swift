@@ -24,22 +24,29 @@ enum Vicinity {
   }
 
   private static func run(_ words: [String], _ screen: Screen) async -> ExitCode {
+    var command: String?
+    let code: ExitCode
     do {
       switch try Parser(.vicinity, in: .current).parse(words) {
       case .version: return await VersionCommand.run(screen, isJSON: false)
       case .help(let command): return await HelpCommand.run(command, screen)
-      case .invocation(let invocation): return try await run(invocation, screen)
+      case .invocation(let invocation):
+        command = invocation.command.name
+        code = try await run(invocation, screen)
       }
     } catch {
       let failure = Failure(wrapping: error)
       var announcer = Announcer(screen: screen)
       announcer.isJSON = words.contains("--json")
       await announcer.tell(.error(failure))
-      if let command = (error as? Misuse)?.command {
-        await screen.print("'vicinity help \(command)' explains it, with examples.", to: .error)
-      }
-      return failure.code
+      command = (error as? Misuse)?.command ?? command
+      code = failure.code
     }
+    // Whoever was not understood has another way to find out what would be.
+    if code == .usage, let command {
+      await screen.print("'vicinity help \(command)' explains it, with examples.", to: .error)
+    }
+    return code
   }
 
   private static func run(_ invocation: Invocation, _ screen: Screen) async throws -> ExitCode {

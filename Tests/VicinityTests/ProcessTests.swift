@@ -75,7 +75,7 @@ import Testing
   @Test func `What can be seen before anybody is disturbed is told at once`() throws {
     let missing = try Program(["send", "chat", "Ada", "--file", "/nowhere/x"] + Self.alone)
     #expect(try missing.ended() == 1)
-    #expect(missing.err.contains("There is no file /nowhere/x."))
+    #expect(missing.err.contains("There is no file /nowhere/x: look whether"))
     let folder = try Program(["send", "chat", "Ada", "--file", "/tmp"] + Self.alone)
     #expect(try folder.ended() == 1)
     #expect(folder.err.contains("no plain file"))

@@ -77,6 +77,7 @@ private func cure(of error: SystemError) -> String {
   switch error.code {
   case _ where error.isFullDisk: "; make room on the disk"
   case EACCES, EPERM, EROFS: "; use a folder that this user may write to"
+  case ENOTDIR, EEXIST: "; what is named there is no folder, so name another one"
   default: ""
   }
 }

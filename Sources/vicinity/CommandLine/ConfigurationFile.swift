@@ -25,7 +25,8 @@ struct ConfigurationFile: Sendable {
     for path in named.map({ [FileSystem.expanded($0)] }) ?? usual {
       switch surroundings.read(path) {
       case .success(let text)?: return ConfigurationFile(path: path, text: text)
-      case .failure(let fault)?: throw Misuse("The configuration \(path) cannot be read: \(fault.cause).")
+      case .failure(let fault)?:
+        throw Misuse("The configuration \(path) cannot be read: \(fault.cause); name another file with --config.")
       case nil: continue
       }
     }

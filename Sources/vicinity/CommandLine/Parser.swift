@@ -19,14 +19,14 @@ struct Parser {
 
   func parse(_ words: [String]) throws(Misuse) -> Outcome {
     let (ahead, name, rest) = try parted(words)
-    if words.contains("--version") || words.contains("-V"), name == nil { return .version }
+    if name == nil, !Set(words).isDisjoint(with: ["--version", "-V", "-v"]) { return .version }
     guard let name else {
-      if ahead.contains(where: isHelp) || words.isEmpty { return .help(nil) }
+      if ahead.contains(where: Self.isHelp) || words.isEmpty { return .help(nil) }
       throw Misuse("There is no command among the options; 'vicinity help' lists the commands.")
     }
     guard let command = syntax.command(name) else {
-      let hint = Suggestion.hint(for: name, among: syntax.commands.map(\.name))
-      throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
+      throw Misuse(
+        "There is no command '\(PlainText.brief(name))'.\(syntax.hint(for: name)) 'vicinity help' lists them.")
     }
     var line = Line(command, syntax, surroundings)
     return try line.take(ahead + rest)
@@ -44,7 +44,7 @@ struct Parser {
     return (Array(words[..<place]), words[place], Array(words[(place + 1)...]))
   }
 
-  private func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
+  fileprivate static func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
 }
 
 /// The words of one command, taken one after another.
@@ -68,13 +68,14 @@ private struct Line {
   }
 
   mutating func take(_ words: [String]) throws(Misuse) -> Parser.Outcome {
+    // Whoever asks for help is not told first what is wrong.
+    if words.prefix(while: { $0 != "--" }).contains(where: Parser.isHelp) { return .help(command) }
     var words = words[...]
     while let word = words.popFirst() {
       if word == "--" {
         positional += words
         break
       }
-      if word == "--help" || word == "-h" { return .help(command) }
       if word.hasPrefix("-"), word.count > 1 { try takeOption(word, &words) } else { positional.append(word) }
     }
     for name in options.keys { sources[name] = .commandLine }
@@ -89,7 +90,7 @@ private struct Line {
   private mutating func takeOption(_ word: String, _ words: inout ArraySlice<String>) throws(Misuse) {
     let (name, attached) = Self.split(word)
     guard word.hasPrefix("--"), let option = command.option(name) else { throw unknown(word, name) }
-    if options[name] != nil, !option.isRepeatable { throw misuse("--\(name) stands there twice.") }
+    if options[name] != nil, !option.isRepeatable { throw misuse("--\(name) stands there twice; leave one out.") }
     guard let placeholder = option.placeholder else {
       if attached != nil { throw misuse("--\(name) takes no value; leave out what stands behind the '='.") }
       options[name] = []
@@ -174,7 +175,11 @@ private struct Line {
     if word.hasPrefix("--"), !owners.isEmpty {
       return misuse("\(command.name) has no option \(shown): it belongs to \(owners.joined(separator: ", ")).")
     }
-    let hint = Suggestion.hint(for: name, among: command.options.map(\.name) + ["help"]) { "--\($0)" }
+    let known = command.options.map(\.name) + ["help"]
+    if !word.hasPrefix("--"), let name = Syntax.letters[name], known.contains(name) {
+      return misuse("\(command.name) has no option \(shown). Did you mean '--\(name)'?")
+    }
+    let hint = Suggestion.hint(for: name, among: known) { "--\($0)" }
     return misuse("\(command.name) has no option \(shown).\(hint)")
   }
 
@@ -188,8 +193,10 @@ private struct Line {
       rest = rest.dropFirst(values.count)
       if values.isEmpty {
         if argument.isOptional { continue }
-        throw misuse("\(argument.placeholder) is missing: \(argument.summary).")
+        let example = command.examples.first.map { " For example: \($0.line)" } ?? ""
+        throw misuse("\(argument.placeholder) is missing: \(argument.summary).\(example)")
       }
+      if argument.isServiceType, let fault = Suggestion.fault(ofType: values[0]) { throw misuse(fault) }
       if !argument.choices.isEmpty, !argument.choices.contains(values[0]) {
         let hint = Suggestion.hint(for: values[0], among: argument.choices)
         let choices = argument.choices.joined(separator: ", ")
@@ -197,11 +204,23 @@ private struct Line {
       }
       arguments[argument.name] = values
     }
-    if let more = rest.first {
-      throw misuse(
-        "'\(PlainText.brief(more))' is one word too many; a value with spaces in it stands in quotation marks.")
-    }
+    if let more = rest.first { throw tooMuch(more) }
     return arguments
+  }
+
+  private func tooMuch(_ word: String) -> Misuse {
+    let usage = (["vicinity", command.name] + command.arguments.map(\.placeholder)).joined(separator: " ")
+    let hint: String
+    if word.hasPrefix("-") {
+      hint = " Behind '--' nothing is an option."
+    } else if UInt16(word) != nil, command.option("port") != nil, !options.keys.contains("port") {
+      hint = " Did you mean '--port \(word)'?"
+    } else if command.option("message") != nil {
+      hint = " Did you mean '--message'? A value with spaces in it stands in quotation marks."
+    } else {
+      hint = " A value with spaces in it stands in quotation marks."
+    }
+    return misuse("'\(PlainText.brief(word))' is one word too many for '\(usage)'.\(hint)")
   }
 
   private func misuse(_ sentence: String) -> Misuse { Misuse(sentence, in: command.name) }
@@ -226,8 +245,13 @@ extension OptionSyntax {
       return "takes \(choices.joined(separator: " or ")), not \(shown).\(Suggestion.hint(for: value, among: choices))"
     case .address:
       let port = value.lastIndex(of: ":").flatMap { UInt16(value[value.index(after: $0)...]) }
+      let takes = "takes an address with its port, such as 10.0.0.5:7777 or [fe80::1%eth0]:7777, not"
+      if value.contains("://") { return "\(takes) the URL \(shown)." }
+      if value.first != "[", value.count(where: { $0 == ":" }) > 1 {
+        return "\(takes) \(shown): an IPv6 address stands in brackets, and its port behind them."
+      }
       if port != nil, port != 0, value.first != ":" { return nil }
-      return "takes an address with its port, such as 10.0.0.5:7777 or [fe80::1%eth0]:7777, not \(shown)."
+      return "\(takes) \(shown)."
     case .form(let form):
       return form.has(value) ? nil : "takes \(form.description), not \(shown)."
     case .pair:

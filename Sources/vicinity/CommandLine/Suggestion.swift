@@ -1,3 +1,5 @@
+internal import Nearby
+
 /// The nearest real word for one that is not.
 enum Suggestion {
   /// Nil where nothing is near.
@@ -13,6 +15,30 @@ enum Suggestion {
   static func hint(for word: String, among words: [String], _ form: (String) -> String = { $0 }) -> String {
     nearest(to: word, among: words).map { " Did you mean '\(form($0))'?" } ?? ""
   }
+
+  /// What is wrong with a service type, and the one that may be meant; nil where it is one.
+  static func fault(ofType text: String) -> String? {
+    do {
+      _ = try ServiceType(text)
+      return nil
+    } catch {
+      let hint = type(near: text).map { " Did you mean '\($0)'?" } ?? ""
+      return "\(error)\(hint)"
+    }
+  }
+
+  /// As people write one elsewhere: in capitals, with spaces and underscores, or as DNS has it, `_chat._tcp.local`.
+  private static func type(near text: String) -> String? {
+    var words = text.lowercased()
+    if words.hasPrefix("_"), let end = words.firstRange(of: "._") { words = String(words[..<end.lowerBound]) }
+    let parts = words.split { $0 == "_" || $0 == "-" || $0 == "." || $0 == " " }
+    let type = parts.joined(separator: "-").prefix(Self.typeBytesMax).drop { $0 == "-" }
+    let whole = String(type.last == "-" ? type.dropLast() : type)
+    return whole == text || (try? ServiceType(whole)) == nil ? nil : whole
+  }
+
+  /// A service name of RFC 6335 has no more.
+  private static let typeBytesMax = 15
 
   /// How many letters must be put in, left out, exchanged, or swapped with their neighbour.
   static func distance(_ a: String, _ b: String) -> Int {

@@ -7,6 +7,12 @@ extension Syntax {
     version,
   ])
 
+  /// Options that other programs have one letter for.
+  static let letters = [
+    "a": "at", "c": "config", "f": "file", "j": "json", "k": "keys", "m": "message", "n": "name", "o": "output",
+    "p": "port", "q": "quiet", "t": "timeout", "v": "log-level",
+  ]
+
   // MARK: Commands
 
   private static let advertise = CommandSyntax(
@@ -21,7 +27,7 @@ extension Syntax {
       .init(line: "vicinity advertise chat", says: "be found by whoever browses for 'chat'"),
       .init(line: "vicinity advertise chat --info room=7 --accept", says: "tell a little more, take every invitation"),
       .init(line: "vicinity advertise lab --json --accept", says: "for a program: an object a line, commands on input"),
-    ])
+    ], otherWords: ["announce", "publish", "register"])
 
   private static let browse = CommandSyntax(
     name: "browse", summary: "see who comes and goes", arguments: [type],
@@ -31,7 +37,7 @@ extension Syntax {
       .init(line: "vicinity browse chat", says: "watch who advertises 'chat'"),
       .init(line: "vicinity browse chat --json | jq -r 'select(.event==\"found\").name'", says: "names, as they come"),
       .init(line: "vicinity browse chat --at 10.0.0.5:7777", says: "ask this host only, where there is no multicast"),
-    ])
+    ], otherWords: ["scan", "discover", "search", "find", "watch"])
 
   private static let invite = CommandSyntax(
     name: "invite", summary: "invite a peer and stay in the session", arguments: [type, who],
@@ -45,7 +51,7 @@ extension Syntax {
       .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
       .init(line: "vicinity invite chat k3xq --timeout 10", says: "by the beginning of its ID, within 10 s"),
       .init(line: "vicinity invite chat Ada --context 'from the workshop'", says: "say who asks"),
-    ])
+    ], otherWords: ["connect", "call", "dial"])
 
   private static let gather = CommandSyntax(
     name: "gather", summary: "put a session together from a list of who is nearby", arguments: [type],
@@ -87,7 +93,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity adhoc", says: "meet everybody who runs the same"),
       .init(line: "vicinity adhoc workshop --name 'Ada'", says: "only those of one type, under another name"),
-    ])
+    ], otherWords: ["join", "meet"])
 
   private static let chat = CommandSyntax(
     name: "chat", summary: "talk with everybody nearby, and share files", arguments: [type],
@@ -100,7 +106,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity chat workshop", says: "join"),
       .init(line: "vicinity chat workshop --to-folder ~/Pictures", says: "take files without asking, into a folder"),
-    ])
+    ], otherWords: ["talk", "message", "msg"])
 
   private static let send = CommandSyntax(
     name: "send", summary: "send messages, files or a stream to one peer, then end", arguments: [type, who],
@@ -128,7 +134,7 @@ extension Syntax {
       .init(line: "vicinity send chat Ada --message 'Soup is ready'", says: "one message"),
       .init(line: "vicinity send photos Ada --file *.jpg", says: "files, with progress, rate and time left"),
       .init(line: "tar c docs | vicinity send backup k3xq --stream docs.tar", says: "whatever comes on standard input"),
-    ])
+    ], otherWords: ["share", "upload", "put", "copy"])
 
   private static let receive = CommandSyntax(
     name: "receive", summary: "be there for what others send", arguments: [type],
@@ -146,7 +152,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity receive photos --to-folder in", says: "ask who may send, files into the folder 'in'"),
       .init(line: "vicinity receive backup --accept --once | tar x", says: "unpack one stream as it comes"),
-    ])
+    ], otherWords: ["get", "download", "listen"])
 
   private static let peers = CommandSyntax(
     name: "peers", summary: "list who is nearby now", arguments: [type],
@@ -155,7 +161,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity peers chat", says: "who advertises 'chat'"),
       .init(line: "vicinity peers chat --timeout 10 --json", says: "look longer, an object a line"),
-    ])
+    ], otherWords: ["list", "ls", "who", "show"])
 
   private static let identity = CommandSyntax(
     name: "identity", summary: "show who this peer is, and make sure who others are",
@@ -177,7 +183,7 @@ extension Syntax {
       .init(
         line: "vicinity identity trust k3xqd7kzwvfyrm5ulc2nbtoaje Ada", says: "know a peer by the ID that it told you"),
       .init(line: "vicinity identity import ann.p12", says: "keep a private key with its certificates"),
-    ])
+    ], otherWords: ["id", "whoami", "key", "keys", "trust"])
 
   private static let doctor = CommandSyntax(
     name: "doctor", summary: "find out why peers do not see each other", arguments: [],
@@ -190,7 +196,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity doctor", says: "look at everything"),
       .init(line: "sudo vicinity doctor --port 7777", says: "the firewall's rules too, for links at this port"),
-    ])
+    ], otherWords: ["status", "check", "diagnose", "test", "debug"])
 
   private static let completion = CommandSyntax(
     name: "completion", summary: "print what lets a shell complete commands and options",
@@ -214,8 +220,10 @@ extension Syntax {
   // MARK: Arguments
 
   private static let type = ArgumentSyntax(
-    name: "type", summary: "what kind of peers look for each other, such as chat: 1 to 15 of a-z, 0-9 and hyphens")
-  private static let optionalType = ArgumentSyntax(name: "type", summary: type.summary, isOptional: true)
+    name: "type", summary: "what kind of peers look for each other, such as chat: 1 to 15 of a-z, 0-9 and hyphens",
+    isServiceType: true)
+  private static let optionalType = ArgumentSyntax(
+    name: "type", summary: type.summary, isOptional: true, isServiceType: true)
   private static let who = ArgumentSyntax(
     name: "peer", summary: "its ID, the beginning of it, or a name that only one peer nearby has")
 

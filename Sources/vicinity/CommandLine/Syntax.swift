@@ -6,6 +6,14 @@ struct Syntax: Sendable {
 
   func command(_ name: String) -> CommandSyntax? { commands.first { $0.name == name } }
 
+  /// A sentence that names the command which somebody may have meant, by its letters or by another word for it.
+  func hint(for word: String) -> String {
+    let hint = Suggestion.hint(for: word, among: commands.map(\.name))
+    if !hint.isEmpty { return hint }
+    let meant = commands.first { $0.otherWords.contains(word.lowercased()) }
+    return meant.map { " Did you mean '\($0.name)', which is there to \($0.summary)?" } ?? ""
+  }
+
   /// What a file of configuration may say.
   var configurable: [OptionSyntax] { commands.flatMap(\.options).filter(\.isInFile) }
 
@@ -26,6 +34,8 @@ struct CommandSyntax: Sendable {
   /// What its help says between usage and options.
   let text: [String]
   let examples: [Example]
+  /// What other programs call the like of it.
+  var otherWords: [String] = []
 
   func option(_ name: String) -> OptionSyntax? { options.first { $0.name == name } }
 
@@ -56,6 +66,7 @@ struct ArgumentSyntax: Sendable {
   /// Takes all words that are left.
   var isRest = false
   var choices: [String] = []
+  var isServiceType = false
 
   /// As it stands in a usage line.
   var placeholder: String {

@@ -3,7 +3,7 @@ enum HelpCommand {
   static func run(_ invocation: Invocation, _ screen: Screen) async throws(Misuse) -> ExitCode {
     guard let name = invocation.argument("command") else { return await run(nil, screen) }
     guard let command = Syntax.vicinity.command(name) else {
-      let hint = Suggestion.hint(for: name, among: Syntax.vicinity.commands.map(\.name))
+      let hint = Syntax.vicinity.hint(for: name)
       throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
     }
     return await run(command, screen)

@@ -75,10 +75,7 @@ enum IdentityCommand {
     case .importFile:
       // Nobody types a password for nothing.
       guard FileSystem.exists(words[0]) else {
-        throw Failure(
-          .failed,
-          "There is no file \(PlainText.line(words[0])): look whether its name is right, and the folder it is said from."
-        )
+        throw Failure(.failed, FileSystem.missing(words[0]))
       }
       let password = try await password(context)
       let identity = try await ofFile { () throws(NearbyError) in
@@ -104,7 +101,9 @@ enum IdentityCommand {
     do {
       return try PeerID(text: word)
     } catch {
-      throw Misuse("'\(PlainText.brief(word))' is no whole peer ID: it has 26 letters and digits.", in: "identity")
+      throw Misuse(
+        "'\(PlainText.brief(word))' is no whole peer ID: it has 26 letters and digits. 'vicinity peers TYPE' shows those of others.",
+        in: "identity")
     }
   }
 

@@ -15,7 +15,7 @@ enum PeersCommand {
       if found.isEmpty {
         throw Failure(
           .notFound,
-          "Nobody was found for '\(type)' within \(Quantity.time(time)); 'vicinity doctor' finds out why peers do not see "
+          "Nobody was found for '\(type)' within \(Quantity.limit(time)); 'vicinity doctor' finds out why peers do not see "
             + "each other.", reason: "timedOut")
       }
       if context.announcer.isJSON {

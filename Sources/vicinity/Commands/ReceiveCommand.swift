@@ -36,7 +36,7 @@ extension Stay {
   fileprivate func giveUp(after time: Duration) async {
     await context.watch.pass(time)
     if standing.isEmpty, !Task.isCancelled {
-      await visit.fail(Failure(.notFound, "Nobody has connected within \(Quantity.time(time)).", reason: "timedOut"))
+      await visit.fail(Failure(.notFound, "Nobody has connected within \(Quantity.limit(time)).", reason: "timedOut"))
     }
   }
 

@@ -43,9 +43,12 @@ enum SendCommand {
     }
     for path in files where !FileSystem.isFile(path) {
       let shown = PlainText.line(path)
-      guard FileSystem.exists(path) else { throw Failure(.failed, "There is no file \(shown).") }
+      guard FileSystem.exists(path) else { throw Failure(.failed, FileSystem.missing(path)) }
       throw Failure(
         .failed, "\(shown) is no plain file; a folder goes as a stream: tar c \(shown) | vicinity send … --stream NAME")
+    }
+    for path in files {
+      if let fault = FileSystem.fault(ofReading: path) { throw Failure(.failed, fault) }
     }
     if invocation.has("stream"), context.terminal.isInputTerminal {
       await context.announcer.tell(.warning("The stream is what you type.", cure: "End it with Ctrl-D."))

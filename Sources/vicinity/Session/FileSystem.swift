@@ -74,6 +74,18 @@ enum FileSystem {
     return nil
   }
 
+  /// A sentence on a file that is not there.
+  static func missing(_ path: String) -> String {
+    "There is no file \(PlainText.line(path)): look whether its name is right, and the folder it is said from."
+  }
+
+  /// Why this user cannot read a file that is there; nil where it can.
+  static func fault(ofReading path: String) -> String? {
+    guard access(path, R_OK) != 0 else { return nil }
+    let shown = PlainText.line(path)
+    return "\(shown) cannot be read: \(reason()). Change its permissions (chmod), or copy it to where it may be read."
+  }
+
   /// Of the last call that failed.
   static func reason() -> String { String(cString: strerror(errno)) }
 

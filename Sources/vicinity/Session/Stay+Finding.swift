@@ -87,7 +87,7 @@ extension Stay {
   private func nobody(_ word: String, within time: Duration) -> String {
     let others = nearby.values.map(\.name).sorted().prefix(8).map(PlainText.line).joined(separator: ", ")
     let seen = others.isEmpty ? "Nobody else is there for it either" : "There are: \(others)"
-    return "Nobody called '\(PlainText.brief(word))' was found for '\(type)' within \(Quantity.time(time)). \(seen); "
+    return "Nobody called '\(PlainText.brief(word))' was found for '\(type)' within \(Quantity.limit(time)). \(seen); "
       + "'vicinity doctor' finds out why peers do not see each other."
   }
 

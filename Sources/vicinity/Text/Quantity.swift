@@ -23,6 +23,12 @@ enum Quantity {
     }
   }
 
+  /// A time that was asked for, which may be less than a second.
+  static func limit(_ duration: Duration) -> String {
+    if duration >= .seconds(1) { return time(duration) }
+    return "\(max(.zero, duration).components.attoseconds / 1_000_000_000_000_000) ms"
+  }
+
   static func twoDigits(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   /// `1 peer`, `2 peers`.
