@@ -15,7 +15,7 @@ extension Engine {
   func greet(_ link: Link, _ bond: Bond) {
     say(
       Hello(
-        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal, features: 0,
+        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal, features: .away,
         addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: []),
       on: link)
   }
@@ -36,6 +36,8 @@ extension Engine {
     host.incarnation = hello.incarnation
     host.learn(fromGreeting: hello.addresses)
     link.hasGreeted = true
+    link.readsAway = hello.features.contains(.away)
+    if !link.readsAway { forgetWhoIsAway(at: host) }
     if !link.isDialed { link.ordinal = hello.ordinal }
 
     var bond = host.bond ?? makeBond(with: host)
@@ -136,6 +138,8 @@ extension Engine {
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }
     acknowledgeAgain(bond)
+    expectWhoIsAway(at: bond.host)
+    sayWhoIsAway(over: bond)
     for presence in bond.host.presences.values { announce(presence) }
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)

@@ -18,6 +18,7 @@ extension Engine {
     let carrier = Carrier(peer: key, incarnation: incarnation, signature: crypto.sign(statement, with: key))
     let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier)
     peers[id] = peer
+    tellAway(peer)
     restoreSessions(of: peer)
     return id
   }
@@ -57,9 +58,13 @@ extension Engine {
 
   func advertise(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
     guard peer.advertised[type] != info else { return }
-    if !peer.advertised.contains(type) { discovery.advertisers[type, default: 0] += 1 }
+    if !peer.advertised.contains(type) {
+      discovery.advertisers[type, default: 0] += 1
+      if peer.awaySince != nil { discovery.awayAdvertisers[type, default: 0] += 1 }
+    }
     peer.advertised[type] = info
     publish(peer, type, info)
+    reviewRoster(of: type)
     review(.init(type: type, peer: peer.id))
   }
 
@@ -67,7 +72,9 @@ extension Engine {
     guard peer.advertised.contains(type) else { return }
     peer.advertised[type] = nil
     discovery.advertisers[type, default: 1] -= 1
+    if peer.awaySince != nil { discovery.awayAdvertisers[type, default: 1] -= 1 }
     unpublish(peer, type)
+    reviewRoster(of: type)
     review(.init(type: type, peer: peer.id))
   }
 
@@ -91,7 +98,9 @@ extension Engine {
     look(for: type)
     discovery.visible.forEach { spot, seen in
       if spot.type == type, spot.peer != peer.id {
-        emit(.found(by: peer.id, type: type, peer: spot.peer, name: seen.name, info: seen.info))
+        emit(
+          .found(
+            by: peer.id, type: type, peer: spot.peer, name: seen.name, info: seen.info, awaySince: seen.awaySince))
       }
     }
   }
@@ -191,13 +200,19 @@ extension Engine {
     switch (before, after) {
     case (nil, let seen?):
       for browser in browsers(of: spot) {
-        emit(.found(by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info))
+        emit(
+          .found(
+            by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info,
+            awaySince: seen.awaySince))
       }
       adhocFound(spot)
     case (let old?, let seen?):
-      guard old.name != seen.name || old.info != seen.info else { return }
+      guard old.name != seen.name || old.info != seen.info || old.awaySince != seen.awaySince else { return }
       for browser in browsers(of: spot) {
-        emit(.updated(by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info))
+        emit(
+          .updated(
+            by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info,
+            awaySince: seen.awaySince))
       }
     case (_?, nil):
       for browser in browsers(of: spot) { emit(.lost(by: browser.id, type: spot.type, peer: spot.peer)) }
@@ -207,12 +222,17 @@ extension Engine {
 
   private func appearance(of spot: Discovery.Spot) -> Discovery.Appearance? {
     if let own = peers[spot.peer] {
-      return own.advertised[spot.type].map { .init(name: own.name, info: $0, host: hostID) }
+      return own.advertised[spot.type].map {
+        .init(name: own.name, info: $0, host: hostID, awaySince: own.awaySince)
+      }
     }
-    if let sighting = discovery.sightings(of: spot).first(where: { hosts[$0.host]?.isVanished != true }) {
-      return .init(name: sighting.name, info: sighting.info, host: sighting.host)
+    func isThere(_ host: HostID) -> Bool { hosts[host]?.isVanished != true }
+    var seen = discovery.appearances(of: spot).first { isThere($0.host) }
+    if let sighting = discovery.sightings(of: spot).first(where: { isThere($0.host) }) {
+      seen = .init(name: sighting.name, info: sighting.info, host: sighting.host)
     }
-    return discovery.appearances(of: spot).first { hosts[$0.host]?.isVanished != true }
+    if let host = seen?.host { seen?.awaySince = hosts[host]?.away[spot.peer]?.since }
+    return seen
   }
 
   /// The host to ask for a peer: where it is seen, or else where it is a member.

@@ -15,7 +15,7 @@ extension Engine {
       emit(.publish(peer: peer.id, type: type, name: peer.name, info: info))
     } else {
       discovery.ownRosters.insert(type)
-      emit(.publishRoster(type))
+      reviewRoster(of: type)
       for other in peers.values where other !== peer && other.advertised.contains(type) {
         emit(.withdraw(peer: other.id, type: type))
       }
@@ -30,7 +30,18 @@ extension Engine {
     for other in peers.values {
       if let info = other.advertised[type] { emit(.publish(peer: other.id, type: type, name: other.name, info: info)) }
     }
-    emit(.withdrawRoster(type))
+  }
+
+  /// Who is away is told over links: a host with such a peer has a record for itself beside those of its peers, so that
+  /// whoever looks for the type asks it.
+  func reviewRoster(of type: ServiceType) {
+    let isNeeded = discovery.ownRosters.contains(type) || discovery.awayAdvertisers[type, default: 0] > 0
+    if isNeeded {
+      guard discovery.publishedRosters.insert(type).inserted else { return }
+      emit(.publishRoster(type))
+    } else if discovery.publishedRosters.remove(type) != nil {
+      emit(.withdrawRoster(type))
+    }
   }
 
   /// Whoever has asked over a link is told there, whatever is published beside: hosts that know this one by its address
@@ -41,6 +52,7 @@ extension Engine {
 
   private func tell(_ peer: LocalPeer, _ type: ServiceType, over link: Link) {
     if let info = peer.advertised[type] {
+      sayIfAway(peer, over: link)
       say(Advertised(type: type, peer: peer.id, name: peer.name, info: info), on: link)
     } else {
       say(Withdrawn(type: type, peer: peer.id), on: link)
@@ -114,13 +126,14 @@ extension Engine {
   }
 
   func isAsked(_ type: FrameType, of link: Link) -> Bool {
-    (type == .advertised || type == .withdrawn) && !link.rosterTypes.isEmpty
+    (type == .advertised || type == .withdrawn || type == .away) && !link.rosterTypes.isEmpty
   }
 
   func take(_ pong: Pong, from link: Link) {
     guard pong.token == link.rosterFence, link.rosterFence != 0 else { return }
     link.rosterFence = 0
     for spot in discovery.stale(of: link.host.id) { untell(spot, by: link.host.id) }
+    dropStaleAway(at: link.host)
   }
 
   func take(_ advertised: Advertised, from link: Link) throws(Violation) {

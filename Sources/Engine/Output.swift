@@ -124,6 +124,8 @@ public struct MemberView: Hashable, Sendable {
   public var peer: PeerID
   public var host: HostID
   public var name: DisplayName
+  /// Since when its program is not there, as its host says; nil while it is.
+  public var awaySince: Instant?
 }
 
 /// What the engine wants done or told, in order.
@@ -157,8 +159,11 @@ public enum Output {
 
   // For the peers' own programs.
 
-  case found(by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo)
-  case updated(by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo)
+  case found(
+    by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo, awaySince: Instant?)
+  /// Its name or info has changed, or whether it is away.
+  case updated(
+    by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo, awaySince: Instant?)
   case lost(by: PeerID, type: ServiceType, peer: PeerID)
   /// Somebody invites a local peer: `accept` or `decline` it.
   indirect case invitation(
@@ -169,6 +174,8 @@ public enum Output {
   case members([MemberView], PairState, of: Locals)
   /// The members' link went (true) or is back (false) while the pairs stay connected.
   case suspended([MemberView], Bool, of: Locals)
+  /// A member that is connecting or connected is away, or is here again: its view says which.
+  indirect case away(MemberView, of: Locals)
   case message(from: EndpointID, to: Locals, Mode, Payload)
   case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
   /// A send that was refused as unavailable may be tried again.

@@ -77,4 +77,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let probesAtLeisure = Sabotage(rawValue: 1 << 34)
   /// An endpoint that waits for one peer's endpoint takes any that asks for it.
   package static let connectsAnybody = Sabotage(rawValue: 1 << 35)
+  /// On a new link it is not said who is away.
+  package static let forgetsWhoIsAway = Sabotage(rawValue: 1 << 36)
 }

@@ -49,6 +49,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "delaysMessages", sabotage: .delaysMessages, scenarios: [.bulk]),
     Canary(name: "keepsDatagramWay", sabotage: .keepsDatagramWay, scenarios: [.unreliable]),
     Canary(name: "connectsAnybody", sabotage: .connectsAnybody, scenarios: [.byHand]),
+    Canary(name: "forgetsWhoIsAway", sabotage: .forgetsWhoIsAway, scenarios: [.discovery, .groups, .churn]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 

@@ -126,6 +126,7 @@ extension Model {
     finishStreams()
     finishResources()
     checkFound(world)
+    checkWhoIsAway(world, standing)
     checkCodes()
     checkConflicts(world)
     for here in standing where refusedSends[here.id] != nil && here.leaves == 0 {

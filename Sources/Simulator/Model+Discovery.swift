@@ -11,6 +11,7 @@ struct Browsing {
   struct Found {
     var peer: PeerID
     var at: Int64
+    var awaySince: Instant?
   }
 
   func hasFound(_ peer: PeerID) -> Bool { found.contains { $0.peer == peer } }
@@ -32,21 +33,23 @@ extension Model {
     browsing.firstIndex { $0.peer == peer && $0.type == type && $0.host == host.index }
   }
 
-  func found(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
+  func found(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, awaySince: Instant?, at host: SimHost) {
     let word = "\(label(by)) found \(label(peer))"
     check(.neverFindsItself, by != peer) { word }
     guard let place = browsing(by, type, at: host) else {
       return check(.foundThenLost, isBrowsingAdhoc(by)) { word + " and does not browse" }
     }
     check(.foundThenLost, !browsing[place].hasFound(peer)) { word + " twice" }
-    browsing[place].found.append(.init(peer: peer, at: now))
+    browsing[place].found.append(.init(peer: peer, at: now, awaySince: awaySince))
   }
 
-  func updated(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {
+  func updated(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, awaySince: Instant?, at host: SimHost) {
     guard let place = browsing(by, type, at: host) else { return }
     check(.foundThenLost, browsing[place].hasFound(peer)) {
       "\(label(by)) is told more of \(label(peer)), which it never found"
     }
+    guard let found = browsing[place].found.firstIndex(where: { $0.peer == peer }) else { return }
+    browsing[place].found[found].awaySince = awaySince
   }
 
   func lost(_ by: PeerID, _ type: ServiceType, _ peer: PeerID, at host: SimHost) {

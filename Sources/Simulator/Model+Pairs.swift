@@ -195,6 +195,7 @@ extension Model {
       counts(here)
     }
     pair.since = now
+    pair.awaySince = view.awaySince
   }
 
   /// Whether somebody has not heard yet that an endpoint left, and may introduce it to who forgot that it did.

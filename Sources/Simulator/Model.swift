@@ -233,8 +233,10 @@ final class Model {
 
   func describe(_ output: Output, at host: SimHost) -> String {
     switch output {
-    case .found(let by, let type, let peer, _, _): "\(label(by)) found \(label(peer)) (\(type))"
-    case .updated(let by, let type, let peer, _, _): "\(label(by)) found anew \(label(peer)) (\(type))"
+    case .found(let by, let type, let peer, _, _, let since):
+      "\(label(by)) found \(label(peer)) (\(type))\(Self.words(since))"
+    case .updated(let by, let type, let peer, _, _, let since):
+      "\(label(by)) found anew \(label(peer)) (\(type))\(Self.words(since))"
     case .lost(let by, let type, let peer): "\(label(by)) lost \(label(peer)) (\(type))"
     case .invitation(_, let from, _, let to, _, _, _): "\(label(to)) is invited by \(label(from))"
     case .invitationEnded(let id, let reason): "invitation \(id.rawValue) ended: \(reason)"
@@ -242,6 +244,8 @@ final class Model {
       "\(words(locals)): \(words(views)) \(Self.words(state))"
     case .suspended(let views, let on, let locals):
       "\(words(locals)): \(words(views)) \(on ? "suspended" : "back")"
+    case .away(let view, let locals):
+      "\(words(locals)): \(label(view.endpoint)) is \(view.awaySince == nil ? "here" : "away")"
     case .fate(let id, let from, let to, let fate):
       "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
@@ -305,8 +309,8 @@ final class Model {
 
   func observe(_ output: Output, at host: SimHost, _ world: World) {
     switch output {
-    case .found(let by, let type, let peer, _, _): found(by, type, peer, at: host)
-    case .updated(let by, let type, let peer, _, _): updated(by, type, peer, at: host)
+    case .found(let by, let type, let peer, _, _, let since): found(by, type, peer, awaySince: since, at: host)
+    case .updated(let by, let type, let peer, _, _, let since): updated(by, type, peer, awaySince: since, at: host)
     case .lost(let by, let type, let peer): lost(by, type, peer, at: host)
     case .invitation(let id, let from, _, let to, _, let context, let expires):
       invited(id, from, to, context, expires, at: host)
@@ -320,6 +324,7 @@ final class Model {
       for view in views {
         for local in locals.all { suspended(view, on, local, at: host) }
       }
+    case .away(let view, let locals): for local in locals.all { away(view, local) }
     case .fate(let id, let from, let to, let fate): self.fate(id, from, to, fate, at: host)
     case .writable(let endpoint): refusedSends[endpoint] = nil
     case .decision(let id, let view, _, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)
@@ -440,6 +445,8 @@ final class PairRecord {
 
   var state = State.none
   var suspendedAt: Int64?
+  /// Since when the other is away, by the clock of this one's host.
+  var awaySince: Instant?
   var wasConnected: Bool { connections > 0 }
   /// How often it was told connected.
   var connections = 0

@@ -94,6 +94,8 @@ enum Act: Sendable {
   case offer(PeerRef, end: Int, PeerRef, Offering)
   case compare(PeerRef, PeerRef)
   case removePeer(PeerRef)
+  /// Its program goes away, or comes back.
+  case away(PeerRef, Bool)
   // The world.
   case cut(Int, Int, milliseconds: Int, Notice)
   case deafen(from: Int, to: Int, milliseconds: Int)

@@ -17,6 +17,7 @@ struct Planner {
   static func draw(_ scenario: Scenario, seed: UInt64) -> Plan {
     var planner = Planner(scenario, seed: seed)
     planner.draw()
+    planner.somebodyGoesAway()
     planner.plan.steps = planner.plan.steps.enumerated()
       .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     return planner.plan
@@ -154,6 +155,20 @@ struct Planner {
       let host = random.pick(plan.hosts.indices.filter { plan.hosts[$0].malice == nil })
       let back: Return = plan.hosts[host].isDurable && random.chance(perMille: 800) ? .stored : .fresh
       at(moment(from), .crash(host, back: back, after: random.pick([50, faults.downTime, faults.downTime * 5])))
+    }
+  }
+
+  /// Programs go away and come back, in all scenarios but crowds. By chance of its own: the rest of a plan is what it was.
+  private mutating func somebodyGoesAway() {
+    var random = Random(seed: plan.seed, stream: 7_001)
+    let refs = refs
+    guard refs.count > 1, refs.count <= 200, random.chance(perMille: 700) else { return }
+    for _ in 0..<random.within(1...6) {
+      let ref = random.pick(refs)
+      let moment = random.within(0...plan.active - 1)
+      at(moment, .away(ref, true))
+      guard random.chance(perMille: 600) else { continue }
+      at(moment + random.pick([1, 500, 5_000, 12_000, 20_000]), .away(ref, false))
     }
   }
 

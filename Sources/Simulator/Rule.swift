@@ -48,6 +48,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case attemptsMeet = "attempts-meet"
   case foundThenLost = "found-then-lost"
   case foundIsThere = "found-is-there"
+  case awayIsTold = "away-is-told"
   case deadHostsAreLostInTime = "dead-hosts-are-lost-in-time"
   case neverFindsItself = "never-finds-itself"
   case decisionsEnd = "decisions-end"

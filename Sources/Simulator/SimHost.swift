@@ -18,6 +18,8 @@ final class SimPeer {
   var advertised: [Int: Int] = [:]
   var browsed: Set<Int> = []
   var adhoc: [Int: Int] = [:]
+  /// Since which moment of the world its program is away; that stays over restarts, too.
+  var awayAt: Int64?
 
   init(ref: PeerRef, plan: PeerPlan, key: PublicKey, id: PeerID, name: DisplayName) {
     self.ref = ref

@@ -51,12 +51,16 @@ struct Transcript {
       mix(host.raw.low)
     case .dialAlso(let dial, _): mix(dial.rawValue)
     case .close(let link, let reason): mix(link.rawValue << 8 | UInt64(reason.rawValue))
-    case .found(let by, _, let peer, _, _), .updated(let by, _, let peer, _, _), .lost(let by, _, let peer):
+    case .found(let by, _, let peer, _, _, _), .updated(let by, _, let peer, _, _, _), .lost(let by, _, let peer):
       mix(by.raw.low)
       mix(peer.raw.low)
     case .members(let views, let state, let locals):
       for view in views { mix(view.endpoint.raw.low) }
       mix(Self.code(of: state))
+      for local in locals.all { mix(local.raw.low) }
+    case .away(let view, let locals):
+      mix(view.endpoint.raw.low)
+      mix(view.awaySince == nil ? 0 : 1)
       for local in locals.all { mix(local.raw.low) }
     case .message(let from, let locals, _, let bytes):
       mix(from.raw.low)
@@ -125,6 +129,7 @@ struct Transcript {
     case .resourceEnded: 36
     case .keep: 37
     case .dialAlso: 38
+    case .away: 39
     }
   }
 }

@@ -17,6 +17,7 @@ extension World {
     let id = engine.addPeer(peer.key, name: peer.name, at: host.local(now))
     model.check(.keysMakePeers, id == peer.id) { "\(peer.ref) is called \(id)" }
     peer.isThere = true
+    setAway(peer, host, engine)
     let kept = host.plan.isDurable ? peer.endpoints.filter { model.endpoints[$0]?.isKept ?? false } : []
     peer.endpoints = []
     for (place, var settings) in peer.plan.endpoints.enumerated() {
@@ -43,6 +44,14 @@ extension World {
     }
     for end in peer.adhoc.keys.sorted() where end < peer.endpoints.count {
       startAdhoc(peer, end, peer.adhoc[end] ?? 0, host, engine)
+    }
+  }
+
+  private func setAway(_ peer: SimPeer, _ host: SimHost, _ engine: Engine) {
+    do {
+      try engine.setAway(peer.id, since: peer.awayAt.map(host.local), at: host.local(now))
+    } catch {
+      model.violate(.callsThatMakeSenseWork, "\(peer.ref) cannot say that it is away: \(error)")
     }
   }
 
@@ -146,6 +155,12 @@ extension World {
         peer.adhoc[end] = nil
         model.closes(endpoint)
         engine.closeSession(endpoint, at: host.local(now))
+      }
+    case .away(let ref, let isAway):
+      acting(ref) { host, engine, peer in
+        say(host, "\(ref) is \(isAway ? "away" : "here")")
+        peer.awayAt = isAway ? now : nil
+        setAway(peer, host, engine)
       }
     case .removePeer(let ref):
       acting(ref) { host, engine, peer in

@@ -42,7 +42,7 @@ extension World {
     case .decision(let id, _, _, let endpoint, _):
       guard let record = model.endpoints[endpoint], let peer = peer(record.ref), peer.plan.decides else { return }
       later(host, peer.plan.answerDelay, .decide(id, programs.chance(perMille: peer.plan.trusts)))
-    case .found(let by, let type, let found, _, _):
+    case .found(let by, let type, let found, _, _, _):
       guard let peer = host.peers.first(where: { $0.id == by }), peer.plan.invitesWhomItFinds else { return }
       guard let number = Self.types.firstIndex(of: type) else { return }
       later(host, 50, .invite(peer.ref, found, type: number))

@@ -71,3 +71,57 @@ public struct Withdrawn: Frame {
     peer.encode(into: &sink)
   }
 }
+
+/// Which of the sender's peers are away: their programs are not there for now. It is sent to hosts with the feature only.
+public struct Away: Frame {
+  public static let type = FrameType.away
+  /// With it all is said that there was to say when the link was attached.
+  public var isLast: Bool
+  public var peers: [Absence]
+
+  public struct Absence: Part {
+    public var peer: PeerID
+    /// For how long it has been away, at most `Limits.awayMillisecondsMax`; nil for a peer that is here again.
+    public var milliseconds: UInt64?
+
+    @inlinable
+    public init(peer: PeerID, milliseconds: UInt64?) {
+      self.peer = peer
+      self.milliseconds = milliseconds
+    }
+
+    public init(from reader: inout Reader) throws(WireError) {
+      peer = try PeerID(from: &reader)
+      guard try reader.bool("away") else { return }
+      let value = try reader.varint()
+      guard value <= Limits.awayMillisecondsMax else {
+        throw WireError(.numberOverLimit(field: "away", value: value, max: Limits.awayMillisecondsMax))
+      }
+      milliseconds = value
+    }
+
+    public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+      peer.encode(into: &sink)
+      sink.put(u8: milliseconds == nil ? 0 : 1)
+      guard let milliseconds else { return }
+      precondition(milliseconds <= Limits.awayMillisecondsMax, "a peer that is away for too long")
+      sink.put(varint: milliseconds)
+    }
+  }
+
+  @inlinable
+  public init(isLast: Bool = false, peers: [Absence]) {
+    self.isLast = isLast
+    self.peers = peers
+  }
+
+  public init(body: inout Reader) throws(WireError) {
+    isLast = try body.bool("away last")
+    peers = try body.list("away peers", max: Limits.awayPeersMax)
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(u8: isLast ? 1 : 0)
+    sink.put(list: peers, max: Limits.awayPeersMax)
+  }
+}

@@ -60,6 +60,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case browseEnd = 0x11
   case advertised = 0x12
   case withdrawn = 0x13
+  case away = 0x14
   case invite = 0x20
   case answer = 0x21
   case confirm = 0x22

@@ -22,6 +22,11 @@ public enum Limits {
   /// Beyond this a TXT record no longer fits a packet with the other records of an answer (RFC 6763 §6.2).
   public static let discoveryInfoBytesAdvised = 400
 
+  /// Peers in one `away`; more come in several. Each has 27 bytes at most, so that the frame is small enough to come early.
+  public static let awayPeersMax = 512
+  /// Ten years: whoever is away for longer is shown so all the same.
+  public static let awayMillisecondsMax: UInt64 = 315_576_000_000
+
   /// An IPv6 address with zone and port, or a short name, fits.
   public static let addressBytesMax = 64
   /// One for each medium a host is likely to have at once, IPv4 and IPv6 apart.

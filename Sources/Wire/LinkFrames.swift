@@ -8,9 +8,18 @@ public struct Hello: Frame {
   public var bond: UInt64
   public var expects: UInt64
   public var ordinal: UInt32
-  public var features: UInt64
+  public var features: Features
   public var addresses: [Address]
   public var extensions: [Extension]
+
+  /// What its sender understands beyond the first version; unknown bits mean nothing.
+  public struct Features: OptionSet, Hashable, Sendable {
+    public var rawValue: UInt64
+    @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// It reads `away`.
+    public static let away = Features(rawValue: 1)
+  }
 
   /// Something that a later version says; unknown ones are skipped.
   public struct Extension: Part {
@@ -36,7 +45,7 @@ public struct Hello: Frame {
 
   @inlinable
   public init(
-    incarnation: Incarnation, bond: UInt64, expects: UInt64, ordinal: UInt32, features: UInt64 = 0,
+    incarnation: Incarnation, bond: UInt64, expects: UInt64, ordinal: UInt32, features: Features = [],
     addresses: [Address] = [], extensions: [Extension] = []
   ) {
     self.incarnation = incarnation
@@ -56,7 +65,7 @@ public struct Hello: Frame {
     guard bond != 0 else { throw WireError(.numberUnderLimit(field: "bond", value: 0, min: 1)) }
     expects = try body.u64()
     ordinal = try body.varint32("ordinal")
-    features = try body.varint()
+    features = Features(rawValue: try body.varint())
     addresses = try body.list("hello addresses", max: Limits.helloAddressesMax)
     extensions = try body.list("extensions", max: Limits.helloExtensionsMax)
   }
@@ -68,7 +77,7 @@ public struct Hello: Frame {
     sink.put(u64: bond)
     sink.put(u64: expects)
     sink.put(varint: ordinal)
-    sink.put(varint: features)
+    sink.put(varint: features.rawValue)
     sink.put(list: addresses, max: Limits.helloAddressesMax)
     sink.put(list: extensions, max: Limits.helloExtensionsMax)
   }

@@ -72,15 +72,18 @@ final class Rogue {
 
   static let bond: UInt64 = 7
 
-  func greet(incarnation: UInt64 = 1, bond: UInt64 = Rogue.bond, expects: UInt64? = nil, ordinal: UInt32 = 1) {
+  func greet(
+    incarnation: UInt64 = 1, bond: UInt64 = Rogue.bond, expects: UInt64? = nil, ordinal: UInt32 = 1,
+    features: Hello.Features = []
+  ) {
     say(
       Hello(
         incarnation: Incarnation(incarnation), bond: bond, expects: expects ?? last(Hello.self)?.bond ?? 0,
-        ordinal: ordinal))
+        ordinal: ordinal, features: features))
   }
 
-  func attach() {
-    greet()
+  func attach(features: Hello.Features = []) {
+    greet(features: features)
     say(attachment)
   }
 

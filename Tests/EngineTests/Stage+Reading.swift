@@ -11,9 +11,10 @@ extension Stage {
 
   func describe(_ output: Output, _ host: Host) -> String? {
     switch output {
-    case .found(let by, let type, let peer, _, let info):
-      "\(name(by)) found \(name(peer)) as \(type)\(text(info))"
-    case .updated(let by, _, let peer, _, let info): "\(name(by)) sees \(name(peer)) changed\(text(info))"
+    case .found(let by, let type, let peer, _, let info, let since):
+      "\(name(by)) found \(name(peer)) as \(type)\(text(info))\(text(since))"
+    case .updated(let by, _, let peer, _, let info, let since):
+      "\(name(by)) sees \(name(peer)) changed\(text(info))\(text(since))"
     case .lost(let by, _, let peer): "\(name(by)) lost \(name(peer))"
     case .invitation(_, let from, _, let to, _, let context, _):
       "\(name(to)) invited by \(name(from)): \(String(decoding: context, as: UTF8.self))"
@@ -26,6 +27,8 @@ extension Stage {
       }
     case .suspended(let members, let isSuspended, let locals):
       "\(names(locals)): \(names(members)) \(isSuspended ? "suspended" : "resumed")"
+    case .away(let member, let locals):
+      "\(names(locals)): \(names([member]))" + (member.awaySince == nil ? " here" : text(member.awaySince))
     case .message(let from, let to, let mode, let bytes):
       "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")"
         + String(decoding: bytes.bytes, as: UTF8.self)
@@ -48,6 +51,11 @@ extension Stage {
       .wantsToSend, .datagram, .close, .persist, .streamed, .read, .store, .keep, .progress:
       nil
     }
+  }
+
+  /// In whole seconds from the start.
+  private func text(_ awaySince: Instant?) -> String {
+    awaySince.map { " away since \(($0.nanoseconds + 500_000_000) / 1_000_000_000)" } ?? ""
   }
 
   private func text(_ info: DiscoveryInfo) -> String {

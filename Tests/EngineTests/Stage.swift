@@ -51,6 +51,8 @@ final class Stage {
   private var lastLink: UInt64 = 0
   private var notices: [Notice] = []
   private var sightings: [(id: SightingID, spot: String)] = []
+  /// Records of hosts that tell of their peers over a link.
+  var rosters: [Roster] = []
   var rogues: [LinkID: Rogue] = [:]
   private var names: [String: String] = [:]
 
@@ -101,6 +103,7 @@ final class Stage {
     for pipe in pipes where pipe.ends.contains(where: { $0 === host }) { close(pipe) }
     for notice in notices where notice.host === host { forget(notice) }
     notices.removeAll { $0.host === host }
+    for roster in rosters where roster.host === host { withdrawRoster(roster.type, by: host) }
   }
 
   // MARK: Time
@@ -159,11 +162,15 @@ final class Stage {
     case .withdraw(let peer, let type):
       for notice in notices where notice.says(peer, type, by: host.name) { forget(notice) }
       notices.removeAll { $0.says(peer, type, by: host.name) }
+    case .publishRoster(let type): publishRoster(type, by: host)
+    case .withdrawRoster(let type): withdrawRoster(type, by: host)
     case .look(let type):
       host.looks.insert(type)
+      showRosters(of: type, to: host)
       for notice in notices where notice.sighting.type == type { show(notice, to: host) }
     case .lookNoMore(let type):
       host.looks.remove(type)
+      for roster in rosters where roster.type == type { forget(roster, by: host) }
       for notice in notices where notice.sighting.type == type { forget(notice, by: host) }
     case .probe(let id):
       guard let spot = sightings.first(where: { $0.id == id })?.spot,
@@ -211,7 +218,11 @@ final class Stage {
   }
 
   private func sighting(of notice: Notice, by host: Host) -> SightingID {
-    let spot = "\(host.name) sees \(notice.sighting.peer) \(notice.sighting.type) at \(notice.host.name)"
+    sighting(of: "\(host.name) sees \(notice.sighting.peer) \(notice.sighting.type) at \(notice.host.name)")
+  }
+
+  /// One for each record and who sees it.
+  func sighting(of spot: String) -> SightingID {
     if let known = sightings.first(where: { $0.spot == spot }) { return known.id }
     sightings.append((SightingID(rawValue: UInt64(sightings.count + 1)), spot))
     return sightings[sightings.count - 1].id

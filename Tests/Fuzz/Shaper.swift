@@ -11,7 +11,7 @@ enum Shaper {
   }
 
   static func frame(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    switch source.u8() % 26 {
+    switch source.u8() % 27 {
     case 0: hello(&source, lore).encoded()
     case 1:
       source.flag
@@ -48,6 +48,11 @@ enum Shaper {
     case 22: framed(FrameType.message.rawValue, messageBody(&source, &lore))
     case 23: framed(FrameType.datagram.rawValue, datagramBody(&source, &lore))
     case 24: comparison(&source, lore)
+    case 25:
+      Away(
+        isLast: source.flag,
+        peers: [.init(peer: lore.peerID(&source), milliseconds: source.flag ? UInt64(source.u32()) : nil)]
+      ).encoded()
     default:
       IdentityFrame(
         from: lore.index(&source), to: lore.index(&source),

@@ -54,6 +54,7 @@ private enum WireFuzz {
     case .browseEnd: try recoded(BrowseEnd.self, body)
     case .advertised: try recoded(Advertised.self, body)
     case .withdrawn: try recoded(Withdrawn.self, body)
+    case .away: try recoded(Away.self, body)
     case .invite: try recoded(Invite.self, body)
     case .answer: try recoded(Answer.self, body)
     case .confirm: try recoded(Confirm.self, body)

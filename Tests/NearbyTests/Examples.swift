@@ -24,6 +24,11 @@ enum Examples {
     try await session.startAdhoc("chat")
   }
 
+  static func away(ada: Peer) async throws {
+    try await ada.setAway(since: .now)
+    try await ada.setAway(since: nil)
+  }
+
   static func restored(ada: Peer) async throws {
     let earlier = try await ada.restoredSessions()
     let session = if let first = earlier.first { first } else { try await ada.openSession() }

@@ -166,13 +166,14 @@ extension Sample {
     Sample(
       "hello",
       Hello(
-        incarnation: Incarnation(300), bond: 0x0102_0304_0506_0708, expects: 0, ordinal: 2, features: 5,
+        incarnation: Incarnation(300), bond: 0x0102_0304_0506_0708, expects: 0, ordinal: 2,
+        features: .init(rawValue: 5),
         addresses: [address], extensions: [Hello.Extension(id: 7, value: [1, 2, 3])])),
     Sample("hello-least", Hello(incarnation: Incarnation(0), bond: 1, expects: 0, ordinal: 0)),
     Sample(
       "hello-greatest",
       Hello(
-        incarnation: Incarnation(.max), bond: .max, expects: .max, ordinal: .max, features: .max,
+        incarnation: Incarnation(.max), bond: .max, expects: .max, ordinal: .max, features: .init(rawValue: .max),
         extensions: [Hello.Extension(id: .max, value: [])])),
     Sample(
       "attach", Attach(bond: 0x0102_0304_0506_0708, expects: 0x1112_1314_1516_1718, received: 128, first: 5, next: 300)),
@@ -196,6 +197,13 @@ extension Sample {
       "advertised-bare",
       Advertised(type: known { try ServiceType("a") }, peer: peer, name: known { try DisplayName("B") }, info: .empty)),
     Sample("withdrawn", Withdrawn(type: chat, peer: peer)),
+    Sample(
+      "away",
+      Away(
+        isLast: true,
+        peers: [.init(peer: peer, milliseconds: 65_000), .init(peer: other, milliseconds: Limits.awayMillisecondsMax)])),
+    Sample("away-here", Away(peers: [.init(peer: peer, milliseconds: nil)])),
+    Sample("away-nobody", Away(isLast: true, peers: [])),
   ]
 
   static let invitation = [

@@ -12,6 +12,7 @@ final class Discovery {
     var name: DisplayName
     var info: DiscoveryInfo
     var host: HostID
+    var awaySince: Instant?
   }
 
   /// A record of a host that tells of its peers over a link.
@@ -35,8 +36,12 @@ final class Discovery {
   var browsers = Table<ServiceType, Int>()
   /// How many local peers advertise a type.
   var advertisers = Table<ServiceType, Int>()
-  /// The types of which this host tells over links.
+  /// How many local peers that are away advertise a type.
+  var awayAdvertisers = Table<ServiceType, Int>()
+  /// The types of which this host tells over links alone: its peers have no records of their own.
   var ownRosters: Set<ServiceType> = []
+  /// The types for which its own record is published, for these and for those with somebody who is away.
+  var publishedRosters: Set<ServiceType> = []
 
   var recordCount: Int { sightings.count + rosters.count }
 

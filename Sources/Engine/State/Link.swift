@@ -28,6 +28,9 @@ final class Link {
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
+  /// Whether the host at the other end reads `away`; and of whom it was told so over this link.
+  var readsAway = false
+  var toldAway: Set<PeerID> = []
   var gate: Gate
   /// What came: frames that have been read, of which `readBytes` are left for the sake of outputs, and the start of
   /// the next one.

@@ -10,6 +10,8 @@ final class LocalPeer {
   var browsed = Table<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
   var endpoints: [EndpointID] = []
+  /// Since when its program is not there; nil while it is.
+  var awaySince: Instant?
 
   init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier) {
     self.id = id

@@ -66,7 +66,11 @@ final class Member {
   /// What local peers are to each other is not stored: it follows from their being here.
   func changed() { if !host.isSelf { presence.group.ledger.touch(member: id, of: presence.group.serial) } }
 
-  var view: MemberView { MemberView(endpoint: id, peer: peer, host: host.id, name: entry.name) }
+  var view: MemberView {
+    MemberView(endpoint: id, peer: peer, host: host.id, name: entry.name, awaySince: awaySince)
+  }
+
+  private var awaySince: Instant? { own.map(\.peer.awaySince) ?? host.away[peer]?.since }
 
   // MARK: Where it stands
 

@@ -21,6 +21,8 @@ final class RemoteHost {
   var asking = Table<UInt64, IncomingInvitation>()
   /// Its peers that have shown a valid carrier statement.
   var proved: [PeerID: Incarnation] = [:]
+  /// Its peers that are away, as it said last; stale is what it has not said again on the present link.
+  var away = Table<PeerID, (since: Instant, isStale: Bool)>()
 
   /// The dial that has not ended, and where it leads.
   var dial: (id: DialID, addresses: [Address])?

@@ -59,6 +59,13 @@ extension Core {
     call { $0.stopBrowsing(interest.peer, interest.type, at: $1) }
   }
 
+  // MARK: Being away
+
+  func setAway(_ peer: PeerID, since moment: ContinuousClock.Instant?) throws {
+    let since = moment.map { begun.inside + ($0 - begun.outside) }
+    try call { engine, now throws(EngineError) in try engine.setAway(peer, since: since, at: now) }
+  }
+
   // MARK: Inviting
 
   func invite(

@@ -5,10 +5,10 @@ internal import Wire
 extension Core {
   func told(_ output: Output) {
     switch output {
-    case .found(let by, let type, let peer, let name, let info):
-      tell(.found(FoundPeer(peer, name, info)), by, type)
-    case .updated(let by, let type, let peer, let name, let info):
-      tell(.updated(FoundPeer(peer, name, info)), by, type)
+    case .found(let by, let type, let peer, let name, let info, let since):
+      tell(.found(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
+    case .updated(let by, let type, let peer, let name, let info, let since):
+      tell(.updated(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
     case .lost(let by, let type, let peer):
       if let found = interests[Interest(peer: by, type: type)]?.found[peer] { tell(.lost(found), by, type) }
     case .invitation(let id, let from, let name, let to, let type, let context, let expires):
@@ -22,7 +22,14 @@ extension Core {
     case .suspended(let views, let isSuspended, let locals):
       for local in locals.all {
         guard let port = sessions[local] else { continue }
-        for view in views { tell(.suspended(Member(view), isSuspended), port) }
+        for view in views { tell(.suspended(member(view), isSuspended), port) }
+      }
+    case .away(let view, let locals):
+      for local in locals.all {
+        guard let port = sessions[local] else { continue }
+        let member = member(view)
+        port.update(member)
+        tell(.away(member), port)
       }
     case .message(let from, let locals, let mode, let payload):
       let bytes = payload.bytes
@@ -66,7 +73,7 @@ extension Core {
       ended(id, reason)
     case .decision(let id, let view, let chain, let local, _):
       guard let port = sessions[local] else { return }
-      let decision = TrustDecision(id, Member(view), chain, loop)
+      let decision = TrustDecision(id, member(view), chain, loop)
       decisions[id] = decision
       tell(.decision(decision), port)
     case .decisionEnded(let id):
@@ -82,6 +89,13 @@ extension Core {
       preconditionFailure("the network or the store has left undone \(output)")
     }
   }
+
+  /// A moment of the engine's clock by the program's: for one moment always the same.
+  private func clock(_ moment: Instant?) -> ContinuousClock.Instant? {
+    moment.map { begun.outside + ($0 - begun.inside) }
+  }
+
+  private func member(_ view: MemberView) -> Member { Member(view, awaySince: clock(view.awaySince)) }
 
   private func tell(_ event: BrowserEvent, _ peer: PeerID, _ type: ServiceType) {
     interests[Interest(peer: peer, type: type)]?.tell(event)
@@ -107,7 +121,7 @@ extension Core {
   private func stands(_ views: [MemberView], _ state: PairState, _ local: EndpointID) {
     guard let port = sessions[local] else { return }
     for view in views {
-      let member = Member(view)
+      let member = member(view)
       switch state {
       case .connecting:
         port.add(member)
@@ -145,9 +159,12 @@ extension Core {
 }
 
 extension FoundPeer {
-  fileprivate init(_ id: PeerID, _ name: DisplayName, _ info: DiscoveryInfo) {
+  fileprivate init(
+    _ id: PeerID, _ name: DisplayName, _ info: DiscoveryInfo, awaySince: ContinuousClock.Instant?
+  ) {
     self.init(
       id: id, name: name.text,
-      info: Dictionary(info.pairs.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first }))
+      info: Dictionary(info.pairs.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first }),
+      awaySince: awaySince)
   }
 }

@@ -90,6 +90,8 @@ final class Core: EngineDriver {
   var hostID: HostID { engine.hostID }
   var network: LAN? { lan }
   var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
+  /// One moment by the engine's clock and by that of programs.
+  let begun = (inside: Core.now, outside: ContinuousClock.now)
   static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
 
   // MARK: The engine

@@ -38,7 +38,7 @@ public final class Browser: Sendable {
 
 public enum BrowserEvent: Hashable, Sendable {
   case found(FoundPeer)
-  /// The same peer, with another name or other info.
+  /// The same peer, with another name or other info; or it is away, or here again.
   case updated(FoundPeer)
   case lost(FoundPeer)
 }
@@ -48,4 +48,6 @@ public struct FoundPeer: Hashable, Sendable, Identifiable {
   public let id: PeerID
   public let name: String
   public let info: [String: String]
+  /// Since when its program is not there, as its host says; nil while it is.
+  public let awaySince: ContinuousClock.Instant?
 }

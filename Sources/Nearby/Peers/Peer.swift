@@ -33,6 +33,17 @@ public struct Peer: Sendable, Identifiable {
     return Browser(interest, number, events, loop)
   }
 
+  /// Tells those who found this peer, and those who are in sessions with it, that it is away since then: nobody looks at
+  /// what it is sent for now. It stays found and connected. Nil says that it is here again.
+  ///
+  /// ```swift
+  /// try await ada.setAway(since: .now)
+  /// try await ada.setAway(since: nil)
+  /// ```
+  public func setAway(since moment: ContinuousClock.Instant?) async throws(NearbyError) {
+    try await loop.run { [id] in try $0.setAway(id, since: moment) }
+  }
+
   /// The sessions that this peer was in when its host was killed, oldest first, of a host with a store. Each tells anew
   /// where its members stand, and which resources go on. They are taken up once; those that nobody takes up within a
   /// minute are left.

@@ -7,6 +7,8 @@ public enum SessionEvent: Sendable {
   case member(Member, MemberState)
   /// The way to a member is gone (true) or back (false) while it stays connected.
   case suspended(Member, Bool)
+  /// A member is away, or here again, as its `awaySince` says. It stays connected, and what it is sent waits for it.
+  case away(Member)
   case message(Message)
   /// A member writes a stream to this peer.
   case stream(StreamReader)
@@ -24,20 +26,29 @@ public enum SessionEvent: Sendable {
   case fate(of: Receipt.ID, for: [Member], Fate)
 }
 
-/// A remote peer's end of a session.
+/// A remote peer's end of a session. Two are the same where the end is, whether it is away or here.
 public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible {
   public let id: EndpointID
   public let peer: PeerID
   public let host: HostID
   public let name: String
+  /// Since when its program is not there, as its host says; nil while it is. It is as it was when this was told.
+  public let awaySince: ContinuousClock.Instant?
   public var description: String { name }
 
-  init(_ view: MemberView) {
+  init(_ view: MemberView, awaySince: ContinuousClock.Instant?) {
     id = view.endpoint
     peer = view.peer
     host = view.host
     name = view.name.text
+    self.awaySince = awaySince
   }
+
+  public static func == (a: Member, b: Member) -> Bool {
+    a.id == b.id && a.peer == b.peer && a.host == b.host && a.name == b.name
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 public enum MemberState: Hashable, Sendable {

@@ -51,6 +51,12 @@ final class SessionPort {
 
   func add(_ member: Member) { members[member.id] = member }
 
+  /// It is away, or here again.
+  func update(_ member: Member) {
+    if members[member.id] != nil { members[member.id] = member }
+    state.update(member)
+  }
+
   func remove(_ member: Member) {
     members[member.id] = nil
     if gone.count == Self.goneMax { gone = [:] }

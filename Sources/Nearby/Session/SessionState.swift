@@ -119,6 +119,12 @@ final class SessionState: Sendable {
     for meeting in meetings { meeting.settle(.none) }
   }
 
+  func update(_ member: Member) {
+    shared.withLock { shared in
+      if shared.connected[member.id] != nil { shared.connected[member.id] = member }
+    }
+  }
+
   func disconnect(_ member: Member, _ reason: Reason) {
     let meetings = shared.withLock { shared in
       shared.connected[member.id] = nil

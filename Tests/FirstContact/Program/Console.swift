@@ -152,7 +152,7 @@ actor Console {
 
   private func line(for output: Output, _ payload: RawSpan) -> String? {
     switch output {
-    case .found(_, _, let peer, _, _): "found \(peer)"
+    case .found(_, _, let peer, _, _, _): "found \(peer)"
     case .lost(_, _, let peer): "lost \(peer)"
     case .invitation(_, let from, _, _, _, let context, _): "invited \(from) \(Hexadecimal.text(context.span.bytes))"
     case .invitationEnded(_, let reason): "invitationEnded \(reason)"

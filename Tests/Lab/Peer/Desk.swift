@@ -139,6 +139,7 @@ actor Desk {
       }
     case .suspended(let member, let isSuspended):
       Teller.tell(isSuspended ? "suspended" : "resumed", member, on: session)
+    case .away(let member): Teller.tell(member.awaySince == nil ? "here" : "away", member, on: session)
     case .message(let message):
       let text = String(decoding: message.bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
       Teller.tell("message", message.from, on: session, ["mode": "\(message.mode)", "text": text])

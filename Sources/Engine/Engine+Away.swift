@@ -1,0 +1,135 @@
+public import Wire
+
+/// Away: peers whose programs are not there for now.
+///
+/// Law: a host speaks of its own peers only, over the link that a bond uses, and to those who have to do with them: hosts
+/// that asked for their types, and hosts of their groups. On each new link it says all of it again: of groups at once, of
+/// types as they are asked for. What it said stands as long as there is a link to it, or one is wanted.
+extension Engine {
+  // MARK: Telling
+
+  /// The program of a local peer is away since a moment; nil: it is there.
+  public func setAway(_ id: PeerID, since moment: Instant?, at now: Instant) throws(EngineError) {
+    enter(now)
+    defer { settle() }
+    let peer = try local(peer: id)
+    let since = moment.map { min($0, self.now) }
+    guard since != peer.awaySince else { return }
+    let change = (since == nil ? 0 : 1) - (peer.awaySince == nil ? 0 : 1)
+    peer.awaySince = since
+    for type in peer.advertised.keys {
+      discovery.awayAdvertisers[type, default: 0] += change
+      reviewRoster(of: type)
+      review(.init(type: type, peer: id))
+    }
+    tellAway(peer)
+    if let own = hosts[hostID] { tellMembers([id], of: own) }
+  }
+
+  /// Says where a peer stands by now to all hosts that have to do with it, or that were told before.
+  func tellAway(_ peer: LocalPeer) {
+    for link in links.values {
+      if peer.awaySince == nil ? link.toldAway.remove(peer.id) != nil : concerns(peer, link) { say(peer, over: link) }
+    }
+  }
+
+  /// The other side hears of the peer just now.
+  func sayIfAway(_ peer: LocalPeer, over link: Link) {
+    if peer.awaySince != nil, !link.toldAway.contains(peer.id) { say(peer, over: link) }
+  }
+
+  private func say(_ peer: LocalPeer, over link: Link) {
+    guard link.readsAway, !link.isLoopback, let bond = link.host.bond, bond.link === link, bond.isOpen else { return }
+    if peer.awaySince != nil { link.toldAway.insert(peer.id) }
+    say(Away(peers: [absence(of: peer)]), on: link)
+  }
+
+  /// All of it, on a link that has just been taken into use.
+  func sayWhoIsAway(over bond: Bond) {
+    guard let link = bond.link, link.readsAway, !link.isLoopback, !sabotage.contains(.forgetsWhoIsAway) else { return }
+    let peers = peers.values(where: { $0.awaySince != nil && concerns($0, link) })
+    link.toldAway = Set(peers.map(\.id))
+    let absences = peers.map(absence)
+    var start = 0
+    repeat {
+      let end = min(start + Limits.awayPeersMax, absences.count)
+      say(Away(isLast: end == absences.count, peers: Array(absences[start..<end])), on: link)
+      start = end
+    } while start < absences.count
+  }
+
+  private func absence(of peer: LocalPeer) -> Away.Absence {
+    let milliseconds = peer.awaySince.map { UInt64(max(0, (now - $0).nanoseconds / 1_000_000)) }
+    return Away.Absence(peer: peer.id, milliseconds: milliseconds.map { min($0, Limits.awayMillisecondsMax) })
+  }
+
+  /// Whether the host at the other end asked for a type of the peer's, or is in a group with it.
+  private func concerns(_ peer: LocalPeer, _ link: Link) -> Bool {
+    peer.advertised.keys.contains { link.browses.contains($0) }
+      || peer.endpoints.contains { endpoints[$0]?.group.presences[link.host.id] != nil }
+  }
+
+  // MARK: Being told
+
+  /// All of it will be said anew.
+  func expectWhoIsAway(at host: RemoteHost) {
+    for peer in host.away.keys { host.away[peer]?.isStale = true }
+  }
+
+  func take(_ away: Away, from link: Link) throws(Violation) {
+    let host = link.host
+    var changed: Set<PeerID> = []
+    for absence in away.peers {
+      guard let milliseconds = absence.milliseconds else {
+        if host.away.removeValue(forKey: absence.peer) != nil { changed.insert(absence.peer) }
+        continue
+      }
+      let since = now + .milliseconds(-Int64(milliseconds))
+      let known = host.away[absence.peer]
+      guard known != nil || host.away.count < Self.awayMax else {
+        throw Violation(.busy, "more than \(Self.awayMax) peers of one host away")
+      }
+      // The same said again: it has only been on its way for longer.
+      let isSame = known.map { abs((since - $0.since).nanoseconds) < Self.awayTolerance.nanoseconds } ?? false
+      host.away[absence.peer] = (isSame ? known?.since ?? since : since, false)
+      if !isSame { changed.insert(absence.peer) }
+    }
+    awayChanged(changed, at: host)
+    // Where this host has asked for types, the answers are to come.
+    if away.isLast, link.rosterFence == 0 { dropStaleAway(at: host) }
+  }
+
+  /// All has been said: those who were not named are here.
+  func dropStaleAway(at host: RemoteHost) {
+    let stale = host.away.keys.filter { host.away[$0]?.isStale == true }
+    for peer in stale { host.away[peer] = nil }
+    awayChanged(Set(stale), at: host)
+  }
+
+  /// As many as a host may advertise.
+  private static let awayMax = 16_384
+  private static let awayTolerance: Duration = .seconds(10)
+
+  /// Nothing is known of it any more, so that all count as here.
+  func forgetWhoIsAway(at host: RemoteHost) {
+    let peers = Set(host.away.keys)
+    host.away.removeAll()
+    awayChanged(peers, at: host)
+  }
+
+  private func awayChanged(_ peers: Set<PeerID>, at host: RemoteHost) {
+    if peers.isEmpty { return }
+    for spot in discovery.spots(of: host.id) where peers.contains(spot.peer) { review(spot) }
+    tellMembers(peers, of: host)
+  }
+
+  private func tellMembers(_ peers: Set<PeerID>, of host: RemoteHost) {
+    for presence in host.presences.values {
+      for member in presence.members.values where peers.contains(member.peer) {
+        member.cohort.viewsChanged()
+        let slots = member.connected.union(member.connecting)
+        if let locals = presence.group.locals(in: slots) { emit(.away(member.view, of: locals)) }
+      }
+    }
+  }
+}

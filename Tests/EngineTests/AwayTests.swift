@@ -1,0 +1,191 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct AwayTests {
+  let stage = Stage()
+
+  private func setAway(_ seat: Seat, _ isAway: Bool = true) throws {
+    try seat.engine.setAway(seat.peer, since: isAway ? stage.now : nil, at: stage.now)
+  }
+
+  @Test("P-HAB-4 A peer that goes away is seen so by whoever found it, is not lost, and is here again at once")
+  func found() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    try a.browse()
+    try b.advertise()
+    stage.run(.seconds(100))
+    #expect(a.take() == ["a found b as chat"])
+    try setAway(b)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a sees b changed away since 100"])
+    stage.run(.seconds(600))
+    #expect(a.take() == [])
+    try setAway(b, false)
+    stage.run()
+    #expect(a.take() == ["a sees b changed"])
+    stage.run(.seconds(600))
+    #expect(a.take() == [])
+    #expect(a.engine.links.isEmpty)
+  }
+
+  @Test("P-HAB-4 Who comes later sees since when a peer has been away, whatever clock either has")
+  func late() throws {
+    let b = try stage.silentSeat("b")
+    try b.advertise()
+    stage.run(.seconds(50))
+    try setAway(b)
+    stage.run(.seconds(3_600))
+    let a = try stage.silentSeat("a")
+    try a.browse()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["a found b as chat", "a sees b changed away since 50"])
+    let c = try stage.silentSeat("c", on: a.host)
+    try c.browse()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["c found b as chat away since 50"])
+  }
+
+  @Test("P-HAB-4 A member that goes away stays connected, what it is sent waits, and it is here again at once")
+  func member() throws {
+    let seats = try stage.gather("a", "b")
+    let (a, b) = (seats[0], seats[1])
+    _ = (a.take(), b.take())
+    let moment = (stage.now.nanoseconds + 500_000_000) / 1_000_000_000
+    try setAway(b)
+    stage.run(.seconds(1))
+    #expect(a.take().sorted() == ["A: B away since \(moment)", "a sees b changed away since \(moment)"])
+    #expect(a.connected == "B")
+    try a.say("for later")
+    stage.run()
+    #expect(b.take() == ["B < A: for later"])
+    try setAway(b, false)
+    stage.run()
+    #expect(a.take().sorted() == ["A: B here", "a sees b changed"])
+  }
+
+  @Test("P-HAB-4 A link that is lost changes nothing, and what changes meanwhile is told on the next one")
+  func cut() throws {
+    let seats = try stage.gather("a", "b")
+    let (a, b) = (seats[0], seats[1])
+    try setAway(b)
+    stage.run(.seconds(20))
+    _ = a.take()
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(2))
+    #expect(a.take() == ["A: B suspended", "A: B resumed"])
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(1))
+    try setAway(b, false)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["A: B suspended"])
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(1))
+    #expect(Set(a.take()) == ["A: B resumed", "A: B here", "a sees b changed"])
+  }
+
+  @Test("P-HAB-4 A new bond, and a host that starts again, say who is away, and who is not any more")
+  func newBond() throws {
+    let seats = try stage.gather("a", "b")
+    let (a, b) = (seats[0], seats[1])
+    try setAway(b)
+    stage.run(.seconds(1))
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(10))
+    _ = a.take()
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(10))
+    #expect(a.take().filter { $0.contains("B") } == ["A: B connecting", "A: B connected"])
+    let view = try #require(a.engine.members(of: a.endpoint).first?.0)
+    #expect(view.awaySince != nil)
+    stage.kill(b.host)
+    stage.run(.seconds(1))
+    _ = a.take()
+    let again = try stage.silentSeat("b", on: try stage.host("b", incarnation: 2))
+    try again.advertise()
+    stage.run(.seconds(20))
+    #expect(a.take().last == "a sees b changed")
+  }
+
+  @Test(
+    "P-HAB-4 Peers of one host see of each other who is away, and so does one that comes to a session of theirs later")
+  func sameHost() throws {
+    let a = try stage.seat("a")
+    let b = try stage.seat("b", on: a.host)
+    try a.invite(b)
+    stage.run()
+    try b.accept()
+    stage.run(.seconds(1))
+    _ = a.take()
+    try setAway(b)
+    stage.run()
+    #expect(a.take().sorted() == ["A: B away since 1", "a sees b changed away since 1"])
+    let c = try stage.seat("c")
+    try a.invite(c)
+    stage.run()
+    try c.accept()
+    stage.run(.seconds(1))
+    #expect(c.engine.members(of: c.endpoint).filter { $0.0.awaySince != nil }.map { stage.name($0.0.peer) } == ["b"])
+  }
+
+  @Test(
+    "P-HAB-4 A host that does not read it is told nothing, and one that has nothing to do with a peer is not told of it"
+  )
+  func whoIsTold() throws {
+    let b = try stage.silentSeat("b")
+    let hidden = try stage.silentSeat("hidden", on: b.host)
+    try b.advertise()
+    try setAway(b)
+    try setAway(hidden)
+    for (name, features) in [("old", Hello.Features()), ("new", Hello.Features.away)] {
+      let rogue = Rogue(name, to: b.host, on: stage)
+      rogue.attach(features: features)
+      rogue.say(Browse(type: stage.type))
+      rogue.read()
+      let told = rogue.frames.filter { $0.type == .away }.compactMap { try? Away(decoding: $0.body.span.bytes) }
+      #expect(told.flatMap(\.peers).map(\.peer) == (name == "old" ? [] : [b.peer]))
+      #expect(told.isEmpty == (name == "old"))
+      #expect(!rogue.isClosed)
+    }
+  }
+
+  @Test("P-HAB-4 A host speaks of its own peers only, and of no more than a host may carry")
+  func lies() throws {
+    let seats = try stage.gather("a", "b")
+    let a = seats[0]
+    _ = a.take()
+    let rogue = Rogue("rogue", to: a.host, on: stage)
+    rogue.attach(features: .away)
+    rogue.say(Away(peers: [.init(peer: seats[1].peer, milliseconds: 5)]))
+    #expect(a.take() == [])
+    for piece in 0..<33 where !rogue.isClosed {
+      let peers = (0..<UInt64(512)).map { PeerID(ID128(high: UInt64(piece), low: $0)) }
+      rogue.say(Away(peers: peers.map { .init(peer: $0, milliseconds: 5) }))
+    }
+    #expect(rogue.ending == .busy)
+    #expect(a.take() == [])
+  }
+
+  @Test("Thousands who are away are told in several frames, and nobody of them seems to be back meanwhile")
+  func many() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.host("b")
+    for number in 0..<1_200 {
+      let name = "p\(number)"
+      let peer = b.engine.addPeer(stage.crypto.key(named: "peer " + name), name: try DisplayName(name), at: stage.now)
+      try b.engine.startAdvertising(peer, stage.type, info: .empty, at: stage.now)
+      try b.engine.setAway(peer, since: stage.now, at: stage.now)
+    }
+    stage.run()
+    try a.browse()
+    stage.run(.seconds(2))
+    #expect(a.take().filter { $0.hasSuffix("away since 0") }.count == 1_200)
+    stage.cut(a.host, b)
+    stage.run(.seconds(3))
+    #expect(a.take().count == 0)
+  }
+}
