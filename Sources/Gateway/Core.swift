@@ -41,6 +41,7 @@ final class Core {
   /// No more than what is under way.
   var isDraining = false
   private(set) lazy var sockets = Sockets(self)
+  private(set) lazy var attendance = Attendance(self)
   /// Nil when nobody has it any more: then this is about to go, too.
   weak let gateway: Gateway?
 
@@ -175,6 +176,9 @@ final class Core {
     let waiting = collections.values.reduce(0) { $0 + $1.followerCount(of: client) }
     return .object(seen + sockets.queues(of: client) + [.init("followers", .number(waiting))])
   }
+
+  /// Whether it has an event stream, or waits for news.
+  func follows(_ client: ClientID) -> Bool { collections.values.contains { $0.followerCount(of: client) > 0 } }
 
   func count<Kind: Follower>(of kind: Kind.Type) -> Int {
     collections.values.reduce(0) { $0 + $1.count(of: kind) }

@@ -24,6 +24,8 @@ public struct GatewayOptions: Sendable {
   public var contract: String?
   /// How long a peer that lives with its client's WebSocket waits for that to come back.
   public var graceTime: Duration = .seconds(30)
+  /// After which the peers of a client that is not there any more are shown as away.
+  public var awayTime: Duration = .seconds(60)
   /// Within which a WebSocket says who it is.
   public var connectTime: Duration = .seconds(5)
 

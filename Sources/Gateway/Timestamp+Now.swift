@@ -9,6 +9,12 @@ extension Timestamp {
     clock_gettime(CLOCK_REALTIME, &time)
     return Timestamp(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
   }
+
+  /// By the machine's clock as it is set now, to the second.
+  package init(_ moment: ContinuousClock.Instant) {
+    let time = Timestamp.now + (moment - .now)
+    self.init(milliseconds: (time.milliseconds + 500) / 1_000 * 1_000)
+  }
 }
 
 extension Instant {

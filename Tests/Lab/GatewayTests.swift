@@ -54,6 +54,28 @@ extension LabTests {
       }
     }
 
+    @Test
+    func `P-HAB-4 A client that leaves its gateway is away to the command line of another host, and back at once`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let gate = try await rig.hosts[0].gate("--away-after", "1")
+        let peer = try await gate.peer("brief").id
+        let advertiser = try await gate.makes("/v1/advertisers", ["peer": .text(peer), "serviceType": "gate-away"])
+        let browser = try await rig.hosts[1].visit("browse", "gate-away")
+        try await browser.program.event("found", within: .seconds(10)) { $0["peer"] == peer }
+        let away = try await browser.program.event("away", within: .seconds(20)) { $0["peer"] == peer }
+        #expect(away["awaySince"] != nil)
+        try await gate.asks("GET", advertiser)
+        try await browser.program.event("here", within: .seconds(5)) { $0["peer"] == peer }
+        #expect(browser.told("lost").isEmpty)
+        // Who comes while it is away sees since when.
+        try await browser.program.event("away", within: .seconds(20)) { $0["peer"] == peer }
+        let late = try await rig.hosts[1].visit("browse", "gate-away", "--keys", "ephemeral", name: "late")
+        try await late.program.event("away", within: .seconds(20)) { $0["peer"] == peer }
+      }
+    }
+
     @Test func `P-NET-1 The session of two gateways on two networks outlives one of them`() async throws {
       try await Rig.lend(2) { rig in
         let second = try await rig.addNetwork()

@@ -141,7 +141,7 @@ import Testing
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let whole = text.replacing(#/# (?=[a-z-]+ = )/#, with: "")
     #expect(try parse("serve", text).text("folder") == "/var/lib/vicinity/gateway")
-    #expect(try parse("serve", whole).options.count == 11)
+    #expect(try parse("serve", whole).options.count == 12)
   }
 
   @Test("'serve --show-config' tells each value and who said so, and starts nothing")

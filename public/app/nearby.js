@@ -3,7 +3,7 @@
 import { avatar } from './avatar.js'
 import { h, list, say, show } from './dom.js'
 import { typeByDefault } from './settings.js'
-import { invitationEnd } from './words.js'
+import { away, invitationEnd } from './words.js'
 
 export function nearby(home) {
   const people = h('ul', { class: 'people' })
@@ -66,9 +66,9 @@ function person(home, { id }) {
       const invitation = home.invitationTo(id)
       const isAsked = invitation?.state === 'pending'
       const isIn = standing === 'connected' || standing === 'connecting'
-      picture.update(peer.displayName, standing === 'connected')
+      picture.update(peer.displayName, standing === 'connected' && !peer.awaySince)
       say(name, peer.displayName)
-      say(state, isIn ? (standing === 'connected' ? 'In this session' : 'Connecting …') : words(invitation, peer))
+      say(state, isIn ? (standing === 'connected' ? joined('In this session', away(peer.awaySince)) : 'Connecting …') : words(invitation, peer))
       show(takeBack, isAsked && !isIn && home.canAct)
       const mayInvite = home.canAct && Boolean(home.room) && !isAsked && !isIn
       if (!mayInvite) show(form, false)
@@ -77,9 +77,12 @@ function person(home, { id }) {
   }
 }
 
+const joined = (...texts) => texts.filter(Boolean).join(' · ')
+
 function words(invitation, peer) {
-  if (invitation?.state === 'pending') return 'Asked; no answer yet'
+  if (invitation?.state === 'pending') return joined('Asked; no answer yet', away(peer.awaySince))
   const info = Object.entries(peer.discoveryInfo ?? {}).map(([key, value]) => `${key}: ${value}`).join(' · ')
+  if (peer.awaySince) return joined(away(peer.awaySince), info)
   if (!invitation || invitation.state === 'accepted') return info
   const end = invitationEnd(invitation.state)
   return `${end.charAt(0).toUpperCase()}${end.slice(1)}`

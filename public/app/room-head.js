@@ -115,7 +115,7 @@ function member(home, { id }) {
   return {
     element: h('li', {}, h('div', { class: 'row' }, picture.element, h('div', { class: 'grow stack' }, name, state), remove)),
     update(member) {
-      picture.update(member.displayName, member.state === 'connected' && !member.suspended)
+      picture.update(member.displayName, member.state === 'connected' && !member.suspended && !member.awaySince)
       say(name, member.displayName)
       say(state, memberState(member))
       show(remove, home.canAct && member.state !== 'notConnected')

@@ -60,10 +60,18 @@ export function sentence(problem) {
 
 export const noName = 'Type your name: at least one letter, digit or sign that can be seen.'
 
+/** Since when somebody is away; the empty text for who is here. */
+export function away(since) {
+  if (!since) return ''
+  const isToday = new Date(since).toDateString() === new Date().toDateString()
+  return `Away since ${isToday ? time(since) : dateAndTime(since)}`
+}
+
 const memberStates = { connected: 'Connected', connecting: 'Connecting …', notConnected: 'Not connected' }
 
 export function memberState(member) {
   if (member.state === 'connected' && member.suspended) return 'Not answering; waiting for it'
+  if (member.state === 'connected' && member.awaySince) return away(member.awaySince)
   if (member.state === 'notConnected' && member.detail) return `Not connected: ${member.detail}`
   return memberStates[member.state] ?? member.state
 }

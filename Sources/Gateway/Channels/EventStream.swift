@@ -43,7 +43,11 @@ final class EventStream: Follower, BodySource {
     self.exchange = exchange
     self.core = core
     collection.follow(self)
-    exchange.onGone = { self.collection.unfollow(self) }
+    core.attendance.serves(client.id, exchange)
+    exchange.onGone = { [weak core] in
+      self.collection.unfollow(self)
+      core?.attendance.left(self.client.id)
+    }
     var response = Self.head()
     response.body = .source(self, length: nil)
     core.respond(response, to: exchange)

@@ -99,12 +99,27 @@ final class Clients {
   /// Whether its token would be found again: then its client is here now.
   func admits(_ holder: KnownTokens.Holder) -> Bool {
     if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
-    holder.presence.lastSeen = steadyClock()
+    seen(holder.view.id, holder.presence)
     return true
   }
 
+  /// Told of a client that has gone, once it says something again.
+  var onReturn: (ClientID) -> Void = { _ in }
+
+  private func seen(_ id: ClientID, _ presence: Presence) {
+    presence.lastSeen = steadyClock()
+    guard presence.isAway else { return }
+    presence.isAway = false
+    onReturn(id)
+  }
+
+  /// It is not there any more, until it says something again.
+  func goes(_ id: ClientID) { clients[id]?.presence.isAway = true }
+
+  func lastHeard(_ id: ClientID) -> Instant? { clients[id]?.presence.lastSeen }
+
   /// It has said something, by a WebSocket that it holds.
-  func isHere(_ id: ClientID) { clients[id]?.presence.lastSeen = steadyClock() }
+  func isHere(_ id: ClientID) { if let presence = clients[id]?.presence { seen(id, presence) } }
 
   /// Nil for who was not here since the gateway was started.
   func lastSeen(_ id: ClientID) -> Timestamp? {

@@ -59,4 +59,6 @@ struct KnownTokens {
 /// When a client was here last.
 final class Presence {
   var lastSeen: Instant?
+  /// Its peers are shown as away.
+  var isAway = false
 }

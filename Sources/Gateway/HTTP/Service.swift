@@ -135,6 +135,7 @@ final class Service: WebHandler {
       case .collection(let facets, let work):
         try look(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
+        if let client = call.client { core.attendance.serves(client.id, exchange) }
         try work(core, call, exchange)
       case .socket(let subprotocol, _):
         var problem = Problem(.upgradeRequired, "this is a WebSocket: upgrade, with the subprotocol '\(subprotocol)'")
@@ -162,6 +163,7 @@ final class Service: WebHandler {
     _ call: Call, _ exchange: Exchange, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
   ) {
     let number = keep(exchange)
+    if let client = call.client { core.attendance.serves(client.id, exchange) }
     core.start { core in
       let reply: Reply
       do {

@@ -10,6 +10,8 @@ final class BrowserModel {
   let found: Collection
   /// Those who are there.
   fileprivate(set) var present: [PeerID: FoundPeer] = [:]
+  /// Since when those are away who are, by the machine's clock.
+  fileprivate var awaySince: [PeerID: Timestamp] = [:]
 
   init(_ peer: PeerModel, _ browser: Browser, id: String = Secrets.id(), found: (String) -> Collection) {
     self.id = id
@@ -47,27 +49,38 @@ extension Core {
     case .found(let peer):
       publish(peer, in: model)
       tell("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
-    case .updated(let peer): publish(peer, in: model)
+    case .updated(let peer):
+      let wasAway = model.present[peer.id]?.awaySince != nil
+      publish(peer, in: model)
+      guard wasAway != (peer.awaySince != nil) else { return }
+      tell(
+        wasAway ? "here" : "away", about: "\(model.found.path)/\(peer.id)", owner,
+        [.init("displayName", .text(peer.name))])
     case .lost(let peer):
       model.present[peer.id] = nil
+      model.awaySince[peer.id] = nil
       model.found.remove(peer.id.text)
       tell("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
     }
   }
 
   func publish(_ peer: FoundPeer, in model: BrowserModel) {
-    model.present[peer.id] = peer
+    let known = model.present.updateValue(peer, forKey: peer.id)
+    if known?.awaySince != peer.awaySince { model.awaySince[peer.id] = peer.awaySince.map(Timestamp.init) }
     let isVerified = host.knownPeer(peer.id) != nil
     model.found.put(
-      peer.id.text, json(peer, isVerified), owner: model.peer.owner, facets: ["verified": String(isVerified)])
+      peer.id.text, json(peer, awaySince: model.awaySince[peer.id], isVerified), owner: model.peer.owner,
+      facets: ["verified": String(isVerified)])
   }
 
-  private func json(_ peer: FoundPeer, _ isVerified: Bool) -> JSON {
-    [
-      "id": .text(peer.id.text), "peer": .text(peer.id.text), "displayName": .text(peer.name),
-      "discoveryInfo": .object(peer.info.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) }),
-      "verified": .bool(isVerified),
+  private func json(_ peer: FoundPeer, awaySince: Timestamp?, _ isVerified: Bool) -> JSON {
+    var members: [JSON.Member] = [
+      .init("id", .text(peer.id.text)), .init("peer", .text(peer.id.text)), .init("displayName", .text(peer.name)),
+      .init("discoveryInfo", .object(peer.info.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) })),
+      .init("verified", .bool(isVerified)),
     ]
+    if let awaySince { members.append(.init("awaySince", .text(awaySince.description))) }
+    return .object(members)
   }
 
   func remove(_ model: BrowserModel) {

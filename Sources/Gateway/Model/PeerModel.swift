@@ -13,6 +13,8 @@ final class PeerModel {
   let owner: Owner
   let lifetime: Lifetime
   let createdAt: Timestamp
+  /// Since when its client is not there; nil while it is.
+  var awaySince: Timestamp?
 
   init(_ peer: Peer, _ owner: Owner, _ lifetime: Lifetime, at time: Timestamp) {
     self.peer = peer
@@ -25,10 +27,12 @@ final class PeerModel {
   var path: String { "/v1/peers/\(id)" }
 
   var json: JSON {
-    [
-      "id": .text(id), "displayName": .text(peer.name), "lifetime": .text(lifetime.rawValue),
-      "isGateway": .bool(owner == .gateway), "createdAt": .text(createdAt.description),
+    var members: [JSON.Member] = [
+      .init("id", .text(id)), .init("displayName", .text(peer.name)), .init("lifetime", .text(lifetime.rawValue)),
+      .init("isGateway", .bool(owner == .gateway)), .init("createdAt", .text(createdAt.description)),
     ]
+    if let awaySince { members.append(.init("awaySince", .text(awaySince.description))) }
+    return .object(members)
   }
 }
 
@@ -37,7 +41,13 @@ extension Core {
   func add(_ peer: PeerModel) -> Item {
     peers[peer.id] = peer
     tell("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
-    return peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
+    if case .client(let client) = peer.owner { attendance.watch(client) }
+    return publish(peer)
+  }
+
+  @discardableResult
+  func publish(_ peer: PeerModel) -> Item {
+    peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
 
   /// One that the client may act as.

@@ -141,6 +141,8 @@ final class SessionModel {
 final class MemberModel {
   let member: Member
   var state: MemberState
+  /// Since when it is away, by the machine's clock; nil while it is here.
+  private(set) var awaySince: Timestamp?
   var isSuspended = false
   /// Whether it was ever connected.
   var wasIn = false
@@ -149,6 +151,9 @@ final class MemberModel {
     self.member = member
     self.state = state
   }
+
+  /// As it was told with the member.
+  func setAway(since moment: ContinuousClock.Instant?) { awaySince = moment.map(Timestamp.init) }
 
   var isConnected: Bool { state == .connected }
 
@@ -167,6 +172,8 @@ final class MemberModel {
     if case .notConnected(let reason) = state {
       members.append(.init("reason", .text("\(reason)")))
       members.append(.init("detail", .text(reason.sentence)))
+    } else if let awaySince {
+      members.append(.init("awaySince", .text(awaySince.description)))
     }
     return .object(members)
   }
@@ -298,6 +305,13 @@ extension Core {
       guard let known = model.present[member.id.text] else { return }
       known.isSuspended = isSuspended
       publish(known, in: model)
+    case .away(let member):
+      guard let known = model.present[member.id.text] else { return }
+      known.setAway(since: member.awaySince)
+      publish(known, in: model)
+      tell(
+        known.awaySince == nil ? "here" : "away", about: "\(model.members.path)/\(member.id)", model.owner,
+        [.init("displayName", .text(member.name))])
     case .message(let message): received(message, in: model)
     case .stream(let reader): opened(reader, in: model)
     case .resource(let resource): await offered(resource, in: model)
@@ -320,6 +334,7 @@ extension Core {
     model.present[id] = known
     known.state = state
     known.isSuspended = false
+    known.setAway(since: member.awaySince)
     publish(known, in: model)
     if state == .connected {
       // Whom nobody has accepted by an invitation is let in by the session's being open to all.

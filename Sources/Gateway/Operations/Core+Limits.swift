@@ -54,6 +54,7 @@ extension Core {
       ("pingSeconds", web.pingInterval.wholeSeconds), ("closingSeconds", web.closingTime.wholeSeconds),
       ("leavingSeconds", web.leavingTime.wholeSeconds),
       ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
+      ("awaySeconds", options.awayTime.wholeSeconds),
       // Of a connection.
       ("undecidedConnections", web.undecidedMax), ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax),
       ("headSeconds", web.headTime.wholeSeconds), ("idleSeconds", web.idleTime.wholeSeconds),

@@ -49,7 +49,9 @@ final class Sockets {
 
   func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
   func remove(_ socket: WebSocket) {
-    if let client = clients.removeValue(forKey: ObjectIdentifier(socket))?.view?.id { wait(for: client) }
+    guard let client = clients.removeValue(forKey: ObjectIdentifier(socket))?.view?.id else { return }
+    core.attendance.left(client)
+    wait(for: client)
   }
 
   /// A client without a WebSocket loses the peers that live with it, unless it comes in time.
@@ -64,6 +66,11 @@ final class Sockets {
 
   func came(_ client: ClientID) {
     if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }
+  }
+
+  /// Whether it has a WebSocket, of whichever kind.
+  func holds(_ client: ClientID) -> Bool {
+    clients.values.contains { $0.view?.id == client } || streams.values.contains { $0.view?.id == client }
   }
 
   func viewer(of socket: WebSocket) -> ClientView? { clients[ObjectIdentifier(socket)]?.view }

@@ -280,5 +280,6 @@ final class StreamSocket: SocketOwner {
   private func leave() {
     stage = .over
     core.sockets.streams[number] = nil
+    if let view { core.attendance.left(view.id) }
   }
 }

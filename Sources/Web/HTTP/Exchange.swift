@@ -35,7 +35,7 @@ package final class Exchange {
   private var response: Response?
   /// Whether the library, too, lets the client take its time.
   private var isUnhurried = false
-  private(set) var isGone = false
+  package private(set) var isGone = false
   /// Whether the reader of the body, or of the response, was told to wait and is not any more.
   private var mayGoOn = false
   private(set) var isSuspended = false

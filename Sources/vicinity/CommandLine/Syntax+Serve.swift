@@ -92,6 +92,9 @@ extension Syntax {
       name: "metrics-from", value: .form(.addresses),
       summary: "addresses that are told /metrics without a token, such as 10.0.0.0/8, beside this machine's own",
       isRepeatable: true),
+    .init(
+      name: "away-after", value: .duration,
+      summary: "how long a client may be gone before its peers are shown as away", byDefault: "60"),
     .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
     .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
   ]

@@ -29,8 +29,12 @@ enum PeersCommand {
 
   /// What is not looked at on a terminal is not cut to the width of one.
   private static func table(_ found: [FoundPeer], columns: Int, _ isTerminal: Bool) -> [String] {
-    var table = Table(titles: ["NAME", "ID", "INFO"])
-    table.rows = found.map { [PlainText.line($0.name), $0.id.text, Event.line($0.info)] }
+    let isAnybodyAway = found.contains { $0.awaySince != nil }
+    var table = Table(titles: ["NAME", "ID"] + (isAnybodyAway ? ["AWAY SINCE"] : []) + ["INFO"])
+    table.rows = found.map { peer in
+      let away = isAnybodyAway ? [peer.awaySince.map { ClockTime.text(of: $0) } ?? ""] : []
+      return [PlainText.line(peer.name), peer.id.text] + away + [Event.line(peer.info)]
+    }
     return table.lines(columns: isTerminal ? columns : .max / 2)
   }
 }

@@ -78,6 +78,7 @@ enum ServeCommand {
     options.logLevel = level
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
+    if let time = invocation.duration("away-after") { options.awayTime = time }
     options.metricsFrom = invocation.texts("metrics-from")
     for limit in GatewayLimits.all {
       if let number = invocation.number(limit.option) { options.limits[limit] = number }

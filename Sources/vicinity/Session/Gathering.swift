@@ -58,4 +58,6 @@ struct NearbyPeer: Sendable {
   let label: String
   let info: [String: String]
   let nearness: Nearness
+  /// Since when it is away; nil while it is here.
+  let awaySince: ContinuousClock.Instant?
 }

@@ -29,9 +29,16 @@ extension Stay {
       roster.add(peer.id, peer.name)
       event = .found(peer, roster.label(peer.id))
     case .updated(let peer):
-      nearby[peer.id] = peer
+      let known = nearby.updateValue(peer, forKey: peer.id)
       roster.add(peer.id, peer.name)
-      event = .updated(peer, roster.label(peer.id))
+      if known?.awaySince == peer.awaySince {
+        event = .updated(peer, roster.label(peer.id))
+      } else if session.members.contains(where: { $0.peer == peer.id }) {
+        // The session tells that.
+        return news.ring()
+      } else {
+        event = .away(peer, roster.label(peer.id))
+      }
     case .lost(let peer):
       guard nearby.removeValue(forKey: peer.id) != nil else { return }
       event = .lost(peer, roster.label(peer.id))

@@ -19,11 +19,13 @@ extension Stay {
 
   /// Who is nearby or in the session, by name.
   var list: [NearbyPeer] {
-    let members = Dictionary(session.members.map { ($0.peer, $0.name) }, uniquingKeysWith: { first, _ in first })
+    let members = Dictionary(session.members.map { ($0.peer, $0) }, uniquingKeysWith: { first, _ in first })
     return Set(nearby.keys).union(members.keys).map { id in
       NearbyPeer(
-        id: id, name: nearby[id]?.name ?? members[id] ?? "", label: roster.label(id), info: nearby[id]?.info ?? [:],
-        nearness: members[id] == nil ? nearness[id] ?? .nearby : .connected)
+        id: id, name: nearby[id]?.name ?? members[id]?.name ?? "", label: roster.label(id),
+        info: nearby[id]?.info ?? [:],
+        nearness: members[id] == nil ? nearness[id] ?? .nearby : .connected,
+        awaySince: members[id].map(\.awaySince) ?? nearby[id]?.awaySince)
     }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
   }
 

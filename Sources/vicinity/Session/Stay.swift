@@ -128,6 +128,8 @@ actor Stay {
       await stands(member, state)
     case .suspended(let member, let isSuspended):
       await tell(.suspended(member, isSuspended, label(member)))
+    case .away(let member):
+      await tell(.away(member, label(member)))
     case .message(let message):
       await tell(.message(message, label(message.from)))
     case .stream(let reader):

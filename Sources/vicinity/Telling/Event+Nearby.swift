@@ -9,7 +9,7 @@ extension Event {
         .text("peer", peer.id), .text("name", peer.name), .text("state", peer.nearness.name),
       ]
       if case .notConnected(let reason) = peer.nearness { members.append(.reason(reason)) }
-      return JSON.object(members + [info(peer.info)])
+      return JSON.object(members + [info(peer.info)] + [ClockTime.awaySince(peer.awaySince)].compactMap(\.self))
     }
     return Event("nearby", .result, [.init("list", .list(list))] + standing(gathering, peersIn)) { paint in
       let head = gathering.map { ["\($0.standing(peersIn)) are in"] } ?? []
@@ -23,7 +23,8 @@ extension Event {
     let width = min(labels.map { DisplayWidth.of($0) }.max() ?? 0, max(8, columns / 3))
     return peers.map { peer in
       let label = peer.label.fitted(to: width).padded(to: width)
-      let rest = [peer.nearness.words, line(peer.info)].filter { !$0.isEmpty }
+      let away = peer.awaySince.map { ", away since \(ClockTime.text(of: $0))" } ?? ""
+      let rest = [peer.nearness.words + away, line(peer.info)].filter { !$0.isEmpty }
       let role: Paint.Role =
         switch peer.nearness {
         case .nearby: .faint

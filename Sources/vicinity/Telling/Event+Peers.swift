@@ -30,8 +30,11 @@ extension Event {
   private static func nearby(
     _ event: String, _ peer: FoundPeer, _ line: @escaping @Sendable (Paint) -> String
   ) -> Event {
-    Event(event, .news, [.text("peer", peer.id), .text("name", peer.name), info(peer.info)]) { paint in
-      [line(paint) + (peer.info.isEmpty ? "" : "  " + self.line(peer.info))]
+    Event(
+      event, .news,
+      [.text("peer", peer.id), .text("name", peer.name), info(peer.info), ClockTime.awaySince(peer.awaySince)]
+    ) { paint in
+      [line(paint) + paint.away(peer.awaySince, behind: ", ") + (peer.info.isEmpty ? "" : "  " + self.line(peer.info))]
     }
   }
 

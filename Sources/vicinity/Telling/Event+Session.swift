@@ -6,15 +6,17 @@ extension Event {
   static func member(_ member: Member, _ state: MemberState, _ label: String, known: KnownPeer?) -> Event {
     switch state {
     case .connecting:
-      about(member, "connecting") { ["connecting with \($0.named(member, label))"] }
+      return about(member, "connecting") { ["connecting with \($0.named(member, label))"] }
     case .connected:
-      about(member, "connected", .news, [known.map { .text("known", $0.confirmation.rawValue) }]) { paint in
+      let more = [known.map { .text("known", $0.confirmation.rawValue) }, ClockTime.awaySince(member.awaySince)]
+      return about(member, "connected", .news, more) { paint in
         // Before the name, which could say so itself.
         let known = known.map { " (known\($0.confirmation == .comparedCode ? " by a compared code" : ""))" } ?? ""
-        return ["\(paint(.good, "connected"))\(known) with \(paint.named(member, label))"]
+        let away = paint.away(member.awaySince, behind: ", who is ")
+        return ["\(paint(.good, "connected"))\(known) with \(paint.named(member, label))\(away)"]
       }
     case .notConnected(let reason):
-      about(member, "notConnected", .news, [.reason(reason)]) {
+      return about(member, "notConnected", .news, [.reason(reason)]) {
         ["\($0(.doubtful, "not connected")) with \($0.named(member, label)): \(reason.sentence)"]
       }
     }
@@ -24,6 +26,27 @@ extension Event {
     about(member, isSuspended ? "suspended" : "resumed") { paint in
       let name = paint.named(member, label)
       return isSuspended ? ["the way to \(name) is gone; looking for another"] : ["the way to \(name) is back"]
+    }
+  }
+
+  /// What is said to a member that is away waits for it.
+  static func away(_ member: Member, _ label: String) -> Event {
+    away(
+      [.text("peer", member.peer), .text("endpoint", member.id), .text("name", member.name)], since: member.awaySince
+    ) { $0.named(member, label) }
+  }
+
+  static func away(_ peer: FoundPeer, _ label: String) -> Event {
+    away([.text("peer", peer.id), .text("name", peer.name)], since: peer.awaySince) {
+      $0.named(peer.id.text.utf8, label)
+    }
+  }
+
+  private static func away(
+    _ of: [JSON.Member?], since moment: ContinuousClock.Instant?, _ name: @escaping @Sendable (Paint) -> String
+  ) -> Event {
+    Event(moment == nil ? "here" : "away", .news, of + [ClockTime.awaySince(moment)]) { paint in
+      ["\(name(paint)) is \(moment == nil ? paint(.good, "here again") : paint.away(moment))"]
     }
   }
 
@@ -73,11 +96,16 @@ extension Event {
 
   static func members(_ members: [(member: Member, label: String)]) -> Event {
     let list = members.map {
-      JSON.object([.text("peer", $0.member.peer), .text("endpoint", $0.member.id), .text("name", $0.member.name)])
+      JSON.object(
+        [.text("peer", $0.member.peer), .text("endpoint", $0.member.id), .text("name", $0.member.name)]
+          + [ClockTime.awaySince($0.member.awaySince)].compactMap(\.self))
     }
     return Event("peers", .result, [.init("members", .list(list))]) { paint in
       if members.isEmpty { return ["nobody is connected"] }
-      return members.map { "  \(paint.named($0.member, $0.label)) \(paint(.faint, $0.member.peer.text))" }
+      return members.map {
+        "  \(paint.named($0.member, $0.label)) \(paint(.faint, $0.member.peer.text))"
+          + paint.away($0.member.awaySince, behind: "  ")
+      }
     }
   }
 
@@ -158,5 +186,10 @@ extension Event {
 }
 
 extension Paint {
+  /// Nothing of who is here.
+  func away(_ moment: ContinuousClock.Instant?, behind word: String = "") -> String {
+    moment.map { word + self(.faint, "away since \(ClockTime.text(of: $0))") } ?? ""
+  }
+
   func named(_ member: Member, _ label: String) -> String { named(member.peer.text.utf8, label) }
 }
