@@ -106,7 +106,8 @@ struct PlentyTests {
         let kind = try #require(json["kind"]?.text)
         kinds.insert(kind)
         if ["export", "end"].contains(kind) { continue }
-        let name = kind == "certificate" ? "Decision" : kind.prefix(1).uppercased() + kind.dropFirst()
+        let names = ["certificate": "Decision", "client": "PairedClient"]
+        let name = names[kind] ?? kind.prefix(1).uppercased() + kind.dropFirst()
         let faults = document.faults(of: json["item"] ?? .null, try #require(schemas?[name], "\(kind)"))
         #expect(faults.isEmpty, "\(line)")
       }
