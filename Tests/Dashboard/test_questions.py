@@ -117,6 +117,12 @@ class Questions(Stage):
         self.picture(ada, "undo-everybody-phone-dark")
         ada.get_by_role("button", name="Undo").click()
         expect(ada.get_by_role("radio", name="Who asks")).to_be_checked()
+        # A new session that nobody has joined goes again.
+        self.let_everybody_join(ada, "Start a new session")
+        expect(ada.get_by_role("tab", include_hidden=True)).to_have_count(2)
+        ada.get_by_role("button", name="Undo").click()
+        expect(ada.get_by_role("radio", name="Who asks")).to_be_checked()
+        expect(ada.get_by_role("tab", include_hidden=True).filter(has_text="Empty session")).to_have_count(0)
         cleo = self.enter(self.gateways[1], "Cleo")
         self.let_everybody_join(cleo)
         expect(self.neighbour(ada, "Cleo")).to_be_visible()

@@ -208,10 +208,18 @@ export class Home {
 
   /** Lets everybody join this session, or a new one where none is given. */
   async openToAll(room) {
-    const before = this.meeting
-    this.openID = room?.id ?? (await this.openSession()).id
+    const [before, selected] = [this.meeting, this.room?.id]
+    const made = room ? null : await this.openSession()
+    this.openID = room?.id ?? made.id
     await this.meet('adhoc')
-    this.offerUndo('Everybody nearby can join now.', { undo: () => this.meet(before) })
+    this.offerUndo('Everybody nearby can join now.', {
+      undo: async () => {
+        await this.meet(before)
+        if (!made || this.#rooms.get(made.id)?.isUsed) return
+        this.select(selected)
+        await this.gateway.delete(`/v1/sessions/${made.id}`)
+      },
+    })
   }
 
   // Peers and invitations
@@ -345,6 +353,7 @@ export class Home {
   /** Here and at the gateway. */
   async deleteAll() {
     const kept = settings()
+    this.undoable = null
     // First: the page is at its entrance as soon as the WebSocket ends, which may be before the answer is here.
     forget()
     try {

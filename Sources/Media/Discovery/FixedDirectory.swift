@@ -129,11 +129,11 @@ public final class FixedDirectory: Directory {
     guard self.isAvailable != isAvailable else { return }
     self.isAvailable = isAvailable
     if isAvailable { return events.tell(.available) }
-    let failures = places.compactMap { $0.failure?.description }.joined(separator: " ")
+    let failures = places.compactMap { $0.failure?.description }.joined(separator: "; ")
     events.tell(
       .unavailable(
         Trouble(
-          cause: "Nobody answers at any address that was given by hand: \(failures)",
+          cause: "Nobody answers at any address that was given by hand: \(failures).",
           cure: "See that a host runs there, that it listens at this port, and that no firewall stands between.")))
   }
 }

@@ -20,11 +20,12 @@ struct Help {
     lines += [""] + usage("<command> [arguments] [options]") + ["", title("Commands")]
     lines += columnPair(syntax.commands.map { ($0.name, $0.summary) })
     lines += ["", title("First steps")]
-    lines += [
-      "  vicinity adhoc                 on two machines of one network: they meet, and you can talk",
-      "  vicinity peers chat            who is there for 'chat'",
-      "  vicinity help send             how one command is used, with examples",
-    ].map { $0.fitted(to: columns) }
+    lines += columnPair([
+      ("vicinity serve", "a page for your browser to meet others from: shows its address and a code"),
+      ("vicinity adhoc", "on two machines of one network: they meet, and you can talk"),
+      ("vicinity peers chat", "who is there for 'chat'"),
+      ("vicinity help send", "how one command is used, with examples"),
+    ])
     lines += ["", title("Options of most commands")]
     let shared = syntax.options.filter { $0.group == .host && $0.name != "timeout" || $0.group == .output }
     lines += columnPair(shared.map { ($0.usage, $0.summary) })
