@@ -5,12 +5,14 @@ enum ShapeRules {
   }
 
   static let linesMax = 500
-  static let longExcuse = "// Long because "
+  /// In the first line, or in a script's second.
+  static let longExcuses = ["// Long because ", "# Long because "]
 
   static func length(_ file: SourceFile) -> [Finding] {
     let isProgram = ["swift", "c", "h", "js", "py", "sh", "vic"].contains { file.path.hasSuffix($0) }
-    guard isProgram, file.lines.count > linesMax, file.lines.first?.hasPrefix(longExcuse) != true else { return [] }
-    let sentence = "\(file.lines.count) lines: part it, or open it with '\(longExcuse)…'."
+    let isExcused = file.lines.prefix(2).contains { line in longExcuses.contains { line.hasPrefix($0) } }
+    guard isProgram, file.lines.count > linesMax, !isExcused else { return [] }
+    let sentence = "\(file.lines.count) lines: part it, or open it with '\(longExcuses[0])…'."
     return [file.finding(line: linesMax, sentence)]
   }
 

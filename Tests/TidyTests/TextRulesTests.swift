@@ -44,6 +44,7 @@ struct TextRulesTests {
     let long = String(repeating: "\n", count: 501)
     #expect(lines(ShapeRules.length, long) == [501])
     #expect(lines(ShapeRules.length, "// Long because one table is one file.\n" + long) == [])
+    #expect(lines(ShapeRules.length, "#!/bin/sh\n# Long because it is one script.\n" + long, path: "vic") == [])
     #expect(lines(ShapeRules.length, String(repeating: "\n", count: 500)) == [])
     #expect(lines(ShapeRules.length, long, path: "docs/protocol.md") == [])
   }
