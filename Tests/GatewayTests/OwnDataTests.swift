@@ -20,11 +20,10 @@ struct OwnDataTests {
     let lines = try text.split(separator: "\n").map { try JSON(parsing: String($0)) }
     #expect(lines.first?["kind"] == "export")
     #expect(lines.last?["kind"] == "end" && lines.last?["item"]?["lines"]?.integer == Int64(lines.count))
-    let schemas = Document.shared.json["components"]?["schemas"]
     for line in lines {
       let kind = line["kind"]?.text ?? ""
       if ["export", "end"].contains(kind) { continue }
-      let schema = try #require(schemas?[kind.prefix(1).uppercased() + kind.dropFirst()], "\(kind)")
+      let schema = try #require(Document.shared.item(ofExport: kind), "\(kind)")
       for fault in Document.shared.faults(of: line["item"] ?? .null, schema) {
         Issue.record("\(fault): \(line.line)")
       }

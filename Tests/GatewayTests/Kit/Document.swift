@@ -74,6 +74,12 @@ struct Document: Sendable {
     return named.first { !$0.path.contains("{") } ?? named.first
   }
 
+  /// What the lines of a kind are in what is exported of a client.
+  func item(ofExport kind: String) -> JSON? {
+    let others = ["certificate": "TrustDecision", "client": "PairedClient"]
+    return json["components"]?["schemas"]?[others[kind] ?? kind.prefix(1).uppercased() + kind.dropFirst()]
+  }
+
   /// What a list and its changes hold.
   func item(ofListAt path: String) -> JSON? {
     let list = operation("GET", path)?.responses.first?.value["content"]?["application/json"]?["schema"].map(resolve)
