@@ -104,7 +104,8 @@ final class Core {
     reactor = host.reactor
     diskRoom = DiskRoom(options.limits.diskFreeBytes, of: options.folder)
     clients = Clients(
-      OpenSSLCrypto(keys: []), Clients.Limits(options.limits), clock: { Timestamp.now }, steadyClock: { Instant.now })
+      OpenSSLCrypto(keys: []), Clients.Limits(options.limits, codeTime: options.codeLife), clock: { Timestamp.now },
+      steadyClock: { Instant.now })
     let names = MachineName.all + options.hostNames.sorted()
     access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(

@@ -107,8 +107,11 @@ public actor Gateway {
 
   /// Where it is asked, with HTTPS first, and by what one knows it there.
   public var web: WebPlace {
-    core.map { WebPlace(urls: $0.urls, fingerprint: $0.fingerprint, hasOwnAuthority: $0.certificate?.authority != nil) }
-      ?? WebPlace(urls: [], fingerprint: "", hasOwnAuthority: false)
+    core.map { core in
+      WebPlace(
+        urls: core.urls, local: core.localURL, fingerprint: core.fingerprint,
+        hasOwnAuthority: core.certificate?.authority != nil)
+    } ?? WebPlace(urls: [], local: nil, fingerprint: "", hasOwnAuthority: false)
   }
 
   /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.

@@ -6,12 +6,15 @@ extension GatewayOptions {
     case hostName
     case origin
     case addresses
+    /// At which one listens.
+    case place
 
     public func has(_ text: String) -> Bool {
       switch self {
       case .hostName: Self.isHost(text)
       case .origin: Self.isOrigin(text)
       case .addresses: AddressRange(text) != nil
+      case .place: (try? SocketAddress(textOfPlace: text)) != nil
       }
     }
 
@@ -19,6 +22,7 @@ extension GatewayOptions {
       switch self {
       case .hostName: "a name without a port, such as gateway.example"
       case .origin: "an origin as browsers say it, without a path, such as https://stage.example"
+      case .place: "an address of this machine, such as 10.0.0.5, ::1 or 10.0.0.5:7777"
       case .addresses: "an address or a range of them, such as 10.0.0.0/8"
       }
     }

@@ -14,6 +14,8 @@ public struct GatewayOptions: Sendable {
   /// Addresses beside this machine's own from which anybody is told `/metrics`, such as `10.0.0.0/8`.
   public var metricsFrom: [String] = []
   public var limits = GatewayLimits()
+  /// How long a pairing code lives, unless whoever makes it says so.
+  public var codeLife: Duration = .seconds(600)
   /// What is less urgent is not in its log.
   public var logLevel = LogRecord.Level.info
   /// Where files that are received and sent lie, and what the gateway keeps.

@@ -20,6 +20,8 @@ public final class LAN {
   public struct Options: Sendable {
     /// 0 for a free one.
     public var port: UInt16 = 0
+    /// Where it listens, whatever their ports; none for all of this machine's addresses.
+    public var places: [SocketAddress] = []
     /// Open already, and ours: some that listen for TCP, and perhaps one for UDP, all at one port.
     public var sockets: [Int32] = []
     /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
@@ -44,6 +46,8 @@ public final class LAN {
   /// Once it is gone, links that are still in a turn have nobody to ask.
   fileprivate private(set) weak var driver: (any EngineDriver)?
   private let host: HostID
+  /// Where it does; none for everywhere.
+  private let listened: [SocketAddress]
   private let context: LinkContext
   private let anteroom: Anteroom
   /// For IPv4 and, where the machine has it, IPv6, at one port.
@@ -77,6 +81,7 @@ public final class LAN {
     self.reactor = reactor
     self.driver = driver
     host = HostID(of: key.publicKey)
+    listened = options.sockets.isEmpty ? options.places : []
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
     if options.sockets.isEmpty { try listen(at: options.port) } else { try take(options.sockets) }
@@ -97,9 +102,16 @@ public final class LAN {
   /// Others knock with datagrams where they found the port for links, so that both have to be free.
   private func listen(at port: UInt16) throws(SystemError) {
     for _ in 0..<Self.portsTried {
-      listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in take($0) }
+      if listened.isEmpty {
+        listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in take($0) }
+      } else {
+        for place in listened {
+          let known = listeners.first?.address.port ?? port
+          listeners.append(try Listener(at: place.with(port: known), on: reactor) { [unowned self] in take($0) })
+        }
+      }
       self.port = listeners.first?.address.port ?? 0
-      let place = listeners.count == 2 ? SocketAddress.anyV6(port: self.port) : .anyV4(port: self.port)
+      let place = Self.datagramPlace(of: listeners.map(\.address))
       let datagrams = try DatagramPort(at: place, host: host, on: reactor, owner: self)
       if datagrams.address.port == self.port {
         self.datagrams = datagrams
@@ -114,8 +126,21 @@ public final class LAN {
 
   private static let portsTried = 8
 
+  /// One socket is for all datagrams: where there are several addresses, it is at all of the machine.
+  private static func datagramPlace(of listened: [SocketAddress]) -> SocketAddress {
+    if listened.count == 1 { return listened[0] }
+    let port = listened.first?.port ?? 0
+    return listened.contains(where: \.isV6) ? .anyV6(port: port) : .anyV4(port: port)
+  }
+
   /// Takes it and lets go of it at once, for TCP and UDP.
-  public static func expectFree(port: UInt16) throws(SystemError) {
+  public static func expectFree(port: UInt16, at listened: [SocketAddress] = []) throws(SystemError) {
+    if !listened.isEmpty {
+      let listened = listened.map { $0.with(port: port) }
+      for place in listened { _ = try Descriptor.listening(at: place) }
+      _ = try Descriptor.datagrams(at: datagramPlace(of: listened))
+      return
+    }
     _ = try Descriptor.listening(at: .anyV4(port: port))
     var place = SocketAddress.anyV4(port: port)
     do throws(SystemError) {
@@ -153,7 +178,7 @@ public final class LAN {
   public var linkCount: Int { links.count }
 
   /// Where others may reach this host, as its interfaces are now.
-  public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port) }
+  public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port, of: listened) }
 
   private func tellAddresses() {
     guard network != nil, !listeners.isEmpty else { return }

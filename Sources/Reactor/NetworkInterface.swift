@@ -20,11 +20,21 @@ public enum NetworkInterface {
     return outside.isEmpty ? all : outside
   }
 
+  /// The same among those at which is listened, where `any` is all of a family; in their order.
+  public static func addresses(port: UInt16, of places: [SocketAddress]) -> [SocketAddress] {
+    if places.isEmpty { return addresses(port: port) }
+    let listened = known.filter { one in
+      places.contains { $0.isAny ? $0.isV6 == one.isV6 : $0.host == one.host || $0.scoped(to: 0) == one.scoped(to: 0) }
+    }.map { SocketAddress(host: $0.host, port: port) }.sorted { $0.rank < $1.rank }
+    let outside = listened.filter { !$0.isLoopback }
+    return outside.isEmpty ? listened : outside
+  }
+
   /// Whether it is one of this machine's own, whatever the port.
   public static func holds(_ address: SocketAddress) -> Bool { known.contains { $0.host == address.host } }
 
   /// On interfaces that are up and have a signal.
-  private static var known: [SocketAddress] {
+  fileprivate static var known: [SocketAddress] {
     each.reduce(into: []) { known, one in
       guard one.flags & usable == usable, one.address.isUnicast, !known.contains(one.address) else { return }
       known.append(one.address)
@@ -48,6 +58,11 @@ public enum NetworkInterface {
 }
 
 extension SocketAddress {
+  /// This machine's own that can be reached now, its loopback's too, with port 0.
+  package static var own: [SocketAddress] {
+    NetworkInterface.known.map { $0.with(port: 0) }.sorted { $0.rank < $1.rank }
+  }
+
   /// This machine's own, with port 0, by the name of the interface, whether that has a signal or not.
   package static var byInterface: [String: [SocketAddress]] {
     NetworkInterface.each.reduce(into: [:]) { addresses, one in addresses[one.name, default: []].append(one.address) }

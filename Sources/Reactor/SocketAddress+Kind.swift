@@ -7,6 +7,13 @@ extension SocketAddress {
     }
   }
 
+  /// Whether it stands for all addresses of its family.
+  public var isAny: Bool {
+    switch host {
+    case .v4(let bytes), .v6(let bytes, _): bytes.allSatisfy { $0 == 0 }
+    }
+  }
+
   /// Good on one interface's network only.
   public var isLinkLocal: Bool {
     switch plainHost {

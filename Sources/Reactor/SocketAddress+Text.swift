@@ -8,6 +8,25 @@ extension SocketAddress {
     return isV6 ? String(text.dropFirst().prefix { $0 != "]" }) : String(text.prefix { $0 != ":" })
   }
 
+  /// With its interface, without its port and brackets.
+  public var bareText: String {
+    let text = description
+    let host = text.prefix(upTo: text.lastIndex(of: ":") ?? text.endIndex)
+    return isV6 ? String(host.dropFirst().dropLast()) : String(host)
+  }
+
+  /// Reads one with a port or, as 0, without: `10.0.0.5`, `::1`, `[::1]`, `fe80::1%eth0`, `10.0.0.5:7777`.
+  public init(textOfPlace text: String) throws(SocketAddressError) {
+    let isBare = text.first != "[" && text.count { $0 == ":" } != 1
+    let hasPort = !isBare && !text.hasSuffix("]")
+    if hasPort {
+      try self.init(text: text)
+    } else {
+      let host = isBare && text.contains(":") ? "[\(text)]" : text
+      self = try SocketAddress(text: host + ":1").with(port: 0)
+    }
+  }
+
   /// Reads a numeric address with its port; names are not looked up. A scope is the name or the number of an interface of
   /// this machine. A link-local address may lack its scope: it then may be on any interface's network.
   public init(text: String) throws(SocketAddressError) {

@@ -53,9 +53,9 @@ import Testing
     #expect(try offers(["browse", "--js"], folder) == ["--json"])
     #expect(try offers(["--json", "send", "--f"], folder) == ["--file"])
     #expect(try offers(["peers", "--ac"], folder) == [])
-    #expect(try offers(["browse", "--discovery", ""], folder) == ["avahi", "static"])
+    #expect(try offers(["browse", "--discovery", ""], folder) == ["avahi", "none", "static"])
     #expect(try offers(["browse", "--discovery", "=", "st"], folder) == ["static"])
-    #expect(try offers(["browse", "--discovery", "="], folder) == ["avahi", "static"])
+    #expect(try offers(["browse", "--discovery", "="], folder) == ["avahi", "none", "static"])
     #expect(try offers(["completion", "f"], folder) == ["fish"])
     #expect(try offers(["help", "ad"], folder) == ["admin", "advertise", "adhoc"])
     #expect(try offers(["send", "chat", "Ada", "--file", "pho"], folder) == ["photo one.jpg", "photos"])
@@ -91,7 +91,7 @@ import Testing
     _ = try folder.write([], to: "photo one.jpg")
     let path = try script(.fish, in: folder)
     for (typed, offers) in [
-      ("br", ["browse"]), ("browse --js", ["--json"]), ("browse --discovery ", ["avahi", "static"]),
+      ("br", ["browse"]), ("browse --js", ["--json"]), ("browse --discovery ", ["avahi", "none", "static"]),
       ("completion f", ["fish"]), ("send chat Ada --file pho", ["photo one.jpg"]),
     ] {
       let answer = try shell("fish", "source '\(path)'; complete -C 'vicinity \(typed)'", folder)

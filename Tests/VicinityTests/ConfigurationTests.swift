@@ -62,6 +62,7 @@ import Testing
     case .form(.hostName): "stage.example"
     case .form(.origin): "https://stage.example:8443"
     case .form(.addresses): "10.0.0.0/8"
+    case .form(.place): "10.0.0.5"
     }
   }
 

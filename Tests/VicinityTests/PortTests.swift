@@ -32,12 +32,22 @@ import Testing
     #expect(!told.out.contains("in use on another one"))
   }
 
-  @Test func `Who has a port is read from what ss prints`() {
-    let line = #"LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:(("sshd",pid=812,fd=3),("sshd",pid=813,fd=3))"#
-    #expect(PortCheck.holder(in: line)?.name == "sshd")
-    #expect(PortCheck.holder(in: line)?.process == "812")
-    for text in ["", "LISTEN 0 128 0.0.0.0:22 0.0.0.0:*", #"users:((""#, #"users:(("a"#, #"users:(("a",fd=3"#] {
-      #expect(PortCheck.holder(in: text) == nil, "\(text)")
+  @Test func `Who has a port is read from what the kernel lists`() throws {
+    let line =
+      "   0: 0100007F:1E61 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24563 1 0 100 0"
+    #expect(PortHolder.socket(in: line, .tcp, 7_777) == "socket:[24563]")
+    // Another port, one that is connected, and what is none.
+    for (line, port) in [(line, 7_778), (line.replacing(" 0A ", with: " 01 "), 7_777), ("", 0), ("0: x 1 0A", 1)] {
+      #expect(PortHolder.socket(in: line, .tcp, UInt16(port)) == nil, "\(line)")
     }
+    let program = try Program(
+      [
+        "-c",
+        "import socket,time\ns=socket.create_server(('127.0.0.1',0))\nprint(s.getsockname()[1],flush=True)\ntime.sleep(99)",
+      ], .noInput, running: "/usr/bin/python3")
+    let port = try #require(UInt16(try program.line("")))
+    let holder = try #require(PortHolder(of: .tcp, port))
+    #expect(holder.process == Int(program.process) && holder.name.hasPrefix("python3"))
+    #expect(PortHolder(of: .udp, port)?.process != Int(program.process))
   }
 }

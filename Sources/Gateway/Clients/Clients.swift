@@ -11,7 +11,7 @@ final class Clients {
   struct Limits: Sendable {
     var clientsMax = 10_000
     var codesMax = 64
-    var codeTime: Duration = .seconds(600)
+    var codeTime: Duration
     /// All wrong guesses together, of everybody: 40 bits last for ages at this pace.
     var wrongGuessesPerMinuteMax = 20
     /// That were held against their digests, and are known again without.
@@ -19,8 +19,9 @@ final class Clients {
     /// Of a token that was given over a connection that others can read.
     var openTokenTime: Duration = .seconds(12 * 3_600)
 
-    init(_ limits: GatewayLimits = GatewayLimits()) {
+    init(_ limits: GatewayLimits = GatewayLimits(), codeTime: Duration = .seconds(600)) {
       clientsMax = limits.clients
+      self.codeTime = codeTime
     }
   }
 

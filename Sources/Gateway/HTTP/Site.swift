@@ -28,6 +28,8 @@ final class Site {
     }
   }
 
+  var isEmpty: Bool { files.isEmpty }
+
   func file(at path: [String]) -> Asset? {
     if files.isEmpty { return nil }
     if path.isEmpty { return files["index.html"] }

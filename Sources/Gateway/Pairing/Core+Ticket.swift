@@ -14,7 +14,8 @@ extension Core {
     return PairingTicket(
       code: text, role: role.rawValue, scopes: scopes == .all ? [] : scopes.words,
       seconds: Int(clients.codeTime.components.seconds),
-      url: urls.first.map { "\($0)/#code=\(text)" })
+      url: site.isEmpty ? nil : urls.first.map { "\($0)/#code=\(text)" },
+      localURL: site.isEmpty ? nil : localURL.map { "\($0)/#code=\(text)" })
   }
 
   /// For `vicinity pair`, `vicinity admin` and `vicinity backup`.

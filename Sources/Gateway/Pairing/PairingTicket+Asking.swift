@@ -36,7 +36,9 @@ extension PairingTicket {
     guard let code = json["code"]?.text, let role = json["role"]?.text, case .integer(let seconds)? = json["seconds"]
     else { throw .failed("the gateway gave no answer that is understood: it may be of another version") }
     let scopes = json["scopes"]?.list?.compactMap(\.text) ?? []
-    self.init(code: code, role: role, scopes: scopes, seconds: Int(seconds), url: json["url"]?.text)
+    self.init(
+      code: code, role: role, scopes: scopes, seconds: Int(seconds), url: json["url"]?.text,
+      localURL: json["localURL"]?.text)
   }
 
   private static func ask(_ question: [UInt8], _ folder: String, _ patience: Int) throws(SystemError) -> JSON {
@@ -51,6 +53,7 @@ extension PairingTicket {
     ]
     if !scopes.isEmpty { members.append(.init("scopes", .list(scopes.map(JSON.text)))) }
     if let url { members.append(.init("url", .text(url))) }
+    if let localURL { members.append(.init("localURL", .text(localURL))) }
     return .object(members)
   }
 }

@@ -8,8 +8,11 @@ public struct PairingTicket: Hashable, Sendable {
   public let seconds: Int
   /// The page that takes the code: behind a `#`, which a browser tells no server. Nil where the gateway has no address.
   public let url: String?
+  /// The same for a browser of this machine.
+  public let localURL: String?
 
-  init(code: String, role: String, scopes: [String], seconds: Int, url: String?) {
+  init(code: String, role: String, scopes: [String], seconds: Int, url: String?, localURL: String?) {
+    self.localURL = localURL
     self.code = code
     self.role = role
     self.scopes = scopes

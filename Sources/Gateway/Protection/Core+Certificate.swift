@@ -63,6 +63,21 @@ extension Core {
     return ["https", "http"].flatMap { scheme in places.map { "\(scheme)://\($0)" } }
   }
 
+  /// Where browsers of this machine ask it, in the clear, which nobody reads along there.
+  var localURL: String? {
+    guard let port = host.network?.port, let name = localName else { return nil }
+    return "http://\(name):\(port)"
+  }
+
+  private var localName: String? {
+    let places = options.host.sockets.isEmpty ? options.host.listen : []
+    if places.isEmpty { return "localhost" }
+    let addresses = places.compactMap { try? SocketAddress(textOfPlace: $0) }
+    // Each browser tries both of what "localhost" stands for.
+    if addresses.contains(where: { $0.isAny || ["127.0.0.1", "::1"].contains($0.hostText) }) { return "localhost" }
+    return addresses.first(where: \.isLoopback)?.hostText
+  }
+
   /// For devices that shall trust it.
   func authority() throws(Problem) -> Reply {
     guard let authority = certificate?.authority else {

@@ -2,6 +2,8 @@
 public struct WebPlace: Hashable, Sendable {
   /// Such as `https://192.168.1.5:7777`; those in the clear come last.
   public let urls: [String]
+  /// Where browsers of this machine ask it, such as `http://localhost:7777`; nil where it does not listen there.
+  public let local: String?
   /// SHA-256 of its authority's certificate, or of its own where that is the operator's; as `ab:cd:…`.
   public let fingerprint: String
   /// Whether `/v1/gateway/authority` has a certificate for devices to trust.

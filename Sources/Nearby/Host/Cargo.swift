@@ -1,5 +1,6 @@
 package import Engine
 package import Media
+internal import Reactor
 package import Store
 package import Wire
 
@@ -53,7 +54,14 @@ extension Host {
   package static func prepare(_ options: HostOptions) throws(NearbyError) -> KeyStore {
     do {
       let keys = try KeyStore(options.keys)
-      if options.sockets.isEmpty, options.port != 0 { try LAN.expectFree(port: options.port) }
+      let (places, port) = try options.listened
+      if options.sockets.isEmpty, port != 0 {
+        do throws(SystemError) {
+          try LAN.expectFree(port: port, at: places)
+        } catch {
+          throw NearbyError(error, listeningAt: places, port: port)
+        }
+      }
       return keys
     } catch {
       throw NearbyError(wrapping: error)

@@ -82,7 +82,12 @@ final class Core: EngineDriver {
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: settings, crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), restoring: store?.facts ?? [], at: Self.now)
     try addRestoredPeers()
-    lan = try LAN(key: keys.hostKey, try options.lan, on: reactor, driver: self)
+    let network = try options.lan
+    do throws(SystemError) {
+      lan = try LAN(key: keys.hostKey, network, on: reactor, driver: self)
+    } catch {
+      throw NearbyError(error, listeningAt: network.places, port: network.port)
+    }
     // After the network's own first word.
     reactor.soon { [weak self] in self?.goOn() }
   }

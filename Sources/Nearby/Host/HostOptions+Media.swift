@@ -6,7 +6,7 @@ extension HostOptions {
   var lan: LAN.Options {
     get throws(NearbyError) {
       var lan = LAN.Options()
-      lan.port = port
+      (lan.places, lan.port) = try listened
       lan.sockets = sockets
       lan.looksForTwin = looksForTwin
       guard case .fixed(let places) = discovery else { return lan }
@@ -20,6 +20,26 @@ extension HostOptions {
       }
       lan.fixed = fixed
       return lan
+    }
+  }
+
+  /// Where it listens, and at which port.
+  var listened: (places: [SocketAddress], port: UInt16) {
+    get throws(NearbyError) {
+      var places: [SocketAddress] = []
+      for text in listen {
+        do throws(SocketAddressError) {
+          places.append(try SocketAddress(textOfPlace: text))
+        } catch {
+          throw NearbyError(.invalidParameter, error.description)
+        }
+      }
+      let ports = Set(places.map(\.port)).subtracting([0])
+      if ports.count > 1 {
+        let shown = ports.sorted().map(String.init).joined(separator: " and ")
+        throw NearbyError(.invalidParameter, "a host listens at one port, and not at \(shown): name one of them")
+      }
+      return (places, ports.first ?? port)
     }
   }
 

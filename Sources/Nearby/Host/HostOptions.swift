@@ -7,6 +7,9 @@ public struct HostOptions: Sendable {
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
   public var port: UInt16 = 0
+  /// Where it listens, such as `10.0.0.5`, `::1` or `10.0.0.5:7777`; none for all addresses of this machine. A port that is
+  /// named there is that of all, in the place of `port`.
+  public var listen: [String] = []
   /// Sockets that were opened for it already: some that listen for TCP, and perhaps one for UDP, all at one port, which
   /// then is the host's. The host closes them.
   public var sockets: [Int32] = []

@@ -19,7 +19,9 @@ extension Syntax {
         + "/etc/vicinity/vicinity.conf.",
     ],
     examples: [
-      .init(line: "vicinity serve", says: "then open http://localhost:7777"),
+      .init(line: "vicinity serve", says: "then open the page that it names"),
+      .init(line: "vicinity serve --open", says: "in a browser that this opens"),
+      .init(line: "vicinity serve --listen 127.0.0.1 --discovery none", says: "for this machine alone"),
       .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
       .init(line: "vicinity serve --certificate box.crt --key box.key", says: "with a certificate of one's own"),
       .init(line: "vicinity serve --port 8080 --show-config", says: "all that would hold, and who says so"),
@@ -96,7 +98,13 @@ extension Syntax {
       name: "away-after", value: .duration,
       summary: "how long a client may be gone before its peers are shown as away", byDefault: "60"),
     .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
+    .init(name: "no-dashboard", value: .none, summary: "serve programs alone, and no pages"),
     .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
+    .init(
+      name: "code-role", value: .choice(["viewer", "member", "operator"]), summary: "for whom that code is",
+      byDefault: "operator"),
+    .init(name: "code-life", value: .duration, summary: "how long pairing codes live", byDefault: "10m"),
+    .init(name: "open", value: .none, summary: "open the dashboard in this user's browser, with a code of its own"),
   ]
 
   private static let running: [OptionSyntax] = [
@@ -126,13 +134,19 @@ extension Syntax {
       summary: "where the gateway keeps who it is; 'ephemeral': nowhere (the user's data folder)", group: .host),
   ]
 
-  private static let network: [OptionSyntax] = host(timeout: "").compactMap { option in
-    var option = option
-    switch option.name {
-    case "timeout", "keys": return nil
-    case "port": (option.summary, option.byDefault) = ("where clients and other hosts connect", "7777")
-    default: break
-    }
-    return option
-  }
+  private static let network: [OptionSyntax] =
+    host(timeout: "").compactMap { option in
+      var option = option
+      switch option.name {
+      case "timeout", "keys": return nil
+      case "port": (option.summary, option.byDefault) = ("where clients and other hosts connect", "7777")
+      default: break
+      }
+      return option
+    } + [
+      .init(
+        name: "listen", value: .form(.place),
+        summary: "an address of this machine at which it listens, perhaps with the port (all addresses)",
+        group: .host, isRepeatable: true)
+    ]
 }

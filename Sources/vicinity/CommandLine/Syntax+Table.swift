@@ -273,8 +273,8 @@ extension Syntax {
         summary: "where this host keeps who it is; 'ephemeral': nowhere (the user's data folder)", group: .host,
         isInEnvironment: true),
       .init(
-        name: "discovery", value: .choice(["avahi", "static"]),
-        summary: "how others are found: by the Avahi daemon, or at --at only (avahi)", group: .host,
+        name: "discovery", value: .choice(["avahi", "static", "none"]),
+        summary: "how others are found: by the Avahi daemon, at --at only, or not at all (avahi)", group: .host,
         isInEnvironment: true),
       .init(
         name: "at", value: .address, summary: "where another host is; goes with --discovery static", group: .host,

@@ -15,11 +15,15 @@ enum ServeCommand {
     let gateway = try await Gateway.start(options(context, log.level, supervisor))
     let addresses = await gateway.host.addresses
     await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
+    let role = context.invocation.text("code-role") ?? "operator"
     if mayShowCode(context) {
-      await context.announcer.tell(.pairingCode(try await gateway.makePairingTicket(), on: context.terminal))
+      await context.announcer.tell(.pairingCode(try await gateway.makePairingTicket(role: role), on: context.terminal))
     } else {
       await context.announcer.tell(.codeElsewhere)
     }
+    // It takes a code that nobody else sees.
+    let page = context.invocation.has("open") ? try await openPage(of: gateway, role, context) : nil
+    defer { page?.remove() }
     supervisor.tell(.ready(status: "at \(addresses.first ?? "no address")"))
     // Both end with the gateway, when all is told.
     async let logged: Void = { for await record in gateway.log { await log.write(record) } }()
@@ -38,6 +42,15 @@ enum ServeCommand {
     await logged
     await conditions
     return code
+  }
+
+  private static func openPage(of gateway: Gateway, _ role: String, _ context: Context) async throws -> OpeningPage? {
+    guard let url = try await gateway.makePairingTicket(role: role).localURL else {
+      throw Misuse("--open needs the dashboard, at an address of this machine's own.", in: "serve")
+    }
+    let page = try OpeningPage(url, in: folder(context))
+    if let fault = page.show() { await context.announcer.tell(.warning(fault)) }
+    return page
   }
 
   // MARK: Life and end
@@ -74,6 +87,7 @@ enum ServeCommand {
     options.host = try context.hostOptions()
     options.host.web.allowsLoopback = false
     options.host.sockets = supervisor.sockets
+    options.host.listen = invocation.texts("listen")
     options.name = context.name
     options.logLevel = level
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
@@ -84,7 +98,8 @@ enum ServeCommand {
       if let number = invocation.number(limit.option) { options.limits[limit] = number }
     }
     options.certificate = try certificate(invocation)
-    options.site = try site(invocation) ?? FileSystem.installed("public")
+    if let life = invocation.duration("code-life") { options.codeLife = life }
+    options.site = try invocation.has("no-dashboard") ? nil : site(invocation) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.yaml")
     return options
   }

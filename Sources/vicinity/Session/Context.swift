@@ -19,13 +19,13 @@ struct Context: Sendable {
     options.store = store
     options.port = UInt16(invocation.number("port") ?? 0)
     let addresses = invocation.texts("at")
-    let isStatic = invocation.text("discovery").map { $0 == "static" } ?? !addresses.isEmpty
-    if !isStatic, !addresses.isEmpty {
-      throw Misuse("--at goes with --discovery static, not with avahi; leave one of the two out.")
+    let discovery = invocation.text("discovery") ?? (addresses.isEmpty ? "avahi" : "static")
+    if discovery != "static", !addresses.isEmpty {
+      throw Misuse("--at goes with --discovery static, not with \(discovery); leave one of the two out.")
     }
     // Who says what to fetch sits at this machine.
     options.web.allowsLoopback = true
-    options.discovery = isStatic ? .fixed(addresses) : .avahi
+    options.discovery = discovery == "avahi" ? .avahi : .fixed(addresses)
     return options
   }
 

@@ -12,11 +12,12 @@ extension Event {
       ]
     ) { paint in
       let whose = web.hasOwnAuthority ? "authority, whose certificate is at /v1/gateway/authority" : "certificate"
-      let port = addresses.first.map { $0.suffix(from: $0.lastIndex(of: ":") ?? $0.endIndex) } ?? ""
-      return ["open \(paint(.strong, "http://localhost\(port)")) in a browser of this machine"]
-        + web.urls.map {
-          paint(.faint, "  or \($0) from another\($0.hasPrefix("http:") ? ", where others can read along" : "")")
-        } + [paint(.faint, "SHA-256 \(web.fingerprint) of its \(whose)")]
+      let others = web.urls.map {
+        "\($0) from another\($0.hasPrefix("http:") ? ", where others can read along" : "")"
+      }
+      return (web.local.map { ["open \(paint(.strong, $0)) in a browser of this machine"] } ?? [])
+        + others.map { paint(.faint, "  or \($0)") }
+        + [paint(.faint, "SHA-256 \(web.fingerprint) of its \(whose)")]
     }
   }
 
@@ -27,12 +28,13 @@ extension Event {
       [
         .text("code", ticket.code), .text("role", ticket.role),
         ticket.scopes.isEmpty ? nil : .list("scopes", ticket.scopes), .number("seconds", ticket.seconds),
-        ticket.url.map { .text("url", $0) },
+        ticket.url.map { .text("url", $0) }, ticket.localURL.map { .text("localURL", $0) },
       ]
     ) { paint in
       let time = Quantity.time(.seconds(ticket.seconds))
       var lines = ["pairing code \(paint(.strong, ticket.code)), for one \(ticket.role) within \(time)"]
       if !ticket.scopes.isEmpty { lines.append("  for \(ticket.scopes.joined(separator: ", ")) only") }
+      if let url = ticket.localURL { lines.append("  open \(paint(.strong, url)) in a browser of this machine") }
       guard let url = ticket.url else { return lines }
       lines.append(paint(.faint, "  or open \(url)"))
       if let pattern = QRCode(url), terminal.canShow(columns: pattern.columns) { lines += pattern.lines(paint) }

@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+import Notation
+import Reactor
+import Testing
+
+@testable import Nearby
+@testable import vicinity
+
+/// Where a gateway listens, what stands in the way, and how a browser of the same machine gets there.
+@Suite(.timeLimit(.minutes(2))) struct ListenTests {
+  private static func gateway(_ folder: TemporaryFolder, _ options: [String], environment: [String: String] = [:])
+    throws -> Program
+  {
+    try Program(
+      ["serve", "--json", "--keys", "ephemeral", "--folder", folder.path + "/gateway", "--discovery", "none"] + options,
+      .noInput, in: folder.path, environment: environment)
+  }
+
+  private static func connects(to host: String, _ port: UInt16) -> Bool {
+    guard let address = SocketAddress(host, port: port), let socket = try? Descriptor.connecting(to: address) else {
+      return false
+    }
+    var wait = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
+    return poll(&wait, 1, 5_000) == 1 && socket.connectionError() == nil
+  }
+
+  private static func port(of serving: JSON) throws -> UInt16 {
+    let address = try #require(serving["addresses"]?.list?.first?.text)
+    return try SocketAddress(text: address).port
+  }
+
+  @Test(arguments: [
+    (["127.0.0.1"], ["127.0.0.1"], ["127.0.0.2", "::1"]), (["127.0.0.2", "::1"], ["127.0.0.2", "::1"], ["127.0.0.1"]),
+    (["0.0.0.0"], ["127.0.0.1", "127.0.0.2"], ["::1"]),
+  ])
+  func `It listens at the addresses it is told to, and nowhere else`(
+    _ listened: [String], _ open: [String], _ closed: [String]
+  ) throws {
+    let folder = TemporaryFolder()
+    let gateway = try Self.gateway(folder, ["--port", "0"] + listened.flatMap { ["--listen", $0] })
+    let serving = try JSON(parsing: try gateway.line("\"serving\""))
+    let port = try Self.port(of: serving)
+    for host in open { #expect(Self.connects(to: host, port), "\(host)") }
+    for host in closed { #expect(!Self.connects(to: host, port), "\(host)") }
+    if listened == ["127.0.0.1"] {
+      #expect(serving["addresses"]?.list?.map(\.text) == ["127.0.0.1:\(port)"])
+    }
+  }
+
+  @Test func `An address may name the port of all, and two may not name two`() throws {
+    let folder = TemporaryFolder()
+    let port = try #require(try Descriptor.listening(at: .loopback(port: 0)).localAddress()).port
+    let gateway = try Self.gateway(folder, ["--listen", "127.0.0.1:\(port)", "--listen", "127.0.0.2"])
+    #expect(try Self.port(of: JSON(parsing: gateway.line("\"serving\""))) == port)
+    let two = try Program.run(
+      "serve", "--keys", "ephemeral", "--folder", folder.path, "--discovery", "none", "--listen", "127.0.0.1:4000",
+      "--listen", "[::1]:4001")
+    #expect(two.code == 2 && two.err.contains("4000 and 4001"), "\(two)")
+    for text in ["here", "1.2.3", "::1%none", "10.0.0.1:99999", "[::1", ""] {
+      let wrong = try Program.run("serve", "--listen", text)
+      #expect(wrong.code == 2 && wrong.err.contains("--listen"), "\(text): \(wrong)")
+    }
+  }
+
+  @Test func `A port that is taken is told with who has it, and an address that is not here with those that are`()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let holder = try Self.gateway(folder, ["--port", "0", "--listen", "127.0.0.1"])
+    let port = try Self.port(of: JSON(parsing: holder.line("\"serving\"")))
+    func refusal(_ options: String...) throws -> String {
+      let other = TemporaryFolder()
+      let program = try Self.gateway(other, options)
+      #expect(try program.ended() == 1)
+      return program.out + program.err
+    }
+    let taken = try refusal("--listen", "127.0.0.1:\(port)")
+    #expect(
+      taken.contains("port \(port) is in use by vicinity (pid \(holder.process)): stop that or use --port"), "\(taken)")
+    let foreign = try refusal("--port", "0", "--listen", "192.0.2.77")
+    #expect(foreign.contains("this machine has no address 192.0.2.77: it has "), "\(foreign)")
+    #expect(foreign.contains("127.0.0.1"), "\(foreign)")
+  }
+
+  @Test func `Each error of listening has its words`() {
+    func words(_ code: CInt) -> String {
+      NearbyError(SystemError("bind", code: code), listeningAt: [], port: 1).description
+    }
+    #expect(words(EACCES).contains("below 1024 are for root"))
+    #expect(words(EMFILE).contains("ulimit -n"))
+    #expect(words(ENFILE).contains("fs.file-max"))
+    #expect(words(EAFNOSUPPORT).contains("family"))
+    #expect(words(EIO).contains("EIO"))
+  }
+
+  @Test func `The code comes with the address for a browser of this machine, in a fragment, for the role that is told`()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let gateway = try Self.gateway(
+      folder, ["--port", "0", "--listen", "127.0.0.1", "--show-code", "--code-role", "viewer", "--code-life", "2m"])
+    let port = try Self.port(of: JSON(parsing: gateway.line("\"serving\"")))
+    let told = try JSON(parsing: try gateway.line("\"pairingCode\""))
+    let code = try #require(told["code"]?.text)
+    #expect(told["localURL"]?.text == "http://localhost:\(port)/#code=\(code)")
+    #expect(told["role"] == "viewer" && told["seconds"] == 120)
+    let bare = TemporaryFolder()
+    let without = try Self.gateway(bare, ["--port", "0", "--listen", "127.0.0.1", "--show-code", "--no-dashboard"])
+    let alone = try JSON(parsing: try without.line("\"pairingCode\""))
+    #expect(alone["code"] != nil && alone["url"] == nil && alone["localURL"] == nil)
+  }
+
+  @Test func `A browser is opened with a code of its own, which stands in no command line`() throws {
+    let folder = TemporaryFolder()
+    let opener = try folder.write(
+      Array("#!/bin/sh\necho \"$@\" >opened.new\nmv opened.new opened\n".utf8), to: "xdg-open")
+    #expect(chmod(opener, 0o755) == 0)
+    let gateway = try Self.gateway(
+      folder, ["--port", "0", "--listen", "127.0.0.1", "--show-code", "--open"],
+      environment: ["PATH": "\(folder.path):/usr/bin:/bin"])
+    let port = try Self.port(of: JSON(parsing: gateway.line("\"serving\"")))
+    let shown = try #require(try JSON(parsing: gateway.line("\"pairingCode\""))["code"]?.text)
+    while folder.bytes(of: "opened") == nil { sched_yield() }
+    let page = "\(folder.path)/gateway/open.html"
+    #expect(folder.bytes(of: "opened").map { String(decoding: $0, as: UTF8.self) } == page + "\n")
+    #expect(try FileManager.default.attributesOfItem(atPath: page)[.posixPermissions] as? Int == 0o600)
+    let text = String(decoding: try #require(folder.bytes(of: "gateway/open.html")), as: UTF8.self)
+    let codes = text.matches(of: ##/#code=([A-Z0-9]{4}-[A-Z0-9]{4})"/##).map { String($0.output.1) }
+    let code = try #require(codes.first)
+    #expect(code != shown && text.contains("url=http://localhost:\(port)/#code=\(code)"))
+    gateway.signal(SIGTERM)
+    #expect(try gateway.ended() == 0)
+    #expect(!FileManager.default.fileExists(atPath: page))
+    #expect(!(gateway.out + gateway.err).contains(code))
+  }
+
+  @Test func `Where no browser can be opened, it is told with what to do`() throws {
+    let folder = TemporaryFolder()
+    let gateway = try Self.gateway(
+      folder, ["--port", "0", "--listen", "127.0.0.1", "--open"], environment: ["PATH": "/nowhere"])
+    try gateway.line("Install xdg-utils")
+  }
+}
