@@ -13,6 +13,10 @@ public struct GatewayOptions: Sendable {
   public var origins: Set<String> = []
   /// Addresses beside this machine's own from which anybody is told `/metrics`, such as `10.0.0.0/8`.
   public var metricsFrom: [String] = []
+  /// Proxies that are believed when they say who asks, by which way, and for which host, such as `127.0.0.1`.
+  public var trustedProxies: [String] = []
+  /// Whether requests in the clear are sent to HTTPS, but for those of this machine itself.
+  public var isHTTPSOnly = false
   public var limits = GatewayLimits()
   /// How long a pairing code lives, unless whoever makes it says so.
   public var codeLife: Duration = .seconds(600)

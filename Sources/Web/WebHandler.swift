@@ -1,5 +1,13 @@
+package import Reactor
+
 /// What the server tells the one that it serves for; always on the loop.
 package protocol WebHandler: AnyObject {
+  /// What a head means here: one that a trusted proxy passes on is read as it came to that. Called once for each head.
+  func read(_ head: Head) throws(WebFault) -> Head
+
+  /// Whether this address is one of many clients, so that the limits of one do not hold for it.
+  func isShared(_ client: SocketAddress) -> Bool
+
   /// A request has begun. Before this returns or at any later time: read its body if it is wanted, and respond once.
   func begin(_ exchange: Exchange)
 
@@ -25,6 +33,8 @@ extension WebHandler {
     return response
   }
 
+  package func read(_ head: Head) throws(WebFault) -> Head { head }
+  package func isShared(_ client: SocketAddress) -> Bool { false }
   package func answered(_ exchange: Exchange, with status: Int) {}
 
   package func refuse(_ fault: WebFault, _ head: Head?) -> Response {

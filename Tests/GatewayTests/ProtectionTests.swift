@@ -156,7 +156,9 @@ extension Place {
 
 /// What it says on standard output.
 @discardableResult
-private func curl(_ arguments: String...) async throws -> String {
+func curl(_ arguments: String...) async throws -> String { try await curl(arguments) }
+
+func curl(_ arguments: [String]) async throws -> String {
   try await onThread {
     let (process, output) = (Process(), Pipe())
     process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")

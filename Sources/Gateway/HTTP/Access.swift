@@ -20,6 +20,7 @@ final class Access {
 
   /// Who is told numbers without a token, beside this machine.
   let metricsFrom: [AddressRange]
+  let proxies: TrustedProxies
 
   init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) throws(Problem) {
     metricsFrom = try settings.metricsFrom.map { (text) throws(Problem) in
@@ -29,6 +30,7 @@ final class Access {
       }
       return range
     }
+    proxies = try TrustedProxies(settings.trustedProxies)
     cookie = "vicinity-\(host.text.prefix(8))"
     self.clients = clients
     self.settings = settings
@@ -67,6 +69,18 @@ final class Access {
     if header.hasPrefix("[") { return header.firstIndex(of: "]").map { String(header[...$0]) } }
     let name = header.prefix { $0 != ":" }
     return name.isEmpty ? nil : String(name)
+  }
+
+  // MARK: Ways
+
+  /// Where a request in the clear is sent, with the same method and body; nil for one that is answered here.
+  func redirection(of head: Head) -> Response? {
+    guard settings.isHTTPSOnly, !Way(head).isPrivate else { return nil }
+    var response = Response(308)
+    let path = head.target.hasPrefix("/") ? head.target : "/"
+    response.headers.append("Location", Way(head).secureURL + path)
+    dress(&response, head)
+    return response
   }
 
   // MARK: Pages

@@ -109,14 +109,14 @@ final class Call: Sendable {
 /// How a request comes here.
 struct Way: Sendable {
   let isSecure: Bool
-  /// Whether nobody on the way can read it: TLS, or this machine.
+  /// Whether nobody on the way can read it: TLS, or this machine where no proxy asks for somebody else.
   let isPrivate: Bool
   private let head: Head
 
   init(_ head: Head) {
     self.head = head
     isSecure = head.isSecure
-    isPrivate = head.isSecure || head.client.isLoopback
+    isPrivate = head.isSecure || head.client.isLoopback && !head.isPassedOn
   }
 
   /// Where the same gateway is asked under TLS.

@@ -19,11 +19,15 @@ final class Service: WebHandler {
 
   // MARK: Requests
 
+  func read(_ head: Head) throws(WebFault) -> Head { try core.access.proxies.read(head) }
+  func isShared(_ client: SocketAddress) -> Bool { core.access.proxies.contains(client) }
+
   func begin(_ exchange: Exchange) {
     let head = exchange.head
     do throws(Problem) {
       if let asked = exchange.note.content as? Asked { return try serve(asked, exchange) }
       try admit(head)
+      if let response = core.access.redirection(of: head) { return exchange.respond(response) }
       if let file = core.site.file(at: head.path) {
         exchange.tag = Meters.siteTag
         return try serve(file, exchange)
@@ -317,6 +321,7 @@ final class Service: WebHandler {
   func upgrade(_ head: Head) -> SocketDecision {
     do throws(Problem) {
       try admit(head)
+      if core.options.isHTTPSOnly { try Way(head).needPrivate("a WebSocket begins") }
       if core.isDraining { throw Problem(.unavailable, "the gateway is about to stop: come back in a moment") }
       return try core.sockets.decide(head)
     } catch {

@@ -37,14 +37,16 @@ struct AddressRange: Hashable, Sendable {
 }
 
 extension Access {
-  /// Headers by which a proxy of this machine says that it asks for somebody else.
-  private static let proxied = ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"]
-
   /// Whether it comes from this machine itself, or from where the operator allows it.
   func isNearby(_ head: Head) -> Bool {
-    if Self.proxied.contains(where: { head.headers[$0] != nil }) { return false }
+    if head.isPassedOn { return false }
     return head.client.isLoopback || metricsFrom.contains { $0.contains(head.client) }
   }
+}
+
+extension Head {
+  /// Whether a proxy that is not trusted says that it asks for somebody else.
+  var isPassedOn: Bool { TrustedProxies.headers.contains { headers[$0] != nil } }
 }
 
 extension Route.Access {

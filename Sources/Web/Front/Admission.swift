@@ -12,17 +12,20 @@ final class Attendance {
   private(set) var count = 0
   private var answerBytes = 0
   private var clients: [AddressGroup: Client] = [:]
+  /// Those that are many clients.
+  private var shared: Set<AddressGroup> = []
 
   init(_ limits: WebLimits) {
     self.limits = limits
   }
 
   /// A place, which is free again once nobody keeps it; nil where there is none.
-  func admit(_ client: SocketAddress) -> Admission? {
+  func admit(_ client: SocketAddress, isShared: Bool = false) -> Admission? {
     let group = AddressGroup(client)
-    guard count < limits.connectionsMax, clients[group]?.connections ?? 0 < limits.connectionsPerClientMax else {
-      return nil
-    }
+    if isShared { shared.insert(group) } else { shared.remove(group) }
+    guard count < limits.connectionsMax,
+      isShared || clients[group]?.connections ?? 0 < limits.connectionsPerClientMax
+    else { return nil }
     count += 1
     clients[group, default: Client()].connections += 1
     return Admission(of: group, in: self)
@@ -31,13 +34,16 @@ final class Attendance {
   fileprivate func leave(_ group: AddressGroup) {
     count -= 1
     clients[group]?.connections -= 1
-    if clients[group]?.connections == 0 { clients[group] = nil }
+    if clients[group]?.connections == 0 {
+      clients[group] = nil
+      shared.remove(group)
+    }
   }
 
   fileprivate func hasRoom(for bytes: Int, of group: AddressGroup) -> Bool {
     bytes <= limits.answerShareBytesMax
       || answerBytes + bytes <= limits.answersBytesMax
-        && (clients[group]?.answerBytes ?? 0) + bytes <= limits.answersPerClientBytesMax
+        && (shared.contains(group) || (clients[group]?.answerBytes ?? 0) + bytes <= limits.answersPerClientBytesMax)
   }
 
   fileprivate func hold(_ bytes: Int, of group: AddressGroup) {

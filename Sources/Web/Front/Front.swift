@@ -62,11 +62,11 @@ package final class Front: Doorway {
   }
 
   private func admit(_ client: SocketAddress) -> Admission? {
-    if let admission = attendance.admit(client) { return admission }
+    if let admission = attendance.admit(client, isShared: handler.isShared(client)) { return admission }
     // Of its own that have said nothing, the one that has waited longest makes room.
     guard let oldest = arrivals.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
     arrivals[oldest] = nil
-    return attendance.admit(client)
+    return attendance.admit(client, isShared: handler.isShared(client))
   }
 
   /// Ends all connections at once.
@@ -89,14 +89,22 @@ package final class Front: Doorway {
       tunnel(
         transport, bytes, Origin(client: arrival.origin.client, isSecure: transport.isSecure), arrival.admission)
     case .socket(let transport, let head, let bytes):
-      upgrade(transport, head, bytes, arrival.admission)
+      do throws(WebFault) {
+        upgrade(transport, try handler.read(head), bytes, arrival.admission)
+      } catch {
+        refuse(transport, error, head, arrival.admission)
+      }
     case .refused(let transport, let fault, let head):
-      let response = handler.refusal(of: fault, head)
-      meter.refused(with: response.status)
-      Farewell(response.closingBytes, to: transport, arrival.admission, on: reactor, scratch)
+      refuse(transport, fault, head, arrival.admission)
     case .dropped:
       break
     }
+  }
+
+  private func refuse(_ transport: Transport, _ fault: WebFault, _ head: Head?, _ admission: Admission) {
+    let response = handler.refusal(of: fault, head)
+    meter.refused(with: response.status)
+    Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
   }
 
   private func tunnel(_ transport: Transport, _ bytes: [UInt8], _ origin: Origin, _ admission: Admission) {

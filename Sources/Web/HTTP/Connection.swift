@@ -67,11 +67,12 @@ final class Connection {
 
   /// Its head is here.
   func head(
-    of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
+    of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
+    reading: (Head) throws(WebFault) -> Head
   ) throws(WebFault) -> Head {
     awaitsHead = false
     requestCount += 1
-    let head = try memory.head(of: connection, method, target, version, from: origin)
+    let head = try memory.head(of: connection, method, target, version, from: origin, reading: reading)
     note = memory.note
     guard head.isOfOpenLength, let length = bypass?.takeAnnounced() else { return head }
     // The next one of the same headers may be of another length.

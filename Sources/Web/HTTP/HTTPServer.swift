@@ -194,7 +194,7 @@ final class HTTPServer {
   ) -> MHD_Result {
     var head: Head?
     do throws(WebFault) {
-      let sound = try served.head(of: connection, method, version)
+      let sound = try served.head(of: connection, method, version) { (head) throws(WebFault) in try handler.read(head) }
       head = sound
       if sound.wantsWebSocket { return try upgrade(sound, served, on: connection) }
       let exchange = Exchange(sound, served.note, connection, served.bypass, of: self)

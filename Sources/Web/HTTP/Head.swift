@@ -13,6 +13,7 @@ package final class Head: Sendable {
   /// In the order they stand, decoded; names may repeat.
   package let query: [QueryItem]
   package let headers: Headers
+  /// Who asks: the other end of the connection, or whom a proxy names that is believed.
   package let client: SocketAddress
   /// Whether it came over TLS.
   package let isSecure: Bool
@@ -59,6 +60,15 @@ package final class Head: Sendable {
       headers.append(isLength ? "Content-Length" : field.name, isLength ? "\(contentLength)" : field.value)
     }
     let origin = Origin(client: other.client, isSecure: other.isSecure)
+    try self.init(other.method, other.target, headers, isHTTP11: other.isHTTP11, from: origin)
+  }
+
+  /// The same, as it came to a proxy: from this client, on this way, and with these headers.
+  package convenience init(
+    _ other: Head, from client: SocketAddress, isSecure: Bool, _ headers: Headers
+  ) throws(WebFault) {
+    try Self.checkHost(headers, isNeeded: other.isHTTP11)
+    let origin = Origin(client: client, isSecure: isSecure)
     try self.init(other.method, other.target, headers, isHTTP11: other.isHTTP11, from: origin)
   }
 

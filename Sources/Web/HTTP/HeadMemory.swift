@@ -17,29 +17,29 @@ struct HeadMemory {
 
   mutating func head(
     of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ target: String, _ version: UnsafePointer<CChar>,
-    from origin: Origin
+    from origin: Origin, reading: (Head) throws(WebFault) -> Head
   ) throws(WebFault) -> Head {
     if let head, isKnown(connection, version) {
       let method = String(cString: method)
       if head.method == Method(method), head.target == target { return head }
-      let other = try Head(method, target, like: head)
+      let other = try reading(Head(method, target, like: head))
       self.head = other
       note = HeadNote()
       return other
     }
     head = nil
     note = HeadNote()
-    var reading = Reading()
-    reading.keep(UnsafeRawBufferPointer(start: version, count: strlen(version)))
-    withUnsafeMutablePointer(to: &reading) {
+    var fields = Reading()
+    fields.keep(UnsafeRawBufferPointer(start: version, count: strlen(version)))
+    withUnsafeMutablePointer(to: &fields) {
       _ = MHD_get_connection_values_n(connection, .HEADER_KIND, readField, $0)
     }
     let raw = RawHead(
-      method: String(cString: method), target: target, version: String(cString: version), headers: reading.headers)
-    let new = try Head(raw, from: origin)
-    if reading.bytes.count <= Self.bytesMax {
+      method: String(cString: method), target: target, version: String(cString: version), headers: fields.headers)
+    let new = try reading(Head(raw, from: origin))
+    if fields.bytes.count <= Self.bytesMax {
       head = new
-      bytes = reading.bytes
+      bytes = fields.bytes
     }
     return new
   }

@@ -91,6 +91,13 @@ extension Syntax {
       summary: "what HTTPS is spoken with, as PEM; goes with --key (made by an authority of the gateway's own)"),
     .init(name: "key", value: .file("FILE"), summary: "the key of --certificate, as PEM without a password"),
     .init(
+      name: "https-only", value: .none,
+      summary: "send requests in the clear to HTTPS (308), but for those of this machine itself"),
+    .init(
+      name: "trusted-proxy", value: .form(.addresses),
+      summary: "proxies that are believed when they say who asks (Forwarded, X-Forwarded-For, -Proto, -Host)",
+      isRepeatable: true),
+    .init(
       name: "metrics-from", value: .form(.addresses),
       summary: "addresses that are told /metrics without a token, such as 10.0.0.0/8, beside this machine's own",
       isRepeatable: true),

@@ -93,6 +93,8 @@ enum ServeCommand {
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
     if let time = invocation.duration("away-after") { options.awayTime = time }
+    options.isHTTPSOnly = invocation.has("https-only")
+    options.trustedProxies = invocation.texts("trusted-proxy")
     options.metricsFrom = invocation.texts("metrics-from")
     for limit in GatewayLimits.all {
       if let number = invocation.number(limit.option) { options.limits[limit] = number }
