@@ -235,6 +235,12 @@ export class Vicinity extends EventTarget {
   // Live collections
 
   /**
+   * The unreliable messages of a session, which are not kept: each is an event, `datagram`, and its `message`. Where this
+   * client is too slow for some of them, `dropped` counts these.
+   */
+  datagrams(session) { return this.follow(`/v1/sessions/${session}/datagrams`) }
+
+  /**
    * A collection and its changes, such as '/v1/sessions/…/messages'; close it when it is not needed any more. Each call
    * gives a collection with listeners of its own; those of one path share one subscription, which ends with the last.
    */
@@ -459,6 +465,8 @@ export class Collection extends EventTarget {
   /** 'waiting' for the gateway, 'live', 'stale' while it is away, 'ended'; why it ended is its `problem`. */
   get state() { return this.#channel.state }
   get problem() { return this.#channel.problem }
+  /** How many unreliable messages were dropped, since this client was too slow for them. */
+  get dropped() { return this.#channel.dropped }
   /** Epoch and offset of the last change that is in it. */
   get position() { return this.#channel.position }
   /** Fulfilled once it is live, or will never be. */
@@ -481,7 +489,10 @@ class Channel {
   constructor(path, unfollow) {
     this.path = path
     this.#unfollow = unfollow
+    /** Whether things stay; of unreliable messages, each is told once. */
+    this.isKept = !path.endsWith('/datagrams')
     this.items = new Map()
+    this.dropped = 0
     this.position = null
     this.state = 'waiting'
     this.problem = null
@@ -516,9 +527,16 @@ class Channel {
     if (this.#followers.has(follower)) follower.dispatchEvent(new Event('change'))
   }
 
+  #announce(message) {
+    for (const follower of [...this.#followers]) {
+      if (this.#followers.has(follower)) follower.dispatchEvent(Object.assign(new Event('datagram'), { message }))
+    }
+  }
+
   // What the client tells it
 
-  begin({ position, recovered, items }) {
+  begin({ position, recovered, items, missed }) {
+    if (!recovered && !this.isKept) this.dropped += missed ?? 0
     if (!recovered) this.items = new Map((items ?? []).map((item) => [item.id, item]))
     this.position = position
     this.state = 'live'
@@ -527,10 +545,18 @@ class Channel {
   }
 
   /** Whether the change is the next one. */
-  take({ o, put, del, skip = 1 }) {
+  take({ o, put, del, dropped, skip = dropped ?? 1 }) {
     const [epoch, offset] = this.position.split('.')
     if (o !== Number(offset) + skip) return false
     this.position = `${epoch}.${o}`
+    if (dropped) {
+      this.dropped += dropped
+      this.#changed()
+    }
+    if (put && !this.isKept) {
+      this.#announce(put)
+      return true
+    }
     if (put) this.items.set(put.id, put)
     if (del !== undefined) this.items.delete(del)
     if (put || del !== undefined) this.#changed()

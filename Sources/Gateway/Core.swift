@@ -117,6 +117,7 @@ final class Core {
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
     archive.reactor = host.reactor
+    archive.onUnreliable = { [weak self] message, session in self?.heard(message, in: session) }
     archive.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",
@@ -140,13 +141,21 @@ final class Core {
   func collection(
     _ path: String, keeping count: Int = .max, bytes: Int = .max, ring: Int = 1 << 20, epoch: String? = nil
   ) -> Collection {
-    lastNumber += 1
     var limits = Collection.Limits()
     limits.itemsMax = count
     limits.itemsBytesMax = bytes
     limits.ringBytesMax = ring
-    let collection = Collection(path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits) {
-      [unowned self] socket in
+    return collection(path, limits, epoch: epoch ?? self.epoch)
+  }
+
+  /// Of things that are told once and not kept.
+  func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams, epoch: epoch) }
+
+  private func collection(_ path: String, _ limits: Collection.Limits, epoch: String) -> Collection {
+    lastNumber += 1
+    let collection = Collection(
+      path: path, number: lastNumber, epoch: epoch, limits: limits, onDropped: { [meters] in meters.dropped($0) }
+    ) { [unowned self] socket in
       sockets.viewer(of: socket)
     }
     collections[path] = collection

@@ -143,11 +143,13 @@ struct FindingTests {
           "\(key): \(answer.text)")
       }
       let sent = [UInt8](repeating: 1, count: 1_025)
+      let datagrams = "\(meeting.bert.path)/datagrams"
+      let before = try await bert.position(of: datagrams)
       for _ in 0..<2 {
         let path = "\(meeting.anna.path)/messages?mode=unreliable"
         #expect(try await anna.ask("POST", path, sent).status == 202)
       }
-      #expect(try await bert.wait(in: "\(meeting.bert.path)/messages", "mode", "unreliable")["size"] == 1_025)
+      #expect(try await bert.wait(in: datagrams, since: before) { $0["mode"] == "unreliable" }["size"] == 1_025)
       _ = try await anna.wait(in: "/v1/events?event=advice") { $0["text"]?.text?.hasPrefix("An unreliable") == true }
       let advice = try await anna.get("/v1/events?event=advice").json["items"]?.list ?? []
       let texts = advice.compactMap { $0["text"]?.text }

@@ -73,11 +73,13 @@ struct QueueTests {
         try await bert.client.ask("POST", "\(bert.path)/messages?mode=\(mode)", Array(text.utf8), type: "text/plain")
       }
       var taken = 0
+      let datagrams = "\(anna.path)/datagrams"
+      let before = try await anna.client.position(of: datagrams)
       try await holdingUp(anna.place) {
         while try await send("waits \(rest)", "reliable").status == 201, taken < 40 { taken += 1 }
         let sent = try await send("passes", "unreliable")
         #expect(sent.status == 202 && sent.json["delivery"] == nil, "\(sent.text.prefix(300))")
-        _ = try await anna.client.wait(in: list, "body", "passes")
+        _ = try await anna.client.wait(in: datagrams, since: before) { $0["body"] == "passes" }
         #expect(try await send("waits \(rest)", "reliable").problem == "tooMany", "nothing reliable goes out")
       }
       while try await anna.client.get("\(list)?mode=reliable&limit=1000").ids.count < taken {}

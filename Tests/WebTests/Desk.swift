@@ -15,6 +15,8 @@ final class Desk: WebHandler {
   private(set) var waiting: [Exchange] = []
   private(set) var ticker: Ticker?
   private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
+  /// Whose messages go first, and of which eight are kept.
+  private(set) lazy var urgent = Fanout(bytesMax: 4 << 20, .drops(countMax: 8) { "dropped \($0) left \($1)" })
   var file: String?
   private let same = Array("the same\n".utf8)
 

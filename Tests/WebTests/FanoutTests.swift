@@ -88,6 +88,43 @@ import Web
     for client in clients { #expect(try client.receive()?.payload == message) }
   }
 
+  @Test func `a ring that drops its oldest goes before all that waits, and says in their place how many are gone`()
+    throws
+  {
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
+    #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
+    try rig.desk { desk in
+      for number in 0..<300 { Self.message(number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) } }
+      guard let socket = desk.sockets[0].socket else { return }
+      socket.send("subscribed")
+      desk.urgent.subscribe(socket)
+    }
+    // What is its own is in its place among the 300, and nothing urgent is before it.
+    for number in 0..<300 { #expect(try slow.receive()?.payload == Self.message(number, bytes: 10_000)) }
+    #expect(try slow.receive()?.payload == Array("subscribed".utf8))
+    try rig.desk { desk in
+      for number in 0..<300 { Self.message(number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) } }
+      for number in 0..<40 { Self.message(number, bytes: 20).withUnsafeBytes { desk.urgent.publish($0) } }
+    }
+    var place: [Int] = []
+    var ordinary = 0
+    var urgent: [[UInt8]] = []
+    while ordinary + urgent.count < 309 {
+      let payload = try #require(try slow.receive()).payload
+      if payload.count == 10_000 {
+        ordinary += 1
+      } else {
+        urgent.append(payload)
+        place.append(ordinary)
+      }
+    }
+    #expect(urgent == [Array("dropped 32 left 8".utf8)] + (32..<40).map { Self.message($0, bytes: 20) })
+    #expect(place.allSatisfy { $0 < 250 }, "\(place)")
+    #expect(try rig.desk { desk in desk.sockets[0].socket?.droppedCount(of: desk.urgent) } == 32)
+    #expect(try rig.desk { $0.sockets[0].lagged } == 0)
+  }
+
   @Test func `one that reads nothing is told that it lags, also when it is late, and the others hear on`() throws {
     var limits = limits
     limits.closingTime = .milliseconds(50)

@@ -2,9 +2,13 @@
 
 import { newID } from '../vicinity.js'
 
+const passingMax = 100
+
 export class Room {
   /** Messages that the gateway does not have yet. */
   #unsent = new Map()
+  /** Unreliable messages, which the gateway does not keep: the last of them, as long as the page is open. */
+  #passing = []
   #lastSeen = 0
 
   constructor(home, id) {
@@ -23,10 +27,15 @@ export class Room {
     this.members = follow('members')
     this.messages = follow('messages')
     this.resources = follow('resources')
+    this.datagrams = home.gateway.datagrams(id)
+    this.datagrams.addEventListener('datagram', ({ message }) => {
+      this.#passing = [...this.#passing, message].slice(-passingMax)
+      home.changed()
+    })
   }
 
   close() {
-    for (const collection of [this.members, this.messages, this.resources]) collection.close()
+    for (const collection of [this.members, this.messages, this.resources, this.datagrams]) collection.close()
   }
 
   /** One for each peer: whoever came back is a new member of the same peer. */
@@ -105,7 +114,7 @@ export class Room {
   }
 
   #said() {
-    return this.messages.items.map((message) => ({
+    return [...this.messages.items, ...this.#passing].map((message) => ({
       kind: 'message', key: message.id, isMine: message.from === this.session?.peer, isSent: true, ...message,
     }))
   }

@@ -16,6 +16,8 @@ protocol Attic: AnyObject {
 
 /// What has changed since a position, and how far that goes: to the end of the channel, or of what is told at once.
 struct News {
+  /// How many changes were dropped before these, of a channel whose things are not kept.
+  var dropped = 0
   var changes: [Change]
   var position: Position
 }

@@ -15,7 +15,8 @@ protocol Follower: AnyObject {
 /// Things of one kind under one path, in the order in which they came, and the channel of their changes.
 ///
 /// All ways to look at it, a page, a WebSocket, an event stream, a waiting request, read the same items and the same
-/// changes; who missed more changes than are kept is given the items anew.
+/// changes; who missed more changes than are kept is given the items anew. Where things are announced and not kept, a
+/// follower that is too far behind loses the oldest changes and is told how many.
 final class Collection {
   struct Limits: Sendable {
     /// Of changes that are kept for those who come back.
@@ -26,6 +27,12 @@ final class Collection {
     /// Past these the oldest things go, and are told as gone.
     var itemsMax = Int.max
     var itemsBytesMax = Int.max
+    /// What a WebSocket does that is further behind.
+    var drops = false
+
+    /// Of unreliable messages: late is worse than never.
+    static let datagrams = Limits(
+      changesMax: 256, changesBytesMax: 1 << 20, ringBytesMax: 2 << 20, itemsMax: 0, itemsBytesMax: 0, drops: true)
   }
 
   let path: String
@@ -42,6 +49,8 @@ final class Collection {
   /// Those who see what belongs to an owner: mostly that of the last change is the next one's too.
   private var listeners: (of: Owner, who: Fanout.Listeners)?
   private let viewer: (WebSocket) -> ClientView?
+  /// Told how many changes were dropped for a follower.
+  private let onDropped: (Int) -> Void
   private(set) var isEnded = false
   /// Where its past is, of a channel that lasts.
   private(set) weak var attic: (any Attic)?
@@ -49,8 +58,10 @@ final class Collection {
   private(set) var lastLeft: UInt64 = 0
 
   init(
-    path: String, number: Int, epoch: String, limits: Limits = Limits(), viewer: @escaping (WebSocket) -> ClientView?
+    path: String, number: Int, epoch: String, limits: Limits = Limits(), onDropped: @escaping (Int) -> Void = { _ in },
+    viewer: @escaping (WebSocket) -> ClientView?
   ) {
+    self.onDropped = onDropped
     self.path = path
     self.number = number
     self.epoch = epoch
@@ -60,6 +71,9 @@ final class Collection {
 
   /// How many of its frames wait for a WebSocket that follows it.
   func waitingCount(for socket: WebSocket) -> Int { ring.map(socket.waitingCount(of:)) ?? 0 }
+
+  /// How many changes were dropped for a WebSocket that follows it.
+  func droppedCount(for socket: WebSocket) -> Int { ring.map(socket.droppedCount(of:)) ?? 0 }
 
   /// How many wait for its news as this client, without a WebSocket.
   func followerCount(of client: ClientID) -> Int { followers.values.count { $0.client.id == client } }
@@ -101,6 +115,15 @@ final class Collection {
       remove(oldest.id)
     }
     return item
+  }
+
+  /// A thing that is told once and not kept, made with the id that it gets.
+  func announce(owner: Owner, facets: [String: String], _ write: (_ id: String) -> [UInt8]) -> [UInt8] {
+    offset += 1
+    let id = "u\(offset)"
+    let bytes = write(id)
+    tell(Change(offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: nil))
+    return bytes
   }
 
   // MARK: What lasts
@@ -205,9 +228,22 @@ final class Collection {
     return changes[(changes.startIndex + Int(since.offset + 1 - first.offset))...]
   }
 
-  /// The same with how far they go.
+  /// The same with how far they go, and how many before them were dropped.
   func news(since position: Position) -> News? {
-    changes(after: position).map { News(changes: Array($0), position: self.position) }
+    var position = position
+    let dropped = skipDropped(after: &position)
+    return changes(after: position).map { News(dropped: dropped, changes: Array($0), position: self.position) }
+  }
+
+  /// How many changes after a position are not there any more, of a channel that drops them.
+  func skipDropped(after position: inout Position) -> Int {
+    guard limits.drops, position.epoch == epoch, let first = changes.first, first.offset > position.offset + 1 else {
+      return 0
+    }
+    let count = first.offset - position.offset - 1
+    position.offset += count
+    onDropped(Int(count))
+    return Int(count)
   }
 
   /// How many changes there have been since; nil where nobody knows any more.
@@ -268,9 +304,17 @@ final class Collection {
   }
 
   func subscribe(_ socket: WebSocket) {
-    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax)
+    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax, overflow)
     self.ring = ring
     ring.subscribe(socket)
+  }
+
+  private var overflow: Fanout.Overflow {
+    guard limits.drops else { return .lags }
+    return .drops(countMax: limits.changesMax) { [unowned self] count, left in
+      onDropped(count)
+      return SocketFrame.dropped(count, to: offset - UInt64(left), in: number)
+    }
   }
 
   func unsubscribe(_ socket: WebSocket) { ring?.unsubscribe(socket) }

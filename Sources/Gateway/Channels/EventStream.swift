@@ -94,6 +94,7 @@ final class EventStream: Follower, BodySource {
       waiting = Array("\n\n".utf8)
     }
     while waiting.isEmpty, !isLooking {
+      tellDropped(collection.skipDropped(after: &position))
       guard let changes = collection.changes(after: position) else { return lookBack() }
       if changes.isEmpty { return collection.isEnded ? end() : true }
       for change in changes.prefix(Self.changesPerPull) { take(change) }
@@ -111,6 +112,10 @@ final class EventStream: Follower, BodySource {
       exchange?.wake()
     }
     return true
+  }
+
+  private func tellDropped(_ count: Int) {
+    if count > 0 { waiting += "event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n".utf8 }
   }
 
   private func take(_ news: News) {

@@ -99,7 +99,8 @@ struct Listing: Sendable {
       case .nothing: nil
       }
     }
-    let body = Array("{\"recovered\":true,\"changes\":".utf8) + JSON.list(ofWritten: told)
+    let dropped = news.dropped > 0 ? ",\"dropped\":\(news.dropped)" : ""
+    let body = Array("{\"recovered\":true\(dropped),\"changes\":".utf8) + JSON.list(ofWritten: told)
     return Reply(200, .json(body + Array(",\"position\":\"\(news.position)\"}".utf8)))
   }
 

@@ -4,4 +4,9 @@ enum SocketFrame {
   static func skip(_ count: Int, to offset: UInt64, in number: Int) -> String {
     "{\"n\":\(number),\"o\":\(offset),\"skip\":\(count)}"
   }
+
+  /// So many changes up to that offset were dropped, since the one who reads it was too slow for them.
+  static func dropped(_ count: Int, to offset: UInt64, in number: Int) -> String {
+    "{\"n\":\(number),\"o\":\(offset),\"dropped\":\(count)}"
+  }
 }

@@ -19,11 +19,21 @@ enum Scope: String, CaseIterable {
     guard parts.first == "v1", parts.count > 1 else { return nil }
     switch parts[1] {
     case "peers", "advertisers", "browsers", "invitations": self = .peers
-    case "sessions": self = parts.count > 3 ? Scope(rawValue: String(parts[3])) ?? .sessions : .sessions
+    case "sessions": self = parts.count > 3 ? Scope(ofSession: String(parts[3])) : .sessions
     case "identities", "anchors", "trusted-peers": self = .trust
     case "pairing-codes", "clients", "audit": self = .clients
     case "events": self = .events
     default: return nil
+    }
+  }
+}
+
+extension Scope {
+  /// Of what lies under a session.
+  private init(ofSession part: String) {
+    switch part {
+    case "datagrams": self = .messages
+    default: self = Scope(rawValue: part) ?? .sessions
     }
   }
 }

@@ -39,6 +39,8 @@ final class Archive: Witness, @unchecked Sendable {
   var reactor: Reactor?
   /// For who has to know of it.
   var onDamage: () -> Void = {}
+  /// Told of each unreliable message as it comes: nothing of it is stored, and so it waits for no commit.
+  var onUnreliable: (Nearby.Message, EndpointID) -> Void = { _, _ in }
 
   private init(_ writer: Writer, in folder: String, isLasting: Bool, nextNumber: Int) {
     self.writer = writer
@@ -192,7 +194,12 @@ final class Archive: Witness, @unchecked Sendable {
 
   // MARK: What the host tells
 
-  func heard(_ message: Nearby.Message, in session: EndpointID) { histories[session]?.heard(message) }
+  func heard(_ message: Nearby.Message, in session: EndpointID) {
+    switch message.mode {
+    case .reliable: histories[session]?.heard(message)
+    case .unreliable: onUnreliable(message, session)
+    }
+  }
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {
     histories[session]?.settled(message, for: recipients, fate)

@@ -77,7 +77,7 @@ extension Core {
       let (wishes, keeping) = SessionWishes.restored(from: settings)
       let model = SessionModel(
         session, peer, wishes, keeping, archive.histories[session.id], at: Timestamp(milliseconds: row.created),
-        makeCollection)
+        makeCollection, datagrams: datagramCollection)
       model.stored = row
       model.isLocked = settings["locked"] == true
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))

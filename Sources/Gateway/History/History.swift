@@ -145,7 +145,6 @@ final class History: @unchecked Sendable {
       early = [:]
     }
     let number = try dispatch()
-    if text.mode == .unreliable { return add(text, named: name, nil, settle) }
     var delivery = Delivery(to: recipients)
     for (recipients, fate) in early[number] ?? [] { delivery.tell(fate, for: recipients) }
     add(text, named: name, (number, delivery), settle)

@@ -1,5 +1,6 @@
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Web
 
 extension Core {
@@ -7,13 +8,29 @@ extension Core {
   static let messageBytesMax = 1 << 20
 
   func received(_ message: Message, in model: SessionModel) {
+    // An unreliable one was told when it came.
+    if message.mode == .unreliable { return }
     meters.message(.incoming, message.mode, message.bytes.count)
     // What lasts is told once it is stored.
     if model.history != nil { return }
-    let text = MessageText(
-      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
-      type: MessageText.type(of: message.bytes))
-    record(text, as: Secrets.id(), in: model)
+    record(MessageText(message), as: Secrets.id(), in: model)
+  }
+
+  /// An unreliable message, which waits neither for what else the session tells nor for the store.
+  func heard(_ message: Message, in session: EndpointID) {
+    // The host is in the middle of its outputs.
+    reactor.soon { [weak self] in
+      guard let self, let model = sessions[session.text] else { return }
+      meters.message(.incoming, .unreliable, message.bytes.count)
+      announce(MessageText(message), in: model)
+    }
+  }
+
+  @discardableResult
+  private func announce(_ text: MessageText, in model: SessionModel) -> [UInt8] {
+    model.datagrams.announce(owner: model.owner, facets: ["from": text.from]) {
+      text.written(as: $0, at: Timestamp.now)
+    }
   }
 
   @discardableResult
@@ -31,25 +48,43 @@ extension Core {
 
   // MARK: Sending
 
+  /// To those who are named, or to all who are connected: at once or not at all. It is not kept, and the answer says what
+  /// was sent.
+  func sendUnreliably(_ call: Call, in model: SessionModel) throws -> Reply {
+    let recipients = try recipients(call, in: model)
+    let text = text(of: call, .unreliable, to: recipients, in: model)
+    do throws(NearbyError) {
+      let addressees = recipients.map(Addressees.only) ?? .all
+      _ = try model.session.dispatch(text.bytes, to: addressees, .unreliable, wantsFate: false)
+    } catch {
+      throw Problem(error)
+    }
+    meters.message(.outgoing, .unreliable, call.body.count)
+    return Reply(202, .json(announce(text, in: model)))
+  }
+
+  private func text(of call: Call, _ mode: Mode, to recipients: [Member]?, in model: SessionModel) -> MessageText {
+    MessageText(
+      from: model.peer.id, name: model.peer.peer.name, to: recipients?.map(\.peer.text), mode: mode, bytes: call.body,
+      type: call.headers["Content-Type"] ?? "application/octet-stream")
+  }
+
   /// To those who are named, or to all who are connected: all of it, or nothing. The answer comes once it is stored, where
   /// the history lasts. Without a name the message gets one.
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
-    let mode = try mode(call)
     if model.history != nil { try needRoom("sent") }
     let recipients = try recipients(call, in: model)
-    let text = MessageText(
-      from: model.peer.id, name: model.peer.peer.name, to: recipients?.map(\.peer.text), mode: mode, bytes: call.body,
-      type: call.headers["Content-Type"] ?? "application/octet-stream")
+    let text = text(of: call, .reliable, to: recipients, in: model)
     let addressees = recipients.map(Addressees.only) ?? .all
     do {
       let item: Item
       if let history = model.history {
         item = try await store(text, named: name, to: addressees, in: model, history)
       } else {
-        let receipt = try give(text, to: addressees, in: model)
+        let receipt = try model.session.trySend(withReceipt: text.bytes, to: addressees)
         item = record(text, as: name ?? Secrets.id(), receipt: receipt, in: model)
       }
-      meters.message(.outgoing, mode, call.body.count)
+      meters.message(.outgoing, .reliable, call.body.count)
       return item
     } catch let error as NearbyError {
       guard error.code == .unavailable else { throw Problem(error) }
@@ -60,7 +95,11 @@ extension Core {
   /// One that has the name, or else it is sent: once, however often it is asked for.
   func put(_ call: Call, in model: SessionModel, named name: String) async throws -> (item: Item, isNew: Bool) {
     // What is wrong is told whether it was sent before or not.
-    _ = try mode(call)
+    guard try mode(call) == .reliable else {
+      throw Problem(
+        .invalidParameter, "an unreliable message is not kept, and so has no id of its own: POST it to the list",
+        field: "mode", rule: "oneOf")
+    }
     if let item = model.messages[name] { return (item, false) }
     guard let history = model.history else { return (try await send(call, in: model, named: name), true) }
     guard History.ordinal(of: name) == nil else {
@@ -74,15 +113,6 @@ extension Core {
     return (try await send(call, in: model, named: name), true)
   }
 
-  private func give(_ text: MessageText, to addressees: Addressees, in model: SessionModel) throws -> Receipt? {
-    switch text.mode {
-    case .reliable: return try model.session.trySend(withReceipt: text.bytes, to: addressees)
-    case .unreliable:
-      try model.session.trySend(text.bytes, to: addressees, .unreliable)
-      return nil
-    }
-  }
-
   private func store(
     _ text: MessageText, named name: String?, to addressees: Addressees, in model: SessionModel, _ history: History
   ) async throws -> Item {
@@ -91,12 +121,11 @@ extension Core {
       case .all: model.connected.map(\.member)
       case .only(let members): members
       }
-    let named: Addressees = text.mode == .reliable ? .only(recipients) : addressees
     let item: Item? = try await withCheckedThrowingContinuation { continuation in
       archive.together(host) {
         do {
           try history.send(text, named: name, to: recipients) {
-            try model.session.dispatch(text.bytes, to: named, text.mode, wantsFate: text.mode == .reliable)
+            try model.session.dispatch(text.bytes, to: .only(recipients), .reliable, wantsFate: true)
           } settle: {
             continuation.resume(returning: $0)
           }
@@ -139,7 +168,7 @@ extension Core {
     return recipients
   }
 
-  private func mode(_ call: Call) throws(Problem) -> Mode {
+  func mode(_ call: Call) throws(Problem) -> Mode {
     switch try call.parameter("mode") {
     case nil, "reliable": return .reliable
     case "unreliable": return .unreliable

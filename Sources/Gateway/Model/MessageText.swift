@@ -11,6 +11,16 @@ struct MessageText {
   let bytes: [UInt8]
   let type: String
 
+  init(_ message: Message) {
+    self.init(
+      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
+      type: Self.type(of: message.bytes))
+  }
+
+  init(from: String, name: String, to: [String]?, mode: Mode, bytes: [UInt8], type: String) {
+    (self.from, self.name, self.to, self.mode, self.bytes, self.type) = (from, name, to, mode, bytes, type)
+  }
+
   static func type(of bytes: [UInt8]) -> String {
     JSON.isPlain(bytes) || String(validating: bytes, as: UTF8.self) != nil
       ? "text/plain; charset=utf-8" : "application/octet-stream"

@@ -67,6 +67,8 @@ final class SessionModel {
   let history: History?
   let members: Collection
   let messages: Collection
+  /// Unreliable messages, which are not kept.
+  let datagrams: Collection
   let streams: Collection
   let resources: Collection
   let certificates: Collection
@@ -92,7 +94,7 @@ final class SessionModel {
   init(
     _ session: Session, _ peer: PeerModel, _ wishes: SessionWishes, _ keeping: SessionWishes.Keeping,
     _ history: History?, at time: Timestamp,
-    _ collection: (String, SessionWishes.Keeping?, String?) -> Collection
+    _ collection: (String, SessionWishes.Keeping?, String?) -> Collection, datagrams: (String) -> Collection
   ) {
     self.session = session
     self.keeping = keeping
@@ -103,6 +105,7 @@ final class SessionModel {
     let path = "/v1/sessions/\(session.id.text)"
     members = collection("\(path)/members", nil, nil)
     messages = collection("\(path)/messages", keeping, history?.session.epoch)
+    self.datagrams = datagrams("\(path)/datagrams")
     streams = collection("\(path)/streams", nil, nil)
     resources = collection("\(path)/resources", nil, nil)
     certificates = collection("\(path)/certificates", nil, nil)
@@ -114,7 +117,9 @@ final class SessionModel {
   var id: String { session.id.text }
   var path: String { "/v1/sessions/\(id)" }
   var owner: Owner { peer.owner }
-  var collections: [Collection] { [members, messages, streams, resources, certificates, connections, comparisons] }
+  var collections: [Collection] {
+    [members, messages, datagrams, streams, resources, certificates, connections, comparisons]
+  }
   var connected: [MemberModel] { present.values.filter { $0.isConnected } }
 
   var json: JSON {
@@ -219,7 +224,8 @@ extension Core {
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
       epoch: Secrets.epoch(), number: archive.number())
     let history = keeping.keep == .durable ? archive.begin(stored, keeping.limits, of: session.id) : nil
-    let model = SessionModel(session, peer, wishes, keeping, history, at: now, makeCollection)
+    let model = SessionModel(
+      session, peer, wishes, keeping, history, at: now, makeCollection, datagrams: datagramCollection)
     sessions[model.id] = model
     isOpen = true
     if isLasting(peer) { model.stored = stored }

@@ -43,6 +43,8 @@ final class Meters {
   /// Of WebSockets, by the code with which they were closed.
   private(set) var closes: [UInt16: Int] = [:]
   private(set) var pairings = 0
+  /// Unreliable messages that followers were too slow for, once for each follower.
+  private(set) var droppedCount = 0
 
   init(routes count: Int) {
     answers = Array(repeating: Answers(), count: count + 2)
@@ -69,6 +71,7 @@ final class Meters {
   }
 
   func closed(_ code: UInt16) { closes[code, default: 0] += 1 }
+  func dropped(_ count: Int) { droppedCount += count }
   func paired() { pairings += 1 }
 }
 

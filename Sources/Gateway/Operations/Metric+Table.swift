@@ -102,6 +102,10 @@ extension Metric {
       core.messages { $0.count }
     },
     Metric(.counter, "vicinity_message_bytes_total", "Bytes of these messages.") { core in core.messages { $0.bytes } },
+    .one(
+      .counter, "vicinity_messages_dropped_total",
+      "Unreliable messages that a client who follows them was too slow for."
+    ) { Double($0.meters.droppedCount) },
     Metric(.gauge, "vicinity_transfers", "Streams that are open and resources on their way, by kind and direction.") {
       core in
       Meters.Flow.allCases.flatMap { flow in

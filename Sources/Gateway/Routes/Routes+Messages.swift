@@ -1,8 +1,12 @@
+internal import Nearby
 internal import Notation
 internal import Web
 
 extension Routes {
   static let messages: [Route] = [
+    Route(
+      .get, "/v1/sessions/{session}/datagrams", .role(.viewer),
+      .collection(facets: ["from"]) { core, call in try core.session(call[0], for: call.need()).datagrams }),
     Route(
       .get, "/v1/sessions/{session}/messages", .role(.viewer),
       .collection(facets: ["from", Facet("mode", ["reliable", "unreliable"])]) { core, call in
@@ -15,13 +19,16 @@ extension Routes {
     Route(
       .post, "/v1/sessions/{session}/messages", .role(.member), parameters: ["to", "mode"],
       body: .bytes(max: Core.messageBytesMax),
-      .later { core, call in
-        let session = try core.ownSession(call[0], for: call.need())
-        let item = try await core.send(call, in: session)
-        var reply = Reply.created(item, at: "\(session.messages.path)/\(item.id)")
-        if try call.parameter("mode") == "unreliable" { reply.status = 202 }
-        return reply
-      }),
+      .nowOrLater(
+        { core, call in
+          guard try core.mode(call) == .unreliable else { return try core.recall(call) }
+          return try core.once(call) { try core.sendUnreliably(call, in: core.ownSession(call[0], for: call.need())) }
+        },
+        { core, call in
+          let session = try core.ownSession(call[0], for: call.need())
+          let item = try await core.send(call, in: session)
+          return .created(item, at: "\(session.messages.path)/\(item.id)")
+        })),
     Route(
       .put, "/v1/sessions/{session}/messages/{message}", .role(.member), parameters: ["to", "mode"],
       body: .bytes(max: Core.messageBytesMax),

@@ -75,6 +75,10 @@ extension SocketClient {
       }
       following.told = offset
     }
+    if news.dropped > 0 {
+      following.told += UInt64(news.dropped)
+      send(Array(SocketFrame.dropped(news.dropped, to: following.told, in: collection.number).utf8))
+    }
     for change in news.changes where change.owner.isSeen(by: view) {
       skip(to: change.offset - 1)
       send(change.json(putting: change.bytes, in: collection.number))

@@ -55,6 +55,7 @@ final class SocketClient: SocketOwner {
           [
             "channel": .text(channel.path),
             "waiting": .number(socket.map(channel.waitingCount(for:)) ?? 0),
+            "dropped": .number(socket.map(channel.droppedCount(for:)) ?? 0),
           ]
         }),
     ]

@@ -37,6 +37,8 @@ extension Core {
         guard let port = sessions[local], let member = port.members[from] else { continue }
         let message = Message(from: member, mode: mode, bytes: bytes)
         cargo?.witness.heard(message, in: local)
+        // Late is worse than never: what waits for a program that is behind is reliable.
+        if mode == .unreliable, port.state.mailbox.isHigh { continue }
         tell(.message(message), port, weight: bytes.count + SessionState.overhead)
       }
     case .fate(let id, let from, let to, let fate):

@@ -5,7 +5,8 @@ internal import Reactor
 /// While there is news, subscribers are offered what is there one after the other, round and round, some in each turn of
 /// the loop: whatever is published meanwhile goes along, so that it is a round's time away from the last of them at most.
 ///
-/// Law: a publisher never waits. A subscriber that is further behind than the ring reaches is told that it lags.
+/// Law: a publisher never waits. A subscriber that is further behind than the ring reaches is told that it lags, or loses
+/// the oldest messages, as the ring's `Overflow` says.
 package final class Fanout {
   /// Some of all subscribers; asked for each when its turn comes, and once for messages in a row that are for the same.
   package final class Listeners {
@@ -29,8 +30,18 @@ package final class Fanout {
     }
   }
 
+  /// What happens to a subscriber that is further behind than the ring reaches.
+  package enum Overflow {
+    /// It is told that it lags, and hears no more.
+    case lags
+    /// The oldest messages are dropped, also where there are more than so many, and a text tells how many: it is made from
+    /// the number of dropped messages and of those that are left. Messages of such a ring go out before all other frames.
+    case drops(countMax: Int, notice: (_ count: Int, _ left: Int) -> String)
+  }
+
   let log = FrameLog()
   private let bytesMax: Int
+  let overflow: Overflow
   private var audiences: [Int: Audience] = [:]
   /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
   private var listeners: Listeners?
@@ -44,15 +55,27 @@ package final class Fanout {
   private var isWalking = false
   /// What was published in the round so far.
   private var roundBytes = 0
+  private var roundCount = 0
 
   /// Of subscribers that are offered something in a turn: as many system calls, and the loop has other work to do.
   private static let stepsMax = 8
 
   /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
-  package init(bytesMax: Int) {
+  package init(bytesMax: Int, _ overflow: Overflow = .lags) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
+    self.overflow = overflow
   }
+
+  private var countMax: Int { if case .drops(let countMax, _) = overflow { countMax } else { .max } }
+
+  /// The frame that tells a subscriber what it lost; nil where the ring drops nothing.
+  func notice(ofDropped count: Int, left: Int) -> [UInt8]? {
+    guard case .drops(_, let notice) = overflow else { return nil }
+    return Frame.text.bytes(Array(notice(count, left).utf8))
+  }
+
+  var drops: Bool { if case .drops = overflow { true } else { false } }
 
   package var subscriberCount: Int { subscribers.count }
 
@@ -71,11 +94,13 @@ package final class Fanout {
       run += 1
     }
     log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
-    if log.byteCount > bytesMax { dropOldest() }
+    if log.byteCount > bytesMax { drop(before: log.frame(log.byteCount - bytesMax, behind: log.start)) }
+    if log.end - log.start > countMax { drop(before: log.end - countMax) }
     unoffered = subscribers.count
     roundBytes += bytes.count
+    roundCount += 1
     // Nobody shall lag who was not offered it: in two rounds half of the ring is published at most.
-    if roundBytes > bytesMax / 4 { walk(subscribers.count) }
+    if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { walk(subscribers.count) }
     walkSoon()
   }
 
@@ -106,9 +131,9 @@ package final class Fanout {
 
   func audience(of frame: Int) -> Audience? { audiences[frame] }
 
-  private func dropOldest() {
+  private func drop(before frame: Int) {
     let start = log.start
-    log.drop(before: log.frame(log.byteCount - bytesMax, behind: start))
+    log.drop(before: frame)
     if audiences.isEmpty { return }
     for frame in start..<log.start { audiences[frame] = nil }
   }
@@ -127,7 +152,7 @@ package final class Fanout {
 
   private func walk(_ steps: Int) {
     for _ in 0..<steps where unoffered > 0 {
-      if next >= subscribers.count { (next, roundBytes) = (0, 0) }
+      if next >= subscribers.count { (next, roundBytes, roundCount) = (0, 0, 0) }
       let socket = subscribers[next]
       next += 1
       unoffered -= 1

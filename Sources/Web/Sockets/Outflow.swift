@@ -4,6 +4,7 @@
 /// Laws:
 /// - A cursor stands between frames. What is left of a frame that the socket took in part is copied and goes out first.
 /// - Where more than one queue has something, frames go by their order; where one has, all that is there goes at once.
+/// - Frames of a ring that drops its oldest go first, once what was queued before its subscription is out.
 final class Outflow {
   private struct Cursor {
     let fanout: Fanout
@@ -12,6 +13,10 @@ final class Outflow {
     var end: Int?
     /// Whether the last frames in a row were for it.
     var heard: (run: UInt64, isIncluded: Bool)?
+    /// The own frame before which nothing of it goes out.
+    let start: Int
+    /// How many frames were dropped before they could go out.
+    var droppedCount = 0
 
     var last: Int { end ?? fanout.log.end }
     /// One that stopped hearing is done, too, where the ring no longer has the rest.
@@ -58,7 +63,7 @@ final class Outflow {
   // MARK: Rings
 
   func add(_ fanout: Fanout) {
-    cursors.append(Cursor(fanout: fanout, next: fanout.log.end))
+    cursors.append(Cursor(fanout: fanout, next: fanout.log.end, start: own.end))
   }
 
   func end(_ fanout: Fanout) {
@@ -86,8 +91,13 @@ final class Outflow {
     cursors.reduce(0) { $1.fanout === fanout ? $0 + max(0, $1.last - $1.next) : $0 }
   }
 
+  /// How many of its frames were dropped for this socket.
+  func droppedCount(of fanout: Fanout) -> Int {
+    cursors.reduce(0) { $1.fanout === fanout ? $0 + $1.droppedCount : $0 }
+  }
+
   func isBehind(_ fanout: Fanout) -> Bool {
-    cursors.contains { $0.fanout === fanout && $0.next < min(fanout.log.start, $0.last) }
+    !fanout.drops && cursors.contains { $0.fanout === fanout && $0.next < min(fanout.log.start, $0.last) }
   }
 
   // MARK: Sending
@@ -104,6 +114,11 @@ final class Outflow {
       }
       if partialSent > 0 { (partial, partialSent) = ([], 0) }
       if hasEnds { removeDone() }
+      if let urgent = nextUrgent() {
+        if tellDropped(at: urgent) { continue }
+        guard sendRing(urgent, upTo: .max, transport, socket) else { return false }
+        continue
+      }
       guard let (index, limit) = nextSource() else { break }
       guard
         index < 0
@@ -117,6 +132,27 @@ final class Outflow {
   private func removeDone() {
     cursors.removeAll { $0.isDone }
     hasEnds = cursors.contains { $0.end != nil }
+  }
+
+  /// A ring that drops its oldest and has something for the socket.
+  private func nextUrgent() -> Int? {
+    cursors.firstIndex { $0.fanout.drops && $0.next < $0.last && own.start >= $0.start }
+  }
+
+  /// Whether something was dropped, which is said in its place.
+  private func tellDropped(at index: Int) -> Bool {
+    let (fanout, next) = (cursors[index].fanout, cursors[index].next)
+    let count = fanout.log.start - next
+    guard count > 0, let notice = fanout.notice(ofDropped: count, left: fanout.log.end - fanout.log.start) else {
+      return false
+    }
+    cursors[index].next = fanout.log.start
+    cursors[index].droppedCount += count
+    partial += notice
+    meter.framesDropped += count
+    meter.framesOut += 1
+    meter.frameBytesOut += notice.count
+    return true
   }
 
   /// The queue whose next frame was said first (−1 for the own one), and the order up to which it alone has frames.
@@ -206,4 +242,9 @@ final class Outflow {
     case .ended, .failed: return nil
     }
   }
+}
+
+extension WebSocket {
+  /// How many frames of a ring that drops its oldest were dropped for this socket, since it subscribed.
+  package func droppedCount(of fanout: Fanout) -> Int { outflow.droppedCount(of: fanout) }
 }

@@ -45,7 +45,7 @@ package final class WebSocket {
   private var hasClientEnded = false
   private var hasFailed = false
 
-  private let outflow: Outflow
+  let outflow: Outflow
   private var answer = AnswerReader()
   private var owesWritable = false
 

@@ -98,10 +98,16 @@ struct Asker: Sendable {
     return "\(method) \(path) HTTP/1.1\r\n" + all.map { "\($0.key): \($0.value)\r\n" }.joined() + "\r\n"
   }
 
-  /// Asks again, from where it was, until a list has a thing that is meant.
-  func wait(in path: String, _ isMeant: @escaping (JSON) -> Bool) async throws -> JSON {
-    var answer = try await get(path)
+  /// Where a channel is: what happens there from now on is behind it.
+  func position(of path: String) async throws -> String {
+    let answer = try await get(path)
+    return try #require(answer.json["position"]?.text, "\(path): \(answer.text)")
+  }
+
+  /// Asks again, from where it was, until a list has a thing that is meant, or it is told behind a position.
+  func wait(in path: String, since position: String? = nil, _ isMeant: @escaping (JSON) -> Bool) async throws -> JSON {
     let mark = path.contains("?") ? "&" : "?"
+    var answer = try await get(position.map { "\(path)\(mark)since=\($0)&wait=60" } ?? path)
     while true {
       let items = (answer.json["items"]?.list ?? []) + (answer.json["changes"]?.list ?? []).compactMap { $0["put"] }
       if let item = items.first(where: isMeant) { return item }
