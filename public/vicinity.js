@@ -43,6 +43,8 @@ export class Problem extends Error {
     this.field = problem.field
     this.rule = problem.rule
     this.limit = problem.limit
+    /** Why it is 'unavailable', where there is a name for that: 'queueFull' while a member is behind. */
+    this.reason = problem.reason
     /** Seconds after which it is worth trying again. */
     this.retryAfter = problem.retryAfter
     this.headers = headers

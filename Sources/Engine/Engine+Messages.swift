@@ -100,7 +100,7 @@ extension Engine {
       if !strand.waiting.contains(local.id) { strand.waiting.append(local.id) }
     }
     if isFull {
-      throw EngineError(.unavailable, "the queue is full: a host is behind; go on when the session is writable")
+      throw EngineError(queueFull: "the queue is full: a host is behind; go on when the session is writable")
     }
   }
 

@@ -49,7 +49,7 @@ extension Engine {
     }
     guard writer.backlog < streamBacklog else {
       writer.isWaiting = true
-      throw EngineError(.unavailable, "the stream is full: its reader is behind; go on when it is writable")
+      throw EngineError(queueFull: "the stream is full: its reader is behind; go on when it is writable")
     }
     writer.bytes.append(bytes)
     wake(writer)

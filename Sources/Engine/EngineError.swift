@@ -15,10 +15,17 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String
   /// The endpoints that the error is about.
   public var endpoints: [EndpointID]
+  /// Whether it is `unavailable` until who is behind has read more.
+  public var isQueueFull = false
 
   init(_ code: Code, _ description: String, endpoints: [EndpointID] = []) {
     self.code = code
     self.description = description
     self.endpoints = endpoints
+  }
+
+  init(queueFull description: String) {
+    self.init(.unavailable, description)
+    isQueueFull = true
   }
 }

@@ -17,6 +17,8 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
   /// The endpoints that the error is about.
   public let endpoints: [EndpointID]
+  /// Whether it is `unavailable` until a member that is behind has read more: REST and programs call that `queueFull`.
+  public private(set) var isQueueFull = false
   /// Whether it is `unavailable` until somebody makes room on the disk.
   package private(set) var isFullDisk = false
 
@@ -29,6 +31,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
 
   init(_ error: EngineError) {
     self.init(Code(error.code), error.description, endpoints: error.endpoints)
+    isQueueFull = error.isQueueFull
   }
 
   init(_ error: WireError) {
@@ -50,6 +53,11 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     case .inUse, .overloaded, .closed: self.init(.unavailable, error.description)
     default: self.init(.unknown, error.description)
     }
+  }
+
+  init(queueFull description: String) {
+    self.init(.unavailable, description)
+    isQueueFull = true
   }
 
   private init(fullDisk description: String) {

@@ -11,16 +11,33 @@ internal import Testing
 struct ErrorTests {
   @Test("P-ERR-1 The codes of errors have their numbers, and are problems of the same names, each with a page")
   func codes() async throws {
-    let codes: [NearbyError.Code] = [
-      .unknown, .notConnected, .invalidParameter, .unsupported, .timedOut, .cancelled, .unavailable,
+    // In order of their numbers; last, one that has a reason.
+    let table: [(error: NearbyError, name: String, status: Int, reason: JSON?)] = [
+      (NearbyError(.unknown, "why"), "unknown", 500, nil),
+      (NearbyError(.notConnected, "why"), "notConnected", 409, nil),
+      (NearbyError(.invalidParameter, "why"), "invalidParameter", 400, nil),
+      (NearbyError(.unsupported, "why"), "unsupported", 422, nil),
+      (NearbyError(.timedOut, "why"), "timedOut", 504, nil),
+      (NearbyError(.cancelled, "why"), "cancelled", 409, nil),
+      (NearbyError(.unavailable, "why"), "unavailable", 503, nil),
+      (NearbyError(queueFull: "why"), "unavailable", 429, "queueFull"),
     ]
-    #expect(codes.map(\.rawValue) == Array(0...6))
+    #expect(table.dropLast().map(\.error.code.rawValue) == Array(0...6))
     try await atPlace { place in
-      for code in codes {
-        let problem = Problem(NearbyError(code, "why"))
-        #expect(problem.kind.rawValue == "\(code)" && problem.json["type"] == .text("/problems/\(code)"))
-        let page = try await place.stranger.get("/problems/\(code)")
+      for (error, name, status, reason) in table {
+        let problem = Problem(error)
+        #expect("\(error.code)" == name && problem.kind.rawValue == name && problem.json["detail"] == "why")
+        #expect(problem.json["type"] == .text("/problems/\(name)") && problem.status == status)
+        #expect(problem.json["status"] == .number(status) && problem.json["reason"] == reason)
+        #expect((problem.retryAfter == 1) == (reason != nil))
+        let page = try await place.stranger.get("/problems/\(name)")
         #expect(page.status == 200)
+      }
+      // The gateway's own are none of these, and each has its page too.
+      for kind in Problem.Kind.allCases {
+        let page = try await place.stranger.get("/problems/\(kind.rawValue)")
+        #expect(page.status == 200)
+        #expect((400..<600).contains(kind.status))
       }
     }
   }

@@ -21,10 +21,17 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   /// The rule that it breaks, as the documentation names it.
   var rule: String?
   var limit: Int?
+  /// Why it is not available, where there is a name for that.
+  var reason: Reason?
   /// When it is worth trying again.
   var retryAfter: Int?
   /// What else the answer's head must say.
   var headers: [Field] = []
+
+  enum Reason: String, Sendable {
+    /// A member is behind, and what waits for it is as much as may.
+    case queueFull
+  }
 
   struct Field: Hashable, Sendable {
     var name: String
@@ -39,7 +46,8 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     self.limit = limit
   }
 
-  var status: Int { kind.status }
+  /// A full queue is a limit that makes room by itself, which HTTP has a status for.
+  var status: Int { reason == .queueFull ? 429 : kind.status }
 
   var description: String { detail }
 
@@ -50,6 +58,7 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     ]
     if let field { members.append(.init("field", .text(field))) }
     if let rule { members.append(.init("rule", .text(rule))) }
+    if let reason { members.append(.init("reason", .text(reason.rawValue))) }
     if let limit { members.append(.init("limit", .number(limit))) }
     if let retryAfter { members.append(.init("retryAfter", .number(retryAfter))) }
     return .object(members)
@@ -120,7 +129,8 @@ extension Problem.Kind {
     case .unsupported: "The request is well-formed, and this gateway does not do what it asks."
     case .timedOut: "Somebody did not answer within the time that was given."
     case .cancelled: "What was under way was cancelled, by this side or the other."
-    case .unavailable: "It cannot be done now: a queue is full, or a part of the gateway is not there. Try again later."
+    case .unavailable:
+      "It cannot be done now. With the reason queueFull a member is behind, the status is 429, and Retry-After says when to try again; otherwise a part of the gateway is not there."
     case .unknown: "A fault of the gateway, or something that nobody foresaw. The gateway's log says more."
     case .unauthorized:
       "The request needs a token: 'Authorization: Bearer …'. A token comes from a pairing code: POST /v1/pairings."
@@ -160,6 +170,7 @@ extension Problem {
       case .unavailable: error.isFullDisk ? .noSpace : .unavailable
       }
     self.init(kind, error.description)
+    if error.isQueueFull { (reason, retryAfter) = (.queueFull, 1) }
   }
 
   init(_ error: StoreError) {

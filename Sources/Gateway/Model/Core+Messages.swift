@@ -87,8 +87,7 @@ extension Core {
       meters.message(.outgoing, .reliable, call.body.count)
       return item
     } catch let error as NearbyError {
-      guard error.code == .unavailable else { throw Problem(error) }
-      throw Problem.passing(error.description, after: 1, rule: "queueFull")
+      throw Problem(error)
     }
   }
 

@@ -127,7 +127,7 @@ public final class Session: Sendable, Identifiable {
   public func trySend(_ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable) throws(NearbyError)
   {
     if case .full = try post(bytes, recipients, mode) {
-      throw NearbyError(.unavailable, "the queue is full: a member is behind; wait, or use the waiting form")
+      throw NearbyError(queueFull: "the queue is full: a member is behind; wait, or use the waiting form")
     }
   }
 
@@ -139,7 +139,7 @@ public final class Session: Sendable, Identifiable {
     // To nobody is said in the same words as without a receipt.
     let named = receipt.recipients.isEmpty ? recipients : .only(receipt.recipients)
     if case .full = try post(bytes, named, .reliable, .each(receipt.id)) {
-      throw NearbyError(.unavailable, "the queue is full: a member is behind; wait, or use the waiting form")
+      throw NearbyError(queueFull: "the queue is full: a member is behind; wait, or use the waiting form")
     }
     return receipt
   }

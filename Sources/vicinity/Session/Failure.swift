@@ -14,7 +14,8 @@ struct Failure: Error, Sendable {
   }
 
   init(_ error: NearbyError) {
-    self.init(ExitCode(error), error.description, reason: error.reason?.description ?? "\(error.code)")
+    let name = error.isQueueFull ? "queueFull" : "\(error.code)"
+    self.init(ExitCode(error), error.description, reason: error.reason?.description ?? name)
   }
 }
 
