@@ -124,6 +124,21 @@ struct QueueTests {
     }
   }
 
+  @Test("The largest message is told to a WebSocket, also where its JSON is six times as long")
+  func largest() async throws {
+    try await atPlace { place in
+      let meeting = try await Meeting.near(at: place)
+      let (talk, number) = try await meeting.bert.follow("messages")
+      for byte in [UInt8(ascii: "x"), 1] {
+        let body = [UInt8](repeating: byte, count: Core.messageBytesMax)
+        let sent = try await meeting.anna.client.ask("POST", "\(meeting.anna.path)/messages", body)
+        #expect(sent.status == 201)
+        let told = try await talk.change(of: number)
+        #expect(told["put"]?["size"] == .number(body.count) && told["put"]?["body"]?.text?.utf8.count == body.count)
+      }
+    }
+  }
+
   @Test("A WebSocket that asks and does not read the answers is closed with 4001")
   func unread() async throws {
     try await atPlace { place in

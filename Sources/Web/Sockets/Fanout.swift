@@ -40,7 +40,7 @@ package final class Fanout {
   }
 
   let log = FrameLog()
-  private let bytesMax: Int
+  private var bytesMax: Int
   let overflow: Overflow
   private var audiences: [Int: Audience] = [:]
   /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
@@ -79,9 +79,9 @@ package final class Fanout {
 
   package var subscriberCount: Int { subscribers.count }
 
-  /// Nil for an audience is everybody. One message may have a quarter of the ring's bytes.
+  /// Nil for an audience is everybody. A ring has room for four of its largest message, whatever its limit was.
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
-    precondition(bytes.count <= bytesMax / 4, "a message of \(bytes.count) bytes is too large for its ring")
+    bytesMax = max(bytesMax, 4 * bytes.count)
     if subscribers.isEmpty {
       // Nobody is behind.
       log.drop(before: log.end)
