@@ -3,7 +3,8 @@ public import Wire
 /// Ad hoc mode: everybody nearby of one service type connects, with nobody's help.
 ///
 /// Of two peers the lower ID invites at once; the higher waits a little, in case only it sees the other, and then
-/// invites too. Invitations that cross become one, so that both may.
+/// invites too. Invitations that cross become one, so that both may. A peer whose person is asked instead is left alone
+/// once that person has said no (`Refusals`).
 extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
@@ -47,16 +48,19 @@ extension Engine {
     timers.set(.adhoc(local.id), now + patience)
   }
 
-  /// What did not work is tried again, unless there is no sense in it.
-  func adhocEnded(_ invitation: OutgoingInvitation, _ reason: Reason) {
-    guard case .service(let type, isAdhoc: true) = invitation.call, type == invitation.local.adhoc?.type else { return }
+  /// Whether its peer is asked again by itself: what did not work is tried again, unless there is no sense in it.
+  func adhocEnded(_ invitation: OutgoingInvitation, _ reason: Reason) -> Bool {
+    let local = invitation.local
+    guard case .service(let type, isAdhoc: true) = invitation.call, type == local.adhoc?.type else { return false }
     switch reason {
-    case .encryption, .blocked, .removed, .untrusted, .left: return
+    case .none, .encryption, .blocked, .removed, .untrusted, .left: return false
     default: break
     }
+    if local.refusals.stand(for: invitation.to), !sabotage.contains(.asksAgain) { return false }
     let again = now + settings.adhocPatience
-    invitation.local.adhoc?.invitations[invitation.to] = again
-    timers.set(.adhoc(invitation.local.id), again)
+    local.adhoc?.invitations[invitation.to] = again
+    timers.set(.adhoc(local.id), again)
+    return true
   }
 
   // MARK: Invited
@@ -134,11 +138,17 @@ extension Engine {
 
   private func invite(_ peer: PeerID, in type: ServiceType, by local: LocalEndpoint) {
     guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault),
+      !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
       let host = whereabouts(of: peer, type),
       !host.asked.contains(where: { $0.local === local && $0.to == peer })
     else { return }
-    invite(peer, at: host, by: .service(type, isAdhoc: true), to: local, timeout: .seconds(10))
+    invite(peer, at: host, by: .service(type, isAdhoc: true), to: local, timeout: Self.adhocTimeout)
   }
+
+  /// A person may be asked, who needs as long as for any other invitation.
+  private static let adhocTimeout: Duration = .seconds(30)
+  /// A program that has nobody to ask answers sooner.
+  static let adhocAnswerMax: Duration = .seconds(10)
 }

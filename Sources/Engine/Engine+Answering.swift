@@ -33,6 +33,10 @@ extension Engine {
     guard let peer = peers[request.to] else { return decline(.gone) }
     let ends = peer.endpoints.compactMap { endpoints[$0] }
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
+    // Its host may be of a kind that asks without end.
+    if request.isAdhoc, peer.refusals.forbid(request.entry.endpoint, at: now), !sabotage.contains(.asksAgain) {
+      return decline(peer.refusals.stand(for: request.entry.endpoint) ? .declined : .busy)
+    }
     if let standing = ends.first(where: { isConnected($0, with: request.entry.endpoint) }) {
       guard sabotage.contains(.mutualInvitationFault) else { return decline(.already) }
       if let member = standing.group.members[request.entry.endpoint] { lost(alone(member), .lost) }
@@ -47,6 +51,7 @@ extension Engine {
     }
     if let eager = ends.first(where: { $0.adhoc?.type == type }) {
       remember(invitation)
+      invitation.answerBy(now + Self.adhocAnswerMax)
       timers.set(.invitation(invitation.id), invitation.deadline)
       return adhocInvited(invitation, eager)
     }
@@ -183,12 +188,29 @@ extension Engine {
     timers.set(.invitation(invitation.id), invitation.forgottenAt)
     forgetOldest(of: invitation.host)
     if invitation.isShown { emit(.invitationEnded(invitation.id, reason)) }
+    noteAnswer(reason, to: invitation)
     adhocAnswered(invitation)
     if let replaced = invitation.replaces {
-      emit(.invitationEnded(replaced.id, reason))
-      adhocEnded(replaced, reason)
+      concluded(replaced, reason)
       replaced.forgottenAt = now + Self.rememberedMax
       timers.set(.invitation(replaced.id), replaced.forgottenAt)
+    }
+  }
+
+  /// What a person has said to whom: an invitation that nobody was shown was answered by a program.
+  private func noteAnswer(_ reason: Reason, to invitation: IncomingInvitation) {
+    let (peer, inviting) = (invitation.peer, invitation.request.entry.endpoint)
+    let locals = peer.endpoints.compactMap { endpoints[$0] }
+    switch reason {
+    case .none:
+      peer.refusals.lift(inviting)
+      for local in locals { local.refusals.lift(invitation.inviter) }
+    case .declined where invitation.isShown:
+      peer.refusals.declined(inviting)
+      for local in locals { local.refusals.declined(invitation.inviter) }
+    case .timedOut where invitation.isShown:
+      peer.refusals.ranOut(inviting, restsUntil: now + settings.adhocUnansweredPause)
+    default: break
     }
   }
 

@@ -156,7 +156,10 @@ extension Engine {
     if let link = invitation.saidOn.flatMap({ links[$0] }) {
       say(Cancel(id: invitation.id.rawValue, reason: reason), on: link)
     }
-    end(invitation, invitation.state == .reaching && reason == .timedOut ? .unreachable : reason)
+    guard reason == .timedOut else { return end(invitation, reason) }
+    // It has come there, and a program would have answered: a person did not.
+    if let link = openLink(to: invitation.host), link.id == invitation.saidOn { invitation.ranOut = true }
+    end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
   }
 
   func take(_ answer: Answer, from link: Link) throws(Violation) {
@@ -168,7 +171,9 @@ extension Engine {
     case .declined(let reason):
       // Their own invitation crossed this one and stands.
       guard reason != .duplicate else { return }
-      if invitation.isPending { end(invitation, reason) } else { takenBack(invitation, reason) }
+      guard invitation.isPending else { return takenBack(invitation, reason) }
+      invitation.ranOut = reason == .timedOut
+      end(invitation, reason)
     case .accepted(let acceptance):
       if let said = invitation.confirmation { return sayIfOpen(said, to: link.host) }
       guard invitation.isPending else {
@@ -231,6 +236,7 @@ extension Engine {
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
     invitation.confirmation = confirmation
     sayIfOpen(confirmation, to: invitation.host)
+    if reason == .none { local.peer.refusals.lift(entry.endpoint) }
     end(invitation, reason)
     if reason == .none { join(local, entry, isInviter: true, until: invitation.deadline) }
   }
@@ -260,8 +266,41 @@ extension Engine {
     invitation.state = .ended
     invitation.forgottenAt = now + Self.rememberedMax
     timers.set(.invitation(invitation.id), invitation.forgottenAt)
+    concluded(invitation, reason)
+  }
+
+  /// An own invitation has come to its end: a person's answer is remembered, and the session is told where it failed.
+  func concluded(_ invitation: OutgoingInvitation, _ reason: Reason) {
+    let (local, peer) = (invitation.local, invitation.to)
     emit(.invitationEnded(invitation.id, reason))
-    adhocEnded(invitation, reason)
+    switch reason {
+    case .none:
+      local.refusals.lift(peer)
+      local.adhoc?.told[peer] = nil
+    case .declined: local.refusals.declined(peer)
+    case .timedOut where invitation.ranOut:
+      local.refusals.ranOut(peer, restsUntil: now + settings.adhocUnansweredPause)
+    default: break
+    }
+    let isAskedAgain = adhocEnded(invitation, reason)
+    // Who is there already, or on its way, is told of as a member.
+    if reason == .none || reason == .already || isFellow(peer, of: local) { return }
+    if isAskedAgain, local.adhoc?.told[peer] == reason { return }
+    if isAskedAgain { local.adhoc?.told[peer] = reason }
+    guard invitation.isCurrent, !sabotage.contains(.hidesFailures) else { return }
+    let invitee = InviteeView(
+      peer: peer, host: invitation.host.id, name: name(of: invitation), isAdhoc: invitation.call.isAdhoc,
+      isAskedAgain: isAskedAgain)
+    emit(.inviteeNotConnected(invitee, reason, of: local.id))
+  }
+
+  private func name(of invitation: OutgoingInvitation) -> DisplayName? {
+    if case .service(let type, _) = invitation.call,
+      let seen = discovery.visible[.init(type: type, peer: invitation.to)]
+    {
+      return seen.name
+    }
+    return invitation.local.group.members(of: invitation.to).first?.view.name
   }
 
   /// The invitee takes back what was agreed on, before it has joined.
@@ -291,8 +330,13 @@ extension Engine {
     guard let invitation = incoming[id] else { return }
     if invitation.isPending {
       if now >= invitation.deadline {
-        // Who accepted and heard no more takes it back, and says so when it is asked again.
-        decline(invitation, .timedOut)
+        // Who accepted and heard no more takes it back, and says so when it is asked again. A program that had no turn yet
+        // says that it is busy: no person let it run out.
+        if case .asked = invitation.state, !invitation.isShown {
+          decline(invitation, .busy)
+        } else {
+          decline(invitation, .timedOut)
+        }
       } else {
         timers.set(.invitation(id), invitation.deadline)
       }

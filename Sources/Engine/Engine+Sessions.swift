@@ -86,6 +86,11 @@ extension Engine {
     }
   }
 
+  /// Whether it has as many members, with this one, as the lowest limit of any of them lets in.
+  public func isFull(_ endpoint: EndpointID) -> Bool {
+    endpoints[endpoint].map { $0.group.standing.size >= $0.group.standing.peersMax } ?? false
+  }
+
   public func connectedMembers(of endpoint: EndpointID) -> [EndpointID] {
     guard let local = endpoints[endpoint] else { return [] }
     return local.group.members.values.filter { $0.isConnected(with: local.slot) }.map(\.id)
@@ -126,6 +131,10 @@ extension Engine {
       return
     }
     local.blocked.insert(peer)
+    for invitation in hosts.values.flatMap(\.asking.values)
+    where invitation.inviter == peer && invitation.peer === local.peer {
+      if case .asked = invitation.state { decline(invitation, .blocked) }
+    }
     for member in local.group.members(of: peer) { refuse(member, SlotSet(local.slot), .blocked) }
   }
 }

@@ -128,6 +128,18 @@ public struct MemberView: Hashable, Sendable {
   public var awaySince: Instant?
 }
 
+/// A peer that was invited and did not join, as its inviter knows it.
+public struct InviteeView: Hashable, Sendable {
+  public var peer: PeerID
+  public var host: HostID
+  /// Nil where connection data are all that is known of it.
+  public var name: DisplayName?
+  /// Ad hoc mode has asked it, and nobody by hand.
+  public var isAdhoc: Bool
+  /// Ad hoc mode asks it again by itself.
+  public var isAskedAgain: Bool
+}
+
 /// What the engine wants done or told, in order.
 public enum Output {
   // For the media.
@@ -170,6 +182,8 @@ public enum Output {
     InvitationID, from: PeerID, name: DisplayName, to: PeerID, type: ServiceType, context: [UInt8], expires: Instant)
   /// An invitation, made or received, came to its end. None: it was accepted and the sessions have joined.
   case invitationEnded(InvitationID, Reason)
+  /// A peer that this endpoint invited is not connected: the invitation failed, and why.
+  case inviteeNotConnected(InviteeView, Reason, of: EndpointID)
   /// Where each of these members stands with each of these local endpoints from now on.
   case members([MemberView], PairState, of: Locals)
   /// The members' link went (true) or is back (false) while the pairs stay connected.

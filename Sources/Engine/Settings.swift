@@ -30,6 +30,8 @@ public struct Settings: Sendable {
   public var rosterInterval: Duration = .seconds(5)
   /// How long the higher peer ID leaves the first word to the lower in ad hoc mode.
   public var adhocPatience: Duration = .seconds(2)
+  /// How long ad hoc mode leaves a person alone who did not answer, before it asks once more.
+  public var adhocUnansweredPause: Duration = .seconds(60)
 
   /// Records that wait for one host's acknowledgement in one group.
   public var backlogBytesMax = 4 << 20
@@ -52,7 +54,7 @@ public struct Settings: Sendable {
 
 /// How one peer takes part in one session.
 public struct SessionSettings: Hashable, Sendable {
-  public var encryption: Encryption = .required
+  public var encryption: Encryption = .optional
   /// Members with this one; the compatible module's default is 8.
   public var peersMax: UInt32 = 256
   public var trust: Trust = .any

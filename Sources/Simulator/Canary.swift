@@ -50,6 +50,8 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "keepsDatagramWay", sabotage: .keepsDatagramWay, scenarios: [.unreliable]),
     Canary(name: "connectsAnybody", sabotage: .connectsAnybody, scenarios: [.byHand]),
     Canary(name: "forgetsWhoIsAway", sabotage: .forgetsWhoIsAway, scenarios: [.discovery, .groups, .churn]),
+    Canary(name: "asksAgain", sabotage: .asksAgain, scenarios: [.refusals]),
+    Canary(name: "hidesFailures", sabotage: .hidesFailures, scenarios: [.answers, .refusals]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 

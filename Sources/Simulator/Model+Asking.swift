@@ -73,6 +73,10 @@ extension Model {
         if let crossing = endpoints[other.endpoint], crossing.peer == guest { mayMeet(crossing, record) }
       }
     }
+    // Who is in ad hoc mode takes every invitation.
+    if let record, target == nil {
+      for other in order where other.peer == guest && other.adhoc != nil && other.isOpen { mayMeet(other, record) }
+    }
     made[OfHost(host: host.index, run: host.run, id: id)] = invitations.count
     invitations.append(
       InvitationRecord(
@@ -124,6 +128,9 @@ extension Model {
   ) {
     let word = "\(label(to)) is invited by \(label(from))"
     if let place = peerPlaces[from], isMalicious[peers[place].ref.host] { return }
+    if context.isEmpty, let inviter = order.first(where: { $0.peer == from && $0.wasAdhoc && $0.isOpen }) {
+      return asks(id, inviter, to, at: host)
+    }
     guard let number = Self.number(ofContext: context), invitations.indices.contains(number),
       peers[peerPlaces[from] ?? 0].ref == invitations[number].inviter, invitations[number].guest == to
     else { return violate(.onlyTheReal, word + ", which it never did") }
@@ -145,7 +152,9 @@ extension Model {
   func accepts(_ id: InvitationID, with endpoint: EndpointID, at host: SimHost) {
     guard let record = endpoints[endpoint] else { return }
     record.isSeeking = true
-    guard let number = got[OfHost(host: host.index, run: host.run, id: id)] else { return }
+    let key = OfHost(host: host.index, run: host.run, id: id)
+    if let asking = askings[key] { mayMeet(asking.inviter, record) }
+    guard let number = got[key] else { return }
     invitations[number].acceptedWith = endpoint
     invitations[number].acceptedLeaves = record.leaves
     guard let inviter = endpoints[invitations[number].endpoint] else { return }
@@ -160,13 +169,21 @@ extension Model {
         "invitation \(number) of \(invitations[number].inviter) ended (\(reason)) after it had (\(invitations[number].endedAs ?? .none))"
       }
       invitations[number].endedAs = reason
+      expectFailure(of: number, reason, at: host)
+      if reason == .none { meetsByHand(invitations[number]) }
       if reason == .none { joined(number, at: host) } else { parted(number) }
     } else if let number = got[key] {
       check(.invitationsEndOnce, invitations[number].guestEndedAs == nil) {
         "invitation \(number) to \(label(invitations[number].guest)) ended (\(reason)) after it had (\(invitations[number].guestEndedAs ?? .none))"
       }
       invitations[number].guestEndedAs = reason
+      if let inviter = endpoints[invitations[number].endpoint] {
+        answered(reason, Refusing(guest: invitations[number].guest, inviter: inviter.id))
+      }
       if reason == .none { joined(number, at: host) } else { parted(number) }
+    } else if let asking = askings[key] {
+      overStrangers.insert(key)
+      answered(reason, Refusing(guest: asking.guest, inviter: asking.inviter.id))
     } else {
       // Ad hoc mode makes its own, and strangers' are theirs to end.
       overStrangers.insert(key)

@@ -176,7 +176,11 @@ extension Model {
 
   private func areJoined(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {
     a.pairs[b.id]?.state == .connected || a.joinedWith.contains(b.id) && b.joinedWith.contains(a.id)
-      || a.adhoc != nil && a.adhoc == b.adhoc && a.peer != b.peer
+      || a.adhoc != nil && a.adhoc == b.adhoc && a.peer != b.peer && !hasRefused(a, b) && !hasRefused(b, a)
+  }
+
+  private func hasRefused(_ guest: EndpointRecord, _ inviter: EndpointRecord) -> Bool {
+    answers[Refusing(guest: guest.peer, inviter: inviter.id)]?.hasDeclined ?? false
   }
 
   private func mayBeApart(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {

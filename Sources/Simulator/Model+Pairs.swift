@@ -48,6 +48,9 @@ extension Model {
     record.adhoc = type
     record.isSeeking = true
     for other in order where other.adhoc == type && other !== record { mayMeet(record, other) }
+    for invitation in invitations where invitation.guest == record.peer && invitation.endedAs == nil {
+      if let inviter = endpoints[invitation.endpoint] { mayMeet(inviter, record) }
+    }
   }
 
   func stopsAdhoc(_ id: EndpointID) { endpoints[id]?.adhoc = nil }

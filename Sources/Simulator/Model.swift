@@ -50,6 +50,11 @@ final class Model {
 
   /// Invitations that no program of the plan made, and that are over.
   var overStrangers: Set<OfHost<InvitationID>> = []
+  /// Those of ad hoc mode that a person was shown, and what people have answered whom.
+  var askings: [OfHost<InvitationID>: Asking] = [:]
+  var answers: [Refusing: Answers] = [:]
+  /// By host: an invitation that failed, which its session is told next.
+  var untoldFailures: [Int: Int] = [:]
 
   var decisions: [OfHost<DecisionID>: DecisionRecord] = [:]
   var decisionOrder: [OfHost<DecisionID>] = []
@@ -162,6 +167,7 @@ final class Model {
       record.resetPairs()
     }
     browsing.removeAll { $0.host == host.index }
+    untoldFailures[host.index] = nil
     forgetUnstored(host)
     forgetPendingInvitations(of: host)
   }
@@ -240,6 +246,8 @@ final class Model {
     case .lost(let by, let type, let peer): "\(label(by)) lost \(label(peer)) (\(type))"
     case .invitation(_, let from, _, let to, _, _, _): "\(label(to)) is invited by \(label(from))"
     case .invitationEnded(let id, let reason): "invitation \(id.rawValue) ended: \(reason)"
+    case .inviteeNotConnected(let invitee, let reason, let local):
+      "\(label(local)): invited \(label(invitee.peer)) is not connected (\(reason))"
     case .members(let views, let state, let locals):
       "\(words(locals)): \(words(views)) \(Self.words(state))"
     case .suspended(let views, let on, let locals):
@@ -308,6 +316,7 @@ final class Model {
   // MARK: What the engines tell
 
   func observe(_ output: Output, at host: SimHost, _ world: World) {
+    checkFailureIsTold(by: output, at: host)
     switch output {
     case .found(let by, let type, let peer, _, _, let since): found(by, type, peer, awaySince: since, at: host)
     case .updated(let by, let type, let peer, _, _, let since): updated(by, type, peer, awaySince: since, at: host)

@@ -94,6 +94,29 @@ extension Planner {
     incidents()
   }
 
+  /// Long enough for a second invitation to run out, and a third one to be heard.
+  mutating func refusals() {
+    add(hosts: size(2, 6)) { host, random in
+      host.peers[0].answer = random.pick([.declines, .ignores, .ignores, .either])
+      host.peers[0].answerDelay = random.pick([0, 100, 3_000, 12_000])
+    }
+    plan.active = 220_000
+    for (place, ref) in refs.enumerated() {
+      if place == 0 || random.chance(perMille: 300) {
+        at(moment(0, 2_000), .adhoc(ref, end: 0, type: 0))
+      } else {
+        at(moment(0, 2_000), .advertise(ref, type: 0, info: 0))
+        at(moment(0, 2_000), .browse(ref, type: 0))
+        if random.chance(perMille: 200) { at(moment(60_000, 200_000), .adhoc(ref, end: 0, type: 0)) }
+      }
+    }
+    anybodyInvites(times: random.below(6), from: 5_000, to: 200_000, timeout: random.pick([3_000, 30_000]))
+    plan.faults.hidings = random.pick([0, 10])
+    plan.faults.resets = random.pick([0, 4])
+    plan.faults.cuts = random.pick([0, 4])
+    incidents()
+  }
+
   mutating func byHand() {
     let ends = random.pick([1, 1, 2])
     // What peers of one host have for each other is not stored.

@@ -9,6 +9,7 @@ extension Planner {
     case .mutualInvitation: mutualInvitation()
     case .discovery: discovery()
     case .answers: answers()
+    case .refusals: refusals()
     case .byHand: byHand()
     case .groups: groups()
     case .merge: merge()

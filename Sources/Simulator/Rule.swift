@@ -45,6 +45,8 @@ public enum Rule: String, CaseIterable, Sendable {
   // Invitations, discovery, trust.
   case invitationsEndOnce = "invitations-end-once"
   case invitationsEndInTime = "invitations-end-in-time"
+  case noStands = "no-stands"
+  case failuresAreTold = "failures-are-told"
   case attemptsMeet = "attempts-meet"
   case foundThenLost = "found-then-lost"
   case foundIsThere = "found-is-there"

@@ -5,6 +5,7 @@ public enum Scenario: String, CaseIterable, Sendable {
   case mutualInvitation = "mutual-invitation"
   case discovery
   case answers
+  case refusals
   case byHand = "by-hand"
   case groups
   case merge
@@ -38,6 +39,7 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .mutualInvitation: "two hosts invite each other at once, on a calm net: one connection, no disconnect"
     case .discovery: "advertising and browsing that start, stop and change; hosts that die unseen"
     case .answers: "invitations accepted, declined, ignored, cancelled, timed out"
+    case .refusals: "ad hoc mode beside people who decline, do not answer, or accept; invitations by hand among them"
     case .byHand: "connection data exchanged by hand, with no discovery; strangers who name themselves"
     case .groups: "three to eight hosts joined by invitations of any member"
     case .merge: "groups that join each other"

@@ -130,6 +130,7 @@ struct Transcript {
     case .keep: 37
     case .dialAlso: 38
     case .away: 39
+    case .inviteeNotConnected: 40
     }
   }
 }

@@ -90,7 +90,7 @@ import Wire
     rogue.say(call(seat, by: rogue, id: 5, entry: entry))
     expectNothing(of: rogue, at: seat)
     stage.run(.seconds(90))
-    #expect(seat.take() == ["invitation ended: unreachable"])
+    #expect(seat.take() == ["invitation ended: unreachable", "V: \(stage.name(friend.peer)) notConnected unreachable"])
   }
 
   @Test("P-CUS-1 The right peer by an endpoint that was not named is not taken in")
@@ -185,7 +185,7 @@ import Wire
     seat.engine.cancel(id, at: stage.now)
     stage.run()
     #expect(rogue.last(Cancel.self)?.reason == .cancelled)
-    #expect(seat.take() == ["invitation ended: cancelled"])
+    #expect(seat.take() == ["invitation ended: cancelled", "V: r notConnected cancelled"])
     rogue.say(call(seat, by: rogue), call(seat, by: rogue, id: 2))
     expectNothing(of: rogue, at: seat)
   }

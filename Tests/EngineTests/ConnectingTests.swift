@@ -62,16 +62,16 @@ import Wire
     stage.run(.milliseconds(6_999))
     #expect(a.take() == [])
     stage.run(.milliseconds(1))
-    #expect(a.take() == ["invitation ended: timedOut"])
+    #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
     // What it had asked is void.
     try b.connect(to: a, timeout: .seconds(5))
     stage.run(.seconds(5))
-    #expect(b.take() == ["invitation ended: timedOut"])
+    #expect(b.take() == ["invitation ended: timedOut", "B: a notConnected timedOut"])
     let c = try stage.silentSeat("c")
     stage.walls.insert(["a", "c"])
     try a.connect(to: c)
     stage.run(.seconds(30))
-    #expect(a.take() == ["invitation ended: unreachable"])
+    #expect(a.take() == ["invitation ended: unreachable", "A: c notConnected unreachable"])
     #expect(b.take() + c.take() == [])
   }
 
@@ -82,10 +82,10 @@ import Wire
     stage.run(.seconds(1))
     a.engine.cancel(id, at: stage.now)
     stage.run()
-    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     try b.connect(to: a, timeout: .seconds(3))
     stage.run(.seconds(60))
-    #expect(b.take() == ["invitation ended: timedOut"])
+    #expect(b.take() == ["invitation ended: timedOut", "B: a notConnected timedOut"])
     #expect(a.take() == [])
   }
 
@@ -120,7 +120,7 @@ import Wire
     let (answering, asking) = b.engine.promised.isEmpty ? (a, b) : (b, a)
     answering.engine.cancel(answering === a ? id : other, at: stage.now)
     stage.run()
-    #expect(answering.take() == ["invitation ended: cancelled"])
+    #expect(answering.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     stage.run(.seconds(60))
     // It has heard first that it was accepted.
     let (me, it) = (asking.name.uppercased(), answering.name.uppercased())
@@ -199,15 +199,15 @@ import Wire
 
   @Test("P-CUS-1 What the rules of the sessions keep apart stays apart, and both hear why")
   func rules() throws {
-    var none = SessionSettings()
-    none.encryption = .none
-    let a = try stage.silentSeat("a")
+    var (none, required) = (SessionSettings(), SessionSettings())
+    (none.encryption, required.encryption) = (.none, .required)
+    let a = try stage.silentSeat("a", required)
     let b = try stage.silentSeat("b", none)
     try a.connect(to: b)
     try b.connect(to: a)
     stage.run(.seconds(1))
-    #expect(a.take() == ["invitation ended: encryption"])
-    #expect(b.take() == ["invitation ended: encryption"])
+    #expect(a.take() == ["invitation ended: encryption", "A: b notConnected encryption"])
+    #expect(b.take() == ["invitation ended: encryption", "B: a notConnected encryption"])
   }
 
   @Test("P-CUS-1 Who has met the other by another way waits no longer")

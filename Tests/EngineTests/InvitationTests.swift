@@ -36,14 +36,14 @@ import Wire
     #expect(a.take() == ["delivered to B"])
   }
 
-  @Test("P-ADV-4 A declined invitation ends as declined on both sides, with no state told")
+  @Test("P-ADV-4 P-SES-1 A declined invitation ends as declined on both sides, and its inviter's session is told once")
   func declined() throws {
     let (a, b) = try pair()
     try a.invite(b)
     stage.run()
     try b.decline()
     stage.run(.seconds(60))
-    #expect(a.take() == ["invitation ended: declined"])
+    #expect(a.take() == ["invitation ended: declined", "A: b notConnected declined"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: declined"])
     #expect(throws: EngineError.self) { try b.accept() }
   }
@@ -56,7 +56,7 @@ import Wire
     #expect(a.take() == [])
     #expect(b.take() == ["b invited by a: "])
     stage.run(.milliseconds(2))
-    #expect(a.take() == ["invitation ended: timedOut"])
+    #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
     #expect(b.take() == ["invitation ended: timedOut"])
     #expect(throws: EngineError.self) { try b.accept() }
   }
@@ -68,7 +68,7 @@ import Wire
     stage.run(.milliseconds(29_999))
     #expect(a.take() == [])
     stage.run(.milliseconds(2))
-    #expect(a.take() == ["invitation ended: timedOut"])
+    #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
   }
 
   @Test("P-BRO-3 A timeout of any length is taken, and a context over its limit is refused with the limit")
@@ -90,7 +90,7 @@ import Wire
     stage.walls.insert(["a", "b"])
     try a.invite(b, timeout: .seconds(5))
     stage.run(.seconds(5))
-    #expect(a.take() == ["invitation ended: unreachable"])
+    #expect(a.take() == ["invitation ended: unreachable", "A: b notConnected unreachable"])
     #expect(b.take() == [])
   }
 
@@ -101,7 +101,7 @@ import Wire
     stage.run()
     a.engine.cancel(id, at: stage.now)
     stage.run()
-    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
   }
 
@@ -112,7 +112,7 @@ import Wire
     stage.run()
     a.leave()
     stage.run()
-    #expect(a.take() == ["invitation ended: left"])
+    #expect(a.take() == ["invitation ended: left", "A: b notConnected left"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: left"])
   }
 
@@ -124,7 +124,7 @@ import Wire
     a.engine.cancel(id, at: stage.now)
     try b.accept()
     stage.run(.seconds(60))
-    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
   }
 
@@ -167,7 +167,8 @@ import Wire
     stage.run(.milliseconds(4_999))
     #expect(b.take() == ["b invited by a: "])
     stage.run(.milliseconds(2))
-    #expect(b.take() == ["invitation ended: timedOut", "invitation ended: timedOut"])
+    #expect(
+      b.take() == ["invitation ended: timedOut", "invitation ended: timedOut", "B: a notConnected timedOut"])
     stage.heal(a.host, b.host)
     stage.run(.seconds(10))
     #expect(a.take().filter { $0.contains("invit") } == ["invitation ended: timedOut"])
@@ -256,7 +257,7 @@ import Wire
     stage.run(.milliseconds(5))
     a.engine.cancel(id, at: stage.now)
     stage.run(.milliseconds(10))
-    #expect(a.take() == ["invitation ended: cancelled"])
+    #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
     try a.invite(b)
     stage.run(.seconds(2))

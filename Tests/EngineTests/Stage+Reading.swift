@@ -19,6 +19,8 @@ extension Stage {
     case .invitation(_, let from, _, let to, _, let context, _):
       "\(name(to)) invited by \(name(from)): \(String(decoding: context, as: UTF8.self))"
     case .invitationEnded(_, let reason): "invitation ended: \(reason)"
+    case .inviteeNotConnected(let invitee, let reason, let local):
+      "\(name(local)): \(name(invitee.peer)) notConnected \(reason)\(invitee.isAskedAgain ? ", asked again" : "")"
     case .members(let members, let state, let locals):
       switch state {
       case .connecting: "\(names(locals)): \(names(members)) connecting"

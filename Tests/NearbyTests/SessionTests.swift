@@ -261,9 +261,58 @@ struct SessionTests {
     #expect(throws: NearbyError.self) { try ada.session.trySend([1]) }
     await Table.leave(ada, bob)
   }
+
+  @Test("P-SES-1 An invitation that is declined is told to the inviter's session, with who and why")
+  func declined() async throws {
+    let (ada, bob, found) = try await Table.meet()
+    let session = try await ada.peer.openSession()
+    async let invited: Void = session.invite(found.id, as: "talk")
+    for await invitation in bob.advertiser.invitations {
+      await invitation.decline()
+      break
+    }
+    do {
+      try await invited
+      Issue.record("the invitation was declined, and has joined")
+    } catch {
+      #expect((error as? NearbyError)?.reason == .declined)
+    }
+    for await event in session.events {
+      guard case .notConnected(let invitee, let reason) = event else {
+        Issue.record("\(event)")
+        continue
+      }
+      #expect(invitee.peer == found.id && invitee.name == "Bob" && reason == .declined)
+      #expect(!invitee.isAdhoc && !invitee.isAskedAgain)
+      break
+    }
+    await ada.host.stop()
+    await bob.host.stop()
+  }
+
+  @Test("P-HAB-1 A search and an advertisement that last until somebody is connected end then")
+  func until() async throws {
+    let (ada, bob, found) = try await Table.meet()
+    let (hers, his) = (try await ada.peer.openSession(), try await bob.peer.openSession())
+    let advertiser = try await bob.peer.advertise("once", until: .connected)
+    let browser = try await ada.peer.browse("once", until: .connected)
+    var isInvited = false
+    for await event in browser.events {
+      guard case .found = event, !isInvited else { continue }
+      isInvited = true
+      async let invited: Void = hers.invite(found.id, as: "once")
+      for await invitation in advertiser.invitations {
+        try await invitation.accept(with: his)
+      }
+      try await invited
+    }
+    #expect(isInvited)
+    #expect(hers.members.map(\.peer) == [found.id])
+    await ada.host.stop()
+    await bob.host.stop()
+  }
 }
 
-/// Two programs that have met in one session.
 enum Table {
   struct Seat: Sendable {
     let host: Nearby.Host

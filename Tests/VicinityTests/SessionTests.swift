@@ -67,9 +67,36 @@ import Testing
 
   @Test func `P-SEC-1 Peers that disagree about encryption are refused, and told why`() throws {
     let ada = try start(["advertise", "chat", "--json", "--accept", "--encryption", "none"], named: "Ada")
-    let bob = try start(["invite", "chat", "Ada", "--json"], named: "Bob", at: [try port(of: ada)])
+    let bob = try start(
+      ["invite", "chat", "Ada", "--json", "--encryption", "required"], named: "Bob", at: [try port(of: ada)])
     #expect(try bob.ended() == 4)
     #expect(bob.err.contains("--encryption"))
+    let eve = try start(["invite", "chat", "Ada", "--json"], named: "Eve", at: [try port(of: ada)])
+    try eve.line(#""event":"connected""#)
+  }
+
+  @Test func `P-HAB-5 Who declines one in ad hoc mode is not asked again, and both are told`() throws {
+    let ada = try start(["advertise", "room", "--json"], named: "Ada")
+    let bob = try start(["adhoc", "room", "--json"], named: "Bob", at: [try port(of: ada)])
+    try ada.line(#""event":"invitation""#)
+    ada.say("decline\n")
+    let told = try bob.line(#""event":"notConnected""#)
+    #expect(field("name", of: told) == "Ada" && field("reason", of: told) == "declined")
+    #expect(field("askedAgain", of: told) == "false")
+    bob.say("invite Ada\n")
+    try ada.line(#""event":"invitation""#)
+    ada.say("accept\n")
+    try bob.line(#""event":"connected""#)
+    for one in [ada, bob] { one.say("/quit\n") }
+  }
+
+  @Test func `P-HAB-1 One who advertises until connected is not found any more then`() throws {
+    let ada = try start(["advertise", "room", "--json", "--accept", "--until", "connected"], named: "Ada")
+    let place = try port(of: ada)
+    let bob = try start(["invite", "room", "Ada", "--json"], named: "Bob", at: [place])
+    try bob.line(#""event":"connected""#)
+    #expect(field("until", of: try ada.line(#""event":"searchEnded""#)) == "connected")
+    try bob.line(#""event":"lost""#)
   }
 
   @Test func `P-SES-7 P-APP-1 Those who chat meet by themselves, talk, and share files with progress`() throws {

@@ -8,6 +8,11 @@ enum Call: Hashable {
   case data(EndpointID)
 }
 
+extension Call {
+  /// Whether nobody asked for it by hand.
+  var isAdhoc: Bool { if case .service(_, isAdhoc: true) = self { true } else { false } }
+}
+
 /// What an invitation says, however it calls.
 struct Request {
   var id: UInt64
@@ -18,6 +23,8 @@ struct Request {
   var standing: Standing
   var millisecondsLeft: UInt32
   var context: [UInt8]
+
+  var isAdhoc: Bool { call.isAdhoc }
 
   init(_ invite: Invite) {
     id = invite.id
@@ -57,6 +64,8 @@ final class OutgoingInvitation {
   var state = State.reaching { didSet { if state == .ended { host.asked[id] = nil } } }
   /// The link that it was last said on.
   var saidOn: LinkID?
+  /// Its time ended while it lay with the invitee.
+  var ranOut = false
   /// What the invitee was told at the end, to be told again where that was lost.
   var confirmation: Confirm?
   /// When nothing more can come of it.
@@ -116,6 +125,9 @@ final class IncomingInvitation {
   }
 
   var isPending: Bool { if case .ended = state { false } else { true } }
+
+  /// A program answers by then, or not at all.
+  func answerBy(_ time: Instant) { deadline = min(deadline, time) }
 
   /// Takes the place of an own invitation, which ends with this one, and no later than it would have.
   func replace(_ own: OutgoingInvitation) {

@@ -25,6 +25,8 @@ final class LocalEndpoint {
   /// Members that this endpoint sent away; only an invitation brings them back.
   var removed: Set<EndpointID> = [] { didSet { choiceChanged() } }
   var adhoc: Adhoc?
+  /// Peers that said no to this session, or to which its peer did: ad hoc mode does not ask them.
+  var refusals = Refusals<PeerID>()
   /// Whether its program does not keep up with what it is told.
   var isBehind = false
 
@@ -77,6 +79,8 @@ struct Adhoc {
   var waiting: [InvitationID] = []
   var accepted: InvitationID?
   var restsSince: Instant?
+  /// What the session was told last of those who were asked and did not come: the same is not told again.
+  var told = Table<PeerID, Reason>()
 }
 
 extension Needs {

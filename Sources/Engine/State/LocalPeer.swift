@@ -12,6 +12,8 @@ final class LocalPeer {
   var endpoints: [EndpointID] = []
   /// Since when its program is not there; nil while it is.
   var awaySince: Instant?
+  /// Sessions of others whose invitations its person declined or let run out.
+  var refusals = Refusals<EndpointID>()
 
   init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier) {
     self.id = id

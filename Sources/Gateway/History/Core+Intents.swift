@@ -81,8 +81,10 @@ extension Core {
   }
 
   private func takeUpBrowser(_ id: String, _ settings: JSON, _ peer: PeerModel) async {
-    guard let type = settings["serviceType"]?.text, let browser = try? await peer.peer.browse(type) else { return }
-    _ = begin(BrowserModel(peer, browser, id: id) { collection($0) })
+    let until = Until(settings)
+    guard let type = settings["serviceType"]?.text, let browser = try? await peer.peer.browse(type, until: until)
+    else { return }
+    _ = begin(BrowserModel(peer, browser, until, id: id) { collection($0) })
   }
 
   private func takeUp(_ model: InvitationModel?) {
@@ -106,8 +108,13 @@ extension AdvertiserModel {
     else { return nil }
     var info: [String: String] = [:]
     for member in settings["discoveryInfo"]?.members ?? [] { info[member.name] = member.value.text }
-    self.init(peer, type, info, invitations, session: settings["session"]?.text, id: id)
+    self.init(peer, type, info, invitations, session: settings["session"]?.text, until: Until(settings), id: id)
   }
+}
+
+extension Until {
+  /// As it was kept, also by a release that had no word for it.
+  fileprivate init(_ settings: JSON) { self = settings["until"]?.text.flatMap(Until.init(rawValue:)) ?? .stopped }
 }
 
 extension InvitationModel {

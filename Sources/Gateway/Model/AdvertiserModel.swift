@@ -26,13 +26,15 @@ final class AdvertiserModel {
   let invitations: Invitations
   /// Where those who are accepted are put; nil for a new one each.
   let session: String?
+  /// When it ends by itself.
+  let until: Until
   var info: [String: String]
   var state = State.starting
   var advertiser: Advertiser?
 
   init(
     _ peer: PeerModel, _ serviceType: String, _ info: [String: String], _ invitations: Invitations, session: String?,
-    id: String = Secrets.id()
+    until: Until, id: String = Secrets.id()
   ) {
     self.id = id
     self.peer = peer
@@ -40,6 +42,7 @@ final class AdvertiserModel {
     self.info = info
     self.invitations = invitations
     self.session = session
+    self.until = until
   }
 
   var path: String { "/v1/advertisers/\(id)" }
@@ -48,7 +51,8 @@ final class AdvertiserModel {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("peer", .text(peer.id)), .init("serviceType", .text(serviceType)),
       .init("discoveryInfo", .object(info.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) })),
-      .init("invitations", .text(invitations.rawValue)), .init("state", .text(state.name)),
+      .init("invitations", .text(invitations.rawValue)), .init("until", .text(until.rawValue)),
+      .init("state", .text(state.name)),
     ]
     if let session { members.append(.init("session", .text(session))) }
     if case .failed(let problem) = state { members.append(.init("problem", problem.json)) }
@@ -68,15 +72,17 @@ extension Core {
   func begin(_ model: AdvertiserModel) async throws {
     if model.invitations == .adhoc {
       guard let session = model.session.flatMap({ sessions[$0] }) else { return }
-      try await session.session.startAdhoc(model.serviceType, info: model.info)
+      try await session.session.startAdhoc(model.serviceType, info: model.info, until: model.until)
       session.adhoc = model.serviceType
       publish(session)
     } else {
-      let advertiser = try await model.peer.peer.advertise(model.serviceType, info: model.info)
+      let advertiser = try await model.peer.peer.advertise(
+        model.serviceType, info: model.info, until: model.until)
       model.advertiser = advertiser
       let id = model.id
       start { core in
         for await invitation in advertiser.invitations { core.invited(invitation, by: id) }
+        if let model = core.advertisers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
       }
     }
     guard peers[model.peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
@@ -84,6 +90,16 @@ extension Core {
     advertisers[model.id] = model
     publish(model)
     tell("advertising", about: model.path, model.peer.owner, [.init("serviceType", .text(model.serviceType))])
+  }
+
+  /// Ad hoc mode has ended by itself, and its advertisers with it.
+  func adhocEnded(in session: SessionModel) async {
+    for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == session.id {
+      remove(advertiser)
+    }
+    session.adhoc = nil
+    publish(session)
+    await keep(session)
   }
 
   func remove(_ model: AdvertiserModel) {

@@ -7,14 +7,19 @@ final class BrowserModel {
   let peer: PeerModel
   let serviceType: String
   let browser: Browser
+  /// When it ends by itself.
+  let until: Until
   let found: Collection
   /// Those who are there.
   fileprivate(set) var present: [PeerID: FoundPeer] = [:]
   /// Since when those are away who are, by the machine's clock.
   fileprivate var awaySince: [PeerID: Timestamp] = [:]
 
-  init(_ peer: PeerModel, _ browser: Browser, id: String = Secrets.id(), found: (String) -> Collection) {
+  init(
+    _ peer: PeerModel, _ browser: Browser, _ until: Until, id: String = Secrets.id(), found: (String) -> Collection
+  ) {
     self.id = id
+    self.until = until
     self.peer = peer
     self.browser = browser
     serviceType = browser.type
@@ -25,8 +30,8 @@ final class BrowserModel {
 
   var json: JSON {
     [
-      "id": .text(id), "peer": .text(peer.id), "serviceType": .text(serviceType), "state": "browsing",
-      "found": .text(found.path),
+      "id": .text(id), "peer": .text(peer.id), "serviceType": .text(serviceType),
+      "until": .text(until.rawValue), "state": "browsing", "found": .text(found.path),
     ]
   }
 }
@@ -37,6 +42,7 @@ extension Core {
     let (id, browser) = (model.id, model.browser)
     start { core in
       for await event in browser.events { core.told(event, by: id) }
+      if let model = core.browsers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
     }
     return browserList.put(
       model.id, model.json, owner: model.peer.owner, facets: ["peer": model.peer.id, "serviceType": model.serviceType])

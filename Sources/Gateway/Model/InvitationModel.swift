@@ -176,7 +176,8 @@ extension Core {
   private func ended(_ id: String, _ reason: Reason) {
     switch reason {
     case .none: settle(id, .accepted)
-    case .declined: settle(id, .declined)
+    // Whoever blocks the inviter declines what it has asked.
+    case .declined, .blocked: settle(id, .declined)
     case .timedOut: settle(id, .timedOut)
     case .cancelled: settle(id, .cancelled)
     default: settle(id, .failed, Problem(.notConnected, "the invitation ended: \(reason.sentence)"))

@@ -19,7 +19,7 @@ struct SessionWishes {
     }
   }
 
-  var encryption = Encryption.required
+  var encryption = Encryption.optional
   var trust = Trust.any
   var maxPeers = 256
   var acceptsResources = true
@@ -81,6 +81,8 @@ final class SessionModel {
   var blocked: Set<String> = []
   /// Those that are there, by their endpoint.
   var present: [String: MemberModel] = [:]
+  /// Peers that were invited and did not join, by their IDs, oldest first; each has its place among the members.
+  var invitees: [String] = []
   var streamModels: [String: StreamModel] = [:]
   var resourceModels: [String: ResourceModel] = [:]
   var connectionModels: [String: ConnectionModel] = [:]
@@ -191,6 +193,16 @@ final class MemberModel {
     case .connected: "connected"
     case .notConnected: "notConnected"
     }
+  }
+}
+
+extension Invitee {
+  fileprivate func json(_ reason: Reason, isVerified: Bool) -> JSON {
+    [
+      "id": .text(peer.text), "peer": .text(peer.text), "displayName": .text(name), "state": "notConnected",
+      "suspended": .bool(false), "verified": .bool(isVerified), "carriedBy": .text(host.text),
+      "reason": .text("\(reason)"), "detail": .text(reason.sentence),
+    ]
   }
 }
 
@@ -307,6 +319,8 @@ extension Core {
     guard let model = sessions[id] else { return }
     switch event {
     case .member(let member, let state): stands(member, state, model)
+    case .notConnected(let invitee, let reason): failed(invitee, reason, model)
+    case .adhocEnded: await adhocEnded(in: model)
     case .suspended(let member, let isSuspended):
       guard let known = model.present[member.id.text] else { return }
       known.isSuspended = isSuspended
@@ -336,6 +350,7 @@ extension Core {
 
   private func stands(_ member: Member, _ state: MemberState, _ model: SessionModel) {
     let id = member.id.text
+    forgetInvitee(member.peer.text, in: model)
     let known = model.present[id] ?? MemberModel(member, state)
     model.present[id] = known
     known.state = state
@@ -357,6 +372,26 @@ extension Core {
     let word = state == .connected ? "connected" : state == .connecting ? "connecting" : "notConnected"
     tell(word, about: "\(model.members.path)/\(id)", model.owner, members)
     publish(model)
+  }
+
+  /// Who did not come has no endpoint here: its place among the members has the peer's ID.
+  private func failed(_ invitee: Invitee, _ reason: Reason, _ model: SessionModel) {
+    let id = invitee.peer.text
+    model.invitees.removeAll { $0 == id }
+    model.invitees.append(id)
+    if model.invitees.count > Self.goneMembersMax { model.members.remove(model.invitees.removeFirst()) }
+    model.members.put(
+      id, invitee.json(reason, isVerified: host.knownPeer(invitee.peer) != nil), owner: model.owner,
+      facets: ["peer": id, "state": "notConnected"])
+    tell(
+      "notConnected", about: "\(model.members.path)/\(id)", model.owner,
+      [.init("displayName", .text(invitee.name)), .init("reason", .text("\(reason)"))])
+  }
+
+  func forgetInvitee(_ id: String, in model: SessionModel) {
+    guard let place = model.invitees.firstIndex(of: id) else { return }
+    model.invitees.remove(at: place)
+    model.members.remove(id)
   }
 
   /// Those who left stay to be looked at, up to a number.

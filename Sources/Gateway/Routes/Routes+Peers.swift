@@ -133,6 +133,7 @@ extension Routes {
     let info = try fields.dictionary("discoveryInfo", max: Limits.discoveryPairsMax) ?? [:]
     let invitations = try fields.word("invitations", of: AdvertiserModel.Invitations.self) ?? .ask
     var session = try fields.text("session")
+    let until = try fields.word("until", of: Until.self) ?? .stopped
     try fields.end()
     if let id = session, try core.ownSession(id, for: client).peer !== peer {
       throw Problem(.invalidParameter, "the session belongs to another of your peers", field: "session")
@@ -145,7 +146,7 @@ extension Routes {
       opened = try await core.openSession(of: peer, SessionWishes())
       session = opened?.id
     }
-    let model = AdvertiserModel(peer, type, info, invitations, session: session)
+    let model = AdvertiserModel(peer, type, info, invitations, session: session, until: until)
     do {
       try await begin(model, core)
     } catch {
@@ -207,16 +208,17 @@ extension Routes {
     var fields = try call.fields()
     let peer = try core.peer(in: &fields, for: client)
     let type = try fields.needText("serviceType")
+    let until = try fields.word("until", of: Until.self) ?? .stopped
     try fields.end()
     try checkCount(core.browsers.values.count { $0.peer === peer }, "browsers", core.options.limits.browsersPerPeer)
     try core.needRoom(for: peer, "begun")
     let browser: Browser
     do {
-      browser = try await peer.peer.browse(type)
+      browser = try await peer.peer.browse(type, until: until)
     } catch {
       throw Problem(error, field: "serviceType", rule: "P-ADV-1")
     }
-    let model = BrowserModel(peer, browser) { core.collection($0) }
+    let model = BrowserModel(peer, browser, until) { core.collection($0) }
     let item = core.begin(model)
     core.keep(model)
     await core.kept(of: peer)

@@ -40,7 +40,10 @@ extension Routes {
       .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
         let ban = try call.flag("ban")
-        guard let known = session.present[call[1]] else { return .nothing }
+        guard let known = session.present[call[1]] else {
+          core.forgetInvitee(call[1], in: session)
+          return .nothing
+        }
         try call.checkMatch(session.members[call[1]])
         try await session.session.remove(known.member, ban: ban)
         await core.gone()

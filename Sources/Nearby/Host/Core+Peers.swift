@@ -6,7 +6,7 @@ extension Core {
   // MARK: Advertising
 
   func advertise(
-    _ peer: PeerID, _ type: String, _ info: [String: String], _ invitations: Mailbox<Invitation>
+    _ peer: PeerID, _ type: String, _ info: [String: String], _ until: Until, _ invitations: Mailbox<Invitation>
   ) throws -> Interest {
     let interest = Interest(peer: peer, type: try ServiceType(type))
     let info = try DiscoveryInfo(info)
@@ -15,7 +15,7 @@ extension Core {
     }
     try call { engine, now throws(EngineError) in try engine.startAdvertising(peer, interest.type, info: info, at: now)
     }
-    advertised[interest] = invitations
+    advertised[interest] = Advertised(invitations: invitations, until: until)
     advise(info.warning)
     return interest
   }
@@ -32,18 +32,20 @@ extension Core {
   }
 
   func stopAdvertising(_ interest: Interest) {
-    guard let invitations = advertised.removeValue(forKey: interest) else { return }
-    invitations.finish()
+    guard let one = advertised.removeValue(forKey: interest) else { return }
+    one.invitations.finish()
     call { $0.stopAdvertising(interest.peer, interest.type, at: $1) }
   }
 
   // MARK: Browsing
 
-  func browse(_ peer: PeerID, _ type: String, _ events: Mailbox<BrowserEvent>) throws -> (Interest, UInt64) {
+  func browse(
+    _ peer: PeerID, _ type: String, _ until: Until, _ events: Mailbox<BrowserEvent>
+  ) throws -> (Interest, UInt64) {
     let interest = Interest(peer: peer, type: try ServiceType(type))
     let state = interests[interest] ?? InterestState()
     interests[interest] = state
-    let number = state.add(events)
+    let number = state.add(events, until)
     try call { engine, now throws(EngineError) in try engine.startBrowsing(peer, interest.type, at: now) }
     return (interest, number)
   }
@@ -64,6 +66,26 @@ extension Core {
   func setAway(_ peer: PeerID, since moment: ContinuousClock.Instant?) throws {
     let since = moment.map { begun.inside + ($0 - begun.outside) }
     try call { engine, now throws(EngineError) in try engine.setAway(peer, since: since, at: now) }
+  }
+
+  // MARK: Until
+
+  /// Somebody is connected in a session: what was to last until then ends.
+  func endWhatLastsUntil(connectedIn port: SessionPort) {
+    let (session, peer) = (port.state.id, port.state.peer)
+    let isFull = isFull(session)
+    for (interest, one) in advertised where interest.peer == peer && one.until.ends(isFull: isFull) {
+      errands.append { [self] in stopAdvertising(interest) }
+    }
+    for (interest, state) in interests where interest.peer == peer {
+      for number in state.numbers(where: { $0.ends(isFull: isFull) }) {
+        errands.append { [self] in stopBrowsing(interest, number) }
+      }
+    }
+    guard port.adhocUntil.ends(isFull: isFull) else { return }
+    port.adhocUntil = .stopped
+    errands.append { [self] in stopAdhoc(session) }
+    tell(.adhocEnded, port)
   }
 
   // MARK: Inviting
@@ -113,24 +135,34 @@ extension Core {
   }
 }
 
+/// What is advertised, and who reads its invitations.
+struct Advertised {
+  let invitations: Mailbox<Invitation>
+  let until: Until
+}
+
 /// What is found for one interest, and the browsers that share it.
 final class InterestState {
   private(set) var found: [PeerID: FoundPeer] = [:]
-  private var browsers: [UInt64: Mailbox<BrowserEvent>] = [:]
+  private var browsers: [UInt64: (events: Mailbox<BrowserEvent>, until: Until)] = [:]
   private var last: UInt64 = 0
 
   var isEmpty: Bool { browsers.isEmpty }
 
-  func add(_ browser: Mailbox<BrowserEvent>) -> UInt64 {
+  func add(_ browser: Mailbox<BrowserEvent>, _ until: Until) -> UInt64 {
     last += 1
-    browsers[last] = browser
+    browsers[last] = (browser, until)
     for peer in found.values { browser.put(.found(peer)) }
     return last
   }
 
+  func numbers(where test: (Until) -> Bool) -> [UInt64] {
+    browsers.filter { test($0.value.until) }.map(\.key)
+  }
+
   func remove(_ number: UInt64) -> Bool {
     guard let browser = browsers.removeValue(forKey: number) else { return false }
-    browser.finish()
+    browser.events.finish()
     return true
   }
 
@@ -140,10 +172,10 @@ final class InterestState {
     case .lost(let peer): found[peer.id] = nil
     }
     // A browser that nobody reads is at its end, which tells its reader that it has missed something.
-    for browser in browsers.values where browser.put(event) == .full { browser.finish() }
+    for browser in browsers.values where browser.events.put(event) == .full { browser.events.finish() }
   }
 
   func end() {
-    for browser in browsers.values { browser.finish() }
+    for browser in browsers.values { browser.events.finish() }
   }
 }

@@ -29,9 +29,10 @@ extension Core {
 
   func leave(_ id: EndpointID) { call { $0.leave(id, at: $1) } }
 
-  func startAdhoc(_ id: EndpointID, _ type: String, _ info: [String: String]) throws {
+  func startAdhoc(_ id: EndpointID, _ type: String, _ info: [String: String], _ until: Until) throws {
     let (type, info) = (try ServiceType(type), try DiscoveryInfo(info))
     try call { engine, now throws(EngineError) in try engine.startAdhoc(id, type, info: info, at: now) }
+    sessions[id]?.adhocUntil = until
     advise(info.warning)
   }
 

@@ -17,6 +17,8 @@ extension Core {
       invited(invitation, to, type)
     case .invitationEnded(let id, let reason):
       ended(id, reason)
+    case .inviteeNotConnected(let view, let reason, let local):
+      if let port = sessions[local] { tell(.notConnected(Invitee(view), reason), port) }
     case .members(let views, let state, let locals):
       for local in locals.all { stands(views, state, local) }
     case .suspended(let views, let isSuspended, let locals):
@@ -106,7 +108,7 @@ extension Core {
   private func invited(_ invitation: Invitation, _ peer: PeerID, _ type: ServiceType) {
     invitations[invitation.id] = invitation.outcome
     // Where nobody reads, or too many wait, it ends when its time is over.
-    advertised[Interest(peer: peer, type: type)]?.put(invitation)
+    advertised[Interest(peer: peer, type: type)]?.invitations.put(invitation)
   }
 
   private func ended(_ id: InvitationID, _ reason: Reason) {
@@ -134,6 +136,7 @@ extension Core {
         port.state.connect(member)
         tell(.member(member, .connected), port)
         tellUntold(of: member, port)
+        endWhatLastsUntil(connectedIn: port)
       case .notConnected(let reason):
         port.remove(member)
         port.state.disconnect(member, reason)

@@ -43,7 +43,7 @@ final class Core: EngineDriver {
 
   var sessions: [EndpointID: SessionPort] = [:]
   var interests: [Interest: InterestState] = [:]
-  var advertised: [Interest: Mailbox<Invitation>] = [:]
+  var advertised: [Interest: Advertised] = [:]
   var invitations: [InvitationID: Outcome<Reason>] = [:]
   /// Who waits for an invitation, or for its peer to be connected then.
   var joinings: [InvitationID: Joining] = [:]
@@ -112,6 +112,9 @@ final class Core: EngineDriver {
 
   /// What the engine has no more use for changes nothing of it.
   func takeSpare(of resource: ResourceID) -> [UInt8] { engine.takeSpare(of: resource) }
+
+  /// Whether the session takes nobody else; may be asked from within what the engine tells.
+  func isFull(_ session: EndpointID) -> Bool { engine.isFull(session) }
 
   private func drain() {
     isDraining = true
@@ -237,7 +240,7 @@ final class Core: EngineDriver {
   private func letGo() {
     for session in sessions.values { session.state.end() }
     for interest in interests.values { interest.end() }
-    for mailbox in advertised.values { mailbox.finish() }
+    for one in advertised.values { one.invitations.finish() }
     for invitation in invitations.values { invitation.settle(.stopping) }
     for joining in joinings.values { joining.meeting.settle(.stopping) }
     for entry in inquiries.values { if case .once(let outcome) = entry.inquiry { outcome.settle(.unknown) } }

@@ -20,16 +20,20 @@ public struct Peer: Sendable, Identifiable {
   }
 
   /// Lets others find this peer by a service type, such as `chat`, and invite it. The info is shown to whoever browses.
-  public func advertise(_ type: String, info: [String: String] = [:]) async throws(NearbyError) -> Advertiser {
+  /// Once it has ended by itself, so have the advertiser's invitations.
+  public func advertise(
+    _ type: String, info: [String: String] = [:], until: Until = .stopped
+  ) async throws(NearbyError) -> Advertiser {
     let invitations = Mailbox<Invitation>(weightMax: Core.eventsMax)
-    let interest = try await loop.run { [id] in try $0.advertise(id, type, info, invitations) }
+    let interest = try await loop.run { [id] in try $0.advertise(id, type, info, until, invitations) }
     return Advertiser(interest, invitations, loop)
   }
 
-  /// Looks for peers that advertise the service type, of this host and of others.
-  public func browse(_ type: String) async throws(NearbyError) -> Browser {
+  /// Looks for peers that advertise the service type, of this host and of others. Once it has ended by itself, so have the
+  /// browser's events.
+  public func browse(_ type: String, until: Until = .stopped) async throws(NearbyError) -> Browser {
     let events = Mailbox<BrowserEvent>(weightMax: Core.eventsMax)
-    let (interest, number) = try await loop.run { [id] in try $0.browse(id, type, events) }
+    let (interest, number) = try await loop.run { [id] in try $0.browse(id, type, until, events) }
     return Browser(interest, number, events, loop)
   }
 

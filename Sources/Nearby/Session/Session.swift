@@ -80,9 +80,12 @@ public final class Session: Sendable, Identifiable {
     return Attempt(invitation, meeting, what, loop)
   }
 
-  /// Connects with everybody nearby who does the same, and advertises this peer for it.
-  public func startAdhoc(_ type: String, info: [String: String] = [:]) async throws(NearbyError) {
-    try await loop.run { [id] in try $0.startAdhoc(id, type, info) }
+  /// Connects with everybody nearby who does the same, and advertises this peer for it. A peer whose person said no to this
+  /// session, or twice nothing, is not asked again by itself: `invite` asks it by hand.
+  public func startAdhoc(
+    _ type: String, info: [String: String] = [:], until: Until = .stopped
+  ) async throws(NearbyError) {
+    try await loop.run { [id] in try $0.startAdhoc(id, type, info, until) }
   }
 
   public func stopAdhoc() async {

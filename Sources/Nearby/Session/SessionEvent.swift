@@ -5,6 +5,10 @@ public import Wire
 public enum SessionEvent: Sendable {
   /// Where a member stands from now on.
   case member(Member, MemberState)
+  /// A peer that this session invited is not connected: it declined, did not answer, or could not be reached.
+  case notConnected(Invitee, Reason)
+  /// Ad hoc mode has ended by itself, as it was to.
+  case adhocEnded
   /// The way to a member is gone (true) or back (false) while it stays connected.
   case suspended(Member, Bool)
   /// A member is away, or here again, as its `awaySince` says. It stays connected, and what it is sent waits for it.
@@ -49,6 +53,28 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+/// A peer that was invited and did not join.
+public struct Invitee: Hashable, Sendable, Identifiable, CustomStringConvertible {
+  public var id: PeerID { peer }
+  public let peer: PeerID
+  public let host: HostID
+  /// As it was found nearby; its ID where nobody has told a name.
+  public let name: String
+  /// Ad hoc mode has asked it, and nobody by `invite`.
+  public let isAdhoc: Bool
+  /// Whether ad hoc mode asks it again by itself: who said no, or twice nothing, is asked by hand only.
+  public let isAskedAgain: Bool
+  public var description: String { name }
+
+  init(_ view: InviteeView) {
+    peer = view.peer
+    host = view.host
+    name = view.name?.text ?? view.peer.text
+    isAdhoc = view.isAdhoc
+    isAskedAgain = view.isAskedAgain
+  }
 }
 
 public enum MemberState: Hashable, Sendable {

@@ -2,8 +2,8 @@ internal import Engine
 
 /// How a peer takes part in a session.
 public struct SessionOptions: Sendable {
-  /// Whom it admits; links are encrypted whatever it says.
-  public var encryption = Encryption.required
+  /// Whom it admits; links are encrypted whatever it says. `required` keeps out those with `none`.
+  public var encryption = Encryption.optional
   /// Members with this one.
   public var peersMax = 256
   public var trust = Admission.any

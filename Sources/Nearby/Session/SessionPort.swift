@@ -19,6 +19,8 @@ final class SessionPort {
   /// The engine tells when there is room again.
   var isStuck = false
   var isFlushing = false
+  /// When ad hoc mode ends by itself.
+  var adhocUntil = Until.stopped
   var hasOverflowed = false
   /// An unreliable message was too large to go as one packet.
   var hasLargeUnreliable = false

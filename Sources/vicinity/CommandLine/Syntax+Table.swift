@@ -230,8 +230,8 @@ extension Syntax {
   // MARK: Options
 
   private static let encryption = OptionSyntax(
-    name: "encryption", value: .choice(["required", "optional", "none"]),
-    summary: "whom to be in a session with; every connection is encrypted whatever this says (required)",
+    name: "encryption", value: .choice(["optional", "required", "none"]),
+    summary: "whom to be in a session with; every connection is encrypted whatever this says (optional)",
     group: .session)
 
   private static let shownIdentity = OptionSyntax(
@@ -258,6 +258,11 @@ extension Syntax {
       name: "to-folder", value: .folder("FOLDER"), summary: "take all files without asking, into this folder",
       group: .session),
     encryption, shownIdentity, trust, store,
+    .init(
+      name: "until", value: .choice(["stopped", "connected", "full"]),
+      summary:
+        "when looking for others, and being found by them, ends by itself: not, once connected, or once the session is full (stopped)",
+      group: .session),
     .init(
       name: "peers-max", value: .number("N", 2...10_000), summary: "peers in the session, with this one (256)",
       group: .session),

@@ -15,7 +15,7 @@ enum AdhocCommand {
     let info = context.invocation.pairs("info")
     return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
       try await stay.lookAround()
-      try await stay.session.startAdhoc(type, info: info)
+      try await stay.session.startAdhoc(type, info: info, until: stay.policy.until)
       stay.visit.endInTime(.done)
     }
   }

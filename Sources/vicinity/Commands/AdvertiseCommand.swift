@@ -7,7 +7,7 @@ enum AdvertiseCommand {
     context.announcer.showsTime = true
     let (type, info) = (context.invocation.required("type"), context.invocation.pairs("info"))
     return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
-      let advertiser = try await stay.visit.peer.advertise(type, info: info)
+      let advertiser = try await stay.visit.peer.advertise(type, info: info, until: stay.policy.until)
       await stay.answer(advertiser)
       stay.visit.endInTime(.done)
     }

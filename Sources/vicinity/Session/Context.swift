@@ -62,9 +62,9 @@ struct Context: Sendable {
     }
     options.encryption =
       switch invocation.text("encryption") {
-      case "optional": .optional
+      case "required": .required
       case "none": .none
-      default: .required
+      default: .optional
       }
     if let count = invocation.number("peers-max") { options.peersMax = count }
     return options

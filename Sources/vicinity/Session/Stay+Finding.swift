@@ -9,7 +9,15 @@ extension Stay {
   func follow(_ browser: Browser) {
     crew.add {
       for await event in browser.events { await self.take(event) }
+      await self.ended(browser)
     }
+  }
+
+  /// A search that was to last until now: whoever asks for the list begins another one.
+  private func ended(_ ended: Browser) {
+    guard policy.until != .stopped, browser === ended else { return }
+    browser = nil
+    nearby = [:]
   }
 
   private func take(_ happened: BrowserEvent) async {

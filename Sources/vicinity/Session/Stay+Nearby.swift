@@ -12,7 +12,7 @@ extension Stay {
   /// Looks for others, if nobody does yet.
   func lookAround() async throws {
     if browser != nil { return }
-    let fresh = try await visit.peer.browse(type)
+    let fresh = try await visit.peer.browse(type, until: policy.until)
     browser = fresh
     follow(fresh)
   }

@@ -15,8 +15,9 @@ extension Stay {
   // MARK: Invitations
 
   func answer(_ advertiser: Advertiser) {
-    crew.add {
+    crew.add { [policy, visit] in
       for await invitation in advertiser.invitations { await self.take(invitation) }
+      if policy.until != .stopped, !visit.isEnding { await self.tell(.endedByItself(policy.until)) }
     }
   }
 

@@ -19,6 +19,8 @@ actor Stay {
     var shows = NearbyFilter()
     /// A session is put together until it is done.
     var gathering: Gathering?
+    /// When looking for others, and being found, ends by itself.
+    var until: Until
     /// Where the bytes of streams go; nil for events, and lines that are shown.
     var streams: StreamSink?
 
@@ -26,6 +28,7 @@ actor Stay {
       takesInvitations = invocation.has("accept")
       takesFiles = invocation.has("to-folder")
       folder = invocation.text("to-folder") ?? "."
+      until = invocation.text("until").flatMap(Until.init(rawValue:)) ?? .stopped
     }
   }
 
@@ -126,6 +129,14 @@ actor Stay {
       roster.add(member.peer, member.name)
       await tell(.member(member, state, label(member), known: visit.host.knownPeer(member.peer)))
       await stands(member, state)
+    case .notConnected(let invitee, let reason):
+      // How an invitation by hand ended is told by whoever waits for that.
+      guard invitee.isAdhoc else { return }
+      roster.add(invitee.peer, invitee.name)
+      await tell(.notConnected(invitee, reason, roster.label(invitee.peer)))
+      await stands(invitee.peer, .notConnected(reason))
+    case .adhocEnded:
+      await tell(.endedByItself(policy.until))
     case .suspended(let member, let isSuspended):
       await tell(.suspended(member, isSuspended, label(member)))
     case .away(let member):

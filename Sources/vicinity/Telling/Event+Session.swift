@@ -22,6 +22,37 @@ extension Event {
     }
   }
 
+  /// A peer that ad hoc mode has asked, and that did not come.
+  static func notConnected(_ invitee: Invitee, _ reason: Reason, _ label: String) -> Event {
+    Event(
+      "notConnected", .news,
+      [
+        .text("peer", invitee.peer), .text("name", invitee.name), .reason(reason),
+        .bool("askedAgain", invitee.isAskedAgain),
+      ]
+    ) { paint in
+      let name = paint.named(invitee.peer.text.utf8, label)
+      let byHand = "they will not be asked again by themselves; \(paint(.strong, "/invite \(label)")) asks once more"
+      switch (reason, invitee.isAskedAgain) {
+      case (.declined, false): return ["\(name) declined: \(byHand)"]
+      case (.timedOut, false): return ["\(name) did not answer: \(byHand)"]
+      case (.timedOut, true): return ["\(name) did not answer; they are asked once more later"]
+      case (_, false): return ["\(paint(.doubtful, "not connected")) with \(name): \(reason.sentence)"]
+      // What is tried again in a moment is for programs.
+      case (_, true): return []
+      }
+    }
+  }
+
+  /// Nobody is looked for any more, and nobody finds this peer, as it was asked for.
+  static func endedByItself(_ until: Until) -> Event {
+    Event("searchEnded", .news, [.text("until", until.rawValue)]) { _ in
+      [
+        "\(until == .full ? "the session is full" : "connected"): nobody else is looked for, and nobody finds this peer any more"
+      ]
+    }
+  }
+
   static func suspended(_ member: Member, _ isSuspended: Bool, _ label: String) -> Event {
     about(member, isSuspended ? "suspended" : "resumed") { paint in
       let name = paint.named(member, label)

@@ -137,6 +137,10 @@ actor Desk {
       case .notConnected(let reason):
         Teller.tell("notConnected", member, on: session, ["reason": reason.description])
       }
+    case .notConnected(let invitee, let reason):
+      Teller.tell(
+        "invitedNotConnected",
+        ["session": session, "peer": invitee.peer.text, "name": invitee.name, "reason": reason.description])
     case .suspended(let member, let isSuspended):
       Teller.tell(isSuspended ? "suspended" : "resumed", member, on: session)
     case .away(let member): Teller.tell(member.awaySince == nil ? "here" : "away", member, on: session)
@@ -151,7 +155,7 @@ actor Desk {
     case .resource(let resource):
       resources[resource.name] = resource
       Teller.tell("resource", resource.member, on: session, ["resource": resource.name])
-    case .decision, .comparison, .sending, .fate:
+    case .decision, .comparison, .sending, .fate, .adhocEnded:
       // The command line has words for these, but the last, for which nobody asks.
       break
     }

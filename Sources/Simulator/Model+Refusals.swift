@@ -1,0 +1,94 @@
+import Engine
+import Wire
+
+/// A peer's person, and the session of another that invites.
+struct Refusing: Hashable {
+  var guest: PeerID
+  var inviter: EndpointID
+}
+
+/// What a person has answered to a session's invitations, and let run out.
+struct Answers {
+  var hasDeclined = false
+  var ranOut = 0
+  var ranOutAt: Int64 = 0
+}
+
+/// An invitation that ad hoc mode made and a person was shown.
+struct Asking {
+  var inviter: EndpointRecord
+  var guest: PeerID
+}
+
+/// A person's no, and what the sessions of inviters are told of what failed.
+extension Model {
+  /// For as long as ad hoc mode leaves one alone who did not answer; its clock may be a little ahead.
+  private static let pause: Int64 = 55_000_000_000
+
+  func asks(_ id: InvitationID, _ inviter: EndpointRecord, _ guest: PeerID, at host: SimHost) {
+    let answers = answers[Refusing(guest: guest, inviter: inviter.id)] ?? Answers()
+    let word = "\(label(guest)) is asked again by the ad hoc mode of \(inviter.label)"
+    check(.noStands, !answers.hasDeclined) { word + ", to which it said no" }
+    check(.noStands, answers.ranOut < 2) { word + ", to which it gave no answer \(answers.ranOut) times" }
+    check(.noStands, answers.ranOut == 0 || now - answers.ranOutAt > Self.pause) {
+      word + " \((now - answers.ranOutAt) / 1_000_000) ms after it gave no answer"
+    }
+    askings[OfHost(host: host.index, run: host.run, id: id)] = Asking(inviter: inviter, guest: guest)
+  }
+
+  /// By a person who was shown the invitation.
+  func answered(_ reason: Reason, _ refusing: Refusing) {
+    switch reason {
+    case .none: answers[refusing] = nil
+    case .declined: answers[refusing, default: Answers()].hasDeclined = true
+    case .timedOut:
+      answers[refusing, default: Answers()].ranOut += 1
+      answers[refusing]?.ranOutAt = now
+    default: break
+    }
+  }
+
+  /// Whoever invites somebody that it had said no to has taken that back.
+  func meetsByHand(_ invitation: InvitationRecord) {
+    guard let inviting = endpoints[invitation.endpoint] else { return }
+    for other in order where other.peer == invitation.guest {
+      answers[Refusing(guest: inviting.peer, inviter: other.id)] = nil
+    }
+  }
+
+  // MARK: Failures
+
+  /// An own invitation failed: its session is told next, unless the peer is a member by another way or the session left.
+  func expectFailure(of number: Int, _ reason: Reason, at host: SimHost) {
+    let invitation = invitations[number]
+    guard reason != .none, reason != .already, let record = endpoints[invitation.endpoint], record.isOpen,
+      record.leaves == invitation.leaves, !isMember(invitation.guest, of: record)
+    else { return }
+    untoldFailures[host.index] = number
+  }
+
+  private func isMember(_ peer: PeerID, of record: EndpointRecord) -> Bool {
+    record.pairOrder.contains { endpoint in
+      guard endpoints[endpoint]?.peer == peer else { return false }
+      return record.pairs[endpoint]?.state == .connecting || record.pairs[endpoint]?.state == .connected
+    }
+  }
+
+  func checkFailureIsTold(by output: Output, at host: SimHost) {
+    if case .inviteeNotConnected(let invitee, _, let local) = output, let record = endpoints[local] {
+      let isConnected = record.pairOrder.contains {
+        endpoints[$0]?.peer == invitee.peer && record.pairs[$0]?.state == .connected
+      }
+      check(.failuresAreTold, !isConnected) {
+        "\(record.label) is told that \(label(invitee.peer)) is not connected, which it is"
+      }
+    }
+    guard let number = untoldFailures.removeValue(forKey: host.index) else { return }
+    let (guest, endpoint) = (invitations[number].guest, invitations[number].endpoint)
+    var isTold = false
+    if case .inviteeNotConnected(let invitee, _, let local) = output {
+      isTold = invitee.peer == guest && local == endpoint
+    }
+    check(.failuresAreTold, isTold) { "\(label(endpoint)) is not told that its invitation of \(label(guest)) failed" }
+  }
+}

@@ -1,0 +1,134 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// P-HAB-5: a person's no. A is in ad hoc mode; B advertises, and asks its person.
+@Suite struct RefusalTests {
+  let stage = Stage()
+
+  private func beside(_ settings: Settings = Settings()) throws -> (Seat, Seat) {
+    let b = try stage.silentSeat("b")
+    try b.advertise()
+    let a = try stage.silentSeat("a", SessionSettings(), settings)
+    try a.startAdhoc()
+    return (a, b)
+  }
+
+  private func rings(_ seat: Seat) -> Int { seat.take().count { $0.contains("invited by") } }
+
+  @Test("P-HAB-5 Who declines is not asked again by itself; an invitation by hand comes through, and yes lifts the no")
+  func declined() throws {
+    let (a, b) = try beside()
+    stage.run(.seconds(5))
+    try b.decline()
+    stage.run(.seconds(600))
+    #expect(rings(b) == 1)
+    #expect(a.take() == ["invitation ended: declined", "A: b notConnected declined"])
+    try a.invite(b)
+    stage.run()
+    #expect(b.take() == ["b invited by a: "])
+    try b.accept()
+    stage.run(.seconds(1))
+    stage.expectAllConnected([a, b])
+    b.leave()
+    stage.run(.seconds(5))
+    #expect(rings(b) == 1)
+  }
+
+  @Test("P-HAB-5 Who gives no answer is asked once more after a minute, and then no more")
+  func unanswered() throws {
+    let (a, b) = try beside()
+    stage.run(.seconds(60))
+    #expect(rings(b) == 1)
+    stage.run(.seconds(20))
+    #expect(rings(b) == 0)
+    stage.run(.seconds(20))
+    #expect(rings(b) == 1)
+    stage.run(.seconds(600))
+    #expect(rings(b) == 0)
+    #expect(
+      a.take() == [
+        "invitation ended: timedOut", "A: b notConnected timedOut, asked again", "invitation ended: timedOut",
+        "A: b notConnected timedOut",
+      ])
+  }
+
+  @Test("P-HAB-5 A peer that was lost and found again is asked no sooner")
+  func foundAgain() throws {
+    let (_, b) = try beside()
+    stage.run(.seconds(2))
+    try b.decline()
+    for _ in 0..<5 {
+      b.stopAdvertising()
+      stage.run(.seconds(10))
+      try b.advertise()
+      stage.run(.seconds(10))
+    }
+    #expect(rings(b) == 1)
+  }
+
+  @Test("P-HAB-5 A host that asks without end is answered unseen: what its peer is known to ask is not shown")
+  func impatientHost() throws {
+    var settings = Settings()
+    settings.adhocUnansweredPause = .zero
+    let (a, b) = try beside(settings)
+    // As one from before there was this rule.
+    a.engine.sabotage = .asksAgain
+    stage.run(.seconds(60))
+    #expect(rings(b) == 1)
+    stage.run(.seconds(600))
+    #expect(rings(b) == 1)
+  }
+
+  @Test("P-HAB-5 Who declined somebody does not ask it either, once it is in ad hoc mode itself")
+  func bothSides() throws {
+    let (a, b) = try beside()
+    stage.run(.seconds(2))
+    try b.decline()
+    try b.startAdhoc()
+    stage.run(.seconds(60))
+    #expect(a.connected == "" && b.connected == "")
+    try b.invite(a)
+    stage.run(.seconds(1))
+    stage.expectAllConnected([a, b])
+  }
+
+  @Test("P-HAB-5 The no is of this session: another session of the same peer asks")
+  func anotherSession() throws {
+    let (a, b) = try beside()
+    stage.run(.seconds(2))
+    try b.decline()
+    a.engine.closeSession(a.endpoint, at: stage.now)
+    let other = try stage.seat("A2", of: a.peer, on: a.host)
+    try other.startAdhoc()
+    stage.run(.seconds(5))
+    #expect(rings(b) == 2)
+  }
+
+  @Test("Peers in ad hoc mode that lose each other for long connect again: nobody had said no")
+  func lostWays() throws {
+    let a = try stage.silentSeat("a")
+    let b = try stage.silentSeat("b")
+    stage.walls.insert(["a", "b"])
+    try a.startAdhoc()
+    try b.startAdhoc()
+    stage.run(.seconds(200))
+    stage.walls = []
+    stage.run(.seconds(20))
+    stage.expectAllConnected([a, b])
+  }
+
+  @Test("Blocking an inviter declines what it has asked already, and it is not asked by it again")
+  func blocked() throws {
+    let (a, b) = try beside()
+    stage.run(.seconds(2))
+    b.engine.block(a.peer, from: b.endpoint, true, at: stage.now)
+    stage.run(.seconds(60))
+    #expect(b.take() == ["b invited by a: ", "invitation ended: blocked"])
+    #expect(a.take().contains("A: b notConnected blocked"))
+    try a.invite(b)
+    stage.run()
+    #expect(rings(b) == 0)
+  }
+}
