@@ -1,5 +1,9 @@
 """Two browsers on two gateways: they find each other, invite, talk, and say no."""
 
+import json
+import subprocess
+
+from gateway import PROGRAM
 from stage import PHONE, Stage, expect
 
 EVIL = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>'
@@ -54,6 +58,78 @@ class Meeting(Stage):
         self.neighbour(ada, "Ben").get_by_role("button", name="Take back").click()
         expect(ben.locator(".ring")).to_have_count(0)
         expect(ada.locator(".roomhead")).to_contain_text("Nobody is connected")
+
+    def test_p_hab_5_a_no_to_everybody_stands_and_rings_no_more(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        rings = self.count_rings(ben)
+        self.let_everybody_join(ada)
+        self.answer(ben, "Decline")
+        expect(ben.locator(".ring")).to_have_count(0)
+        # Twice as long as it took until the next ring before there was this rule, and the way of it.
+        ben.wait_for_timeout(12_000)
+        self.assertEqual(1, rings())
+        self.turn(ada, "Nearby")
+        self.invite(ada, "Ben", "By hand")
+        expect(ben.locator(".ring .quote")).to_have_text("By hand")
+        self.assertEqual(2, rings())
+
+        # Whoever is blocked is not heard at all, until that is taken back.
+        ben.locator(".ring").get_by_role("button", name="Block").click()
+        expect(ben.locator(".ring")).to_have_count(0)
+        self.turn(ben, "Nearby")
+        expect(self.neighbour(ben, "Ada")).to_contain_text("Blocked")
+        expect(self.neighbour(ben, "Ada").get_by_role("button", name="Invite")).to_be_hidden()
+        expect(self.neighbour(ada, "Ben").get_by_role("button", name="Invite")).to_be_visible()
+        self.invite(ada, "Ben", "Once more")
+        expect(self.neighbour(ada, "Ben").get_by_role("button", name="Invite")).to_be_visible()
+        self.assertEqual(2, rings())
+        self.neighbour(ben, "Ada").get_by_role("button", name="Unblock").click()
+        expect(self.neighbour(ben, "Ada").get_by_role("button", name="Invite")).to_be_visible()
+
+    def test_p_hab_5_a_page_beside_the_ad_hoc_command_rings_once_in_a_minute(self):
+        ben = self.enter(self.gateways[0], "Ben")
+        rings = self.count_rings(ben)
+        command = [PROGRAM, "adhoc", "--json", "--name", "Ada", "--keys", "ephemeral", "--discovery", "static",
+                   "--at", f"127.0.0.1:{self.gateways[0].port}"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ada:
+            expect(ben.locator(".ring")).to_contain_text("Ada invites you")
+            ben.wait_for_timeout(61_000)
+            self.assertEqual(1, rings())
+            expect(ben.locator(".ring")).to_have_count(0)
+            ada.terminate()
+            told = [json.loads(line) for line in ada.stdout]
+        failed = [one for one in told if one["event"] == "notConnected"]
+        self.assertEqual([("Ben", "timedOut", True)], [(one["name"], one["reason"], one["askedAgain"]) for one in failed])
+
+    @staticmethod
+    def count_rings(page):
+        """How many invitations the page has shown since."""
+        page.evaluate("""() => {
+          window.rings = 0
+          new MutationObserver((changes) => {
+            for (const change of changes) for (const node of change.addedNodes)
+              if (node.classList?.contains('ring')) window.rings += 1
+          }).observe(document.querySelector('.doorbell'), { childList: true })
+        }""")
+        return lambda: page.evaluate("window.rings")
+
+    def test_p_hab_1_nobody_is_looked_for_once_the_list_is_put_away(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        expect(self.neighbour(ada, "Ben")).to_be_visible()
+        ada.get_by_role("button", name="Stop looking").click()
+        expect(self.neighbour(ada, "Ben")).to_have_count(0)
+        expect(ada.locator(".nearby")).to_contain_text("You are not looking for others")
+        ada.reload()
+        expect(ada.get_by_role("button", name="Look for others")).to_be_visible()
+        peers = {peer["id"]: peer["displayName"] for peer in self.gateways[0].ask("GET", "/v1/peers")["items"]}
+        browsing = [peers[browser["peer"]] for browser in self.gateways[0].ask("GET", "/v1/browsers")["items"]]
+        self.assertNotIn("Ada", browsing)
+        # Whoever looks finds this one all the same.
+        expect(self.neighbour(ben, "Ada")).to_be_visible()
+        ada.get_by_role("button", name="Look for others").click()
+        expect(self.neighbour(ada, "Ben")).to_be_visible()
 
     def test_everybody_meets_everybody_until_it_is_switched_off(self):
         ada = self.enter(self.gateways[0], "Ada")

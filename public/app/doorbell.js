@@ -26,6 +26,7 @@ export function doorbell(home) {
         h('p', { class: 'grow' }, h('strong', {}, invitation.displayName ?? 'Somebody'), ' invites you'), left),
       note,
       h('div', { class: 'row end' },
+        h('button', { class: 'quiet', onclick: answer(() => home.block(invitation.from)) }, 'Block'),
         h('button', { onclick: answer(() => home.decline(invitation)) }, 'Decline'),
         h('button', { class: 'primary', onclick: answer(() => home.accept(invitation)) }, 'Accept')))
     return { element, update: ({ expiresAt }) => say(left, expiresAt ? timeLeft(expiresAt) : '') }

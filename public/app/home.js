@@ -26,8 +26,8 @@ export class Home {
     this.about = about
     this.client = about.client
     this.changed = changed
-    const { name, type, meeting, peer, session, open } = settings()
-    Object.assign(this, { name: name.trim(), type, meeting, peerID: peer, selected: session })
+    const { name, type, meeting, looking, peer, session, open } = settings()
+    Object.assign(this, { name: name.trim(), type, meeting, isLooking: looking, peerID: peer, selected: session })
     /** The session that everybody can join while `meeting` is 'adhoc'. */
     this.openID = open
     /** What was done and can be taken back: its `text`, and its `end` in time. */
@@ -183,9 +183,13 @@ export class Home {
 
   async #settleBrowser() {
     const own = this.browsers.items.filter((browser) => browser.peer === this.peerID)
-    const [right, ...more] = own.filter((browser) => browser.serviceType === this.type)
-    for (const browser of [...more, ...own.filter((one) => one.serviceType !== this.type)]) {
+    const [right, ...more] = own.filter((browser) => browser.serviceType === this.type && this.isLooking)
+    for (const browser of [...more, ...own.filter((one) => one.serviceType !== this.type || !this.isLooking)]) {
       await this.gateway.delete(`/v1/browsers/${browser.id}`)
+    }
+    if (!this.isLooking) {
+      this.browserID = null
+      return
     }
     const browser = right ?? await this.gateway.post('/v1/browsers', { peer: this.peerID, serviceType: this.type })
     this.browserID = browser.id
@@ -222,6 +226,13 @@ export class Home {
     })
   }
 
+  /** Who has put the list away looks for nobody. */
+  async look(isLooking) {
+    this.isLooking = isLooking
+    keep({ looking: isLooking })
+    await this.settle()
+  }
+
   // Peers and invitations
 
   get nearby() { return this.found?.items ?? [] }
@@ -250,6 +261,15 @@ export class Home {
   }
 
   decline(invitation) { return this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'declined' }) }
+
+  /** Nothing that peer asks comes through, and it cannot come in, until it is unblocked. */
+  async block(peer, isBlocked = true) {
+    const session = this.room?.session ?? await this.openSession()
+    const others = session.blocked.filter((one) => one !== peer)
+    await this.gateway.patch(`/v1/sessions/${session.id}`, { blocked: isBlocked ? [...others, peer] : others })
+  }
+
+  isBlocked(peer) { return this.room?.session?.blocked.includes(peer) ?? false }
   takeBack(invitation) { return this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'cancelled' }) }
 
   // Sessions

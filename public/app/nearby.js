@@ -11,8 +11,9 @@ export function nearby(home) {
   const count = h('span', { class: 'hint' })
   const empty = h('div', { class: 'empty' })
   const discovery = h('p', { class: 'discovery', role: 'status' })
+  const look = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.look(!home.isLooking)) })
   const element = h('section', { class: 'nearby', 'aria-label': 'Nearby' },
-    h('div', { class: 'row between' }, h('h2', {}, 'Nearby'), count), people, empty, discovery)
+    h('div', { class: 'row between' }, h('h2', {}, 'Nearby'), count, look), people, empty, discovery)
 
   function update() {
     const found = [...home.nearby].sort((a, b) => a.displayName.localeCompare(b.displayName))
@@ -23,7 +24,11 @@ export function nearby(home) {
     const { state, cause, cure } = home.about.discovery ?? {}
     show(discovery, state === 'unavailable')
     if (state === 'unavailable') say(discovery, `Others cannot be found now. ${cause} ${cure}`)
-    say(empty, home.canAct
+    show(look, home.canAct)
+    say(look, home.isLooking ? 'Stop looking' : 'Look for others')
+    say(empty, home.canAct && !home.isLooking
+      ? 'You are not looking for others. Those who find you can still invite you.'
+      : home.canAct
       ? `Nobody is here yet. Open this page on another device, or run “${command}” on a computer of this network.`
       : 'The gateway’s own peer sees nobody, or does not look.')
   }
@@ -39,6 +44,7 @@ function person(home, { id }) {
   const takeBack = h('button', {
     class: 'quiet', onclick: () => home.attempt(() => home.takeBack(home.invitationTo(id))),
   }, 'Take back')
+  const unblock = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.block(id, false)) }, 'Unblock')
   const note = h('input', { maxlength: 500, placeholder: 'A word with it, if you like', 'aria-label': 'A word with the invitation' })
   const form = h('form', {
     class: 'row', hidden: true,
@@ -50,7 +56,7 @@ function person(home, { id }) {
     onkeydown: (event) => event.key === 'Escape' && open(false),
   }, note, h('button', { class: 'primary' }, 'Send'))
   const element = h('li', {},
-    h('div', { class: 'row' }, picture.element, h('div', { class: 'grow stack' }, name, state), invite, takeBack), form)
+    h('div', { class: 'row' }, picture.element, h('div', { class: 'grow stack' }, name, state), invite, takeBack, unblock), form)
 
   function open(isOpen) {
     show(form, isOpen)
@@ -68,9 +74,11 @@ function person(home, { id }) {
       const isIn = standing === 'connected' || standing === 'connecting'
       picture.update(peer.displayName, standing === 'connected' && !peer.awaySince)
       say(name, peer.displayName)
-      say(state, isIn ? (standing === 'connected' ? joined('In this session', away(peer.awaySince)) : 'Connecting …') : words(invitation, peer))
+      const isBlocked = home.isBlocked(id)
+      say(state, isBlocked ? 'Blocked' : isIn ? (standing === 'connected' ? joined('In this session', away(peer.awaySince)) : 'Connecting …') : words(invitation, peer))
       show(takeBack, isAsked && !isIn && home.canAct)
-      const mayInvite = home.canAct && Boolean(home.room) && !isAsked && !isIn
+      show(unblock, isBlocked && home.canAct)
+      const mayInvite = home.canAct && Boolean(home.room) && !isAsked && !isIn && !isBlocked
       if (!mayInvite) show(form, false)
       show(invite, mayInvite && form.hidden)
     },

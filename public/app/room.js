@@ -132,7 +132,8 @@ export class Room {
       const member = this.members.get(one.about.slice(place.length))
       const isLost = one.event === 'notConnected' && one.reason !== 'left' && one.reason !== 'none'
       const detail = isLost && (member?.detail ?? one.reason)
-      const what = isLost ? `is not connected any more${detail ? `: ${detail}` : ''}` : words[one.event]
+      const isInvitee = one.about.endsWith(`/${member?.peer}`)
+      const what = isLost && isInvitee ? `did not join: ${detail}` : isLost ? `is not connected any more${detail ? `: ${detail}` : ''}` : words[one.event]
       return { kind: 'note', key: `event ${one.id}`, at: one.at, text: `${one.displayName} ${what}` }
     })
   }

@@ -6,7 +6,7 @@ const place = 'vicinity'
 export const typeByDefault = 'adhoc'
 
 export function settings() {
-  const kept = { name: '', type: typeByDefault, meeting: 'ask', peer: null, session: null, open: null, csrf: null }
+  const kept = { name: '', type: typeByDefault, meeting: 'ask', looking: true, peer: null, session: null, open: null, csrf: null }
   try {
     return Object.assign(kept, JSON.parse(localStorage.getItem(place)))
   } catch {
