@@ -42,7 +42,8 @@ extension Engine {
     // What a host says to who joins it is no more a stranger's word.
     bond.accept()
     presence.repeats.remove(slot)
-    if !presence.isAnnounced(slot) { presence.setAnnounced(slot, at: announced, isFirst: isFirst) }
+    let isNew = !presence.isAnnounced(slot)
+    if isNew { presence.setAnnounced(slot, at: announced, isFirst: isFirst) }
     for cohort in named {
       // Where it is the first, the announcement to everybody there tells the admission too.
       if isFirst { cohort.relations.told.insert(slot) } else { settle(cohort, SlotSet(slot), at: announced) }
@@ -52,6 +53,9 @@ extension Engine {
       judge(member, SlotSet(slot))
       update(alone(member), SlotSet(slot))
     }
+    // Members that join later are shown it then.
+    guard isNew, local.settings.identity != nil else { return }
+    for member in presence.members.values where member.index != nil { showIdentities(of: SlotSet(slot), to: member) }
   }
 
   /// Whom a local endpoint asks for there: best one that has joined, since others may not know of this group yet; one

@@ -145,7 +145,7 @@ extension Engine {
     let told = group.localSlots.intersection(member.presence.announcedSlots)
     announce(member.presence)
     try takeEarlyIdentities(of: member, from: link)
-    showIdentities(to: member)
+    showIdentities(of: told, to: member)
     judge(member, told)
     update(alone(member), group.localSlots)
   }

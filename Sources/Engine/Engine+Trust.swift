@@ -135,11 +135,11 @@ extension Engine {
     transcript("vicinity identity v1", exporter, from.0, to.0, from.1, to.1)
   }
 
-  /// Shows a member that has joined the identities of the local endpoints that have one.
-  func showIdentities(to member: Member) {
+  /// Shows a member that has joined the identities of those of these local endpoints that have one.
+  func showIdentities(of slots: SlotSet, to member: Member) {
     guard let link = openLink(to: member.host), let index = member.index else { return }
     let group = member.presence.group
-    for local in group.identified.slots.compactMap(group.local) where local.id != member.id {
+    for local in group.identified.intersection(slots).slots.compactMap(group.local) where local.id != member.id {
       guard let identity = local.settings.identity, !member.cohort.relations.admitted.contains(local.slot),
         let signature = crypto.sign(
           identityBytes(link.exporter, from: (local.id, local.peer.id), to: (member.id, member.peer)),
@@ -152,7 +152,9 @@ extension Engine {
   /// What was said over the last link is bound to it, and so is said again.
   func resumeIdentities(with bond: Bond) {
     for presence in bond.host.presences.values {
-      for member in presence.members.values where member.index != nil { showIdentities(to: member) }
+      for member in presence.members.values where member.index != nil {
+        showIdentities(of: presence.group.localSlots, to: member)
+      }
     }
   }
 

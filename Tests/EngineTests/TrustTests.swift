@@ -167,6 +167,25 @@ import Wire
     stage.expectAllConnected([a, b])
   }
 
+  @Test("P-SEC-3 A second session of a host shows its chain to members of the group that the first one has joined")
+  func chainOfSecondSession() throws {
+    let b = try stage.seat("b", asking())
+    var shown = SessionSettings()
+    shown.identity = identity(1)
+    let a = try stage.seat("a", shown)
+    shown.identity = identity(2)
+    let other = try stage.seat("A2", of: a.peer, on: a.host, shown)
+    try stage.connect(a, b)
+    try b.decide(false)
+    stage.run(.seconds(1))
+    stage.clear()
+    try stage.connect(other, b)
+    #expect(b.take().last == "B: decide on A2, chain [[2], [9]]")
+    try b.decide(true)
+    stage.run(.seconds(1))
+    #expect(b.connected == "A2")
+  }
+
   @Test("A decision that nobody waits for any more is ended")
   func memberLeaves() throws {
     let a = try stage.seat("a", asking())
