@@ -196,6 +196,18 @@ struct MeetingTests {
     }
   }
 
+  @Test("P-STR-1 A stream that its member gives up before anybody writes is told as failed")
+  func unwritten() async throws {
+    try await Meeting.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      _ = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
+      let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", "voice")
+      #expect(try await bert.client.delete("\(bert.path)/streams/\(came["id"]?.text ?? "")").status == 204)
+      let ended = try await anna.client.wait(in: "\(anna.path)/streams", "state", "failed")
+      #expect(ended["reason"] == "cancelled" && ended["bytes"] == 0, "\(ended.line)")
+    }
+  }
+
   @Test("A resource that is uploaded in parts arrives whole, and is given out in parts")
   func resources() async throws {
     try await Meeting.hold(["resources": "accept"]) { meeting in

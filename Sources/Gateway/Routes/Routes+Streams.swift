@@ -59,6 +59,9 @@ extension Routes {
     }
     let writer = try await session.session.openStream(name, to: member)
     let model = StreamModel(.outgoing(writer), name, member, at: Timestamp.now)
+    let (id, place) = (model.id, session.id)
+    // The member may end it before anybody writes.
+    core.start { core in core.ended(id, await writer.ended, in: place) }
     return .created(core.add(model, to: session), at: "\(session.streams.path)/\(model.id)")
   }
 
@@ -97,7 +100,6 @@ extension Routes {
     let number = upload.number
     core.start { core in
       let reason = await writer.ended
-      core.ended(id, reason, in: place)
       core.uploads[number]?.fail(Problem(.gone, "the stream has ended: \(reason)"))
     }
   }
