@@ -356,7 +356,8 @@ final class World {
       tally.batches += 1
       model.persists(host, batch)
       store(host, batch, facts)
-    case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away, .fate,
+    case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
+      .fate,
       .writable, .decision, .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable,
       .streamEnded, .resource,
       .progress, .resourceEnded:

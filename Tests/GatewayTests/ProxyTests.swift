@@ -32,7 +32,9 @@ struct ProxyTests {
         [("Forwarded", "for=1.1.1.1;proto=https, For=\"[2001:db8::7]:4711\"; Proto=https;host=\"box.example:8443\"")],
         "2001:db8::7", true, "box.example:8443"
       ),
-      ([("Forwarded", "for=203.0.113.7;proto=http"), ("Forwarded", "for=10.9.9.9")], "203.0.113.7", false, "inner:7777"),
+      (
+        [("Forwarded", "for=203.0.113.7;proto=http"), ("Forwarded", "for=10.9.9.9")], "203.0.113.7", false, "inner:7777"
+      ),
       ([("X-Forwarded-For", "10.1.1.1")], "10.1.1.1", false, "inner:7777"),
     ])
   func chains(_ headers: [(String, String)], _ client: String, _ isSecure: Bool, _ host: String) throws {

@@ -11,19 +11,48 @@ struct Gate {
   let program: Program
   private let token: String
 
+  private init(_ host: LabHost, _ program: Program, token: String) {
+    (self.host, self.program, self.token) = (host, program, token)
+  }
+
   fileprivate init(_ host: LabHost, _ program: Program) async throws {
     let code = try await program.event("pairingCode", within: .seconds(20))
     guard let digits = code["code"] else { throw LabError("there is no code in \(code.object)") }
-    (self.host, self.program) = (host, program)
     let pairing = try await host.asks("POST", "\(Self.place)/v1/pairings", .object(["code": .text(digits)]))
     guard let token = pairing["token"]?.text else { throw LabError("there is no token in \(pairing)") }
-    self.token = token
+    self.init(host, program, token: token)
   }
+
+  /// The same gateway and operator, once its program has ended.
+  func restart() async throws -> Gate {
+    let program = try host.vicinity(["serve"])
+    try await program.event("serving", within: .seconds(20))
+    return Gate(host, program, token: token)
+  }
+
+  /// A WebSocket of the operator.
+  func openSocket() async throws -> GateSocket { try await GateSocket(host, token: token) }
 
   /// The answer must be a good one.
   @discardableResult
   func asks(_ method: String, _ path: String, _ body: JSON? = nil, _ more: String...) async throws -> JSON {
     try await host.asks(method, Self.place + path, body, as: token, more)
+  }
+
+  /// A request that goes on while others are made.
+  func begin(_ method: String, _ path: String, _ more: String...) throws -> Program {
+    try host.curl(method, Self.place + path, nil, as: token, more)
+  }
+
+  /// The problem that a request is refused with.
+  func refusal(_ method: String, _ path: String, _ body: JSON? = nil, _ more: String...) async throws -> JSON {
+    let program = try host.curl(method, Self.place + path, body, as: token, more)
+    // Of an answer of 400 and above.
+    let refused: CInt = 22
+    guard try await program.ended(within: .seconds(30)) == .exited(refused) else {
+      throw LabError("\(method) \(path) was not refused:\n\(program.log())")
+    }
+    return try JSON(program.lines.first { $0.kind == .output }?.text ?? "")
   }
 
   /// Makes something; gives its path.
@@ -39,43 +68,37 @@ struct Gate {
         "curl", "-sN", "-H", "Authorization: Bearer \(token)", "-H", "Accept: text/event-stream", Self.place + path))
   }
 
+  /// The first item of a list of which it holds, now or later.
+  @discardableResult
+  func wait(
+    in path: String, _ what: String, within time: Duration = .seconds(10), where holds: @escaping (JSON) -> Bool
+  ) async throws -> JSON {
+    let following = try follows(path)
+    let item = try await following.tells(what, within: time, where: holds)
+    try await following.program.end()
+    return item
+  }
+
+  /// The paths of what events of a kind were about, oldest first.
+  func subjects(of event: String) async throws -> [String] {
+    let items = try await asks("GET", "/v1/events?limit=1000&event=\(event)")["items"]?.list ?? []
+    return items.compactMap { $0["about"]?.text }
+  }
+
   /// A peer of that name, and a session of it.
-  func peer(_ name: String) async throws -> (id: String, session: String) {
+  func peer(_ name: String, _ wishes: [String: JSON] = ["resources": "accept"]) async throws -> ClientPeer {
     let id = try await asks("POST", "/v1/peers", ["displayName": .text(name)])["id"]?.text ?? ""
-    return (id, try await makes("/v1/sessions", ["peer": .text(id), "resources": .text("accept")]))
+    return try await ClientPeer.open(self, peer: id, wishes)
   }
 
   /// One session of a peer of each, joined through an advertiser.
-  static func party(_ rig: Rig, _ type: String) async throws -> [(gate: Gate, peer: String, session: String)] {
-    var seats: [(gate: Gate, peer: String, session: String)] = []
-    for host in rig.hosts {
-      let gate = try await host.gate()
-      let peer = try await gate.peer(host.name)
-      seats.append((gate, peer.id, peer.session))
-    }
-    let (a, b) = (seats[0], seats[1])
-    _ = try await a.gate.makes(
-      "/v1/advertisers",
-      [
-        "peer": .text(a.peer), "serviceType": .text(type), "invitations": "accept",
-        "session": .text(String(a.session.dropFirst("/v1/sessions/".count))),
-      ])
-    let browser = try await b.gate.makes("/v1/browsers", ["peer": .text(b.peer), "serviceType": .text(type)])
-    try await b.gate.follows("\(browser)/found").tells("\(a.peer) is found", within: .seconds(10)) {
-      $0["id"] == .text(a.peer)
-    }
-    try await b.gate.asks(
-      "POST", "/v1/invitations",
-      [
-        "session": .text(String(b.session.dropFirst("/v1/sessions/".count))), "to": .text(a.peer),
-        "serviceType": .text(type),
-      ])
-    for seat in seats {
-      try await seat.gate.follows("\(seat.session)/members").tells("it is connected", within: .seconds(10)) {
-        $0["state"] == "connected"
-      }
-    }
-    return seats
+  static func party(_ rig: Rig, _ type: String) async throws -> [ClientPeer] {
+    var peers: [ClientPeer] = []
+    for host in rig.hosts { peers.append(try await host.gate().peer(host.name)) }
+    let (a, b) = (peers[0], peers[1])
+    try await a.advertise(type, ["invitations": "accept", "session": .text(a.sessionID)])
+    try await b.join(a, type)
+    return peers
   }
 }
 
@@ -84,12 +107,22 @@ struct Gate {
 struct Following {
   let program: Program
 
-  /// The next of which it holds, be it there already or come.
-  func tells(_ what: String, within time: Duration = .seconds(5), where holds: @escaping (JSON) -> Bool) async throws {
-    _ = try await program.line(what, within: time) { line in
-      guard line.hasPrefix("data: "), let data = try? JSON(line.dropFirst("data: ".count)) else { return false }
-      return data["items"]?.list?.contains(where: holds) ?? holds(data)
-    }
+  /// The next item of which it holds, be it there already or come.
+  @discardableResult
+  func tells(
+    _ what: String, within time: Duration = .seconds(5), where holds: @escaping (JSON) -> Bool
+  ) async throws -> JSON {
+    let line = try await program.line(what, within: time) { Self.items(in: $0).contains(where: holds) }
+    guard let item = Self.items(in: line).first(where: holds) else { throw LabError("'\(line)' does not tell \(what)") }
+    return item
+  }
+
+  /// All items that were told so far.
+  var items: [JSON] { program.lines.filter { $0.kind == .output }.flatMap { Self.items(in: $0.text) } }
+
+  private static func items(in line: String) -> [JSON] {
+    guard line.hasPrefix("data: "), let data = try? JSON(line.dropFirst("data: ".count)) else { return [] }
+    return data["items"]?.list ?? [data]
   }
 }
 
@@ -98,13 +131,19 @@ extension LabHost {
     try await Gate(self, try vicinity(["serve", "--show-code"] + arguments))
   }
 
-  fileprivate func asks(
-    _ method: String, _ url: String, _ body: JSON?, as token: String? = nil, _ more: [String] = []
-  ) async throws -> JSON {
+  fileprivate func curl(
+    _ method: String, _ url: String, _ body: JSON?, as token: String?, _ more: [String]
+  ) throws -> Program {
     var command = ["curl", "-sS", "--fail-with-body", "-X", method]
     if let token { command += ["-H", "Authorization: Bearer \(token)"] }
     if let body { command += ["--json", try body.written()] }
-    let program = try start(command + more + [url])
+    return try start(command + more + [url])
+  }
+
+  fileprivate func asks(
+    _ method: String, _ url: String, _ body: JSON?, as token: String? = nil, _ more: [String] = []
+  ) async throws -> JSON {
+    let program = try curl(method, url, body, as: token, more)
     guard try await program.ended(within: .seconds(30)) == .exited(0) else {
       throw LabError("\(method) \(url) on \(name) failed:\n\(program.log())")
     }
@@ -112,14 +151,22 @@ extension LabHost {
   }
 }
 
-extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
+extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
+{
   init(stringLiteral text: String) { self = .text(text) }
+
+  init(arrayLiteral list: JSON...) { self = .list(list) }
+
+  init(booleanLiteral truth: Bool) { self = .truth(truth) }
+
+  init(integerLiteral number: Int) { self = .number(Double(number)) }
 
   init(dictionaryLiteral members: (String, JSON)...) {
     self = .object(Dictionary(uniqueKeysWithValues: members))
   }
 
-  fileprivate init(_ text: some StringProtocol) throws {
+  init(_ text: some StringProtocol) throws {
     self = try JSONDecoder().decode(JSON.self, from: Data(text.utf8))
   }
 
@@ -131,11 +178,5 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
 
   var list: [JSON]? { if case .list(let list) = self { list } else { nil } }
 
-  /// Of texts alone, as these tests ask.
-  fileprivate func written() throws -> String {
-    guard case .object(let members) = self else { throw LabError("\(self) is no body") }
-    let texts = members.compactMapValues(\.text)
-    guard texts.count == members.count else { throw LabError("\(self) has more than texts") }
-    return String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
-  }
+  func written() throws -> String { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
 }

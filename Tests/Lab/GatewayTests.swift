@@ -7,7 +7,7 @@ extension LabTests {
   @Suite @Laboratory
   struct GatewayTests {
     private func advertise(_ type: String, at gate: Gate) async throws -> String {
-      try await gate.makes("/v1/advertisers", ["peer": .text(gate.peer(type).id), "serviceType": .text(type)])
+      try await gate.makes("/v1/advertisers", ["peer": .text(gate.peer(type).peer), "serviceType": .text(type)])
     }
 
     @Test func `P-ADV-5 What Avahi has no room for fails at a gateway, says what to do, and begins once there is some`()
@@ -46,7 +46,7 @@ extension LabTests {
         let gate = try await host.gate()
         let warning = try await gate.program.event("warning")
         #expect(warning["cure"]?.isEmpty == false)
-        let peer = try await gate.peer("early").id
+        let peer = try await gate.peer("early").peer
         _ = try await gate.makes("/v1/advertisers", ["peer": .text(peer), "serviceType": "gate-early"])
         let browser = try await rig.hosts[1].visit("browse", "gate-early")
         try await host.startAvahi()
@@ -60,7 +60,7 @@ extension LabTests {
     {
       try await Rig.lend(2) { rig in
         let gate = try await rig.hosts[0].gate("--away-after", "1")
-        let peer = try await gate.peer("brief").id
+        let peer = try await gate.peer("brief").peer
         let advertiser = try await gate.makes("/v1/advertisers", ["peer": .text(peer), "serviceType": "gate-away"])
         let browser = try await rig.hosts[1].visit("browse", "gate-away")
         try await browser.program.event("found", within: .seconds(10)) { $0["peer"] == peer }

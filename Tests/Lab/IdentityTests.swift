@@ -73,13 +73,7 @@ extension LabTests {
     @Test func `P-ID-5 A record with another's ID never becomes that peer`() async throws {
       try await Rig.lend(3) { rig in
         let real = try await rig.hosts[0].visit("advertise", "id-forged", "--accept", name: "Ann")
-        let line = try await rig.hosts[1].browse("id-forged").tells("=", real.peer)
-        // The last field of the line: strings in quotation marks.
-        let strings = line.split(separator: ";").last.map { $0.split(separator: "\"").filter { $0 != " " } } ?? []
-        try #require(strings.contains { $0.contains(real.peer) })
-        let forger = try rig.hosts[1].start(
-          ["avahi-publish", "--service", "Ann", "_id-forged._tcp", "7777"] + strings.map(String.init))
-        _ = try await forger.line("that it is established") { $0.hasPrefix("Established") }
+        try await rig.hosts[1].forge(real.peer, "id-forged")
         let guest = try await rig.hosts[2].visit("invite", "id-forged", real.peer, "--timeout", "20")
         try await guest.meets(real, within: .seconds(25))
         try await real.meets(guest)
@@ -152,5 +146,17 @@ extension Rig {
       try await run(["cp", "-a", "\(Self.disk(of: hosts[0]))/copied", Self.disk(of: host)])
     }
     return folder
+  }
+}
+
+extension LabHost {
+  /// Publishes the record of another host's peer as if it were here.
+  func forge(_ peer: String, _ type: String) async throws {
+    let line = try await browse(type).tells("=", peer)
+    // The last field of the line: strings in quotation marks.
+    let strings = line.split(separator: ";").last.map { $0.split(separator: "\"").filter { $0 != " " } } ?? []
+    try #require(strings.contains { $0.contains(peer) })
+    let forger = try start(["avahi-publish", "--service", "Ann", "_\(type)._tcp", "7777"] + strings.map(String.init))
+    _ = try await forger.line("that it is established") { $0.hasPrefix("Established") }
   }
 }

@@ -117,7 +117,7 @@ extension LabTests {
     }
 
     /// A root, an authority below it, and what that has issued to Ann.
-    private static let makingIdentity = """
+    static let makingIdentity = """
       cd \(LabHost.home)
       key="openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
       $key -x509 -days 30 -subj /CN=Root -keyout root.key -out root.pem

@@ -11,9 +11,11 @@ struct DocumentRulesTests {
   func parity() throws {
     let page = try #require(House.file("docs/parity.md"))
     let lab = House.files.filter { $0.path.hasPrefix("Tests/Lab/") }
+    let gateways = lab.filter { $0.path.hasPrefix("Tests/Lab/Gateway") }
     expectNone(
       DocumentRules.parity(
-        page, testNames: DocumentRules.testNames(in: House.files), labNames: DocumentRules.testNames(in: lab)))
+        page, testNames: DocumentRules.testNames(in: House.files), labNames: DocumentRules.testNames(in: lab),
+        gatewayNames: DocumentRules.testNames(in: gateways)))
   }
 
   @Test("Every example of the library's documentation is compiled")
@@ -86,10 +88,11 @@ struct DocumentRulesTests {
         """)
     let findings = DocumentRules.parity(
       page, testNames: ["P-ID-1 a name is short", "P-ID-3 survives", "P-ID-44 is another"],
-      labNames: ["P-ID-1 a name is short"], rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"],
-      labRules: ["P-ID-1", "P-ID-2"])
+      labNames: ["P-ID-1 a name is short"], gatewayNames: [], rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"],
+      labRules: ["P-ID-1", "P-ID-2"], gatewayRules: ["P-ID-1"])
     #expect(
       findings.map(\.description) == [
+        "docs/parity.md:2: P-ID-1 cites no test of gateways in 'Tests/Lab'.",
         "docs/parity.md:3: No test is named 'P-ID-2 is proved'.",
         "docs/parity.md:3: P-ID-2 cites no test of 'Tests/Lab'.",
         "docs/parity.md:4: P-ID-2 stands here a second time.",
@@ -101,9 +104,10 @@ struct DocumentRulesTests {
 
   @Test("Test names are read from strings, from raw identifiers, and from functions of the dashboard's tests")
   func readsTestNames() {
-    let text = "@Test(\"A is \\\"b\\\"\")\nfunc a() {}\n@Test func `C is d`() {}\nlet e = \"F\"\n"
+    let text =
+      "@Test(\"A is \\\"b\\\"\")\nfunc a() {}\n@Test func `C is d`() {}\n@Test\nfunc\n  `G is h`() {}\nlet e = \"F\"\n"
     let file = SourceFile(path: "Tests/WireTests/FrameTests.swift", text: text)
-    #expect(DocumentRules.testNames(in: [file]) == ["A is \\\"b\\\"", "C is d"])
+    #expect(DocumentRules.testNames(in: [file]) == ["A is \\\"b\\\"", "C is d", "G is h"])
     let page = SourceFile(path: "Tests/Dashboard/test_g.py", text: "    def test_p_id_1_g_is_h(self):\n")
     #expect(DocumentRules.testNames(in: [page]) == ["test_p_id_1_g_is_h"])
   }

@@ -23,7 +23,8 @@ import Testing
 
   private func nginx(_ port: UInt16, for gateway: UInt16) throws -> Program {
     _ = try run(
-      "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+      "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+      "2",
       "-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=box.example", "-addext", "subjectAltName=DNS:box.example")
     let settings = """
       daemon off; master_process off; pid \(folder.path)/nginx.pid; error_log \(folder.path)/nginx.log;
@@ -55,7 +56,8 @@ import Testing
     let gateway = try Program(
       [
         "serve", "--json", "--keys", "ephemeral", "--folder", folder.path + "/gateway", "--port", "0", "--listen",
-        "127.0.0.1", "--discovery", "none", "--trusted-proxy", "127.0.0.1", "--host-name", "box.example", "--https-only",
+        "127.0.0.1", "--discovery", "none", "--trusted-proxy", "127.0.0.1", "--host-name", "box.example",
+        "--https-only",
         "--show-code",
       ], .noInput, in: folder.path)
     let serving = try JSON(parsing: try gateway.line("\"serving\""))
@@ -85,7 +87,8 @@ import Testing
       try program.text("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
     let paired = try curl(
-      "-i", "-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"cookie\":true}", "\(site)/v1/pairings")
+      "-i", "-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"cookie\":true}",
+      "\(site)/v1/pairings")
     #expect(paired.hasPrefix("HTTP/1.1 201") && paired.contains("__Host-vicinity-") && paired.contains("; Secure"))
     _ = proxy
   }

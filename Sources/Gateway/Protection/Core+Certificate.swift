@@ -60,7 +60,8 @@ extension Core {
   /// Where this gateway is asked, with HTTPS first. A URL has no place for the interface of a link-local IPv6 address.
   var urls: [String] {
     let places = addresses.filter { !$0.contains("%") }
-    return (options.isHTTPSOnly ? ["https"] : ["https", "http"]).flatMap { scheme in places.map { "\(scheme)://\($0)" } }
+    return (options.isHTTPSOnly ? ["https"] : ["https", "http"]).flatMap { scheme in places.map { "\(scheme)://\($0)" }
+    }
   }
 
   /// Where browsers of this machine ask it, in the clear, which nobody reads along there.

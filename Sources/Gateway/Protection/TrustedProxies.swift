@@ -36,7 +36,8 @@ struct TrustedProxies {
     guard forwarded.isEmpty || others.allSatisfy({ head.headers[$0] == nil }) else {
       // A proxy that sets one kind passes the other on as a client has sent it.
       throw WebFault(
-        400, "A trusted proxy sent both Forwarded and X-Forwarded headers: have it remove the kind that it does not set.")
+        400,
+        "A trusted proxy sent both Forwarded and X-Forwarded headers: have it remove the kind that it does not set.")
     }
     let hops = try forwarded.isEmpty ? Self.others(head) : forwarded.map { (text) throws(WebFault) in try Hop(text) }
     guard hops.count <= Self.hopsMax else { throw WebFault(400, "The request came by too many proxies.") }
@@ -48,7 +49,8 @@ struct TrustedProxies {
 
   private static func headers(of head: Head, host: String?) -> Headers {
     var headers = Headers()
-    for field in head.headers.fields where !Self.headers.contains(where: { $0.lowercased() == field.name.lowercased() }) {
+    for field in head.headers.fields where !Self.headers.contains(where: { $0.lowercased() == field.name.lowercased() })
+    {
       let isHost = host != nil && field.name.lowercased() == "host"
       headers.append(field.name, isHost ? host ?? "" : field.value)
     }
@@ -99,7 +101,9 @@ struct TrustedProxies {
         guard sides.count == 2 else { throw WebFault(400, "A trusted proxy's Forwarded header is malformed.") }
         let isQuoted = sides[1].count >= 2 && sides[1].first == "\"" && sides[1].last == "\""
         let name = TrustedProxies.trimmed(sides[0]).lowercased()
-        guard parts[name] == nil else { throw WebFault(400, "A trusted proxy's Forwarded header says '\(name)' twice.") }
+        guard parts[name] == nil else {
+          throw WebFault(400, "A trusted proxy's Forwarded header says '\(name)' twice.")
+        }
         parts[name] = isQuoted ? String(sides[1].dropFirst().dropLast()) : TrustedProxies.trimmed(sides[1])
       }
       try self.init(parts["for"] ?? "", parts["proto"], parts["host"])

@@ -1,5 +1,5 @@
 /// A value as JSON knows it.
-indirect enum JSON: Hashable, Sendable, Decodable {
+indirect enum JSON: Hashable, Sendable, Codable {
   case nothing
   case truth(Bool)
   case number(Double)
@@ -21,6 +21,18 @@ indirect enum JSON: Hashable, Sendable, Decodable {
       self = .list(list)
     } else {
       self = .object(try container.decode([String: JSON].self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .nothing: try container.encodeNil()
+    case .truth(let truth): try container.encode(truth)
+    case .number(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    case .list(let list): try container.encode(list)
+    case .object(let members): try container.encode(members)
     }
   }
 }
