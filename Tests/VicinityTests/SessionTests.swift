@@ -67,11 +67,11 @@ import Testing
 
   @Test func `P-SEC-1 Peers that disagree about encryption are refused, and told why`() throws {
     let ada = try start(["advertise", "chat", "--json", "--accept", "--encryption", "none"], named: "Ada")
-    let bob = try start(
-      ["invite", "chat", "Ada", "--json", "--encryption", "required"], named: "Bob", at: [try port(of: ada)])
+    let place = try port(of: ada)
+    let bob = try start(["invite", "chat", "Ada", "--json", "--encryption", "required"], named: "Bob", at: [place])
     #expect(try bob.ended() == 4)
     #expect(bob.err.contains("--encryption"))
-    let eve = try start(["invite", "chat", "Ada", "--json"], named: "Eve", at: [try port(of: ada)])
+    let eve = try start(["invite", "chat", "Ada", "--json"], named: "Eve", at: [place])
     try eve.line(#""event":"connected""#)
   }
 
