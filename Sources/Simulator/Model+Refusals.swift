@@ -59,10 +59,12 @@ extension Model {
   // MARK: Failures
 
   /// An own invitation failed: its session is told next, unless the peer is a member by another way or the session left.
+  /// What endpoints a liar has made its own there, nobody knows.
   func expectFailure(of number: Int, _ reason: Reason, at host: SimHost) {
     let invitation = invitations[number]
     guard reason != .none, reason != .already, let record = endpoints[invitation.endpoint], record.isOpen,
-      record.leaves == invitation.leaves, !isMember(invitation.guest, of: record)
+      record.leaves == invitation.leaves, !isMember(invitation.guest, of: record),
+      let guest = peerPlaces[invitation.guest], !isMalicious[peers[guest].ref.host]
     else { return }
     untoldFailures[host.index] = number
   }
