@@ -110,6 +110,11 @@ extension Engine {
   private static let awayMax = 16_384
   private static let awayTolerance: Duration = .seconds(10)
 
+  /// Without a link to it, and where none is wanted, it cannot say any more that somebody is back.
+  func forgetAwayIfCut(from host: RemoteHost) {
+    if !host.away.isEmpty, host.links.allSatisfy(\.isClosing), !isWanted(host) { forgetWhoIsAway(at: host) }
+  }
+
   /// Nothing is known of it any more, so that all count as here.
   func forgetWhoIsAway(at host: RemoteHost) {
     let peers = Set(host.away.keys)

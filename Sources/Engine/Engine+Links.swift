@@ -152,6 +152,7 @@ extension Engine {
     }
     // Who waits here for a peer whose host waits for nobody goes on waiting.
     if reason != .conflict, reason != .idle || !host.asked.isEmpty { reach(host) }
+    forgetAwayIfCut(from: host)
   }
 
   /// A host whose links end as soon as they begin is dialled less and less often.

@@ -114,8 +114,7 @@ extension Engine {
   /// Forgets a host of which nothing is known that another contact would not tell. Whoever remembers one that was
   /// forgotten does not mean the one that has been made known again since.
   func forgetIfUnknown(_ host: RemoteHost) {
-    // It cannot say any more that somebody is back.
-    if !host.away.isEmpty, host.links.isEmpty, !isWanted(host) { forgetWhoIsAway(at: host) }
+    forgetAwayIfCut(from: host)
     guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dial == nil, !host.isSelf,
       !isWanted(host), !discovery.knows(host.id), host.asking.isEmpty
     else { return }

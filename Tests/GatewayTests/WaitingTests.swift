@@ -21,7 +21,7 @@ struct WaitingTests {
       #expect(queues.json["lastSeenAt"]?.text != nil && queues.json["followers"] == 1, "\(queues.text)")
       let sockets = queues.json["sockets"]?.list ?? []
       #expect(sockets.count == 1 && sockets.first?["queuedBytes"] == 0)
-      #expect(sockets.first?["channels"] == [["channel": .text("\(anna.path)/messages"), "waiting": 0]])
+      #expect(sockets.first?["channels"] == [["channel": .text("\(anna.path)/messages"), "waiting": 0, "dropped": 0]])
       #expect(queues.json["streamSockets"]?.list?.first?["stream"] == .text(path))
       let boss = try await anna.place.client("operator")
       let id = try await anna.client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
