@@ -197,7 +197,7 @@ extension Engine {
     }
   }
 
-  /// What a person has said to whom: an invitation that nobody was shown was answered by a program.
+  /// Remembers a person's answer; an invitation that nobody was shown was answered by a program.
   private func noteAnswer(_ reason: Reason, to invitation: IncomingInvitation) {
     let (peer, inviting) = (invitation.peer, invitation.request.entry.endpoint)
     let locals = peer.endpoints.compactMap { endpoints[$0] }

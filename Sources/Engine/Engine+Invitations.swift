@@ -283,7 +283,7 @@ extension Engine {
     default: break
     }
     let isAskedAgain = adhocEnded(invitation, reason)
-    // Who is there already, or on its way, is told of as a member.
+    // The session hears of a peer that is there already, or on its way, as a member.
     if reason == .none || reason == .already || isFellow(peer, of: local) { return }
     if isAskedAgain, local.adhoc?.told[peer] == reason { return }
     if isAskedAgain { local.adhoc?.told[peer] = reason }

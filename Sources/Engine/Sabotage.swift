@@ -79,7 +79,7 @@ package struct Sabotage: OptionSet, Sendable {
   package static let connectsAnybody = Sabotage(rawValue: 1 << 35)
   /// On a new link it is not said who is away.
   package static let forgetsWhoIsAway = Sabotage(rawValue: 1 << 36)
-  /// Who said no is asked again by ad hoc mode.
+  /// Ad hoc mode asks again whoever said no.
   package static let asksAgain = Sabotage(rawValue: 1 << 37)
   /// The session of an inviter is not told that its invitation failed.
   package static let hidesFailures = Sabotage(rawValue: 1 << 38)

@@ -1,4 +1,4 @@
-/// What people said no to: nothing automatic asks them again. An invitation by hand goes out all the same.
+/// Refused invitations: nothing automatic asks these people again. An invitation by hand goes out all the same.
 ///
 /// A no stands at once. An invitation that a person let run out rests for a while, and the second of them is a no.
 struct Refusals<Key: TableKey> {

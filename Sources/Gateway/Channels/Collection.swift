@@ -27,10 +27,10 @@ final class Collection {
     /// Past these the oldest things go, and are told as gone.
     var itemsMax = Int.max
     var itemsBytesMax = Int.max
-    /// What a WebSocket does that is further behind.
+    /// Whether a WebSocket that is further behind drops the oldest changes, or is closed.
     var drops = false
 
-    /// Of unreliable messages: late is worse than never.
+    /// The limits for unreliable messages: late is worse than never.
     static let datagrams = Limits(
       changesMax: 256, changesBytesMax: 1 << 20, ringBytesMax: 2 << 20, itemsMax: 0, itemsBytesMax: 0, drops: true)
   }

@@ -43,7 +43,7 @@ final class Attendance {
     }
   }
 
-  /// Of a client that is there a look is taken from time to time, as long as it has a peer.
+  /// Checks from time to time whether a client is still there, as long as it has a peer.
   func watch(_ client: ClientID) {
     if looks[client] == nil { look(at: client, after: core.options.awayTime) }
   }
@@ -59,7 +59,7 @@ final class Attendance {
 
   /// It had a WebSocket, or followed something, until now.
   func left(_ client: ClientID) {
-    core.clients.isHere(client)
+    core.clients.markSeen(client)
     if let look = looks.removeValue(forKey: client) { reactor.cancel(look) }
     watch(client)
   }
@@ -84,7 +84,7 @@ final class Attendance {
     let own = core.peers.values.filter { $0.owner == .client(client) }
     // Of a client without a peer nobody sees whether it is there.
     if own.isEmpty { return }
-    if isHere(client) { core.clients.isHere(client) }
+    if isHere(client) { core.clients.markSeen(client) }
     let now = Instant.now
     let seen = core.clients.lastHeard(client) ?? now
     let end = seen + core.options.awayTime

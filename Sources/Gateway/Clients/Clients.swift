@@ -120,7 +120,7 @@ final class Clients {
   func lastHeard(_ id: ClientID) -> Instant? { clients[id]?.presence.lastSeen }
 
   /// It has said something, by a WebSocket that it holds.
-  func isHere(_ id: ClientID) { if let presence = clients[id]?.presence { seen(id, presence) } }
+  func markSeen(_ id: ClientID) { if let presence = clients[id]?.presence { seen(id, presence) } }
 
   /// Nil for who was not here since the gateway was started.
   func lastSeen(_ id: ClientID) -> Timestamp? {

@@ -82,7 +82,7 @@ final class SocketClient: SocketOwner {
   // MARK: What it says
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    if let view { core.clients.isHere(view.id) }
+    if let view { core.clients.markSeen(view.id) }
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
       hear(Array(UnsafeRawBufferPointer(rebasing: line)))

@@ -84,7 +84,7 @@ final class StreamSocket: SocketOwner {
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    if let view { core.clients.isHere(view.id) }
+    if let view { core.clients.markSeen(view.id) }
     switch (stage, kind) {
     case (.waiting, .text): hear(bytes, isLast)
     case (.waiting, .binary): end(.unauthorized, "say who you are first: {\"token\": \"…\"}")
