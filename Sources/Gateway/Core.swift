@@ -67,6 +67,8 @@ final class Core {
   private(set) lazy var eventList = collection("/v1/events", keeping: Self.eventsMax)
 
   var peers: [String: PeerModel] = [:]
+  /// About peers that are not added yet.
+  var earlyAdvice: [Advice] = []
   var advertisers: [String: AdvertiserModel] = [:]
   var browsers: [String: BrowserModel] = [:]
   var invitations: [String: InvitationModel] = [:]

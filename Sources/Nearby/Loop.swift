@@ -31,7 +31,7 @@ actor Loop {
 
   func begin(
     _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
-    _ advice: Mailbox<String>, _ options: HostOptions
+    _ advice: Mailbox<Advice>, _ options: HostOptions
   ) throws -> HostID {
     let core = try Core(keys, store, cargo, conditions, advice, options, on: self)
     self.core = core

@@ -95,6 +95,7 @@ struct FindingTests {
         #expect(change["put"]?["id"] == .text(anna.peer) && change["put"]?["discoveryInfo"] == info, "\(change.line)")
       }
       #expect(try await bert.told("found", in: found) == [anna.peer: 1])
+      #expect(try await bert.told("updated", in: found) == [anna.peer: 3])
       #expect(try await bert.told("lost", in: found) == [:])
     }
   }
@@ -157,6 +158,10 @@ struct FindingTests {
         #expect(texts.count { $0.hasPrefix(beginning) } == 1, "\(texts)")
       }
       #expect(texts.count == 3)
+      // Each names the peer that it is about, and only who sees that is told.
+      #expect(advice.allSatisfy { $0["about"]?.text?.hasPrefix("/v1/peers/") == true }, "\(advice.map(\.line))")
+      #expect(advice.last?["about"] == .text("/v1/peers/\(meeting.anna.peer)"))
+      #expect(try await bert.get("/v1/events?event=advice").ids == [])
     }
   }
 

@@ -53,7 +53,8 @@ struct PlentyTests {
   private let seldom: Set = [
     "problem", "reason", "detail", "cause", "cure", "fate", "text", "host", "fingerprint", "next", "del", "code",
     "bytes",
-    "bytesPerSecond", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
+    "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
+    "suspended",
   ]
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")

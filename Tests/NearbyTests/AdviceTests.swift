@@ -15,13 +15,14 @@ struct AdviceTests {
     let message = try await ada.next { if case .message(let message) = $0 { message } else { nil } }
     #expect(message.mode == .unreliable && message.bytes.count == 1_025)
     await Table.leave(ada, bob)
-    var advice: [String] = []
-    for await sentence in bob.host.advice { advice.append(sentence) }
+    var advice: [Advice] = []
+    for await next in bob.host.advice { advice.append(next) }
     let beginnings = [
       "The name has 42 bytes", "The discovery info has 406 bytes", "An unreliable message has 1025 bytes",
     ]
     #expect(advice.count == beginnings.count)
-    for (sentence, beginning) in zip(advice, beginnings) { #expect(sentence.hasPrefix(beginning)) }
-    for await sentence in ada.host.advice { Issue.record("advised without need: \(sentence)") }
+    for (advice, beginning) in zip(advice, beginnings) { #expect(advice.description.hasPrefix(beginning)) }
+    #expect(advice.map(\.peer) == [long.id, long.id, bob.peer.id])
+    for await advice in ada.host.advice { Issue.record("advised without need: \(advice)") }
   }
 }

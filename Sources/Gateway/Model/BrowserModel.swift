@@ -58,9 +58,9 @@ extension Core {
     case .updated(let peer):
       let wasAway = model.present[peer.id]?.awaySince != nil
       publish(peer, in: model)
-      guard wasAway != (peer.awaySince != nil) else { return }
+      let isAway = peer.awaySince != nil
       tell(
-        wasAway ? "here" : "away", about: "\(model.found.path)/\(peer.id)", owner,
+        wasAway == isAway ? "updated" : isAway ? "away" : "here", about: "\(model.found.path)/\(peer.id)", owner,
         [.init("displayName", .text(peer.name))])
     case .lost(let peer):
       model.present[peer.id] = nil

@@ -27,8 +27,8 @@ extension Core {
     }
     start { core in
       for await advice in host.advice {
-        core.log(.warning, for: .client, "advice", advice)
-        core.tell("advice", about: "/v1/gateway", .gateway, [.init("text", .text(advice))])
+        core.log(.warning, for: .client, "advice", "\(advice)", [.init("peer", .text(advice.peer.text))])
+        core.tell(advice)
       }
     }
     addresses = await host.addresses

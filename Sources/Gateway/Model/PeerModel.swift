@@ -41,6 +41,8 @@ extension Core {
   func add(_ peer: PeerModel) -> Item {
     peers[peer.id] = peer
     tell("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { tell(advice) }
+    earlyAdvice.removeAll { $0.peer == peer.peer.id }
     if case .client(let client) = peer.owner { attendance.watch(client) }
     return publish(peer)
   }
@@ -49,6 +51,20 @@ extension Core {
   func publish(_ peer: PeerModel) -> Item {
     peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
+
+  /// To those who see the peer that it is about. A name is advised on before its peer is stored and added here.
+  func tell(_ advice: Advice) {
+    guard let peer = peers[advice.peer.text] else {
+      earlyAdvice = earlyAdvice.suffix(Self.earlyAdviceMax - 1) + [advice]
+      return
+    }
+    tell(
+      "advice", about: peer.path, peer.owner,
+      [.init("displayName", .text(peer.peer.name)), .init("text", .text(advice.description))])
+  }
+
+  /// Peers that are made at a time are few, and some of them never are.
+  private static let earlyAdviceMax = 32
 
   /// One that the client may act as.
   func peer(_ id: String, for client: ClientView) throws(Problem) -> PeerModel {

@@ -55,6 +55,8 @@ final class ResourceModel {
   var uploadedForGood: UInt64 = 0
   var bytes: UInt64 = 0
   var rate: UInt64 = 0
+  /// Until all of it is there; nil where size or rate are not known.
+  var timeLeft: Duration?
   var problem: Problem?
   /// Of the whole content, where it is known.
   var digest: ContentDigest?
@@ -108,6 +110,7 @@ final class ResourceModel {
     if state == .uploading { members.append(.init("uploaded", .number(uploaded))) }
     members.append(.init("bytes", .number(bytes)))
     if rate > 0, !isOver { members.append(.init("bytesPerSecond", .number(rate))) }
+    if let timeLeft, !isOver { members.append(.init("timeLeft", .number(Int(timeLeft.components.seconds)))) }
     if let digest { members.append(.init("sha256", .text(digest.hexadecimal))) }
     if let problem { members.append(.init("problem", problem.json)) }
     members.append(.init("content", .text("\(path)/content")))
@@ -189,6 +192,7 @@ extension Core {
       counted = resource.counted
       resource.bytes = progress.bytes
       resource.rate = progress.bytesPerSecond
+      resource.timeLeft = progress.timeLeft
       if let size = progress.size { resource.size = size }
     }
     guard let session = sessions[session], let resource = session.resourceModels[id], resource.counted > counted else {

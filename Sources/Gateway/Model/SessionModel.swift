@@ -325,6 +325,9 @@ extension Core {
       guard let known = model.present[member.id.text] else { return }
       known.isSuspended = isSuspended
       publish(known, in: model)
+      tell(
+        "suspended", about: "\(model.members.path)/\(member.id)", model.owner,
+        [.init("displayName", .text(member.name)), .init("suspended", .bool(isSuspended))])
     case .away(let member):
       guard let known = model.present[member.id.text] else { return }
       known.setAway(since: member.awaySince)

@@ -16,7 +16,7 @@ extension Core {
     try call { engine, now throws(EngineError) in try engine.startAdvertising(peer, interest.type, info: info, at: now)
     }
     advertised[interest] = Advertised(invitations: invitations, until: until)
-    advise(info.warning)
+    advise(peer, info.warning)
     return interest
   }
 
@@ -28,7 +28,7 @@ extension Core {
     try call { engine, now throws(EngineError) in
       try engine.startAdvertising(interest.peer, interest.type, info: info, at: now)
     }
-    advise(info.warning)
+    advise(interest.peer, info.warning)
   }
 
   func stopAdvertising(_ interest: Interest) {

@@ -32,8 +32,9 @@ extension Core {
   func startAdhoc(_ id: EndpointID, _ type: String, _ info: [String: String], _ until: Until) throws {
     let (type, info) = (try ServiceType(type), try DiscoveryInfo(info))
     try call { engine, now throws(EngineError) in try engine.startAdhoc(id, type, info: info, at: now) }
-    sessions[id]?.adhocUntil = until
-    advise(info.warning)
+    guard let port = sessions[id] else { return }
+    port.adhocUntil = until
+    advise(port.state.peer, info.warning)
   }
 
   func stopAdhoc(_ id: EndpointID) { call { $0.stopAdhoc(id, at: $1) } }
@@ -185,6 +186,7 @@ extension Core {
     guard mode == .unreliable, count > Limits.unreliableBytesAdvised, !port.hasLargeUnreliable else { return }
     port.hasLargeUnreliable = true
     advise(
+      port.state.peer,
       "An unreliable message has \(count) bytes; over \(Limits.unreliableBytesAdvised) it may not fit one "
         + "packet, and then takes the way of reliable messages, and their time. Send less at once.")
   }

@@ -26,7 +26,7 @@ final class Core: EngineDriver {
   /// How addresses of the web are fetched.
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
-  private let advice: Mailbox<String>
+  private let advice: Mailbox<Advice>
   private let engine: Engine
   /// Nil for a host that begins anew each time.
   let store: HostStore?
@@ -62,7 +62,7 @@ final class Core: EngineDriver {
 
   init(
     _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
-    _ advice: Mailbox<String>, _ options: HostOptions, on loop: Loop
+    _ advice: Mailbox<Advice>, _ options: HostOptions, on loop: Loop
   ) throws {
     self.loop = loop
     self.keys = keys
@@ -157,16 +157,17 @@ final class Core: EngineDriver {
   }
 
   /// Nil is nothing to say.
-  func advise(_ sentence: String?) {
-    if let sentence { advice.put(sentence) }
+  func advise(_ peer: PeerID, _ sentence: String?) {
+    if let sentence { advice.put(Advice(peer: peer, description: sentence)) }
   }
 
   // MARK: Peers
 
   func addPeer(_ key: SigningKey, named name: DisplayName) -> PeerID {
-    advise(name.warning)
     crypto.hold(key)
-    return call { $0.addPeer(key.publicKey, name: name, at: $1) }
+    let peer = call { $0.addPeer(key.publicKey, name: name, at: $1) }
+    advise(peer, name.warning)
+    return peer
   }
 
   func removePeer(_ id: PeerID) {

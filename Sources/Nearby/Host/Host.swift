@@ -14,12 +14,12 @@ public final class Host: Sendable {
   public let conditions: Events<Condition>
   /// Sentences about what works, and not as well as was meant: long names, large info, large unreliable messages. It has
   /// one reader; without one, the first few are kept.
-  public let advice: Events<String>
+  public let advice: Events<Advice>
   let keys: KeyStore
   let loop: Loop
 
   private init(
-    _ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<String>, _ loop: Loop
+    _ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<Advice>, _ loop: Loop
   ) {
     self.id = id
     self.keys = keys
@@ -47,7 +47,7 @@ public final class Host: Sendable {
         }
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
-      let advice = Mailbox<String>(weightMax: Core.adviceMax)
+      let advice = Mailbox<Advice>(weightMax: Core.adviceMax)
       let id = try await loop.begin(keys, store, cargo, conditions, advice, options)
       return Host(id, keys, conditions, advice, loop)
     } catch {

@@ -51,7 +51,7 @@ final class Visit: Sendable {
   /// From now on what becomes of discovery is told, and what may not work as it is meant.
   func begin() {
     crew.add { await Conditions.tell(self.host.conditions) { await self.tell($0) } }
-    crew.add { for await sentence in self.host.advice { await self.tell(.warning(sentence)) } }
+    crew.add { for await advice in self.host.advice { await self.tell(.warning(advice.description)) } }
   }
 
   func end(_ code: ExitCode) { ending.settle(code) }

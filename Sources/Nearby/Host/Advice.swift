@@ -1,0 +1,9 @@
+public import Wire
+
+/// What works, and not as well as was meant, with the peer that it is about.
+public struct Advice: Hashable, Sendable, CustomStringConvertible {
+  /// One of this host's.
+  public let peer: PeerID
+  /// A sentence for people.
+  public let description: String
+}
