@@ -11,6 +11,9 @@ public protocol EngineDriver: AnyObject {
 
   /// Something about the network that people should know. Told from the loop, never from within a call.
   func changed(_ condition: LAN.Condition)
+
+  /// What is announced or looked for of this type, or of any, may stand elsewhere now. Told in the same way.
+  func standingChanged(of type: ServiceType?)
 }
 
 /// The local network as a medium: announces peers, finds those of others, and keeps links to their hosts.
@@ -34,15 +37,10 @@ public final class LAN {
   public enum Condition: Sendable {
     case discoveryUnavailable(Trouble)
     case discoveryAvailable
-    case notPublished(ServiceType, Trouble)
-    /// And now it is, with all others of that type.
-    case publishedAgain(ServiceType)
     case addresses([SocketAddress])
   }
 
   private let reactor: Reactor
-  /// What was told as not published.
-  private var unpublished: Set<ServiceRecord.Key> = []
   /// Once it is gone, links that are still in a turn have nobody to ask.
   fileprivate private(set) weak var driver: (any EngineDriver)?
   private let host: HostID
@@ -60,6 +58,7 @@ public final class LAN {
   private var twinDial: Dialer?
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
+  private var status: DirectoryStatus
   private var network: NetworkWatch?
   /// What is announced for peers.
   private var published: Set<ServiceRecord.Key> = []
@@ -84,6 +83,7 @@ public final class LAN {
     listened = options.sockets.isEmpty ? options.places : []
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
+    status = DirectoryStatus(announces: options.fixed == nil)
     if options.sockets.isEmpty { try listen(at: options.port) } else { try take(options.sockets) }
     directory =
       if let places = options.fixed {
@@ -241,6 +241,7 @@ public final class LAN {
     case .look(let type):
       directory?.look(for: type)
     case .lookNoMore(let type):
+      status.forget(type)
       directory?.lookNoMore(for: type)
     default:
       return false
@@ -251,24 +252,21 @@ public final class LAN {
   // MARK: Discovery
 
   private func told(_ event: DirectoryEvent) {
+    switch status.take(event) {
+    case .everything: driver?.standingChanged(of: nil)
+    case .of(let type): driver?.standingChanged(of: type)
+    case nil: break
+    }
     switch event {
     case .available:
       driver?.changed(.discoveryAvailable)
     case .unavailable(let trouble):
       driver?.changed(.discoveryUnavailable(trouble))
-    case .notPublished(own.key, _), .notLooking(.hosts, _):
-      // Nobody misses anything that was asked for.
-      break
-    case .published(let key, let name) where key == own.key:
+    case .published(let key, let name):
       // Somebody has the name of this host: one with its key, or one who took the name of another.
-      if name != key.name { directory?.look(for: .hosts) }
-    case .notPublished(let key, let trouble):
-      unpublished.insert(key)
-      driver?.changed(.notPublished(key.type, trouble))
-    case .notLooking(_, let trouble):
-      driver?.changed(.discoveryUnavailable(trouble))
-    case .published(let key, _):
-      isRight(key)
+      if key == own.key, name != key.name { directory?.look(for: .hosts) }
+    case .notPublished, .looking, .notLooking:
+      break
     case .appeared(let id, let record), .changed(let id, let record):
       seen(record, id)
     case .gone(let id):
@@ -285,19 +283,23 @@ public final class LAN {
   private func withdraw(_ key: ServiceRecord.Key) {
     published.remove(key)
     directory?.withdraw(key)
+    status.forget(key)
     if published.isEmpty { directory?.withdraw(own.key) }
-    isRight(key)
   }
+
+  /// Whether others find the peer by the type: by a record of its own, or by what this host tells over a link. Nil where
+  /// it is not known yet.
+  public func standing(ofAdvertised peer: PeerID, _ type: ServiceType) -> Standing? {
+    let own = ServiceRecord.Key(type: type, name: peer.text)
+    return status.standing(of: published.contains(own) ? own : ServiceRecord.Key(type: type, name: host.text))
+  }
+
+  /// Whether the type is looked for; nil where it is not known yet.
+  public func standing(ofSearchFor type: ServiceType) -> Standing? { status.standing(of: type) }
 
   /// The host itself, beside its peers, for as long as it announces any: of one name there is one on a network, so that
   /// another host with the same key is noticed by whichever comes later, whatever the two are there for.
   private var own: ServiceRecord { ServiceRecord(.roster(host: host), .hosts, port: port) }
-
-  /// Nothing of it is wrong any more.
-  private func isRight(_ key: ServiceRecord.Key) {
-    guard unpublished.remove(key) != nil, !unpublished.contains(where: { $0.type == key.type }) else { return }
-    driver?.changed(.publishedAgain(key.type))
-  }
 
   private func seen(_ record: SeenRecord, _ id: SeenID) {
     // What is none of ours, or says what cannot be, is not there.

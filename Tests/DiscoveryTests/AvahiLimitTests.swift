@@ -49,6 +49,37 @@ import Wire
     }
   }
 
+  @Test func `P-ADV-5 a record that the daemon refuses leaves the others of its type alone`() async {
+    await Lab.play { lab in
+      let watcher = try await lab.watcher(on: lab.loner())
+      // More than a label of DNS holds.
+      let long = Tests.record(String(repeating: "x", count: 64), ["x"])
+      let good = Tests.record("good", ["x"])
+      await watcher.act {
+        $0.publish(long)
+        $0.publish(good)
+      }
+      try await watcher.publishes(good.key)
+      let trouble = try await watcher.hears("a refusal") {
+        if case .notPublished(long.key, let trouble) = $0 { trouble } else { nil }
+      }
+      #expect(!trouble.cause.isEmpty && !trouble.cure.isEmpty)
+    }
+  }
+
+  @Test func `P-BRO-4 a search is told once it has begun, and again after the daemon was away`() async {
+    await Lab.play { lab in
+      let host = try await lab.loner()
+      let watcher = try lab.watcher(on: host)
+      await watcher.act { $0.look(for: Tests.type) }
+      try await watcher.hears("a search") { if case .looking(Tests.type) = $0 { () } else { nil } }
+      try await host.stopAvahi()
+      _ = try await watcher.isUnavailable()
+      try await host.startAvahi("allow-interfaces=lo")
+      try await watcher.hears("the search again") { if case .looking(Tests.type) = $0 { () } else { nil } }
+    }
+  }
+
   @Test func `a record with more text than is kept is not shown, until it says less`() async {
     await Lab.play { lab in
       let watcher = try await lab.watcher(on: lab.loner())

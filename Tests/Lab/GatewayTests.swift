@@ -37,6 +37,44 @@ extension LabTests {
     }
 
     @Test
+    func `P-ADV-5 P-BRO-4 What is wrong with one advertiser or browser of a gateway is its own, and no other's`()
+      async throws
+    {
+      try await Rig.lend(2) { rig in
+        let host = rig.hosts[0]
+        try await host.stopAvahi()
+        try await host.startAvahi("objects-per-client-max=4")
+        let gate = try await host.gate()
+        let peers = try await [gate.peer("One"), gate.peer("Two"), gate.peer("Three"), gate.peer("Four")]
+        let browser = try await gate.asks(
+          "POST", "/v1/browsers", ["peer": .text(peers[0].peer), "serviceType": "gate-own"])
+        // The daemon takes no type of one letter.
+        let refused = try await gate.asks("POST", "/v1/browsers", ["peer": .text(peers[0].peer), "serviceType": "x"])
+        let problem = try await gate.wait(in: "/v1/browsers", "a browser that failed") { $0["state"] == "failed" }
+        #expect(
+          problem["id"] == refused["id"] && problem["problem"]?["detail"]?.text?.contains("two to fifteen") == true)
+        try await gate.wait(in: "/v1/browsers", "one that browses") {
+          $0["id"] == browser["id"] && $0["state"] == "browsing" && $0["problem"] == nil
+        }
+        for peer in peers { try await peer.advertise("gate-own") }
+        let all = try gate.follows("/v1/advertisers")
+        try await all.tells("one that has no room") {
+          $0["state"] == "failed" && $0["problem"]?["detail"]?.text?.contains("objects-per-client-max") == true
+        }
+        try await all.tells("one that is advertised") { $0["state"] == "advertising" && $0["problem"] == nil }
+        #expect(try await gate.subjects(of: "advertisingFailed").isEmpty == false)
+        let native = try await rig.hosts[1].visit("browse", "gate-own")
+        try await native.program.event("found", within: .seconds(10))
+        // On the terminal it is the same.
+        let short = try await rig.hosts[1].visit("advertise", "x", "--keys", "ephemeral", name: "short")
+        try await short.program.event("warning", within: .seconds(10)) {
+          $0["cure"]?.contains("two to fifteen") == true
+        }
+        #expect(short.told("discoveryUnavailable").isEmpty)
+      }
+    }
+
+    @Test
     func `P-ADV-5 A gateway that finds no Avahi says so, and what it was to advertise is found once there is one`()
       async throws
     {
@@ -48,9 +86,16 @@ extension LabTests {
         #expect(warning["cure"]?.isEmpty == false)
         let peer = try await gate.peer("early").peer
         _ = try await gate.makes("/v1/advertisers", ["peer": .text(peer), "serviceType": "gate-early"])
+        try await gate.wait(in: "/v1/advertisers", "one that failed") {
+          $0["state"] == "failed" && $0["problem"]?["detail"]?.text?.contains("does not run") == true
+        }
+        _ = try await gate.makes("/v1/browsers", ["peer": .text(peer), "serviceType": "gate-early"])
+        try await gate.wait(in: "/v1/browsers", "one that failed") { $0["state"] == "failed" }
         let browser = try await rig.hosts[1].visit("browse", "gate-early")
         try await host.startAvahi()
         try await browser.program.event("found", within: .seconds(20)) { $0["peer"] == peer }
+        try await gate.wait(in: "/v1/advertisers", "that it is advertised") { $0["state"] == "advertising" }
+        try await gate.wait(in: "/v1/browsers", "that it browses") { $0["state"] == "browsing" }
       }
     }
 

@@ -161,7 +161,9 @@ export class Home {
   async #settleMeeting() {
     const own = this.advertisers.items.filter((advertiser) => advertiser.peer === this.peerID)
     if (this.meeting === 'adhoc') await this.#settleOpenSession(own)
-    const isRight = (one) => one.serviceType === this.type && one.invitations === this.meeting && one.state !== 'failed'
+    // One that is not available now begins by itself as soon as it can; what else failed does not.
+    const isLost = (one) => one.state === 'failed' && one.problem?.type !== '/problems/unavailable'
+    const isRight = (one) => one.serviceType === this.type && one.invitations === this.meeting && !isLost(one)
       && (this.meeting !== 'adhoc' || one.session === this.openID)
     for (const advertiser of own) {
       if (!isRight(advertiser)) await this.gateway.delete(`/v1/advertisers/${advertiser.id}`)
@@ -201,6 +203,16 @@ export class Home {
     if (this.found?.path === path && this.found?.state !== 'ended') return
     this.found?.close()
     this.found = path ? this.#follow(path) : null
+  }
+
+  /** Why others are not found now, or do not find this peer; null where nothing is wrong. */
+  get discoveryProblem() {
+    const hasFailed = (one) => one.peer === this.me?.id && one.state === 'failed'
+    const [search, shown] = [this.browsers.items.find(hasFailed), this.advertisers.items.find(hasFailed)]
+    if (search) return `Others cannot be found now. ${search.problem.detail}`
+    if (shown) return `Others cannot find you now. ${shown.problem.detail}`
+    const { state, cause, cure } = this.about.discovery ?? {}
+    return state === 'unavailable' ? `Others cannot be found now. ${cause} ${cure}` : null
   }
 
   /** 'nobody' finds this peer, those who ask are let in by hand ('ask'), or all meet ('adhoc') in `openID`. */

@@ -21,9 +21,9 @@ export function nearby(home) {
     say(count, found.length ? String(found.length) : '')
     show(empty, found.length === 0)
     const command = home.type === typeByDefault ? 'vicinity adhoc' : `vicinity adhoc ${home.type}`
-    const { state, cause, cure } = home.about.discovery ?? {}
-    show(discovery, state === 'unavailable')
-    if (state === 'unavailable') say(discovery, `Others cannot be found now. ${cause} ${cure}`)
+    const problem = home.discoveryProblem
+    show(discovery, problem !== null)
+    say(discovery, problem ?? '')
     show(look, home.canAct)
     say(look, home.isLooking ? 'Stop looking' : 'Look for others')
     say(empty, home.canAct && !home.isLooking

@@ -74,7 +74,7 @@ extension Core {
     do {
       try await begin(model)
     } catch {
-      model.state = .failed(Problem(wrapping: error))
+      model.standing = .failed(Problem(wrapping: error))
       advertisers[model.id] = model
       publish(model)
     }

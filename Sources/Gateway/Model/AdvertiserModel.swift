@@ -4,21 +4,7 @@ internal import Notation
 /// A peer that others can find.
 final class AdvertiserModel {
   enum Invitations: String, CaseIterable { case ask, accept, adhoc }
-  enum State {
-    case starting
-    case advertising
-    case failed(Problem)
-
-    static let words = ["starting", "advertising", "failed"]
-
-    var name: String {
-      switch self {
-      case .starting: "starting"
-      case .advertising: "advertising"
-      case .failed: "failed"
-      }
-    }
-  }
+  static let active = "advertising"
 
   let id: String
   let peer: PeerModel
@@ -29,7 +15,7 @@ final class AdvertiserModel {
   /// When it ends by itself.
   let until: Until
   var info: [String: String]
-  var state = State.starting
+  var standing = Standing.starting
   var advertiser: Advertiser?
 
   init(
@@ -52,14 +38,16 @@ final class AdvertiserModel {
       .init("id", .text(id)), .init("peer", .text(peer.id)), .init("serviceType", .text(serviceType)),
       .init("discoveryInfo", .object(info.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) })),
       .init("invitations", .text(invitations.rawValue)), .init("until", .text(until.rawValue)),
-      .init("state", .text(state.name)),
+      .init("state", .text(state)),
     ]
     if let session { members.append(.init("session", .text(session))) }
-    if case .failed(let problem) = state { members.append(.init("problem", problem.json)) }
+    if let problem = standing.problem { members.append(.init("problem", problem.json)) }
     return .object(members)
   }
 
-  var facets: [String: String] { ["peer": peer.id, "serviceType": serviceType, "state": state.name] }
+  private var state: String { standing.name(active: Self.active) }
+
+  var facets: [String: String] { ["peer": peer.id, "serviceType": serviceType, "state": state] }
 }
 
 extension Core {
@@ -74,22 +62,52 @@ extension Core {
       guard let session = model.session.flatMap({ sessions[$0] }) else { return }
       try await session.session.startAdhoc(model.serviceType, info: model.info, until: model.until)
       session.adhoc = model.serviceType
+      model.standing = Standing(session.session.adhocState)
       publish(session)
     } else {
       let advertiser = try await model.peer.peer.advertise(
         model.serviceType, info: model.info, until: model.until)
       model.advertiser = advertiser
+      model.standing = Standing(advertiser.state)
       let id = model.id
+      start { core in
+        for await state in advertiser.states {
+          if let model = core.advertisers[id] { core.set(Standing(state), of: model) }
+        }
+      }
       start { core in
         for await invitation in advertiser.invitations { core.invited(invitation, by: id) }
         if let model = core.advertisers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
       }
     }
     guard peers[model.peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
-    model.state = .advertising
     advertisers[model.id] = model
     publish(model)
-    tell("advertising", about: model.path, model.peer.owner, [.init("serviceType", .text(model.serviceType))])
+    tellStanding(of: model)
+  }
+
+  func set(_ standing: Standing, of model: AdvertiserModel) {
+    guard model.standing != standing else { return }
+    model.standing = standing
+    publish(model)
+    tellStanding(of: model)
+  }
+
+  private func tellStanding(of model: AdvertiserModel) {
+    tell(
+      model.standing, as: AdvertiserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
+  }
+
+  /// Of one that starts there is nothing to tell yet.
+  func tell(_ standing: Standing, as active: String, about path: String, _ owner: Owner, serviceType: String) {
+    var members: [JSON.Member] = [.init("serviceType", .text(serviceType))]
+    switch standing {
+    case .starting: return
+    case .active: tell(active, about: path, owner, members)
+    case .failed(let problem):
+      members.append(.init("problem", problem.json))
+      tell("\(active)Failed", about: path, owner, members)
+    }
   }
 
   /// Ad hoc mode has ended by itself, and its advertisers with it.

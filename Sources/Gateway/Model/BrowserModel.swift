@@ -10,6 +10,8 @@ final class BrowserModel {
   /// When it ends by itself.
   let until: Until
   let found: Collection
+  static let active = "browsing"
+  fileprivate(set) var standing: Standing
   /// Those who are there.
   fileprivate(set) var present: [PeerID: FoundPeer] = [:]
   /// Since when those are away who are, by the machine's clock.
@@ -23,17 +25,24 @@ final class BrowserModel {
     self.peer = peer
     self.browser = browser
     serviceType = browser.type
+    standing = Standing(browser.state)
     self.found = found("/v1/browsers/\(id)/found")
   }
 
   var path: String { "/v1/browsers/\(id)" }
 
   var json: JSON {
-    [
-      "id": .text(id), "peer": .text(peer.id), "serviceType": .text(serviceType),
-      "until": .text(until.rawValue), "state": "browsing", "found": .text(found.path),
+    var members: [JSON.Member] = [
+      .init("id", .text(id)), .init("peer", .text(peer.id)), .init("serviceType", .text(serviceType)),
+      .init("until", .text(until.rawValue)), .init("state", .text(state)), .init("found", .text(found.path)),
     ]
+    if let problem = standing.problem { members.append(.init("problem", problem.json)) }
+    return .object(members)
   }
+
+  private var state: String { standing.name(active: Self.active) }
+
+  var facets: [String: String] { ["peer": peer.id, "serviceType": serviceType, "state": state] }
 }
 
 extension Core {
@@ -44,8 +53,23 @@ extension Core {
       for await event in browser.events { core.told(event, by: id) }
       if let model = core.browsers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
     }
-    return browserList.put(
-      model.id, model.json, owner: model.peer.owner, facets: ["peer": model.peer.id, "serviceType": model.serviceType])
+    start { core in
+      for await state in browser.states {
+        if let model = core.browsers[id] { core.set(Standing(state), of: model) }
+      }
+    }
+    return publish(model)
+  }
+
+  private func publish(_ model: BrowserModel) -> Item {
+    browserList.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
+  }
+
+  private func set(_ standing: Standing, of model: BrowserModel) {
+    guard model.standing != standing else { return }
+    model.standing = standing
+    _ = publish(model)
+    tell(standing, as: BrowserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
   private func told(_ event: BrowserEvent, by id: String) {

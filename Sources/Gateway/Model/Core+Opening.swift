@@ -60,9 +60,6 @@ extension Core {
     case .discoveryAvailable:
       discoveryTrouble = nil
       tell("discoveryAvailable", about: "/v1/gateway", .gateway)
-    case .notAdvertised(let type, let cause, let cure):
-      set(.failed(Problem(.unavailable, "\(cause): \(cure)")), forAll: type)
-    case .advertisedAgain(let type): set(.advertising, forAll: type)
     case .addresses(let addresses):
       self.addresses = addresses
       renewCertificate()
@@ -72,13 +69,6 @@ extension Core {
     case .conflict(let host):
       conflict = host
       tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
-    }
-  }
-
-  private func set(_ state: AdvertiserModel.State, forAll type: String) {
-    for advertiser in advertisers.values where advertiser.serviceType == type {
-      advertiser.state = state
-      publish(advertiser)
     }
   }
 }

@@ -138,7 +138,10 @@ final class SessionModel {
             .init("bytes", .number(keeping.limits.bytes)),
           ] + (keeping.limits.age.map { [.init("age", .number(Int($0.components.seconds)))] } ?? []))),
     ]
-    if let adhoc { members.append(.init("adhoc", .text(adhoc))) }
+    if let adhoc {
+      members.append(.init("adhoc", .text(adhoc)))
+      if let problem = Standing(session.adhocState).problem { members.append(.init("adhocProblem", problem.json)) }
+    }
     members.append(.init("createdAt", .text(createdAt.description)))
     return .object(members)
   }
@@ -258,6 +261,17 @@ extension Core {
     start { core in
       for await event in session.events { await core.told(event, in: id) }
       core.closed(id)
+    }
+    start { core in
+      for await state in session.adhocStates { core.adhocStands(Standing(state), in: id) }
+    }
+  }
+
+  private func adhocStands(_ standing: Standing, in id: String) {
+    guard let model = sessions[id], model.adhoc != nil else { return }
+    publish(model)
+    for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == id {
+      set(standing, of: advertiser)
     }
   }
 

@@ -33,7 +33,8 @@ extension Routes {
     Route(.post, "/v1/advertisers", .role(.member), body: .json, .later(advertise)),
     Route(
       .get, "/v1/advertisers", .role(.viewer),
-      .collection(facets: ["peer", "serviceType", Facet("state", AdvertiserModel.State.words)]) { core, _ in
+      .collection(facets: ["peer", "serviceType", Facet("state", Standing.names(active: AdvertiserModel.active))]) {
+        core, _ in
         core.advertiserList
       }),
     Route(
@@ -57,7 +58,9 @@ extension Routes {
     Route(.post, "/v1/browsers", .role(.member), body: .json, .later(browse)),
     Route(
       .get, "/v1/browsers", .role(.viewer),
-      .collection(facets: ["peer", "serviceType"]) { core, _ in core.browserList }),
+      .collection(facets: ["peer", "serviceType", Facet("state", Standing.names(active: BrowserModel.active))]) {
+        core, _ in core.browserList
+      }),
     Route(
       .get, "/v1/browsers/{browser}", .role(.viewer),
       .now { core, call in

@@ -151,6 +151,10 @@ final class AvahiPublication {
     name = stem + suffix
     collisions += 1
     let excess = collisions - Self.collisionsAtOnceMax
+    if excess == 1 {
+      told = nil
+      tell(.notPublished(record.key, AvahiError.collisions))
+    }
     registerLater(after: excess <= 0 ? .zero : min(.seconds(5), .milliseconds(250) * (1 << min(excess, 8))))
   }
 

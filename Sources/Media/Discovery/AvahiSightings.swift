@@ -61,6 +61,8 @@ final class AvahiSightings {
 
   private final class Search {
     var browser: AvahiBrowser?
+    /// Whether it was told that the type is looked for.
+    var isTold = false
     var failures = 0
     var retry: Timer?
     /// How often everything was asked for anew, and when what was not shown again is over.
@@ -164,7 +166,7 @@ final class AvahiSightings {
   private func end(_ search: Search) {
     for timer in [search.retry, search.roundEnd].compactMap(\.self) { reactor.cancel(timer) }
     (search.retry, search.roundEnd) = (nil, nil)
-    search.browser = nil
+    (search.browser, search.isTold) = (nil, false)
   }
 
   private func browse(_ type: ServiceType) {
@@ -174,6 +176,9 @@ final class AvahiSightings {
         notices.append(notice)
         turnSoon()
       }
+      if search.isTold { return }
+      search.isTold = true
+      tell(.looking(type))
     } catch {
       failed(type, error)
     }
@@ -181,7 +186,7 @@ final class AvahiSightings {
 
   private func failed(_ type: ServiceType, _ error: AvahiError) {
     guard let search = searches[type] else { return }
-    search.browser = nil
+    (search.browser, search.isTold) = (nil, false)
     tell(.notLooking(type, error.looking))
     search.retry = reactor.schedule(after: min(.seconds(60), .seconds(1) * (1 << min(search.failures, 8)))) {
       [unowned self] in

@@ -33,6 +33,8 @@ public enum DirectoryEvent: Hashable, Sendable {
   case published(ServiceRecord.Key, as: String)
   /// The record is not announced, while the directory as such works; it is tried again.
   case notPublished(ServiceRecord.Key, Trouble)
+  /// The type is looked for.
+  case looking(ServiceType)
   /// The type is not looked for, while the directory as such works; it is tried again.
   case notLooking(ServiceType, Trouble)
   case appeared(SeenID, SeenRecord)

@@ -1,4 +1,5 @@
 internal import Engine
+internal import Media
 internal import Wire
 
 /// Advertising, browsing, inviting.
@@ -6,7 +7,8 @@ extension Core {
   // MARK: Advertising
 
   func advertise(
-    _ peer: PeerID, _ type: String, _ info: [String: String], _ until: Until, _ invitations: Mailbox<Invitation>
+    _ peer: PeerID, _ type: String, _ info: [String: String], _ until: Until, _ invitations: Mailbox<Invitation>,
+    _ monitor: DiscoveryMonitor
   ) throws -> Interest {
     let interest = Interest(peer: peer, type: try ServiceType(type))
     let info = try DiscoveryInfo(info)
@@ -15,7 +17,8 @@ extension Core {
     }
     try call { engine, now throws(EngineError) in try engine.startAdvertising(peer, interest.type, info: info, at: now)
     }
-    advertised[interest] = Advertised(invitations: invitations, until: until)
+    advertised[interest] = Advertised(invitations: invitations, until: until, monitor: monitor)
+    monitor.set(network?.standing(ofAdvertised: peer, interest.type))
     advise(peer, info.warning)
     return interest
   }
@@ -33,20 +36,21 @@ extension Core {
 
   func stopAdvertising(_ interest: Interest) {
     guard let one = advertised.removeValue(forKey: interest) else { return }
-    one.invitations.finish()
+    one.end()
     call { $0.stopAdvertising(interest.peer, interest.type, at: $1) }
   }
 
   // MARK: Browsing
 
   func browse(
-    _ peer: PeerID, _ type: String, _ until: Until, _ events: Mailbox<BrowserEvent>
+    _ peer: PeerID, _ type: String, _ until: Until, _ events: Mailbox<BrowserEvent>, _ monitor: DiscoveryMonitor
   ) throws -> (Interest, UInt64) {
     let interest = Interest(peer: peer, type: try ServiceType(type))
     let state = interests[interest] ?? InterestState()
     interests[interest] = state
-    let number = state.add(events, until)
+    let number = state.add(InterestState.Reader(events: events, until: until, monitor: monitor))
     try call { engine, now throws(EngineError) in try engine.startBrowsing(peer, interest.type, at: now) }
+    monitor.set(network?.standing(ofSearchFor: interest.type))
     return (interest, number)
   }
 
@@ -59,6 +63,31 @@ extension Core {
     guard state.isEmpty else { return }
     interests[interest] = nil
     call { $0.stopBrowsing(interest.peer, interest.type, at: $1) }
+  }
+
+  // MARK: Where discovery stands
+
+  func standingChanged(of type: ServiceType?) {
+    guard let network else { return }
+    for (interest, one) in advertised where type == nil || interest.type == type {
+      one.monitor.set(network.standing(ofAdvertised: interest.peer, interest.type))
+    }
+    for (interest, state) in interests where type == nil || interest.type == type {
+      state.set(network.standing(ofSearchFor: interest.type))
+    }
+    for port in sessions.values {
+      if let adhoc = port.adhocType, type == nil || adhoc == type { reviewAdhoc(port, adhoc) }
+    }
+  }
+
+  /// Ad hoc mode is as well as the worse of its halves.
+  func reviewAdhoc(_ port: SessionPort, _ type: ServiceType) {
+    guard let network else { return }
+    let halves = [
+      network.standing(ofAdvertised: port.state.peer, type), network.standing(ofSearchFor: type),
+    ]
+    let failed = halves.first { if case .failed? = $0 { true } else { false } }
+    port.state.adhoc.set(failed ?? (halves.contains(nil) ? nil : .active))
   }
 
   // MARK: Being away
@@ -139,21 +168,42 @@ extension Core {
 struct Advertised {
   let invitations: Mailbox<Invitation>
   let until: Until
+  let monitor: DiscoveryMonitor
+
+  func end() {
+    invitations.finish()
+    monitor.finish()
+  }
 }
 
 /// What is found for one interest, and the browsers that share it.
 final class InterestState {
   private(set) var found: [PeerID: FoundPeer] = [:]
-  private var browsers: [UInt64: (events: Mailbox<BrowserEvent>, until: Until)] = [:]
+  private var browsers: [UInt64: Reader] = [:]
   private var last: UInt64 = 0
+
+  struct Reader {
+    let events: Mailbox<BrowserEvent>
+    let until: Until
+    let monitor: DiscoveryMonitor
+
+    func end() {
+      events.finish()
+      monitor.finish()
+    }
+  }
 
   var isEmpty: Bool { browsers.isEmpty }
 
-  func add(_ browser: Mailbox<BrowserEvent>, _ until: Until) -> UInt64 {
+  func add(_ browser: Reader) -> UInt64 {
     last += 1
-    browsers[last] = (browser, until)
-    for peer in found.values { browser.put(.found(peer)) }
+    browsers[last] = browser
+    for peer in found.values { browser.events.put(.found(peer)) }
     return last
+  }
+
+  func set(_ standing: LAN.Standing?) {
+    for browser in browsers.values { browser.monitor.set(standing) }
   }
 
   func numbers(where test: (Until) -> Bool) -> [UInt64] {
@@ -162,7 +212,7 @@ final class InterestState {
 
   func remove(_ number: UInt64) -> Bool {
     guard let browser = browsers.removeValue(forKey: number) else { return false }
-    browser.events.finish()
+    browser.end()
     return true
   }
 
@@ -172,10 +222,10 @@ final class InterestState {
     case .lost(let peer): found[peer.id] = nil
     }
     // A browser that nobody reads is at its end, which tells its reader that it has missed something.
-    for browser in browsers.values where browser.events.put(event) == .full { browser.events.finish() }
+    for browser in browsers.values where browser.events.put(event) == .full { browser.end() }
   }
 
   func end() {
-    for browser in browsers.values { browser.events.finish() }
+    for browser in browsers.values { browser.end() }
   }
 }

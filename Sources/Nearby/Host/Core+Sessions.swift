@@ -33,11 +33,16 @@ extension Core {
     let (type, info) = (try ServiceType(type), try DiscoveryInfo(info))
     try call { engine, now throws(EngineError) in try engine.startAdhoc(id, type, info: info, at: now) }
     guard let port = sessions[id] else { return }
-    port.adhocUntil = until
+    (port.adhocUntil, port.adhocType) = (until, type)
+    port.state.adhoc.reset()
+    reviewAdhoc(port, type)
     advise(port.state.peer, info.warning)
   }
 
-  func stopAdhoc(_ id: EndpointID) { call { $0.stopAdhoc(id, at: $1) } }
+  func stopAdhoc(_ id: EndpointID) {
+    sessions[id]?.adhocType = nil
+    call { $0.stopAdhoc(id, at: $1) }
+  }
 
   func remove(_ member: EndpointID, from id: EndpointID, ban: Bool) throws {
     try call { engine, now throws(EngineError) in try engine.remove(member, from: id, ban: ban, at: now) }

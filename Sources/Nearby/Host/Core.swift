@@ -241,7 +241,7 @@ final class Core: EngineDriver {
   private func letGo() {
     for session in sessions.values { session.state.end() }
     for interest in interests.values { interest.end() }
-    for one in advertised.values { one.invitations.finish() }
+    for one in advertised.values { one.end() }
     for invitation in invitations.values { invitation.settle(.stopping) }
     for joining in joinings.values { joining.meeting.settle(.stopping) }
     for entry in inquiries.values { if case .once(let outcome) = entry.inquiry { outcome.settle(.unknown) } }

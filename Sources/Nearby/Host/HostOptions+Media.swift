@@ -57,9 +57,6 @@ extension Condition {
       switch condition {
       case .discoveryUnavailable(let trouble): .discoveryUnavailable(cause: trouble.cause, cure: trouble.cure)
       case .discoveryAvailable: .discoveryAvailable
-      case .notPublished(let type, let trouble):
-        .notAdvertised(type: type.text, cause: trouble.cause, cure: trouble.cure)
-      case .publishedAgain(let type): .advertisedAgain(type: type.text)
       case .addresses(let addresses): .addresses(addresses.map(\.description))
       }
   }

@@ -53,13 +53,10 @@ public enum DiscoveryMethod: Hashable, Sendable {
 
 /// What a program can tell its user about the state of its host.
 public enum Condition: Hashable, Sendable {
-  /// Peers are not found and do not find this one: why, and what helps.
+  /// Peers are not found and do not find this one: why, and what helps. What is wrong with a single advertiser or browser
+  /// is its own `state`.
   case discoveryUnavailable(cause: String, cure: String)
   case discoveryAvailable
-  /// A peer is not advertised: why, and what helps.
-  case notAdvertised(type: String, cause: String, cure: String)
-  /// And now it is, by itself, with all others of that type.
-  case advertisedAgain(type: String)
   /// Where this host listens.
   case addresses([String])
   /// What happens cannot be stored, so that much of it waits: why, and what to do. It is tried again and again.

@@ -9,12 +9,17 @@
 public final class Advertiser: Sendable {
   /// Who invites. An invitation that nobody reads ends when its time is over.
   public let invitations: Events<Invitation>
+  /// Each state that it comes to, the latest where several were not read. It has one reader.
+  public let states: Events<DiscoveryState>
+  private let monitor: DiscoveryMonitor
   private let interest: Interest
   private let loop: Loop
 
-  init(_ interest: Interest, _ invitations: Mailbox<Invitation>, _ loop: Loop) {
+  init(_ interest: Interest, _ invitations: Mailbox<Invitation>, _ monitor: DiscoveryMonitor, _ loop: Loop) {
     self.interest = interest
     self.invitations = Events(mailbox: invitations)
+    self.monitor = monitor
+    states = Events(mailbox: monitor.changes)
     self.loop = loop
   }
 
@@ -23,6 +28,9 @@ public final class Advertiser: Sendable {
   }
 
   public var type: String { interest.type.text }
+
+  /// Whether others can find the peer.
+  public var state: DiscoveryState { monitor.state }
 
   /// Browsers hear of the new info without losing the peer.
   public func update(info: [String: String]) async throws(NearbyError) {

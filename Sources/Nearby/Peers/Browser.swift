@@ -9,14 +9,21 @@
 public final class Browser: Sendable {
   /// What is found and lost, beginning with those that are there already. It has one reader.
   public let events: Events<BrowserEvent>
+  /// Each state that it comes to, the latest where several were not read. It has one reader.
+  public let states: Events<DiscoveryState>
+  private let monitor: DiscoveryMonitor
   private let interest: Interest
   private let number: UInt64
   private let loop: Loop
 
-  init(_ interest: Interest, _ number: UInt64, _ events: Mailbox<BrowserEvent>, _ loop: Loop) {
+  init(
+    _ interest: Interest, _ number: UInt64, _ events: Mailbox<BrowserEvent>, _ monitor: DiscoveryMonitor, _ loop: Loop
+  ) {
     self.interest = interest
     self.number = number
     self.events = Events(mailbox: events)
+    self.monitor = monitor
+    states = Events(mailbox: monitor.changes)
     self.loop = loop
   }
 
@@ -25,6 +32,9 @@ public final class Browser: Sendable {
   }
 
   public var type: String { interest.type.text }
+
+  /// Whether peers can be found.
+  public var state: DiscoveryState { monitor.state }
 
   /// Those that are nearby now.
   public var found: [FoundPeer] {

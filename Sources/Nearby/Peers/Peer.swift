@@ -25,16 +25,18 @@ public struct Peer: Sendable, Identifiable {
     _ type: String, info: [String: String] = [:], until: Until = .stopped
   ) async throws(NearbyError) -> Advertiser {
     let invitations = Mailbox<Invitation>(weightMax: Core.eventsMax)
-    let interest = try await loop.run { [id] in try $0.advertise(id, type, info, until, invitations) }
-    return Advertiser(interest, invitations, loop)
+    let monitor = DiscoveryMonitor()
+    let interest = try await loop.run { [id] in try $0.advertise(id, type, info, until, invitations, monitor) }
+    return Advertiser(interest, invitations, monitor, loop)
   }
 
   /// Looks for peers that advertise the service type, of this host and of others. Once it has ended by itself, so have the
   /// browser's events.
   public func browse(_ type: String, until: Until = .stopped) async throws(NearbyError) -> Browser {
     let events = Mailbox<BrowserEvent>(weightMax: Core.eventsMax)
-    let (interest, number) = try await loop.run { [id] in try $0.browse(id, type, until, events) }
-    return Browser(interest, number, events, loop)
+    let monitor = DiscoveryMonitor()
+    let (interest, number) = try await loop.run { [id] in try $0.browse(id, type, until, events, monitor) }
+    return Browser(interest, number, events, monitor, loop)
   }
 
   /// Tells those who found this peer, and those who are in sessions with it, that it is away since then: nobody looks at

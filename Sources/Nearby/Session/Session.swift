@@ -23,6 +23,8 @@ public final class Session: Sendable, Identifiable {
   public let events: Events<SessionEvent>
   /// The files that it goes on sending since before its host was started again: `SessionEvent.sending` tells of each.
   public let filesGoingOn: [String]
+  /// Each state that ad hoc mode comes to, the latest where several were not read. It has one reader.
+  public let adhocStates: Events<DiscoveryState>
   let state: SessionState
   let loop: Loop
 
@@ -31,6 +33,7 @@ public final class Session: Sendable, Identifiable {
     id = state.id
     peer = state.peer
     events = Events(mailbox: state.mailbox)
+    adhocStates = Events(mailbox: state.adhoc.changes)
     self.state = state
     self.loop = loop
   }
@@ -87,6 +90,9 @@ public final class Session: Sendable, Identifiable {
   ) async throws(NearbyError) {
     try await loop.run { [id] in try $0.startAdhoc(id, type, info, until) }
   }
+
+  /// Whether others can find this session, and it them. It says nothing where ad hoc mode is off.
+  public var adhocState: DiscoveryState { state.adhoc.state }
 
   public func stopAdhoc() async {
     try? await loop.run { [id] in $0.stopAdhoc(id) }

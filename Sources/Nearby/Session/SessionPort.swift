@@ -19,6 +19,8 @@ final class SessionPort {
   /// The engine tells when there is room again.
   var isStuck = false
   var isFlushing = false
+  /// For what it is in ad hoc mode, if it is.
+  var adhocType: ServiceType?
   /// When ad hoc mode ends by itself.
   var adhocUntil = Until.stopped
   var hasOverflowed = false

@@ -46,6 +46,8 @@ final class SessionState: Sendable {
   let id: EndpointID
   let peer: PeerID
   let mailbox: Mailbox<SessionEvent>
+  /// Where its ad hoc mode stands.
+  let adhoc = DiscoveryMonitor()
   private let shared = Mutex(Shared())
 
   init(_ id: EndpointID, of peer: PeerID, eased: @escaping @Sendable () -> Void) {
@@ -165,6 +167,7 @@ final class SessionState: Sendable {
     for waiter in waiters { waiter.resume() }
     for meeting in meetings { meeting.settle(.left) }
     mailbox.finish()
+    adhoc.finish()
   }
 }
 

@@ -16,6 +16,9 @@ enum AdhocCommand {
     return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
       try await stay.lookAround()
       try await stay.session.startAdhoc(type, info: info, until: stay.policy.until)
+      stay.crew.add {
+        await Conditions.tell(stay.session.adhocStates, of: .adhoc, type) { await stay.tell($0) }
+      }
       stay.visit.endInTime(.done)
     }
   }

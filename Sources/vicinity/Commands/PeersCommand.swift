@@ -10,6 +10,7 @@ enum PeersCommand {
     return try await Visit(context).run { visit in
       visit.begin()
       let browser = try await visit.peer.browse(type)
+      visit.crew.add { await Conditions.tell(browser.states, of: .browser, type) { await visit.tell($0) } }
       await context.watch.pass(time)
       let found = await browser.found.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       if found.isEmpty {

@@ -6,7 +6,7 @@ enum ReceiveCommand {
     var context = context
     context.announcer.newsTo = .error
     let invocation = context.invocation
-    let (type, info) = (invocation.required("type"), invocation.pairs("info"))
+    let type = invocation.required("type")
     var policy = Stay.Policy(invocation)
     policy.takesFiles = true
     policy.streams = sink(context)
@@ -15,7 +15,7 @@ enum ReceiveCommand {
       throw Misuse("There is nobody to ask about invitations here: give --accept to take them all.", in: "receive")
     }
     return try await Stay.run(context, type, policy) { stay in
-      await stay.answer(try await stay.visit.peer.advertise(type, info: info))
+      try await stay.advertise()
       if let time = invocation.duration("timeout") {
         stay.crew.add { await stay.giveUp(after: time) }
       }

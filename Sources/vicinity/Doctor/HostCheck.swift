@@ -65,9 +65,12 @@ enum HostCheck {
       }
       return told
     }
-    let found = await browser.found.count
+    let (found, state) = (await browser.found.count, browser.state)
     await host.stop()
     if told.contains(where: { $0.check == .discovery }) { return told }
+    if case .failed(let problem) = state {
+      return told + [Finding(.discovery, .bad, problem.cause, cure: problem.cure)]
+    }
     return told + [
       Finding(
         .discovery, .good,
@@ -79,12 +82,11 @@ enum HostCheck {
   private static func finding(_ condition: Condition) -> Finding? {
     switch condition {
     case .discoveryUnavailable(let cause, let cure): Finding(.discovery, .bad, cause, cure: cure)
-    case .notAdvertised(_, let cause, let cure): Finding(.discovery, .bad, cause, cure: cure)
     case .conflict(let id):
       Finding(
         .key, .bad, "The key of this host (\(id)) is in use on another one as well: the two take each other's place.",
         cure: "Give one of them a folder of its own with --keys, or delete its copy of the keys.")
-    case .discoveryAvailable, .advertisedAgain, .addresses, .notStored, .storedAgain: nil
+    case .discoveryAvailable, .addresses, .notStored, .storedAgain: nil
     }
   }
 }

@@ -15,6 +15,7 @@ extension Stay {
     let fresh = try await visit.peer.browse(type, until: policy.until)
     browser = fresh
     follow(fresh)
+    crew.add { [type] in await Conditions.tell(fresh.states, of: .browser, type) { await self.tell($0) } }
   }
 
   /// Who is nearby or in the session, by name.

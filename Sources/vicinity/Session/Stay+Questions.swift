@@ -14,7 +14,13 @@ extension Stay {
 
   // MARK: Invitations
 
-  func answer(_ advertiser: Advertiser) {
+  /// Lets others find this peer and invite it.
+  func advertise() async throws {
+    let info = context.invocation.pairs("info")
+    let advertiser = try await visit.peer.advertise(type, info: info, until: policy.until)
+    crew.add { [type] in
+      await Conditions.tell(advertiser.states, of: .advertiser, type) { await self.tell($0) }
+    }
     crew.add { [policy, visit] in
       for await invitation in advertiser.invitations { await self.take(invitation) }
       if policy.until != .stopped, !visit.isEnding { await self.tell(.endedByItself(policy.until)) }

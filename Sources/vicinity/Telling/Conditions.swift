@@ -1,7 +1,54 @@
 internal import Nearby
 
-/// What a host has to say of itself.
+/// What a host has to say of itself, and its advertisers and browsers of themselves.
 enum Conditions {
+  /// What is announced or looked for.
+  enum Subject {
+    case advertiser, browser, adhoc
+
+    func warning(_ type: String) -> String {
+      switch self {
+      case .advertiser: "Others do not find this peer for '\(type)'."
+      case .browser: "Peers for '\(type)' are not looked for."
+      case .adhoc: "Others and this peer do not find each other for '\(type)'."
+      }
+    }
+
+    /// What is told when that is over.
+    func recovery(_ type: String) -> Event {
+      switch self {
+      case .advertiser:
+        Event("advertisedAgain", .news, [.text("type", type)]) { _ in ["others find this peer for \(type) again"] }
+      case .browser:
+        Event("browsedAgain", .news, [.text("type", type)]) { _ in ["peers for \(type) are looked for again"] }
+      case .adhoc:
+        Event("adhocAgain", .news, [.text("type", type)]) { _ in
+          ["others and this peer find each other for \(type) again"]
+        }
+      }
+    }
+  }
+
+  /// Of an outage the host itself tells, once for all.
+  static func tell(
+    _ states: some AsyncSequence<DiscoveryState, Never>, of subject: Subject, _ type: String,
+    by tell: @Sendable (Event) async -> Void
+  ) async {
+    var hasFailed = false
+    for await state in states {
+      switch state {
+      case .failed(let problem) where !problem.isOutage:
+        hasFailed = true
+        await tell(.warning("\(subject.warning(type)) \(problem.cause)", cure: problem.cure))
+      case .active where hasFailed:
+        hasFailed = false
+        await tell(subject.recovery(type))
+      case .starting, .active, .failed:
+        break
+      }
+    }
+  }
+
   static func tell(
     _ conditions: some AsyncSequence<Condition, Never>, by tell: @Sendable (Event) async -> Void
   ) async {
@@ -16,11 +63,6 @@ enum Conditions {
         guard isBlind else { continue }
         isBlind = false
         await tell(Event("discoveryAvailable") { _ in ["peers are found again"] })
-      case .notAdvertised(let type, let cause, let cure):
-        await tell(.warning("This peer is not advertised for \(type). \(cause)", cure: cure))
-      case .advertisedAgain(let type):
-        await tell(
-          Event("advertisedAgain", .news, [.text("type", type)]) { _ in ["this peer is advertised for \(type) again"] })
       case .addresses(let addresses):
         await tell(Event("addresses", .news, [.list("addresses", addresses)]))
       case .notStored(let cause):

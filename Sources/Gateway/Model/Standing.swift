@@ -1,0 +1,30 @@
+internal import Nearby
+
+/// Where an advertiser, a browser or ad hoc mode stands, as clients see it.
+enum Standing: Hashable {
+  case starting
+  case active
+  case failed(Problem)
+
+  init(_ state: DiscoveryState) {
+    self =
+      switch state {
+      case .starting: .starting
+      case .active: .active
+      case .failed(let problem): .failed(Problem(.unavailable, problem.description))
+      }
+  }
+
+  /// By the word for one that does what it is there for.
+  func name(active: String) -> String {
+    switch self {
+    case .starting: "starting"
+    case .active: active
+    case .failed: "failed"
+    }
+  }
+
+  static func names(active: String) -> [String] { ["starting", active, "failed"] }
+
+  var problem: Problem? { if case .failed(let problem) = self { problem } else { nil } }
+}

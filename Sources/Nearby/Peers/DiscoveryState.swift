@@ -1,0 +1,57 @@
+internal import Media
+internal import Synchronization
+
+/// Where an advertiser, a browser, or a session in ad hoc mode stands.
+public enum DiscoveryState: Hashable, Sendable {
+  case starting
+  /// Others can find the peer; it can find others.
+  case active
+  /// Not now. It is tried again by itself, and is active once that works.
+  case failed(DiscoveryProblem)
+}
+
+/// What is wrong with one advertiser or browser, and what a person can do about it: a sentence each.
+public struct DiscoveryProblem: Hashable, Sendable, CustomStringConvertible {
+  public let cause: String
+  public let cure: String
+  /// Whether discovery as a whole is unavailable, which the host's `conditions` tell as well.
+  public let isOutage: Bool
+
+  public var description: String { "\(cause) \(cure)" }
+}
+
+/// What an owner is told of the state of its advertiser, browser or session.
+final class DiscoveryMonitor: Sendable {
+  /// The latest state, where that was not read yet.
+  let changes = Mailbox<DiscoveryState>(weightMax: 1)
+  private let current = Mutex(DiscoveryState.starting)
+
+  var state: DiscoveryState { current.withLock { $0 } }
+
+  /// Of nil nothing is known yet.
+  func set(_ standing: LAN.Standing?) {
+    guard let standing else { return }
+    let next = DiscoveryState(standing)
+    let isNews = current.withLock { current in
+      defer { current = next }
+      return current != next
+    }
+    if isNews { changes.put(latest: next) }
+  }
+
+  /// What comes is about something that begins anew.
+  func reset() { current.withLock { $0 = .starting } }
+
+  func finish() { changes.finish() }
+}
+
+extension DiscoveryState {
+  fileprivate init(_ standing: LAN.Standing) {
+    self =
+      switch standing {
+      case .active: .active
+      case .failed(let trouble, let isOutage):
+        .failed(DiscoveryProblem(cause: trouble.cause, cure: trouble.cure, isOutage: isOutage))
+      }
+  }
+}
