@@ -172,7 +172,7 @@ export class Vicinity extends EventTarget {
 
   /**
    * Sends text or bytes to those who are named, or to all who are connected. A reliable message is sent once, however
-   * often the network loses the request: its id says which one it is.
+   * often the network loses the request: its id says which one it is. Who receives it is told the content type.
    */
   send(session, body, { to = [], mode = 'reliable', contentType = 'text/plain; charset=utf-8', id = newID() } = {}) {
     const query = new URLSearchParams(to.map((peer) => ['to', peer]))

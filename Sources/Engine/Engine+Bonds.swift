@@ -15,10 +15,12 @@ extension Engine {
   func greet(_ link: Link, _ bond: Bond) {
     say(
       Hello(
-        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal, features: .away,
+        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal, features: Self.features,
         addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: []),
       on: link)
   }
+
+  private static let features: Hello.Features = [.away, .contentTypes]
 
   func take(_ hello: Hello, from link: Link) throws(Violation) {
     let host = link.host
@@ -36,7 +38,7 @@ extension Engine {
     host.incarnation = hello.incarnation
     host.learn(fromGreeting: hello.addresses)
     link.hasGreeted = true
-    link.readsAway = hello.features.contains(.away)
+    link.features = hello.features
     if !link.readsAway { forgetWhoIsAway(at: host) }
     if !link.isDialed { link.ordinal = hello.ordinal }
 
@@ -108,11 +110,10 @@ extension Engine {
     let isConsistent =
       attach.received < journal.next && attach.received + 1 >= journal.first && attach.received <= bond.fence
       && attach.first <= bond.received + 1 && attach.next > bond.received
-    guard
-      isConsistent
-        || sabotage.contains(.believesBackups)
-    else {
-      // One of us has lost what the other relies on, as from an old backup: begin anew.
+    // A host may come back as an older version, which cannot read what waits for it.
+    let isReadable = link.features.contains(.contentTypes) || !journal.holdsTyped(after: attach.received)
+    guard isConsistent && isReadable || sabotage.contains(.believesBackups) else {
+      // Or one of us has lost what the other relies on, as from an old backup: begin anew.
       _ = replace(bond, keeping: link)
       return
     }
@@ -120,6 +121,7 @@ extension Engine {
     if sabotage.contains(.repeatsRecords) { received = journal.first - 1 }
     if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
     bond.journal.resume(after: received)
+    bond.features = link.features
     bond.isOpen = true
     // That it opens is a sign of life, though the link may be cut before there is another.
     bond.heard = now

@@ -68,8 +68,9 @@ extension Engine {
     guard let link = links[id], let bond = link.host.bond, bond.link === link, link.gate.isOpen else { return }
     heard(link)
     // A datagram may come before the records that explain it, or be forged where the medium lets it: no offence.
-    guard let head = try? FrameHead.next(in: bytes), head.type == .datagram, head.end == bytes.byteCount,
-      let view = try? DatagramView(decoding: bytes.extracting(head.body))
+    guard let head = try? FrameHead.next(in: bytes), head.type == .datagram || head.type == .typedDatagram,
+      head.end == bytes.byteCount,
+      let view = try? DatagramView(decoding: bytes.extracting(head.body), isTyped: head.type == .typedDatagram)
     else { return }
     deliver(view, keep(view.payload), over: bond)
   }
@@ -268,7 +269,7 @@ extension Engine {
       throw Violation(.protocolViolation, "\(type) before hello")
     }
     switch type {
-    case .message: try take(message: body, from: link)
+    case .message, .typedMessage: try take(message: body, isTyped: type == .typedMessage, from: link)
     case .ack: try take(try decode(Ack.self, body), from: try bond(of: link))
     case .ping: try take(try decode(Ping.self, body), from: link)
     case .pong: take(try decode(Pong.self, body), from: link)
@@ -291,7 +292,7 @@ extension Engine {
     case .introduce: try take(introduce: body, from: link)
     case .gone: try take(try decode(Gone.self, body), from: link)
     case .digest: try take(try decode(RosterDigest.self, body), from: link)
-    case .datagram: try take(datagram: body, from: link)
+    case .datagram, .typedDatagram: try take(datagram: body, isTyped: type == .typedDatagram, from: link)
     case .compareCommit: try take(try decode(CompareCommit.self, body), from: link)
     case .compareReveal: try take(try decode(CompareReveal.self, body), from: link)
     case .compareEnd: take(try decode(CompareEnd.self, body), from: link)

@@ -4,11 +4,12 @@ public import Wire
 extension Engine {
   /// Sends to members that are connected: to all of the named, or to nobody.
   ///
-  /// `unavailable` means that a host is behind; `Output.writable` follows when it has caught up.
+  /// `unavailable` means that a host is behind; `Output.writable` follows when it has caught up. A host of a version that
+  /// knows no content types gets the message without.
   @discardableResult
   public func send(
-    _ payload: RawSpan, from endpoint: EndpointID, to recipients: Recipients, _ mode: Mode, receipt: Bool,
-    at now: Instant
+    _ payload: RawSpan, contentType: ContentType? = nil, from endpoint: EndpointID, to recipients: Recipients,
+    _ mode: Mode, receipt: Bool, at now: Instant
   ) throws(EngineError) -> MessageID {
     enter(now)
     defer { settle() }
@@ -18,7 +19,7 @@ extension Engine {
     switch mode {
     case .reliable:
       try checkRoom(for: payload.byteCount, shares, local)
-      for share in shares { post(payload, share, id, from: local, receipt: receipt) }
+      for share in shares { post(payload, contentType, share, id, from: local, receipt: receipt) }
     case .unreliable:
       guard payload.byteCount <= Limits.datagramPayloadBytesMax else {
         throw EngineError(
@@ -26,7 +27,7 @@ extension Engine {
           "\(payload.byteCount) bytes are too many for an unreliable message; at most \(Limits.datagramPayloadBytesMax)"
         )
       }
-      for share in shares { fling(payload, share, from: local) }
+      for share in shares { fling(payload, contentType, share, from: local) }
     }
     return id
   }
@@ -104,27 +105,34 @@ extension Engine {
     }
   }
 
-  private func post(_ payload: RawSpan, _ share: Group.Share, _ id: MessageID, from local: LocalEndpoint, receipt: Bool)
-  {
+  private func post(
+    _ payload: RawSpan, _ contentType: ContentType?, _ share: Group.Share, _ id: MessageID, from local: LocalEndpoint,
+    receipt: Bool
+  ) {
     let presence = share.presence
     guard let bond = presence.host.bond else { return }
     let strand = strand(of: presence, bond)
     let head = RecordHead(strand: strand.id, sequence: strand.last + 1)
     let audience = share.addressing.audience
+    let contentType = bond.features.contains(.contentTypes) ? contentType : nil
     let size = MessageView.encodedSize(
-      record: head, from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
+      record: head, from: local.index, seen: bond.received, to: audience, contentType: contentType,
+      payloadBytes: payload.byteCount)
     let message = Journal.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
-    let ordinal = bond.journal.append(size, of: strand, message: message, at: now, held: waitsForStore(bond)) { out in
+    let ordinal = bond.journal.append(
+      size, of: strand, message: message, isTyped: contentType != nil, at: now, held: waitsForStore(bond)
+    ) { out in
       MessageView.write(
-        record: head, from: local.index, seen: bond.received, to: audience, payload: payload, into: &out)
+        record: head, from: local.index, seen: bond.received, to: audience, contentType: contentType, payload: payload,
+        into: &out)
     }
     appended(ordinal, to: strand, over: bond)
   }
 
-  func take(message body: RawSpan, from link: Link) throws(Violation) {
+  func take(message body: RawSpan, isTyped: Bool, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     let view: MessageView
-    do throws(WireError) { view = try MessageView(decoding: body) } catch {
+    do throws(WireError) { view = try MessageView(decoding: body, isTyped: isTyped) } catch {
       throw Violation(.protocolViolation, "message: \(error)")
     }
     _ = try count(view.record, bytes: body.byteCount, over: bond)
@@ -134,7 +142,7 @@ extension Engine {
     }
     for sender in senders {
       guard let locals = recipients(view.audience, of: sender, seen: view.seen, inOrder: true) else { continue }
-      emit(.message(from: sender.id, to: locals, .reliable, payload(view.payload, of: link)))
+      emit(.message(from: sender.id, to: locals, .reliable, view.contentType, payload(view.payload, of: link)))
     }
   }
 
@@ -205,21 +213,24 @@ extension Engine {
 
   // MARK: Unreliable
 
-  private func fling(_ payload: RawSpan, _ share: Group.Share, from local: LocalEndpoint) {
+  private func fling(
+    _ payload: RawSpan, _ contentType: ContentType?, _ share: Group.Share, from local: LocalEndpoint
+  ) {
     guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }
     let audience = share.addressing.audience
+    let contentType = bond.features.contains(.contentTypes) ? contentType : nil
     let size = DatagramView.encodedSize(
-      from: local.index, seen: bond.received, to: audience, payloadBytes: payload.byteCount)
+      from: local.index, seen: bond.received, to: audience, contentType: contentType, payloadBytes: payload.byteCount)
     if size <= link.datagramBytesMax {
-      emit(
-        .datagram(
-          link.id,
-          compose(size) {
-            DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0)
-          }))
+      let datagram = compose(size) {
+        DatagramView.write(
+          from: local.index, seen: bond.received, to: audience, contentType: contentType, payload: payload, into: &$0)
+      }
+      emit(.datagram(link.id, datagram))
     } else if link.lossySizes.count <= Self.lossyMax {
       link.lossy.append(size) {
-        DatagramView.write(from: local.index, seen: bond.received, to: audience, payload: payload, into: &$0)
+        DatagramView.write(
+          from: local.index, seen: bond.received, to: audience, contentType: contentType, payload: payload, into: &$0)
       }
       link.lossySizes.append(size)
       wake(link)
@@ -229,10 +240,10 @@ extension Engine {
   /// Where the medium has no datagrams, what is sent while this many wait is dropped: late is worse than never.
   private static let lossyMax = 1
 
-  func take(datagram body: RawSpan, from link: Link) throws(Violation) {
+  func take(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     do throws(WireError) {
-      let view = try DatagramView(decoding: body)
+      let view = try DatagramView(decoding: body, isTyped: isTyped)
       deliver(view, payload(view.payload, of: link), over: bond)
     } catch {
       throw Violation(.protocolViolation, "datagram: \(error)")
@@ -244,7 +255,7 @@ extension Engine {
     guard view.seen < bond.journal.next else { return }
     for sender in bond.members[view.from] ?? [] {
       guard let locals = recipients(view.audience, of: sender, seen: view.seen, inOrder: false) else { continue }
-      emit(.message(from: sender.id, to: locals, .unreliable, payload))
+      emit(.message(from: sender.id, to: locals, .unreliable, view.contentType, payload))
     }
   }
 }

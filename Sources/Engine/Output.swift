@@ -190,7 +190,7 @@ public enum Output {
   case suspended([MemberView], Bool, of: Locals)
   /// A member that is connecting or connected is away, or is here again: its view says which.
   indirect case away(MemberView, of: Locals)
-  case message(from: EndpointID, to: Locals, Mode, Payload)
+  case message(from: EndpointID, to: Locals, Mode, ContentType?, Payload)
   case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
   /// A send that was refused as unavailable may be tried again.
   case writable(EndpointID)

@@ -52,6 +52,13 @@ extension Model {
     return payload
   }
 
+  /// Every second message says one, which follows from its number.
+  var contentType: ContentType? { Self.contentType(of: messages.count) }
+
+  private static func contentType(of number: Int) -> ContentType? {
+    number.isMultiple(of: 2) ? nil : try! ContentType("text/x-\(number)")  // of letters, digits and a hyphen
+  }
+
   private static func append(_ word: UInt64, _ bytes: inout [UInt8]) {
     for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
   }
@@ -105,7 +112,10 @@ extension Model {
 
   // MARK: Receiving
 
-  func received(_ payload: [UInt8], from: EndpointID, to: [EndpointID], _ mode: Mode, at host: SimHost) {
+  func received(
+    _ payload: [UInt8], _ contentType: ContentType?, from: EndpointID, to: [EndpointID], _ mode: Mode,
+    at host: SimHost
+  ) {
     guard let sender = endpoints[from] else {
       check(.onlyTheReal, isMalicious.contains(true)) { "\(host.label) received a message of nobody" }
       return
@@ -119,6 +129,9 @@ extension Model {
     }
     check(.intact, payload.count == message.bytes && payload == Self.payload(number, bytes: message.bytes)) {
       "\(host.label) received #\(number) changed"
+    }
+    check(.intact, contentType == Self.contentType(of: number)) {
+      "\(host.label) received #\(number) as \(contentType?.text ?? "nothing")"
     }
     for local in to {
       guard let here = endpoints[local], here.isWatched else { continue }

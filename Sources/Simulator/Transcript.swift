@@ -62,7 +62,7 @@ struct Transcript {
       mix(view.endpoint.raw.low)
       mix(view.awaySince == nil ? 0 : 1)
       for local in locals.all { mix(local.raw.low) }
-    case .message(let from, let locals, _, let bytes):
+    case .message(let from, let locals, _, _, let bytes):
       mix(from.raw.low)
       mix(UInt64(bytes.count))
       for local in locals.all { mix(local.raw.low) }

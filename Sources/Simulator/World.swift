@@ -367,11 +367,11 @@ final class World {
     case .streamed, .read, .store, .keep:
       model.observe(output, at: host, self)
       program(output, host)
-    case .message(let from, let to, let mode, let bytes):
+    case .message(let from, let to, let mode, let contentType, let bytes):
       tally.messages += 1
       let payload = bytes.bytes
       transcript.add(now, host.index) { model.describe(message: payload, from: from, to: to, mode) }
-      model.received(payload, from: from, to: to.all, mode, at: host)
+      model.received(payload, contentType, from: from, to: to.all, mode, at: host)
     }
   }
 }

@@ -73,7 +73,9 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case message = 0x34
   case gone = 0x35
   case digest = 0x36
+  case typedMessage = 0x37
   case datagram = 0x40
+  case typedDatagram = 0x41
   case compareCommit = 0x50
   case compareReveal = 0x51
   case compareEnd = 0x52
@@ -92,8 +94,9 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   /// Whether it may come before a peer of its sender is accepted.
   public var isEarly: Bool {
     switch self {
-    case .leave, .verdict, .introduce, .message, .gone, .digest, .datagram, .streamOpen, .streamEnd, .streamStop,
-      .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant, .resourceChunk:
+    case .leave, .verdict, .introduce, .message, .typedMessage, .gone, .digest, .datagram, .typedDatagram, .streamOpen,
+      .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant,
+      .resourceChunk:
       false
     default: true
     }
@@ -102,8 +105,8 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   /// Whether its body begins with a `RecordHead`.
   public var isRecord: Bool {
     switch self {
-    case .join, .leave, .verdict, .introduce, .message, .gone, .streamOpen, .streamEnd, .streamStop, .resourceOffer,
-      .resourceEnd, .resourceStop:
+    case .join, .leave, .verdict, .introduce, .message, .typedMessage, .gone, .streamOpen, .streamEnd, .streamStop,
+      .resourceOffer, .resourceEnd, .resourceStop:
       true
     default: false
     }

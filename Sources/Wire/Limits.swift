@@ -54,6 +54,8 @@ public enum Limits {
   public static let ticketsMax = 8
   /// What is larger is a resource, which can be resumed and never delays a message.
   public static let messagePayloadBytesMax = 1_048_576
+  /// A media type as long as that of a resource, or a shorter one and a parameter such as its character set.
+  public static let contentTypeBytesMax = 127
   /// What one UDP packet can carry after headers and seal.
   public static let datagramPayloadBytesMax = 65_000
   /// Beyond this a message may not fit one UDP packet that every network carries in one piece, beside what goes with it.

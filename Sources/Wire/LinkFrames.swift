@@ -19,6 +19,8 @@ public struct Hello: Frame {
 
     /// It reads `away`.
     public static let away = Features(rawValue: 1)
+    /// It reads `typedMessage` and `typedDatagram`.
+    public static let contentTypes = Features(rawValue: 2)
   }
 
   /// Something that a later version says; unknown ones are skipped.

@@ -38,6 +38,9 @@ public struct WireError: Error, Hashable, Sendable {
     case discoveryKeyCharacter(key: String, byte: UInt8)
     case discoveryPairTooLong(key: String, bytes: Int)
     case discoveryInfoTooLong(bytes: Int)
+    case contentTypeTooLong(bytes: Int)
+    case contentTypeCharacter(byte: UInt8)
+    case contentTypeForm
   }
 }
 
@@ -105,6 +108,12 @@ extension WireError: CustomStringConvertible {
       "The discovery info “\(key)=…” has \(bytes) bytes; at most \(Limits.discoveryPairBytesMax) are allowed, so shorten its value."
     case .discoveryInfoTooLong(let bytes):
       "The discovery info has \(bytes) bytes in all; at most \(Limits.discoveryInfoBytesMax) are allowed, so say less."
+    case .contentTypeTooLong(let bytes):
+      "The content type has \(bytes) bytes; at most \(Limits.contentTypeBytesMax) are allowed, so leave parameters out."
+    case .contentTypeCharacter(let byte):
+      "The content type holds \(Self.shown(byte)); only printable ASCII is allowed."
+    case .contentTypeForm:
+      "The content type is none; name a type and a subtype, such as text/plain or image/png."
     }
   }
 

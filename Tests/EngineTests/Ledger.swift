@@ -42,7 +42,7 @@ struct Ledger {
         if suspended.contains(pair) == isSuspended { report("\(host) told suspended \(isSuspended) twice") }
         if isSuspended { suspended.insert(pair) } else { suspended.remove(pair) }
       }
-    case .message(let from, let to, _, _):
+    case .message(let from, let to, _, _, _):
       for local in to.all where states[Pair(local: local, member: from)] != .connected {
         report("\(host) told a message of a member that is not connected")
       }

@@ -78,7 +78,7 @@ import Wire
       while let output = host.engine.nextOutput() {
         switch output {
         case .persist(let batch, _): batches.append(batch)
-        case .message(_, _, _, let payload): told.append(String(decoding: payload.bytes, as: UTF8.self))
+        case .message(_, _, _, _, let payload): told.append(String(decoding: payload.bytes, as: UTF8.self))
         case .fate(_, _, _, let fate): told.append("\(fate)")
         default: break
         }

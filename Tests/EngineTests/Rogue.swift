@@ -138,8 +138,8 @@ final class Rogue {
   }
 
   /// Becomes a member of a seat's session as anybody would: invites, is accepted, joins, and admits.
-  func enter(with seat: Seat, showsIdentity: Bool = false) throws {
-    attach()
+  func enter(with seat: Seat, showsIdentity: Bool = false, features: Hello.Features = []) throws {
+    attach(features: features)
     let entry = entry(showsIdentity: showsIdentity)
     say(invitation(seat, entry: entry))
     try seat.accept()

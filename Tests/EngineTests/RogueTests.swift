@@ -41,7 +41,9 @@ import Wire
     #expect(second.last(Bye.self)?.reason == .protocolViolation)
   }
 
-  @Test("P-HAB-2 Messages before anybody was accepted close the link", arguments: [FrameType.message, .datagram])
+  @Test(
+    "P-HAB-2 Messages before anybody was accepted close the link",
+    arguments: [FrameType.message, .typedMessage, .datagram, .typedDatagram])
   func messageBeforeAcceptance(type: FrameType) throws {
     let seat = try victim()
     let rogue = Rogue("r", to: seat.host, on: stage)

@@ -54,18 +54,20 @@ final class Seat {
   }
 
   @discardableResult
-  func say(_ text: String, to: [Seat]? = nil, _ mode: Mode = .reliable, receipt: Bool = false) throws(EngineError)
-    -> MessageID
-  {
+  func say(
+    _ text: String, to: [Seat]? = nil, _ mode: Mode = .reliable, as type: String? = nil, receipt: Bool = false
+  ) throws(EngineError) -> MessageID {
     let bytes = Array(text.utf8)
     let recipients = to.map { Recipients.only($0.map(\.endpoint)) } ?? .all
-    return try engine.send(bytes.span.bytes, from: endpoint, to: recipients, mode, receipt: receipt, at: stage.now)
+    let type = type.map { try! ContentType($0) }  // the tests give legal ones
+    return try engine.send(
+      bytes.span.bytes, contentType: type, from: endpoint, to: recipients, mode, receipt: receipt, at: stage.now)
   }
 
   /// What it heard, in order, without who said it.
   var heard: [String] {
     host.outputs.compactMap { output in
-      guard case .message(let from, let to, _, _) = output, to.all.contains(endpoint) else { return nil }
+      guard case .message(let from, let to, _, _, _) = output, to.all.contains(endpoint) else { return nil }
       return stage.name(from)
     }
   }

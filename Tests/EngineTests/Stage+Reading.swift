@@ -31,8 +31,8 @@ extension Stage {
       "\(names(locals)): \(names(members)) \(isSuspended ? "suspended" : "resumed")"
     case .away(let member, let locals):
       "\(names(locals)): \(names([member]))" + (member.awaySince == nil ? " here" : text(member.awaySince))
-    case .message(let from, let to, let mode, let bytes):
-      "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")"
+    case .message(let from, let to, let mode, let contentType, let bytes):
+      "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")\(contentType.map { "(\($0)) " } ?? "")"
         + String(decoding: bytes.bytes, as: UTF8.self)
     case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).sorted().joined(separator: "+"))"
     case .streamOpened(_, let name, let from, let to): "\(self.name(to)) < \(self.name(from)): stream \(name)"

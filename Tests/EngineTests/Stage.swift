@@ -184,7 +184,7 @@ final class Stage {
       host.ledger.note(output, host.name)
       host.outputs.append(output)
       carryOutFlow(output, of: host)
-      if case .message(_, _, _, let bytes) = output { onMessage?(bytes.bytes) }
+      if case .message(_, _, _, _, let bytes) = output { onMessage?(bytes.bytes) }
       if let line = describe(output, host) { host.lines.append(line) }
     }
   }

@@ -106,7 +106,7 @@ final class EngineFuzz {
   private func datagram() -> [UInt8] {
     source.flag
       ? source.bytes(max: 64)
-      : Shaper.framed(FrameType.datagram.rawValue, Shaper.datagramBody(&source, &stage.lore))
+      : Shaper.framed(FrameType.datagram.rawValue, Shaper.datagramBody(&source, &stage.lore, isTyped: false))
   }
 
   private func damaged(_ facts: [Fact]) -> [Fact] {

@@ -312,7 +312,7 @@ final class FuzzStage {
       let payload = bytes.bytes
       bytesTaken += payload.count
       if id == honestLink { honest.receivedDatagram(payload.span.bytes, on: id, at: now) }
-    case .message(_, _, _, let bytes): _ = bytes.bytes
+    case .message(_, _, _, _, let bytes): _ = bytes.bytes
     case .persist(let batch, let rows): batches.append((batch, rows))
     case .invitation(let id, _, _, let to, _, _, _):
       invitations.append(id)

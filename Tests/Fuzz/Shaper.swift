@@ -45,8 +45,14 @@ enum Shaper {
         .encoded()
     case 20: gone(&source, &lore).encoded()
     case 21: RosterDigest(strand: strand(&source), count: source.u32(), sum: source.u64()).encoded()
-    case 22: framed(FrameType.message.rawValue, messageBody(&source, &lore))
-    case 23: framed(FrameType.datagram.rawValue, datagramBody(&source, &lore))
+    case 22:
+      source.flag
+        ? framed(FrameType.message.rawValue, messageBody(&source, &lore, isTyped: false))
+        : framed(FrameType.typedMessage.rawValue, messageBody(&source, &lore, isTyped: true))
+    case 23:
+      source.flag
+        ? framed(FrameType.datagram.rawValue, datagramBody(&source, &lore, isTyped: false))
+        : framed(FrameType.typedDatagram.rawValue, datagramBody(&source, &lore, isTyped: true))
     case 24: comparison(&source, lore)
     case 25:
       Away(
@@ -206,17 +212,18 @@ enum Shaper {
       tickets: source.u8() < 180 ? [] : [introduction(&source, lore)])
   }
 
-  private static func messageBody(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
+  private static func messageBody(_ source: inout Source, _ lore: inout Lore, isTyped: Bool) -> [UInt8] {
     var sink = ArraySink()
     record(&source, &lore).encode(into: &sink)
-    return sink.bytes + datagramBody(&source, &lore)
+    return sink.bytes + datagramBody(&source, &lore, isTyped: isTyped)
   }
 
-  static func datagramBody(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
+  static func datagramBody(_ source: inout Source, _ lore: inout Lore, isTyped: Bool) -> [UInt8] {
     var sink = ArraySink()
     sink.put(varint: lore.index(&source))
     sink.put(varint: source.u64())
     audience(&source, lore).encode(into: &sink)
+    if isTyped { sink.put(text: source.pick(["a/b", "text/plain; charset=utf-8", "a", ""]), max: 127) }
     return sink.bytes + source.bytes(max: 16)
   }
 

@@ -70,8 +70,8 @@ private enum WireFuzz {
     case .compareReveal: try recoded(CompareReveal.self, body)
     case .compareEnd: try recoded(CompareEnd.self, body)
     case .identity: try recoded(IdentityFrame.self, body)
-    case .message: try recodedMessage(body)
-    case .datagram: try recodedDatagram(body)
+    case .message, .typedMessage: try recodedMessage(body, isTyped: type == .typedMessage)
+    case .datagram, .typedDatagram: try recodedDatagram(body, isTyped: type == .typedDatagram)
     case .streamOpen: try recoded(StreamOpen.self, body)
     case .streamEnd: try recoded(StreamEnd.self, body)
     case .streamStop: try recoded(StreamStop.self, body)
@@ -92,22 +92,28 @@ private enum WireFuzz {
     return bytes
   }
 
-  private static func recodedMessage(_ body: [UInt8]) throws(WireError) -> [UInt8] {
-    let view = try MessageView(decoding: body.span.bytes)
+  private static func recodedMessage(_ body: [UInt8], isTyped: Bool) throws(WireError) -> [UInt8] {
+    let view = try MessageView(decoding: body.span.bytes, isTyped: isTyped)
     let (record, from, seen, to) = (view.record, view.from, view.seen, view.audience.owned)
-    let payload = [UInt8](view.payload)
-    return filled(MessageView.encodedSize(record: record, from: from, seen: seen, to: to, payloadBytes: payload.count))
-    {
+    let (contentType, payload) = (view.contentType, [UInt8](view.payload))
+    let size = MessageView.encodedSize(
+      record: record, from: from, seen: seen, to: to, contentType: contentType, payloadBytes: payload.count)
+    return filled(size) {
       MessageView.write(
-        record: record, from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
+        record: record, from: from, seen: seen, to: to, contentType: contentType, payload: payload.span.bytes,
+        into: &$0)
     }
   }
 
-  private static func recodedDatagram(_ body: [UInt8]) throws(WireError) -> [UInt8] {
-    let view = try DatagramView(decoding: body.span.bytes)
+  private static func recodedDatagram(_ body: [UInt8], isTyped: Bool) throws(WireError) -> [UInt8] {
+    let view = try DatagramView(decoding: body.span.bytes, isTyped: isTyped)
     let (from, seen, to, payload) = (view.from, view.seen, view.audience.owned, [UInt8](view.payload))
-    return filled(DatagramView.encodedSize(from: from, seen: seen, to: to, payloadBytes: payload.count)) {
-      DatagramView.write(from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
+    let contentType = view.contentType
+    let size = DatagramView.encodedSize(
+      from: from, seen: seen, to: to, contentType: contentType, payloadBytes: payload.count)
+    return filled(size) {
+      DatagramView.write(
+        from: from, seen: seen, to: to, contentType: contentType, payload: payload.span.bytes, into: &$0)
     }
   }
 

@@ -117,10 +117,10 @@ struct DurableTests {
       }
       let numbers = UInt8(round * 8)..<UInt8(round * 8 + 8)
       let member = try #require(try ada.session.members.first)
-      for number in numbers { try await ada.session.deliver([number], to: member) }
+      for number in numbers { try await ada.session.deliver([number], contentType: "x/\(number)", to: member) }
       for number in numbers {
-        let got = try await bob.next { if case .message(let message) = $0 { message.bytes } else { nil } }
-        #expect(got == [number])
+        let got = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
+        #expect(got.bytes == [number] && got.contentType == "x/\(number)")
       }
       let home = round.isMultiple(of: 2) ? bob : ada
       await home.suspend()

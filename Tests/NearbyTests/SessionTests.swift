@@ -11,6 +11,26 @@ struct SessionTests {
     try await ada.session.send(Array("hello".utf8))
     let message = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
     #expect(message.bytes == Array("hello".utf8) && message.from.peer == ada.peer.id && message.from.name == "Ada")
+    #expect(message.contentType == nil)
+    await Table.leave(ada, bob)
+  }
+
+  @Test("P-MSG-2 a message's content type arrives with it, however it was sent, and what is none is refused")
+  func contentType() async throws {
+    let (ada, bob) = try await Table.seat()
+    let member = try #require(ada.session.members.first)
+    try await ada.session.send([1], contentType: "image/png")
+    try ada.session.trySend([2], contentType: "a/b; c=d")
+    try await ada.session.deliver([3], contentType: "text/plain", to: member)
+    _ = try ada.session.trySend(withReceipt: [4], contentType: "text/html")
+    for type in ["image/png", "a/b; c=d", "text/plain", "text/html"] {
+      let message = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
+      #expect(message.contentType == type)
+    }
+    for type in ["", "text", "a/b\n", "a/" + String(repeating: "b", count: 126)] {
+      let error = #expect(throws: NearbyError.self) { try ada.session.trySend([5], contentType: type) }
+      #expect(error?.code == .invalidParameter)
+    }
     await Table.leave(ada, bob)
   }
 

@@ -70,6 +70,8 @@ import Wire
   func views() throws {
     for (name, message) in Sample.messages { #expect(message.viewed == Self.byName[name]?.encoded) }
     for (name, datagram) in Sample.datagrams { #expect(datagram.viewed == Self.byName[name]?.encoded) }
+    for (name, message) in Sample.typedMessages { #expect(message.viewed == Self.byName[name]?.encoded) }
+    for (name, datagram) in Sample.typedDatagrams { #expect(datagram.viewed == Self.byName[name]?.encoded) }
     for (name, data) in Sample.streamData { #expect(data.viewed == Self.byName[name]?.encoded) }
     for (name, chunk) in Sample.chunks { #expect(chunk.viewed == Self.byName[name]?.encoded) }
   }
@@ -77,8 +79,8 @@ import Wire
   @Test("Early frames are those that docs/protocol.md lists")
   func early() {
     let late: Set<FrameType> = [
-      .leave, .verdict, .introduce, .message, .gone, .digest, .datagram, .streamOpen, .streamEnd, .streamStop,
-      .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant, .resourceChunk,
+      .leave, .verdict, .introduce, .message, .typedMessage, .gone, .digest, .datagram, .typedDatagram, .streamOpen,
+      .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant, .resourceChunk,
     ]
     for type in FrameType.allCases { #expect(type.isEarly == !late.contains(type)) }
   }
@@ -86,8 +88,8 @@ import Wire
   @Test("Records are those that docs/protocol.md lists, and their bodies begin with a strand and a sequence")
   func records() {
     let records: Set<FrameType> = [
-      .join, .leave, .verdict, .introduce, .message, .gone, .streamOpen, .streamEnd, .streamStop, .resourceOffer,
-      .resourceEnd, .resourceStop,
+      .join, .leave, .verdict, .introduce, .message, .typedMessage, .gone, .streamOpen, .streamEnd, .streamStop,
+      .resourceOffer, .resourceEnd, .resourceStop,
     ]
     for type in FrameType.allCases { #expect(type.isRecord == records.contains(type)) }
     for sample in Sample.all where sample.type.isRecord {

@@ -28,6 +28,25 @@ import Wire
       } == .invalidUTF8(field: "display name"))
   }
 
+  @Test("A content type is a type, a subtype, and what else its sender says of it, in at most 127 bytes of ASCII")
+  func contentType() throws {
+    for text in [
+      "a/b", "text/plain", "text/plain; charset=utf-8", "image/svg+xml", "application/vnd.a.b-1+json ;v=\"2\"",
+      "text/plain;", "TEXT/x!#$%&'*+-.^_`|~", "a/" + String(repeating: "b", count: 125),
+    ] { #expect(try ContentType(text).text == text) }
+    for text in ["", ";", "/", "a", "a/", "/b", "a/b/c", " a/b", "a /b", "a/b c", "a/b, c/d", "a; x=/b"] {
+      #expect(broken { _ = try ContentType(text) } == .contentTypeForm, "\(text)")
+    }
+    for (text, byte) in [("a/b\r\n", 13), ("a/é", 0xC3), ("a/b;\u{7f}", 0x7F), ("a/b;\t", 9)] as [(String, UInt8)] {
+      #expect(broken { _ = try ContentType(text) } == .contentTypeCharacter(byte: byte))
+    }
+    let long = "a/" + String(repeating: "b", count: 126)
+    #expect(broken { _ = try ContentType(long) } == .contentTypeTooLong(bytes: 128))
+    for rule in [WireError.Rule.contentTypeForm, .contentTypeCharacter(byte: 13), .contentTypeTooLong(bytes: 128)] {
+      #expect(WireError(rule).description.hasPrefix("The content type "))
+    }
+  }
+
   @Test("P-ID-2 Names that look alike but differ in bytes are different, and an identifier is not its name")
   func namesAreBytes() throws {
     let composed = try DisplayName("\u{e9}")

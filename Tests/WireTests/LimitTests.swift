@@ -89,6 +89,12 @@ struct Limited: Sendable, CustomTestStringConvertible {
     },
     Limited("message payload", 1_048_576, in: Message.self) { [1, 1, 0, 0, 0] + [UInt8](repeating: 7, count: $0) },
     Limited("datagram payload", 65_000, in: Datagram.self) { [0, 0, 0] + [UInt8](repeating: 7, count: $0) },
+    Limited("content type", 127, in: TypedMessage.self) {
+      [1, 1, 0, 0, 0] + Raw.count($0) + Array("a/".utf8) + [UInt8](repeating: 0x62, count: $0 - 2)
+    },
+    Limited("content type", 127, in: TypedDatagram.self) {
+      [0, 0, 0] + Raw.count($0) + Array("a/".utf8) + [UInt8](repeating: 0x62, count: $0 - 2)
+    },
     Limited("chain", 8, in: IdentityFrame.self) { [0, 0] + Raw.list($0, of: [0]) + [0] },
     Limited("certificate", 4_096, in: IdentityFrame.self) { [0, 0, 1] + Raw.bytes($0) + [0] },
     Limited("identity signature", 1_024, in: IdentityFrame.self) { [0, 0, 0] + Raw.bytes($0) },

@@ -13,7 +13,9 @@ struct Sample: Sendable {
   /// Decodes a body and gives the frame that it encodes to.
   var recoded: @Sendable ([UInt8]) throws(WireError) -> [UInt8]
   /// Whether the last field takes all that is left.
-  var isOpen: Bool { [.message, .datagram, .streamData, .resourceChunk].contains(type) }
+  var isOpen: Bool {
+    [.message, .typedMessage, .datagram, .typedDatagram, .streamData, .resourceChunk].contains(type)
+  }
 
   init<F: Frame>(_ name: String, _ frame: F) {
     self.name = name
@@ -79,6 +81,46 @@ struct Message: Frame {
   }
 }
 
+/// The same with a content type.
+struct TypedMessage: Frame {
+  static let type = FrameType.typedMessage
+  var message: Message
+  var contentType: ContentType
+
+  init(_ message: Message, _ contentType: String) {
+    self.message = message
+    self.contentType = Sample.known { try ContentType(contentType) }
+  }
+
+  init(body: inout Reader) throws(WireError) {
+    let view = try MessageView(decoding: try body.rest("body", max: .max), isTyped: true)
+    message = Message(
+      record: view.record, from: view.from, seen: view.seen, to: view.audience.owned, payload: [UInt8](view.payload))
+    // A typed frame has one, or is not decoded.
+    contentType = view.contentType!
+  }
+
+  func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    message.record.encode(into: &sink)
+    sink.put(varint: message.from)
+    sink.put(varint: message.seen)
+    message.to.encode(into: &sink)
+    contentType.encode(into: &sink)
+    sink.put(raw: message.payload.span.bytes)
+  }
+
+  var viewed: [UInt8] {
+    let size = MessageView.encodedSize(
+      record: message.record, from: message.from, seen: message.seen, to: message.to, contentType: contentType,
+      payloadBytes: message.payload.count)
+    return filled(size) {
+      MessageView.write(
+        record: message.record, from: message.from, seen: message.seen, to: message.to, contentType: contentType,
+        payload: message.payload.span.bytes, into: &$0)
+    }
+  }
+}
+
 /// A datagram that owns its bytes.
 struct Datagram: Frame {
   static let type = FrameType.datagram
@@ -112,6 +154,44 @@ struct Datagram: Frame {
   var viewed: [UInt8] {
     filled(DatagramView.encodedSize(from: from, seen: seen, to: to, payloadBytes: payload.count)) {
       DatagramView.write(from: from, seen: seen, to: to, payload: payload.span.bytes, into: &$0)
+    }
+  }
+}
+
+/// The same with a content type.
+struct TypedDatagram: Frame {
+  static let type = FrameType.typedDatagram
+  var datagram: Datagram
+  var contentType: ContentType
+
+  init(_ datagram: Datagram, _ contentType: String) {
+    self.datagram = datagram
+    self.contentType = Sample.known { try ContentType(contentType) }
+  }
+
+  init(body: inout Reader) throws(WireError) {
+    let view = try DatagramView(decoding: try body.rest("body", max: .max), isTyped: true)
+    datagram = Datagram(from: view.from, seen: view.seen, to: view.audience.owned, payload: [UInt8](view.payload))
+    // A typed frame has one, or is not decoded.
+    contentType = view.contentType!
+  }
+
+  func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(varint: datagram.from)
+    sink.put(varint: datagram.seen)
+    datagram.to.encode(into: &sink)
+    contentType.encode(into: &sink)
+    sink.put(raw: datagram.payload.span.bytes)
+  }
+
+  var viewed: [UInt8] {
+    let size = DatagramView.encodedSize(
+      from: datagram.from, seen: datagram.seen, to: datagram.to, contentType: contentType,
+      payloadBytes: datagram.payload.count)
+    return filled(size) {
+      DatagramView.write(
+        from: datagram.from, seen: datagram.seen, to: datagram.to, contentType: contentType,
+        payload: datagram.payload.span.bytes, into: &$0)
     }
   }
 }
@@ -158,6 +238,22 @@ extension Sample {
   static let datagrams = [
     ("datagram", Datagram(from: 2, seen: 300, to: .all, payload: Array("beat".utf8))),
     ("datagram-only", Datagram(from: 0, seen: 0, to: .only([7]), payload: [])),
+  ]
+  static let typedMessages = [
+    (
+      "typedMessage",
+      TypedMessage(
+        Message(record: record(14), from: 2, seen: 12, to: .all, payload: Array("# hello".utf8)), "text/markdown")
+    ),
+    (
+      "typedMessage-least", TypedMessage(Message(record: record(15), from: 2, seen: 12, to: .only([7]), payload: []), "a/b")
+    ),
+  ]
+  static let typedDatagrams = [
+    (
+      "typedDatagram",
+      TypedDatagram(Datagram(from: 2, seen: 300, to: .all, payload: [0x7b, 0x7d]), "application/json; charset=utf-8")
+    )
   ]
 
   static let all: [Sample] = link + discovery + invitation + records + trust + streams + resources
@@ -257,6 +353,7 @@ extension Sample {
           record: record(13), endpoint: endpoint,
           incarnation: EndpointIncarnation(host: Incarnation(300), count: 1))),
     ] + messages.map { Sample($0.0, $0.1) } + datagrams.map { Sample($0.0, $0.1) }
+    + typedMessages.map { Sample($0.0, $0.1) } + typedDatagrams.map { Sample($0.0, $0.1) }
 
   static let trust = [
     Sample("compareCommit", CompareCommit(id: 1, from: peer, to: other, commitment: digest)),

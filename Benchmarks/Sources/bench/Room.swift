@@ -184,7 +184,7 @@ final class Room {
 
   private func carryOut(_ output: Output, of host: Host) {
     switch output {
-    case .message(_, let locals, _, let bytes):
+    case .message(_, let locals, _, _, let bytes):
       bytes.withBytes { consume($0.byteCount) }
       host.messages += 1
       host.deliveries += locals.count

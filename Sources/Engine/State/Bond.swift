@@ -15,6 +15,8 @@ final class Bond {
   /// Whether a peer of the other side has been accepted, which holds for the links to come.
   private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
+  /// What the other side reads, as it said on the link that was opened last.
+  var features: Hello.Features = []
   var heard: Instant
 
   let journal = Journal()
@@ -66,6 +68,7 @@ final class Bond {
   func restore(_ row: BondRow) {
     theirs = row.theirs
     linkOrdinal = row.linkOrdinal
+    features = row.features
     hasBeenOpen = true
     isSuspended = true
     isAccepted = true

@@ -43,7 +43,7 @@ extension FrameType {
   /// What a program sends, which nobody does to one who has not let it in.
   fileprivate var carriesPayload: Bool {
     switch self {
-    case .message, .datagram, .streamData, .resourceChunk: true
+    case .message, .typedMessage, .datagram, .typedDatagram, .streamData, .resourceChunk: true
     default: false
     }
   }

@@ -10,6 +10,8 @@ final class Journal {
     var strand: Strand
     var sequence: UInt64
     var message: Message?
+    /// Whether its frame says a content type.
+    var isTyped: Bool
   }
 
   /// What has to be told of a message's fate.
@@ -38,12 +40,12 @@ final class Journal {
 
   /// Takes a record's frame of `size` bytes from `write`, and returns its ordinal.
   func append(
-    _ size: Int, of strand: Strand, message: Message?, at now: Instant, held: Bool,
+    _ size: Int, of strand: Strand, message: Message?, isTyped: Bool = false, at now: Instant, held: Bool,
     _ write: (inout OutputRawSpan) -> Void
   ) -> UInt64 {
     bytes.append(size, write)
     strand.queued(size, at: now)
-    entries.append(Entry(size: size, strand: strand, sequence: strand.last, message: message))
+    entries.append(Entry(size: size, strand: strand, sequence: strand.last, message: message, isTyped: isTyped))
     let ordinal = next - 1
     if !held { release(through: ordinal) }
     return ordinal
@@ -80,10 +82,17 @@ final class Journal {
       row.message == 0
       ? nil : Message(id: MessageID(rawValue: row.message), from: row.from, to: row.to, wantsReceipt: row.wantsReceipt)
     strand.restart(at: row.sequence)
-    everSent = append(row.frame.count, of: strand, message: message, at: now, held: false) { out in
+    everSent = append(
+      row.frame.count, of: strand, message: message, isTyped: row.isTyped, at: now, held: false
+    ) { out in
       out.put(raw: unsafe row.frame.span.bytes)  // a UInt8 has no padding to show
     }
     strand.sent(strand.last)
+  }
+
+  /// Whether a record after this one says a content type, which not every version reads.
+  func holdsTyped(after received: UInt64) -> Bool {
+    (0..<entries.count).contains { first + UInt64($0) > received && entries[$0].isTyped }
   }
 
   /// Lets the link have the records up to this one.

@@ -28,8 +28,8 @@ final class Link {
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
-  /// Whether the host at the other end reads `away`; and of whom it was told so over this link.
-  var readsAway = false
+  /// What the host at the other end reads; and who is away as it was told over this link.
+  var features: Hello.Features = []
   var toldAway: Set<PeerID> = []
   var gate: Gate
   /// What came: frames that have been read, of which `readBytes` are left for the sake of outputs, and the start of
@@ -69,6 +69,7 @@ final class Link {
   }
 
   var isLoopback: Bool { host.isSelf }
+  var readsAway: Bool { features.contains(.away) }
 
   /// Nothing was sent for a while: gives back what bursts need.
   func giveBack() {

@@ -287,6 +287,7 @@ struct BondRow: Part {
   var lastStrand: UInt32
   var strands: [StrandRow]
   var incoming: [IncomingRow]
+  var features: Hello.Features
 
   struct StrandRow: Part {
     var id: UInt32
@@ -362,6 +363,7 @@ struct BondRow: Part {
     incoming = bond.incoming.values.map {
       IncomingRow(id: $0.id, received: $0.received, group: UInt64($0.group ?? 0))
     }
+    features = bond.features
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -378,6 +380,8 @@ struct BondRow: Part {
     lastStrand = try reader.counted32("strand")
     strands = try reader.list("strands", max: listMax)
     incoming = try reader.list("incoming", max: listMax)
+    // Rows of an earlier version end here.
+    features = Hello.Features(rawValue: reader.atEnd ? 0 : try reader.varint())
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
@@ -393,6 +397,7 @@ struct BondRow: Part {
     sink.put(varint: lastStrand)
     sink.put(list: strands, max: listMax)
     sink.put(list: incoming, max: listMax)
+    sink.put(varint: features.rawValue)
   }
 }
 
@@ -405,6 +410,13 @@ struct RecordRow: Part {
   var from: EndpointID
   var to: [EndpointID]
   var wantsReceipt: Bool
+
+  /// Whether its frame says a content type.
+  var isTyped: Bool {
+    // A UInt8 has no padding to show.
+    let head = try? FrameHead.next(in: unsafe frame.span.bytes)
+    return head?.type == .typedMessage
+  }
 
   init(_ entry: Journal.Entry, frame: [UInt8]) {
     strand = entry.strand.id

@@ -128,10 +128,7 @@ final class History: @unchecked Sendable {
   // MARK: New messages
 
   func heard(_ message: Message) {
-    let text = MessageText(
-      from: text(of: message.from.peer), name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
-      type: MessageText.type(of: message.bytes))
-    add(text, named: nil, nil)
+    add(MessageText(message, from: text(of: message.from.peer)), named: nil, nil)
   }
 
   /// One that is sent from here: what the body gives to the engine is told by that number.

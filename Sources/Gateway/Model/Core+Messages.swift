@@ -2,6 +2,7 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Web
+internal import Wire
 
 extension Core {
   /// Larger ones are resources.
@@ -52,10 +53,11 @@ extension Core {
   /// was sent.
   func sendUnreliably(_ call: Call, in model: SessionModel) throws -> Reply {
     let recipients = try recipients(call, in: model)
-    let text = text(of: call, .unreliable, to: recipients, in: model)
+    let text = try text(of: call, .unreliable, to: recipients, in: model)
     do throws(NearbyError) {
       let addressees = recipients.map(Addressees.only) ?? .all
-      _ = try model.session.dispatch(text.bytes, to: addressees, .unreliable, wantsFate: false)
+      _ = try model.session.dispatch(
+        text.bytes, contentType: text.contentType, to: addressees, .unreliable, wantsFate: false)
     } catch {
       throw Problem(error)
     }
@@ -63,10 +65,20 @@ extension Core {
     return Reply(202, .json(announce(text, in: model)))
   }
 
-  private func text(of call: Call, _ mode: Mode, to recipients: [Member]?, in model: SessionModel) -> MessageText {
+  private func text(
+    of call: Call, _ mode: Mode, to recipients: [Member]?, in model: SessionModel
+  ) throws(Problem) -> MessageText {
     MessageText(
       from: model.peer.id, name: model.peer.peer.name, to: recipients?.map(\.peer.text), mode: mode, bytes: call.body,
-      type: call.headers["Content-Type"] ?? "application/octet-stream")
+      contentType: try contentType(of: call))
+  }
+
+  private func contentType(of call: Call) throws(Problem) -> String? {
+    guard let text = call.headers["Content-Type"] else { return nil }
+    do throws(WireError) { return try ContentType(text).text } catch {
+      throw Problem(
+        .invalidParameter, error.description, field: "Content-Type", rule: "mediaType", limit: Limits.contentTypeBytesMax)
+    }
   }
 
   /// To those who are named, or to all who are connected: all of it, or nothing. The answer comes once it is stored, where
@@ -74,14 +86,15 @@ extension Core {
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
     if model.history != nil { try needRoom("sent") }
     let recipients = try recipients(call, in: model)
-    let text = text(of: call, .reliable, to: recipients, in: model)
+    let text = try text(of: call, .reliable, to: recipients, in: model)
     let addressees = recipients.map(Addressees.only) ?? .all
     do {
       let item: Item
       if let history = model.history {
         item = try await store(text, named: name, to: addressees, in: model, history)
       } else {
-        let receipt = try model.session.trySend(withReceipt: text.bytes, to: addressees)
+        let receipt = try model.session.trySend(
+          withReceipt: text.bytes, contentType: text.contentType, to: addressees)
         item = record(text, as: name ?? Secrets.id(), receipt: receipt, in: model)
       }
       meters.message(.outgoing, .reliable, call.body.count)
@@ -124,7 +137,8 @@ extension Core {
       archive.together(host) {
         do {
           try history.send(text, named: name, to: recipients) {
-            try model.session.dispatch(text.bytes, to: .only(recipients), .reliable, wantsFate: true)
+            try model.session.dispatch(
+              text.bytes, contentType: text.contentType, to: .only(recipients), .reliable, wantsFate: true)
           } settle: {
             continuation.resume(returning: $0)
           }

@@ -9,19 +9,27 @@ struct MessageText {
   let to: [String]?
   let mode: Mode
   let bytes: [UInt8]
+  /// As its sender has given it, where it has given one.
+  let contentType: String?
+  /// The same, or what the bytes look like.
   let type: String
 
-  init(_ message: Message) {
+  init(_ message: Message) { self.init(message, from: message.from.peer.text) }
+
+  /// Where the text of who has sent it is there already.
+  init(_ message: Message, from: String) {
     self.init(
-      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
-      type: Self.type(of: message.bytes))
+      from: from, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
+      contentType: message.contentType)
   }
 
-  init(from: String, name: String, to: [String]?, mode: Mode, bytes: [UInt8], type: String) {
-    (self.from, self.name, self.to, self.mode, self.bytes, self.type) = (from, name, to, mode, bytes, type)
+  init(from: String, name: String, to: [String]?, mode: Mode, bytes: [UInt8], contentType: String?) {
+    (self.from, self.name, self.to, self.mode, self.bytes) = (from, name, to, mode, bytes)
+    self.contentType = contentType
+    type = contentType ?? Self.type(of: bytes)
   }
 
-  static func type(of bytes: [UInt8]) -> String {
+  private static func type(of bytes: [UInt8]) -> String {
     JSON.isPlain(bytes) || String(validating: bytes, as: UTF8.self) != nil
       ? "text/plain; charset=utf-8" : "application/octet-stream"
   }

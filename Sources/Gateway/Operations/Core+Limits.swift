@@ -17,8 +17,9 @@ extension Core {
     let (web, channel) = (webLimits, Collection.Limits())
     return [
       ("messageBytes", Self.messageBytesMax), ("jsonBytes", Service.jsonBytesMax), ("textBytes", Fields.textBytesMax),
-      ("contextBytes", Routes.contextBytesMax), ("displayNameBytes", Limits.displayNameBytesMax),
-      ("serviceTypeBytes", Limits.serviceTypeBytesMax), ("discoveryInfoBytes", Limits.discoveryInfoBytesMax),
+      ("contentTypeBytes", Limits.contentTypeBytesMax), ("contextBytes", Routes.contextBytesMax),
+      ("displayNameBytes", Limits.displayNameBytesMax), ("serviceTypeBytes", Limits.serviceTypeBytesMax),
+      ("discoveryInfoBytes", Limits.discoveryInfoBytesMax),
       ("discoveryInfoTexts", Limits.discoveryPairsMax), ("discoveryTextBytes", Limits.discoveryPairBytesMax),
       ("streamNameBytes", Limits.streamNameBytesMax), ("resourceNameBytes", Limits.resourceNameBytesMax),
       ("resourceTypeBytes", Limits.resourceTypeBytesMax), ("answerSeconds", Routes.timeoutMax),

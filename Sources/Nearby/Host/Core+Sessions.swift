@@ -144,8 +144,8 @@ extension Core {
       try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
         let id = try engine.send(
-          post.bytes.span.bytes, from: port.state.id, to: post.recipients, post.mode, receipt: post.inquiry != nil,
-          at: now)
+          post.bytes.span.bytes, contentType: post.contentType, from: port.state.id, to: post.recipients, post.mode,
+          receipt: post.inquiry != nil, at: now)
         if let inquiry = post.inquiry { inquiries[id] = (inquiry, post.named.count) }
       }
       done(post, port)
@@ -168,8 +168,10 @@ extension Core {
 
   /// Past the outbox, for who is on the loop.
   func dispatch(
-    _ bytes: [UInt8], from id: EndpointID, to recipients: Addressees, _ mode: Mode, _ wantsFate: Bool
+    _ bytes: [UInt8], _ contentType: String?, from id: EndpointID, to recipients: Addressees, _ mode: Mode,
+    _ wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
+    let contentType = try ContentType(ofMessage: contentType)
     if let port = sessions[id] { adviseOnSize(bytes.count, mode, port) }
     do {
       let recipients: Recipients =
@@ -179,7 +181,9 @@ extension Core {
         }
       return try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
-        try engine.send(bytes.span.bytes, from: id, to: recipients, mode, receipt: wantsFate, at: now).rawValue
+        try engine.send(
+          bytes.span.bytes, contentType: contentType, from: id, to: recipients, mode, receipt: wantsFate, at: now
+        ).rawValue
       }
     } catch {
       throw NearbyError(wrapping: error)

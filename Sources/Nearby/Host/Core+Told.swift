@@ -33,11 +33,11 @@ extension Core {
         port.update(member)
         tell(.away(member), port)
       }
-    case .message(let from, let locals, let mode, let payload):
+    case .message(let from, let locals, let mode, let contentType, let payload):
       let bytes = payload.bytes
       for local in locals.all {
         guard let port = sessions[local], let member = port.members[from] else { continue }
-        let message = Message(from: member, mode: mode, bytes: bytes)
+        let message = Message(from: member, mode: mode, contentType: contentType?.text, bytes: bytes)
         cargo?.witness.heard(message, in: local)
         // Late is worse than never: what waits for a program that is behind is reliable.
         if mode == .unreliable, port.state.mailbox.isHigh { continue }

@@ -101,19 +101,23 @@ public final class Session: Sendable, Identifiable {
   // MARK: Messages
 
   /// Sends as soon as there is room; a reliable message then arrives once and in order, or is told as undelivered.
+  ///
+  /// Its receivers are told the content type, a media type such as `image/png` of at most 127 bytes.
   public func send(
-    _ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable
+    _ bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all, _ mode: Mode = .reliable
   ) async throws(NearbyError) {
-    while case .full = try post(bytes, recipients, mode) {
+    while case .full = try post(bytes, contentType, recipients, mode) {
       await state.room()
       if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
     }
   }
 
   /// Sends to one member and returns when its host has taken the message; throws where it has not, or nobody knows.
-  public func deliver(_ bytes: [UInt8], to member: Member) async throws(NearbyError) {
+  public func deliver(
+    _ bytes: [UInt8], contentType: String? = nil, to member: Member
+  ) async throws(NearbyError) {
     let receipt = Outcome<Fate>()
-    while case .full = try post(bytes, .only([member]), .reliable, .once(receipt)) {
+    while case .full = try post(bytes, contentType, .only([member]), .reliable, .once(receipt)) {
       await state.room()
       if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }
     }
@@ -125,29 +129,30 @@ public final class Session: Sendable, Identifiable {
   }
 
   private func post(
-    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, _ inquiry: Inquiry? = nil
+    _ bytes: [UInt8], _ contentType: String?, _ recipients: Addressees, _ mode: Mode, _ inquiry: Inquiry? = nil
   ) throws(NearbyError) -> SessionState.Offer {
-    let offer = try state.offer(bytes, recipients, mode, inquiry: inquiry)
+    let offer = try state.offer(bytes, contentType, recipients, mode, inquiry: inquiry)
     if case .taken(isNews: true) = offer { loop.post { [state] in $0.flush(state) } }
     return offer
   }
 
   /// Sends at once or not at all: `unavailable` where too much waits already.
-  public func trySend(_ bytes: [UInt8], to recipients: Addressees = .all, _ mode: Mode = .reliable) throws(NearbyError)
-  {
-    if case .full = try post(bytes, recipients, mode) {
+  public func trySend(
+    _ bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all, _ mode: Mode = .reliable
+  ) throws(NearbyError) {
+    if case .full = try post(bytes, contentType, recipients, mode) {
       throw NearbyError(queueFull: "the queue is full: a member is behind; wait, or use the waiting form")
     }
   }
 
   /// Sends reliably, at once or not at all; what becomes of it is told for each recipient, as `SessionEvent.fate`.
   public func trySend(
-    withReceipt bytes: [UInt8], to recipients: Addressees = .all
+    withReceipt bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all
   ) throws(NearbyError) -> Receipt {
     let receipt = state.receipt(for: recipients)
     // To nobody is said in the same words as without a receipt.
     let named = receipt.recipients.isEmpty ? recipients : .only(receipt.recipients)
-    if case .full = try post(bytes, named, .reliable, .each(receipt.id)) {
+    if case .full = try post(bytes, contentType, named, .reliable, .each(receipt.id)) {
       throw NearbyError(queueFull: "the queue is full: a member is behind; wait, or use the waiting form")
     }
     return receipt

@@ -86,6 +86,9 @@ public enum MemberState: Hashable, Sendable {
 public struct Message: Sendable {
   public let from: Member
   public let mode: Mode
+  /// The media type that its sender has given it, such as `text/plain; charset=utf-8`; nil where it has given none, and
+  /// from a host of a version that sends none. A claim: nobody has looked whether the bytes are such.
+  public let contentType: String?
   public let bytes: [UInt8]
 }
 

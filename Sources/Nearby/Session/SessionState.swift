@@ -13,6 +13,7 @@ final class SessionState: Sendable {
 
   struct Post: Sendable {
     var bytes: [UInt8]
+    var contentType: ContentType?
     var recipients: Recipients
     var mode: Mode
     /// Told what became of it, where somebody wants to know.
@@ -61,11 +62,13 @@ final class SessionState: Sendable {
   var connected: [Member] { shared.withLock { Array($0.connected.values) } }
 
   func offer(
-    _ bytes: [UInt8], _ recipients: Addressees, _ mode: Mode, inquiry: Inquiry? = nil
+    _ bytes: [UInt8], _ contentType: String?, _ recipients: Addressees, _ mode: Mode, inquiry: Inquiry? = nil
   ) throws(NearbyError) -> Offer {
-    try shared.withLock { shared throws(NearbyError) in
+    let contentType = try ContentType(ofMessage: contentType)
+    return try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
-      let post = Post(bytes: bytes, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry)
+      let post = Post(
+        bytes: bytes, contentType: contentType, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry)
       guard bytes.count <= Limits.messagePayloadBytesMax else {
         throw NearbyError(
           .invalidParameter,
@@ -168,6 +171,14 @@ final class SessionState: Sendable {
     for meeting in meetings { meeting.settle(.left) }
     mailbox.finish()
     adhoc.finish()
+  }
+}
+
+extension ContentType {
+  /// Nil for none.
+  init?(ofMessage text: String?) throws(NearbyError) {
+    guard let text else { return nil }
+    do throws(WireError) { try self.init(text) } catch { throw NearbyError(wrapping: error) }
   }
 }
 

@@ -87,7 +87,7 @@ extension Event {
       member, "message", .result,
       [
         .text("mode", message.mode == .reliable ? "reliable" : "unreliable"), .number("size", message.bytes.count),
-        .bytes("text", message.bytes),
+        message.contentType.map { .text("contentType", $0) }, .bytes("text", message.bytes),
       ]
     ) { paint in said(paint.named(member, label), message.bytes) }
   }

@@ -162,7 +162,7 @@ actor Console {
     case .members(let members, .notConnected(let reason), _): lines(members) { "notConnected \($0) \(reason)" }
     case .suspended(let members, true, _): lines(members) { "suspended \($0)" }
     case .suspended(let members, false, _): lines(members) { "resumed \($0)" }
-    case .message(_, _, let mode, _): "message \(mode) \(Hexadecimal.text(payload))"
+    case .message(_, _, let mode, _, _): "message \(mode) \(Hexadecimal.text(payload))"
     case .fate(_, _, _, let fate): "\(fate)"
     case .writable: "writable"
     case .conflict: "conflict"

@@ -87,7 +87,7 @@ actor Host {
       break
     case .datagram, .persist:
       preconditionFailure("the engine was told that there is neither a datagram nor a store, and asks for \(output)")
-    case .message(_, _, _, let bytes):
+    case .message(_, _, _, _, let bytes):
       bytes.withBytes { tell(output, $0) }
     default:
       tell(output, RawSpan())
