@@ -448,6 +448,7 @@ extension Engine {
       let moved = Cohort(like: cohort, in: target, offset: offset)
       for old in cohort.members {
         ledger.touch(member: old.id, of: presence.group.serial)
+        if !old.chain.isEmpty { old.chainChanged() }
         ledger.touch(member: old.id, of: group.serial)
         let member: Member
         if let known = group.members[old.id] {

@@ -23,6 +23,7 @@ extension Engine {
     endDecisions(about: member)
     group.remove(member)
     ledger.touch(member: member.id, of: group.serial)
+    if !member.chain.isEmpty { member.chainChanged() }
     presence.remove(member)
     if let index = member.index { member.host.bond?.remove(member, index) }
     if presence.members.isEmpty {
@@ -45,7 +46,7 @@ extension Engine {
       member.index = nil
       member.successor = nil
       member.clearUnsettled()
-      member.shownChains = [:]
+      member.forgetChain()
       endDecisions(about: member)
     }
     cohort.strand = nil

@@ -71,6 +71,10 @@ extension Engine {
     }
     for key in ledger.presences.keys where key.host != hostID {
       let announced = groups[key.group]?.presences[key.host]?.announcedSlots
+    for key in ledger.chains.keys {
+      let member = groups[key.group]?.members[key.endpoint]
+      put(.chain(key.group, key.endpoint), member.flatMap { $0.chain.isEmpty ? nil : ChainRow($0) })
+    }
       put(.presence(key.group, key.host), announced.flatMap { $0.isEmpty ? nil : $0 })
     }
     for key in ledger.records.keys where key.host != hostID {
@@ -131,6 +135,7 @@ extension Engine {
     var memberRows: [(Int, MemberRow)] = []
     var announced: [(Int, HostID, SlotSet)] = []
     var bondRows: [(HostID, BondRow)] = []
+    var chainRows: [(Int, EndpointID, ChainRow)] = []
     var recordRows: [HostID: [(UInt64, RecordRow)]] = [:]
     for fact in facts.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       guard let key = RowKey(bytes: fact.key), let value = fact.value else { continue }
@@ -140,6 +145,7 @@ extension Engine {
       case .member(let serial, _): if let row: MemberRow = row(value) { memberRows.append((serial, row)) }
       case .presence(let serial, let host): if let row: SlotSet = row(value) { announced.append((serial, host, row)) }
       case .bond(let host): if let row: BondRow = row(value) { bondRows.append((host, row)) }
+      case .chain(let serial, let id): if let row: ChainRow = row(value) { chainRows.append((serial, id, row)) }
       case .record(let host, let ordinal):
         if let row: RecordRow = row(value) { recordRows[host, default: []].append((ordinal, row)) }
       case .resource(let id):
@@ -160,6 +166,7 @@ extension Engine {
     }
     for (host, row) in bondRows { restore(row, records: recordRows[host] ?? [], with: host) }
     for (serial, host, slots) in announced {
+    for (serial, id, row) in chainRows { groups[serial]?.members[id]?.restore(row) }
       guard let presence = groups[serial]?.presences[host], let bond = presence.host.bond else { continue }
       presence.restore(announced: slots, through: bond.fence)
     }

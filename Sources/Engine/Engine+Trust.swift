@@ -71,7 +71,7 @@ extension Engine {
   func isTrusted(_ member: Member, by local: LocalEndpoint) -> Bool {
     guard case .ask(let timeout) = local.settings.trust else { return true }
     if member.cohort.relations.trusted.contains(local.slot) { return true }
-    if member.entry.terms.showsIdentity, member.shownChains[local.slot] == nil { return false }
+    if member.entry.terms.showsIdentity, !member.shownTo.contains(local.slot) { return false }
     guard !decisions.contains(where: { $0.local === local && $0.member === member }) else { return false }
     let decision = Decision(
       id: DecisionID(rawValue: number()), local: local, member: member, expires: now + timeout)
@@ -79,10 +79,7 @@ extension Engine {
     let cohort = alone(member)
     cohort.connectingUntil = max(cohort.connectingUntil ?? now, decision.expires + .seconds(1))
     timers.set(.decision(decision.id), decision.expires)
-    emit(
-      .decision(
-        decision.id, member.view, chain: member.shownChains[local.slot] ?? [], of: local.id,
-        expires: decision.expires))
+    emit(.decision(decision.id, member.view, of: local.id, expires: decision.expires))
     return false
   }
 
@@ -184,12 +181,10 @@ extension Engine {
       guard !identity.chain.isEmpty, crypto.verify(identity.signature, of: signed, byLeafOf: identity.chain) else {
         throw Violation(.protocolViolation, "a security identity that its key did not sign")
       }
-      // One for all, so that a host is held to one chain for each endpoint, however many it is shown to.
-      let shown = member.shownChains.values.first ?? identity.chain
-      guard shown == identity.chain else {
+      guard member.chain.isEmpty || member.chain == identity.chain else {
         throw Violation(.protocolViolation, "a second security identity of one endpoint")
       }
-      member.shownChains[local.slot] = shown
+      member.showed(identity.chain, to: local.slot)
       judge(member, SlotSet(local.slot))
       update(alone(member), SlotSet(local.slot))
     }

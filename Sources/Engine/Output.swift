@@ -126,6 +126,12 @@ public struct MemberView: Hashable, Sendable {
   public var name: DisplayName
   /// Since when its program is not there, as its host says; nil while it is.
   public var awaySince: Instant?
+  /// What it asks of the session's encryption, as its host says.
+  public var encryption: Encryption
+  /// The endpoint whose invitation brought it to the session, as its host says; nil for one that came by nobody's.
+  public var inviter: EndpointID?
+  /// The security identity that it has shown to an endpoint here, leaf first; empty where it has shown none.
+  public var chain: [[UInt8]]
 }
 
 /// A peer that was invited and did not join, as its inviter knows it.
@@ -217,8 +223,8 @@ public enum Output {
   /// A transfer came to its end, on this side. None: its receiver holds all of it.
   case resourceEnded(ResourceID, Reason)
 
-  /// Whether this member may in: `decide`. The chain is empty where it shows no security identity.
-  indirect case decision(DecisionID, MemberView, chain: [[UInt8]], of: EndpointID, expires: Instant)
+  /// Whether this member may in: `decide`.
+  indirect case decision(DecisionID, MemberView, of: EndpointID, expires: Instant)
   case decisionEnded(DecisionID)
   /// Another peer wants to compare codes, or an own comparison has come so far: show the code.
   case comparison(ComparisonID, local: PeerID, remote: PeerID, code: String)

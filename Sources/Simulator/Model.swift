@@ -257,7 +257,7 @@ final class Model {
     case .fate(let id, let from, let to, let fate):
       "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
-    case .decision(_, let view, _, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
+    case .decision(_, let view, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
     case .comparison(_, let local, let remote, let code): "\(label(local)) compares with \(label(remote)): \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
@@ -336,7 +336,7 @@ final class Model {
     case .away(let view, let locals): for local in locals.all { away(view, local) }
     case .fate(let id, let from, let to, let fate): self.fate(id, from, to, fate, at: host)
     case .writable(let endpoint): refusedSends[endpoint] = nil
-    case .decision(let id, let view, _, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)
+    case .decision(let id, let view, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)
     case .decisionEnded(let id): decisionEnded(id, at: host)
     case .comparison(_, let local, let remote, let code): compared(local, remote, code)
     case .conflict: conflicts.insert(host.index)

@@ -39,7 +39,7 @@ extension World {
       }
     case .invitationEnded(let id, _):
       for peer in host.peers where peer.made.contains(id) { peer.made.removeAll { $0 == id } }
-    case .decision(let id, _, _, let endpoint, _):
+    case .decision(let id, _, let endpoint, _):
       guard let record = model.endpoints[endpoint], let peer = peer(record.ref), peer.plan.decides else { return }
       later(host, peer.plan.answerDelay, .decide(id, programs.chance(perMille: peer.plan.trusts)))
     case .found(let by, let type, let found, _, _, _):

@@ -34,7 +34,7 @@ final class Seat {
   }
 
   var lastDecision: DecisionID? {
-    for case .decision(let id, _, _, let of, _) in host.outputs.reversed() where of == endpoint { return id }
+    for case .decision(let id, _, let of, _) in host.outputs.reversed() where of == endpoint { return id }
     return nil
   }
 

@@ -43,8 +43,8 @@ extension Stage {
         + (view.isAccepted ? "" : "?") + (view.bytes > 0 ? " from \(view.bytes)" : "")
     case .resourceEnded(let id, let reason): "\(host.desk.name(of: id)) ended: \(reason)"
     case .writable(let endpoint): "\(name(endpoint)) writable"
-    case .decision(_, let member, let chain, let endpoint, _):
-      "\(name(endpoint)): decide on \(name(member.endpoint)), chain \(chain)"
+    case .decision(_, let member, let endpoint, _):
+      "\(name(endpoint)): decide on \(name(member.endpoint)), chain \(member.chain)"
     case .decisionEnded: "decision ended"
     case .comparison(_, let local, let remote, let code): "\(name(local)) and \(name(remote)) compare \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"

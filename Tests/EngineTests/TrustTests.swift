@@ -167,6 +167,48 @@ import Wire
     stage.expectAllConnected([a, b])
   }
 
+  @Test("P-SEC-3 Chain, encryption and inviter of a member stay known after the decision, over a cut and a restart")
+  func memberFacts() throws {
+    var durable = Settings()
+    durable.isDurable = true
+    var strict = asking(identity: identity(1))
+    strict.encryption = .required
+    var a = try stage.seat("a", strict, durable)
+    let b = try stage.seat("b", asking(identity: identity(2)), durable)
+    let c = try stage.seat("c")
+    try stage.connect(a, b)
+    try a.decide(true)
+    try b.decide(true)
+    try stage.connect(b, c)
+    for seat in [a, b] { try seat.decide(true) }
+    stage.run(.seconds(1))
+    stage.expectAllConnected([a, b, c])
+    func facts(of member: Seat, at seat: Seat) -> String {
+      let view = seat.engine.members(of: seat.endpoint).first { $0.0.endpoint == member.endpoint }?.0
+      guard let view else { return "none" }
+      return "\(view.encryption) \(view.inviter.map(stage.name) ?? "-") \(view.chain)"
+    }
+    func expectFacts(sourceLocation: SourceLocation = #_sourceLocation) {
+      #expect(facts(of: b, at: a) == "optional A [[2], [9]]", sourceLocation: sourceLocation)
+      #expect(facts(of: a, at: b) == "required - [[1], [9]]", sourceLocation: sourceLocation)
+      #expect(facts(of: c, at: a) == "optional B []", sourceLocation: sourceLocation)
+    }
+    expectFacts()
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(2))
+    expectFacts()
+    a = try stage.restart(a)
+    stage.run(.seconds(2))
+    expectFacts()
+    func chains() -> Int {
+      a.host.facts.keys.count { if case .chain? = RowKey(bytes: $0) { true } else { false } }
+    }
+    #expect(chains() == 1)
+    b.leave()
+    stage.run(.seconds(2))
+    #expect(chains() == 0 && facts(of: b, at: a) == "none")
+  }
+
   @Test("P-SEC-3 A second session of a host shows its chain to members of the group that the first one has joined")
   func chainOfSecondSession() throws {
     let b = try stage.seat("b", asking())

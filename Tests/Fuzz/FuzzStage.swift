@@ -317,7 +317,7 @@ final class FuzzStage {
     case .invitation(let id, _, _, let to, _, _, _):
       invitations.append(id)
       if !isSet, let endpoint = accepts[to] { try? engine.accept(id, with: endpoint, at: now) }
-    case .decision(let id, _, _, _, _):
+    case .decision(let id, _, _, _):
       decisions.append(id)
       if !isSet { try? engine.decide(id, true, at: now) }
     case .comparison(let id, _, _, _): comparisons.append(id)

@@ -48,6 +48,9 @@ struct AskingTests {
       #expect(try await talk.change(of: number)["put"]?["state"] == "connected")
       let members = try await anna.client.get("\(anna.path)/members").json["items"]?.list
       #expect(members?.count == 1 && members?.first?["id"] != .text(bert.peer))
+      // Who invited whom is told to both, and over the WebSocket as by REST.
+      #expect(members?.first?["inviter"] == .text(anna.session) && members?.first?["encryption"] == "optional")
+      #expect(try await bert.sees(anna, "connected")["inviter"] == nil)
     }
   }
 

@@ -61,7 +61,11 @@ struct TrustTests {
       #expect(decision["chain"] == identity.json["certificates"])
       let path = "\(anna.path)/certificates/\(decision["id"]?.text ?? "")"
       #expect(try await anna.client.patch(path, ["decision": "trust", "remember": true]).status == 204)
-      #expect(try await anna.wait(in: "members", "state", "connected")["verified"] == true)
+      let member = try await anna.wait(in: "members", "state", "connected")
+      #expect(member["verified"] == true)
+      // What was decided on stays to be seen.
+      #expect(member["chain"] == identity.json["certificates"] && member["encryption"] == "optional")
+      #expect(try await bert.wait(in: "members", "state", "connected")["chain"] == nil)
       #expect(try await anna.client.get("/v1/trusted-peers").ids == [bert.peer])
       #expect(try await anna.client.get("\(anna.path)/certificates").ids == [])
       // What the anchors say is enough where a session leaves it to them, until they are gone.

@@ -138,7 +138,7 @@ final class Group {
     knownLocals = nil
     presences.forEach { _, presence in presence.forget(slot: local.slot) }
     guard demands.contains(where: { $0.key.showsIdentity }) else { return }
-    members.forEach { _, member in member.shownChains[local.slot] = nil }
+    members.forEach { _, member in member.forgetChain(shownTo: local.slot) }
   }
 
   /// Lets go of everybody.

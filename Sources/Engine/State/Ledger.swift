@@ -10,6 +10,7 @@ final class Ledger {
   private(set) var bonds = Table<HostID, Bool>()
   private(set) var records = Table<RecordKey, Bool>()
   private(set) var resources = Table<ResourceID, Bool>()
+  private(set) var chains = Table<MemberKey, Bool>()
 
   struct MemberKey: Hashable {
     var group: Int
@@ -30,7 +31,7 @@ final class Ledger {
 
   var isEmpty: Bool {
     endpoints.isEmpty && groups.isEmpty && members.isEmpty && presences.isEmpty && bonds.isEmpty && records.isEmpty
-      && resources.isEmpty
+      && resources.isEmpty && chains.isEmpty
   }
 
   func touch(_ endpoint: EndpointID) { if isKept { endpoints[endpoint] = true } }
@@ -49,6 +50,10 @@ final class Ledger {
   func touch(resource: ResourceID) { if isKept { resources[resource] = true } }
 
   func clear() {
+  func touch(chainOf member: EndpointID, in group: Int) {
+    if isKept { chains[MemberKey(group: group, endpoint: member)] = true }
+  }
+
     endpoints.removeAll()
     groups.removeAll()
     members.removeAll()
@@ -57,4 +62,5 @@ final class Ledger {
     records.removeAll()
     resources.removeAll()
   }
+    chains.removeAll()
 }

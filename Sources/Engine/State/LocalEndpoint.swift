@@ -18,7 +18,13 @@ final class LocalEndpoint {
       group.rankRose(to: rank)
     }
   }
-  var inviter: EndpointID { didSet { group.ledger.touch(id) } }
+  var inviter: EndpointID {
+    didSet {
+      group.ledger.touch(id)
+      // The others of this host see it, too.
+      group.members[id]?.cohort.viewsChanged()
+    }
+  }
   var isLocked = false { didSet { choiceChanged() } }
   var blocked: Set<PeerID> = [] { didSet { choiceChanged() } }
   var banned: Set<PeerID> = [] { didSet { choiceChanged() } }

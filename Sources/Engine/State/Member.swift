@@ -7,7 +7,9 @@ final class Member {
   var entry: Entry {
     didSet {
       changed()
-      if entry.name != oldValue.name { cohort.viewsChanged() }
+      if (entry.name, entry.terms, entry.inviter) != (oldValue.name, oldValue.terms, oldValue.inviter) {
+        cohort.viewsChanged()
+      }
       presence.group.recount(self)
     }
   }
@@ -41,8 +43,10 @@ final class Member {
   var introducer: EndpointID?
   /// Word of its next incarnation, which came ahead of what this one still has to say, and waits for it.
   var successor: Successor?
-  /// The security identity it has shown to each local slot.
-  var shownChains: [Int: [[UInt8]]] = [:]
+  /// The security identity that it has shown, leaf first; one for all, so that a host is held to one for each endpoint.
+  private(set) var chain: [[UInt8]] = []
+  /// The local slots that it has shown it to.
+  private(set) var shownTo = SlotSet()
 
   init(entry: Entry, peer: PeerID, own: LocalEndpoint?, in cohort: Cohort) {
     id = entry.endpoint
@@ -67,10 +71,43 @@ final class Member {
   func changed() { if !host.isSelf { presence.group.ledger.touch(member: id, of: presence.group.serial) } }
 
   var view: MemberView {
-    MemberView(endpoint: id, peer: peer, host: host.id, name: entry.name, awaySince: awaySince)
+    MemberView(
+      endpoint: id, peer: peer, host: host.id, name: entry.name, awaySince: awaySince,
+      encryption: entry.terms.encryption, inviter: inviter == id ? nil : inviter, chain: chain)
   }
 
+  private var inviter: EndpointID { own?.inviter ?? entry.inviter }
   private var awaySince: Instant? { own.map(\.peer.awaySince) ?? host.away[peer]?.since }
+
+  // MARK: Its security identity
+
+  /// It has proved to a local slot that it holds the key of this chain, whose like it has shown to all others.
+  func showed(_ chain: [[UInt8]], to slot: Int) {
+    if self.chain != chain {
+      self.chain = chain
+      cohort.viewsChanged()
+    }
+    shownTo.insert(slot)
+    chainChanged()
+  }
+
+  func forgetChain(shownTo slot: Int) {
+    guard shownTo.contains(slot) else { return }
+    shownTo.remove(slot)
+    if shownTo.isEmpty { forgetChain() } else { chainChanged() }
+  }
+
+  /// On the next bond it shows it again.
+  func forgetChain() {
+    guard !chain.isEmpty else { return }
+    (chain, shownTo) = ([], SlotSet())
+    cohort.viewsChanged()
+    chainChanged()
+  }
+
+  func restore(_ row: ChainRow) { (chain, shownTo) = (row.chain, row.shownTo) }
+
+  func chainChanged() { if !host.isSelf { presence.group.ledger.touch(chainOf: id, in: presence.group.serial) } }
 
   // MARK: Where it stands
 
@@ -153,7 +190,10 @@ final class Member {
     for (ordinal, indexLast, slots) in other.unsettled {
       unsettled.append((ordinal, indexLast, slots.shifted(by: offset)))
     }
-    for slot in other.shownChains.keys.sorted() { shownChains[slot + offset] = other.shownChains[slot] }
+    guard !other.chain.isEmpty else { return }
+    if chain.isEmpty { chain = other.chain }
+    shownTo.formUnion(other.shownTo.shifted(by: offset))
+    chainChanged()
   }
 }
 

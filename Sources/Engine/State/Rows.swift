@@ -12,6 +12,7 @@ enum RowKey: Hashable {
   case record(HostID, UInt64)
   case presence(Int, HostID)
   case resource(ResourceID)
+  case chain(Int, EndpointID)
 
   private static let version: UInt8 = 1
 
@@ -42,6 +43,10 @@ enum RowKey: Hashable {
     case .resource(let id):
       sink.put(u8: 7)
       sink.put(u64: id.rawValue)
+    case .chain(let serial, let id):
+      sink.put(u8: 8)
+      sink.put(u64: UInt64(serial))
+      id.encode(into: &sink)
     }
     return sink.bytes
   }
@@ -59,6 +64,7 @@ enum RowKey: Hashable {
       case 5: self = .record(try HostID(from: &reader), try reader.u64())
       case 6: self = .presence(try reader.serial(), try HostID(from: &reader))
       case 7: self = .resource(ResourceID(rawValue: UInt64(try reader.serial())))
+      case 8: self = .chain(try reader.serial(), try EndpointID(from: &reader))
       default: return nil
       }
       try reader.finish()

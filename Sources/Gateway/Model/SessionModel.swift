@@ -147,68 +147,6 @@ final class SessionModel {
   }
 }
 
-/// A remote member, as it was last told.
-final class MemberModel {
-  let member: Member
-  var state: MemberState
-  /// Since when it is away, by the machine's clock; nil while it is here.
-  private(set) var awaySince: Timestamp?
-  var isSuspended = false
-  /// Whether it was ever connected.
-  var wasIn = false
-
-  init(_ member: Member, _ state: MemberState) {
-    self.member = member
-    self.state = state
-  }
-
-  /// As it was told with the member.
-  func setAway(since moment: ContinuousClock.Instant?) { awaySince = moment.map(Timestamp.init) }
-
-  var isConnected: Bool { state == .connected }
-
-  /// Whether it comes back no more: whoever was lost, or could not be reached in time, may.
-  var isGone: Bool {
-    guard case .notConnected(let reason) = state else { return false }
-    return ![.lost, .slow, .unreachable, .timedOut].contains(reason)
-  }
-
-  func json(isVerified: Bool) -> JSON {
-    var members: [JSON.Member] = [
-      .init("id", .text(member.id.text)), .init("peer", .text(member.peer.text)),
-      .init("displayName", .text(member.name)), .init("state", .text(word)), .init("suspended", .bool(isSuspended)),
-      .init("verified", .bool(isVerified)), .init("carriedBy", .text(member.host.text)),
-    ]
-    if case .notConnected(let reason) = state {
-      members.append(.init("reason", .text("\(reason)")))
-      members.append(.init("detail", .text(reason.sentence)))
-    } else if let awaySince {
-      members.append(.init("awaySince", .text(awaySince.description)))
-    }
-    return .object(members)
-  }
-
-  static let words = ["connecting", "connected", "notConnected"]
-
-  private var word: String {
-    switch state {
-    case .connecting: "connecting"
-    case .connected: "connected"
-    case .notConnected: "notConnected"
-    }
-  }
-}
-
-extension Invitee {
-  fileprivate func json(_ reason: Reason, isVerified: Bool) -> JSON {
-    [
-      "id": .text(peer.text), "peer": .text(peer.text), "displayName": .text(name), "state": "notConnected",
-      "suspended": .bool(false), "verified": .bool(isVerified), "carriedBy": .text(host.text),
-      "reason": .text("\(reason)"), "detail": .text(reason.sentence),
-    ]
-  }
-}
-
 extension Core {
   /// What a WebSocket may be behind in the messages of a session.
   static let messagesRingBytesMax = 4 << 20
@@ -370,7 +308,7 @@ extension Core {
     forgetInvitee(member.peer.text, in: model)
     let known = model.present[id] ?? MemberModel(member, state)
     model.present[id] = known
-    known.state = state
+    known.stands(member, state)
     known.isSuspended = false
     known.setAway(since: member.awaySince)
     publish(known, in: model)
@@ -435,6 +373,10 @@ extension Core {
   // MARK: Decisions
 
   private func asked(_ decision: TrustDecision, in model: SessionModel) async {
+    if !decision.chain.isEmpty, let known = model.present[decision.member.id.text] {
+      known.stands(decision.member, known.state)
+      publish(known, in: model)
+    }
     switch model.wishes.trust {
     case .any: try? await decision.admit()
     case .firstUse: await firstUse(decision, in: model)

@@ -75,9 +75,9 @@ extension Core {
       transfers[id]?.state.progress.put(latest: progress)
     case .resourceEnded(let id, let reason):
       ended(id, reason)
-    case .decision(let id, let view, let chain, let local, _):
+    case .decision(let id, let view, let local, _):
       guard let port = sessions[local] else { return }
-      let decision = TrustDecision(id, member(view), chain, loop)
+      let decision = TrustDecision(id, member(view), loop)
       decisions[id] = decision
       tell(.decision(decision), port)
     case .decisionEnded(let id):

@@ -1,4 +1,5 @@
 internal import Engine
+public import Media
 public import Wire
 
 /// What happens in a session, in order.
@@ -38,13 +39,26 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   public let name: String
   /// Since when its program is not there, as its host says; nil while it is. It is as it was when this was told.
   public let awaySince: ContinuousClock.Instant?
+  /// What it asks of the session's encryption, as its host says.
+  public let encryption: Encryption
+  /// The member, or this session, whose invitation brought it to the session, as its host says; nil for one that came by
+  /// nobody's.
+  public let inviter: EndpointID?
+  /// The certificates of the security identity that it has shown here, leaf first, in DER; none where it has shown none, as
+  /// it does where nobody asks for it.
+  public let chain: [[UInt8]]
   public var description: String { name }
+  /// What stands in those certificates that can be read.
+  public var certificates: [CertificateSummary] { chain.compactMap { try? Certificate(der: $0).summary } }
 
   init(_ view: MemberView, awaySince: ContinuousClock.Instant?) {
     id = view.endpoint
     peer = view.peer
     host = view.host
     name = view.name.text
+    encryption = view.encryption
+    inviter = view.inviter
+    chain = view.chain
     self.awaySince = awaySince
   }
 

@@ -68,7 +68,8 @@ final class SessionState: Sendable {
     return try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
       let post = Post(
-        bytes: bytes, contentType: contentType, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry)
+        bytes: bytes, contentType: contentType, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry
+      )
       guard bytes.count <= Limits.messagePayloadBytesMax else {
         throw NearbyError(
           .invalidParameter,

@@ -15,17 +15,16 @@ public import Media
 public final class TrustDecision: Sendable {
   public let member: Member
   /// The certificates of its security identity, leaf first, in DER; none where it shows no identity.
-  public let chain: [[UInt8]]
+  public var chain: [[UInt8]] { member.chain }
   /// What stands in those certificates that can be read.
-  public var certificates: [CertificateSummary] { chain.compactMap { try? Certificate(der: $0).summary } }
+  public var certificates: [CertificateSummary] { member.certificates }
   let outcome = Outcome<Void>()
   private let id: DecisionID
   private let loop: Loop
 
-  init(_ id: DecisionID, _ member: Member, _ chain: [[UInt8]], _ loop: Loop) {
+  init(_ id: DecisionID, _ member: Member, _ loop: Loop) {
     self.id = id
     self.member = member
-    self.chain = chain
     self.loop = loop
   }
 

@@ -6,7 +6,7 @@ struct Plenty {
   let anna: Meeting.Seat
   let bert: Meeting.Seat
   /// A session of his that Anna waits to be let into.
-  private var other = ""
+  private(set) var other = ""
   /// What stands for a path's parameters.
   private var names: [String: String] = ["kind": "notFound", "client": "self"]
 
