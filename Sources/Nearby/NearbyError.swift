@@ -17,7 +17,10 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
   /// The endpoints that the error is about.
   public let endpoints: [EndpointID]
-  /// Whether it is `unavailable` until a member that is behind has read more: REST and programs call that `queueFull`.
+  /// Why, by the name that REST, the WebSocket and the command line's JSON have for it: of the `reason`; `queueFull` where a
+  /// member is behind; `noSpace` where the disk is full.
+  public var reasonName: String? { isQueueFull ? "queueFull" : isFullDisk ? "noSpace" : reason?.description }
+  /// Whether it is `unavailable` until a member that is behind has read more.
   public private(set) var isQueueFull = false
   /// Whether it is `unavailable` until somebody makes room on the disk.
   package private(set) var isFullDisk = false

@@ -129,7 +129,7 @@ extension LabTests {
         _ = try await serving.line("that it serves") { $0.hasPrefix("Serving") }
         try a.program.say("send ftp://\(server.cable.address)/page.html")
         let refusal = try await a.program.event("error")
-        #expect(refusal["reason"] == "unsupported")
+        #expect(refusal["error"] == "unsupported")
         #expect(refusal["text"]?.contains("“ftp” URLs cannot be fetched; give one with http or https") == true)
         try a.program.say("send http://\(server.cable.address):8000/page.html")
         let told = try await b.program.event("resource")

@@ -2,6 +2,7 @@ internal import Nearby
 internal import Notation
 internal import Store
 internal import Web
+internal import Wire
 
 /// What went wrong, as RFC 9457 tells it: what, why, and what to do.
 struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
@@ -11,7 +12,7 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     // The gateway's own.
     case badRequest, unauthorized, forbidden, notFound, methodNotAllowed, notAcceptable, conflict, gone
     case preconditionFailed, tooLarge, unsupportedMediaType, rangeNotSatisfiable, misdirected, upgradeRequired
-    case tooMany, noSpace
+    case tooMany
   }
 
   var kind: Kind
@@ -21,16 +22,28 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   /// The rule that it breaks, as the documentation names it.
   var rule: String?
   var limit: Int?
-  /// Why it is not available, where there is a name for that.
+  /// Why, where there is a name for that.
   var reason: Reason?
   /// When it is worth trying again.
   var retryAfter: Int?
   /// What else the answer's head must say.
   var headers: [Field] = []
 
-  enum Reason: String, Sendable {
+  enum Reason: Hashable, Sendable {
     /// A member is behind, and what waits for it is as much as may.
     case queueFull
+    /// The disk is full, or as much of it is taken as may.
+    case noSpace
+    /// Of what had begun, and ended.
+    case ended(Wire.Reason)
+
+    var name: String {
+      switch self {
+      case .queueFull: "queueFull"
+      case .noSpace: "noSpace"
+      case .ended(let reason): reason.description
+      }
+    }
   }
 
   struct Field: Hashable, Sendable {
@@ -46,8 +59,22 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     self.limit = limit
   }
 
-  /// A full queue is a limit that makes room by itself, which HTTP has a status for.
-  var status: Int { reason == .queueFull ? 429 : kind.status }
+  static func noSpace(
+    _ detail: String, field: String? = nil, rule: String? = nil, limit: Int? = nil
+  ) -> Problem {
+    var problem = Problem(.unavailable, detail, field: field, rule: rule, limit: limit)
+    problem.reason = .noSpace
+    return problem
+  }
+
+  /// A full queue makes room by itself and a full disk does not: HTTP has a status for each.
+  var status: Int {
+    switch reason {
+    case .queueFull: 429
+    case .noSpace: 507
+    case .ended, nil: kind.status
+    }
+  }
 
   var description: String { detail }
 
@@ -58,7 +85,7 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     ]
     if let field { members.append(.init("field", .text(field))) }
     if let rule { members.append(.init("rule", .text(rule))) }
-    if let reason { members.append(.init("reason", .text(reason.rawValue))) }
+    if let reason { members.append(.init("reason", .text(reason.name))) }
     if let limit { members.append(.init("limit", .number(limit))) }
     if let retryAfter { members.append(.init("retryAfter", .number(retryAfter))) }
     return .object(members)
@@ -87,7 +114,6 @@ extension Problem.Kind {
     case .unknown: 500
     case .unavailable: 503
     case .timedOut: 504
-    case .noSpace: 507
     }
   }
 
@@ -114,7 +140,6 @@ extension Problem.Kind {
     case .misdirected: "This is not the host that you mean"
     case .upgradeRequired: "This is a WebSocket"
     case .tooMany: "Too much at once"
-    case .noSpace: "There is no room for it"
     case .badRequest: "The request is not understood"
     }
   }
@@ -130,7 +155,7 @@ extension Problem.Kind {
     case .timedOut: "Somebody did not answer within the time that was given."
     case .cancelled: "What was under way was cancelled, by this side or the other."
     case .unavailable:
-      "It cannot be done now. With the reason queueFull a member is behind, the status is 429, and Retry-After says when to try again; otherwise a part of the gateway is not there."
+      "It cannot be done now. With the reason queueFull a member is behind, the status is 429, and Retry-After says when to try again. With the reason noSpace the gateway's disk is full, or the client has as much on it as one may have, and the status is 507: the detail says which, and what is live goes on. Otherwise a part of the gateway is not there."
     case .unknown: "A fault of the gateway, or something that nobody foresaw. The gateway's log says more."
     case .unauthorized:
       "The request needs a token: 'Authorization: Bearer …'. A token comes from a pairing code: POST /v1/pairings."
@@ -150,8 +175,6 @@ extension Problem.Kind {
     case .upgradeRequired: "What is here is spoken by WebSocket: the detail names the subprotocol."
     case .tooMany:
       "A limit on rate or number was reached. Retry-After says when to try again; where it is missing, the detail says what makes room."
-    case .noSpace:
-      "The gateway's disk is full, or the client has as much on it as one may have: the detail says which. What is live goes on."
     case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."
     }
   }
@@ -167,15 +190,21 @@ extension Problem {
       case .unsupported: .unsupported
       case .timedOut: .timedOut
       case .cancelled: .cancelled
-      case .unavailable: error.isFullDisk ? .noSpace : .unavailable
+      case .unavailable: .unavailable
       }
     self.init(kind, error.description)
-    if error.isQueueFull { (reason, retryAfter) = (.queueFull, 1) }
+    if error.isQueueFull {
+      (reason, retryAfter) = (.queueFull, 1)
+    } else if error.isFullDisk {
+      reason = .noSpace
+    } else {
+      reason = error.reason.map(Reason.ended)
+    }
   }
 
   init(_ error: StoreError) {
     switch error {
-    case .full: self.init(.noSpace, "\(error)")
+    case .full: self = .noSpace("\(error)")
     case .overloaded, .closed: self.init(.unavailable, "\(error)")
     default: self.init(.unknown, "\(error)")
     }

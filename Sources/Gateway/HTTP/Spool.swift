@@ -119,7 +119,7 @@ final class Spool: Sendable {
 
   private static func problem(_ what: String, _ path: String, _ code: CInt = errno) -> Problem {
     if SystemError(what, code: code).isFullDisk {
-      return Problem(.noSpace, "the gateway's disk is full: delete resources that are done, or make room on it")
+      return .noSpace("the gateway's disk is full: delete resources that are done, or make room on it")
     }
     return Problem(.unknown, "the gateway cannot \(what) a file of its own (\(String(cString: strerror(code))))")
   }

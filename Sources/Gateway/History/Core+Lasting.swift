@@ -37,8 +37,8 @@ extension Core {
   /// Who would wait for the store hears at once that it finds no room. The first one to find that out waits.
   func needStore(_ undone: String) throws(Problem) {
     guard host.storeIsFailing else { return }
-    throw Problem(
-      .noSpace, "nothing can be stored at the moment, and so nothing was \(undone): make room on the gateway's disk",
+    throw .noSpace(
+      "nothing can be stored at the moment, and so nothing was \(undone): make room on the gateway's disk",
       rule: "stored")
   }
 

@@ -77,7 +77,8 @@ extension Core {
     guard let text = call.headers["Content-Type"] else { return nil }
     do throws(WireError) { return try ContentType(text).text } catch {
       throw Problem(
-        .invalidParameter, error.description, field: "Content-Type", rule: "mediaType", limit: Limits.contentTypeBytesMax)
+        .invalidParameter, error.description, field: "Content-Type", rule: "mediaType",
+        limit: Limits.contentTypeBytesMax)
     }
   }
 

@@ -32,8 +32,7 @@ extension Core {
   func needDisk(for bytes: UInt64 = 0, _ undone: String) throws(Problem) {
     guard let free = diskRoom.shortage(of: bytes, at: Instant.now) else { return }
     let freeMin = diskRoom.freeMin
-    throw Problem(
-      .noSpace,
+    throw .noSpace(
       free < freeMin
         ? "less than \(freeMin) bytes are free on the gateway's disk, and so nothing was \(undone): make room on it"
         : "\(free) bytes are free on the gateway's disk, \(freeMin) stay so, and this is \(bytes) more: make room on it",

@@ -47,8 +47,7 @@ extension Core {
     let bytesMax = options.limits.resourceBytesPerClient
     let taken = diskUse[owner]
     guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {
-      throw Problem(
-        .noSpace,
+      throw .noSpace(
         "\(taken) bytes of the \(bytesMax) that a client's resources may take here are taken, and this is \(bytes) more: delete resources that are done",
         rule: "resourceBytesPerClient", limit: bytesMax)
     }
@@ -59,8 +58,7 @@ extension Core {
     let (bytes, bytesMax) = (keeping.onDisk, options.limits.historyBytesPerClient)
     let promised = historyUse[owner]
     guard bytes == 0 || promised <= bytesMax && bytes <= UInt64(bytesMax) - promised else {
-      throw Problem(
-        .noSpace,
+      throw .noSpace(
         "\(promised) bytes of the \(bytesMax) that a client's histories may take here are promised to its sessions, and this one asks for \(bytes) more: let it keep less, or end sessions that are done",
         field: "history.bytes", rule: "historyBytesPerClient", limit: bytesMax)
     }

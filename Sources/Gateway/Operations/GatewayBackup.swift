@@ -150,8 +150,8 @@ private enum CopiedFile {
       try to.sync()
       try syncFolder(parent(of: target))
     } catch {
-      throw Problem(
-        error.isFullDisk ? .noSpace : .unavailable, "\(source) cannot be copied to \(target): \(error)")
+      let detail = "\(source) cannot be copied to \(target): \(error)"
+      throw error.isFullDisk ? .noSpace(detail) : Problem(.unavailable, detail)
     }
   }
 }

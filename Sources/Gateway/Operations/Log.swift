@@ -102,7 +102,7 @@ extension Log {
     let (level, audience): (LogRecord.Level, LogRecord.Audience) =
       switch problem.kind {
       case .unknown: (.error, .operator)
-      case .noSpace: (.warning, .operator)
+      case .unavailable where problem.reason == .noSpace: (.warning, .operator)
       case .forbidden where problem.rule == "pairingCode": (.warning, .operator)
       case .tooMany where problem.rule == "guesses": (.warning, .operator)
       default: (.info, .client)

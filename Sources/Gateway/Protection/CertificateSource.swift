@@ -58,7 +58,7 @@ struct CertificateSource: Sendable {
           try serverFile.write(made)
         } catch {
           // Whoever trusts the authority takes another one next time.
-          if error.kind != .noSpace { throw error }
+          if error.reason != .noSpace { throw error }
         }
         return try certificate(made, known)
       }

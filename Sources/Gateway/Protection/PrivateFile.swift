@@ -38,7 +38,8 @@ struct PrivateFile: Sendable {
       try file.sync()
       try system("rename \(draft)") { rename(draft, path) }
     } catch {
-      throw Problem(error.isFullDisk ? .noSpace : .unavailable, "\(path) cannot be written: \(error)")
+      let detail = "\(path) cannot be written: \(error)"
+      throw error.isFullDisk ? .noSpace(detail) : Problem(.unavailable, detail)
     }
     try Folder.sync(above: path)
   }

@@ -93,7 +93,7 @@ enum IdentityCommand {
     do {
       return try await take()
     } catch {
-      throw Failure(.failed, error.description, reason: error.reason?.description ?? "\(error.code)")
+      throw Failure(.failed, error)
     }
   }
 

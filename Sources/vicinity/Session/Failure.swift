@@ -4,7 +4,9 @@ internal import Nearby
 struct Failure: Error, Sendable {
   let code: ExitCode
   let sentence: String
-  /// Its name on the wire, or the kind of fault, for programs.
+  /// The name of the library's error, where it was one: REST has it as the problem's type.
+  var error: NearbyError.Code?
+  /// Why, by the name that it has in the library and by REST too.
   var reason: String?
 
   init(_ code: ExitCode, _ sentence: String, reason: String? = nil) {
@@ -13,9 +15,12 @@ struct Failure: Error, Sendable {
     self.reason = reason
   }
 
-  init(_ error: NearbyError) {
-    let name = error.isQueueFull ? "queueFull" : "\(error.code)"
-    self.init(ExitCode(error), error.description, reason: error.reason?.description ?? name)
+  init(_ error: NearbyError) { self.init(ExitCode(error), error) }
+
+  /// Where it ends the program with another code than most of its kind.
+  init(_ code: ExitCode, _ error: NearbyError) {
+    self.init(code, error.description, reason: error.reasonName)
+    self.error = error.code
   }
 }
 

@@ -53,7 +53,8 @@ extension Event {
     about(
       transfer, "resourceEnded",
       [
-        .text("reason", ending.map { $0.reason ?? "unknown" } ?? "none"), path.map { .text("path", $0) },
+        .text("reason", ending.map { $0.reason ?? $0.error.map { "\($0)" } ?? "unknown" } ?? "none"),
+        path.map { .text("path", $0) },
         ending.map { .text("text", $0.sentence) },
       ]
     ) { paint in

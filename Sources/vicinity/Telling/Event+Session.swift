@@ -195,8 +195,8 @@ extension Event {
     Event(
       "error", .error,
       [
-        .text("text", failure.sentence), failure.reason.map { .text("reason", $0) },
-        .number("code", Int(failure.code.rawValue)),
+        .text("text", failure.sentence), failure.error.map { .text("error", "\($0)") },
+        failure.reason.map { .text("reason", $0) }, .number("code", Int(failure.code.rawValue)),
       ]
     ) { paint in [paint(.bad, "vicinity: ") + PlainText.line(failure.sentence)] }
   }
