@@ -15,7 +15,8 @@ extension Engine {
   func greet(_ link: Link, _ bond: Bond) {
     say(
       Hello(
-        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal, features: Self.features,
+        incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal,
+        features: Self.features,
         addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: []),
       on: link)
   }

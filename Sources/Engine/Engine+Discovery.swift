@@ -16,8 +16,9 @@ extension Engine {
     }
     let statement = Carrier.signedBytes(peer: key, host: hostKey, incarnation: incarnation)
     let carrier = Carrier(peer: key, incarnation: incarnation, signature: crypto.sign(statement, with: key))
-    let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier)
+    let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier, ledger: ledger)
     peers[id] = peer
+    restoreRefusals(of: peer)
     tellAway(peer)
     restoreSessions(of: peer)
     return id
@@ -32,6 +33,7 @@ extension Engine {
     for type in peer.advertised.keys { withdraw(peer, type) }
     for type in peer.browsed.keys { stopBrowsing(peer, type) }
     peers[id] = nil
+    ledger.touch(peer: id)
   }
 
   func local(peer id: PeerID) throws(EngineError) -> LocalPeer {

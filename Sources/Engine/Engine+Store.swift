@@ -12,6 +12,8 @@ struct Store {
   var isHeld = false
   /// Sessions of peers that have not been added again.
   var unclaimed = Table<EndpointID, EndpointRow>()
+  /// What people answered whose peers have not been added again.
+  var refusals = Table<PeerID, RefusalsRow<EndpointID>>()
   /// Transfers that wait for their sessions.
   var resources = Table<ResourceID, ResourceRow>()
   var isRestoring = false
@@ -69,12 +71,15 @@ extension Engine {
       let member = groups[key.group]?.members[key.endpoint]
       put(.member(key.group, key.endpoint), member.flatMap { $0.host.isSelf ? nil : MemberRow($0) })
     }
-    for key in ledger.presences.keys where key.host != hostID {
-      let announced = groups[key.group]?.presences[key.host]?.announcedSlots
+    for id in ledger.peers.keys {
+      put(.refusals(id), peers[id].flatMap { $0.refusals.isEmpty ? nil : RefusalsRow($0.refusals) })
+    }
     for key in ledger.chains.keys {
       let member = groups[key.group]?.members[key.endpoint]
       put(.chain(key.group, key.endpoint), member.flatMap { $0.chain.isEmpty ? nil : ChainRow($0) })
     }
+    for key in ledger.presences.keys where key.host != hostID {
+      let announced = groups[key.group]?.presences[key.host]?.announcedSlots
       put(.presence(key.group, key.host), announced.flatMap { $0.isEmpty ? nil : $0 })
     }
     for key in ledger.records.keys where key.host != hostID {
@@ -133,9 +138,9 @@ extension Engine {
   func restore(_ facts: [Fact]) {
     var groupRows = Table<Int, GroupRow>()
     var memberRows: [(Int, MemberRow)] = []
+    var chainRows: [(Int, EndpointID, ChainRow)] = []
     var announced: [(Int, HostID, SlotSet)] = []
     var bondRows: [(HostID, BondRow)] = []
-    var chainRows: [(Int, EndpointID, ChainRow)] = []
     var recordRows: [HostID: [(UInt64, RecordRow)]] = [:]
     for fact in facts.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       guard let key = RowKey(bytes: fact.key), let value = fact.value else { continue }
@@ -143,9 +148,10 @@ extension Engine {
       case .endpoint(let id): store.unclaimed[id] = row(value)
       case .group(let serial): groupRows[serial] = row(value)
       case .member(let serial, _): if let row: MemberRow = row(value) { memberRows.append((serial, row)) }
+      case .refusals(let id): store.refusals[id] = row(value)
+      case .chain(let serial, let id): if let row: ChainRow = row(value) { chainRows.append((serial, id, row)) }
       case .presence(let serial, let host): if let row: SlotSet = row(value) { announced.append((serial, host, row)) }
       case .bond(let host): if let row: BondRow = row(value) { bondRows.append((host, row)) }
-      case .chain(let serial, let id): if let row: ChainRow = row(value) { chainRows.append((serial, id, row)) }
       case .record(let host, let ordinal):
         if let row: RecordRow = row(value) { recordRows[host, default: []].append((ordinal, row)) }
       case .resource(let id):
@@ -153,7 +159,7 @@ extension Engine {
         store.resources[id] = row(value)
       }
     }
-    guard !store.unclaimed.isEmpty else { return }
+    guard !store.unclaimed.isEmpty || !store.refusals.isEmpty else { return }
     store.isRestoring = true
     groupRows.forEach { serial, row in restore(row, serial) }
     // A host has each number once: rows that do not fit together are left out.
@@ -164,9 +170,9 @@ extension Engine {
       owners[host, default: [:]][row.index] = endpoint
       restore(row, in: serial)
     }
+    for (serial, id, row) in chainRows { groups[serial]?.members[id]?.restore(row) }
     for (host, row) in bondRows { restore(row, records: recordRows[host] ?? [], with: host) }
     for (serial, host, slots) in announced {
-    for (serial, id, row) in chainRows { groups[serial]?.members[id]?.restore(row) }
       guard let presence = groups[serial]?.presences[host], let bond = presence.host.bond else { continue }
       presence.restore(announced: slots, through: bond.fence)
     }
@@ -236,6 +242,14 @@ extension Engine {
     timers.set(.bond(id), now + settings.suspensionMax)
   }
 
+  /// A peer is here again, and what its person has answered holds.
+  func restoreRefusals(of peer: LocalPeer) {
+    guard let row = store.refusals[peer.id] else { return }
+    store.refusals[peer.id] = nil
+    if sabotage.contains(.forgetsAnswers) { return }
+    peer.refusals = Refusals(row, restingUntil: now + settings.adhocUnansweredPause)
+  }
+
   /// A peer is here again, and so are its sessions.
   func restoreSessions(of peer: LocalPeer) {
     for id in store.unclaimed.keys {
@@ -247,6 +261,9 @@ extension Engine {
         id: id, peer: peer, settings: row.settings, incarnation: row.incarnation, index: row.index, group: group,
         slot: Int(row.slot))
       local.restore(row)
+      if !sabotage.contains(.forgetsAnswers) {
+        local.refusals = Refusals(row.refusals, restingUntil: now + settings.adhocUnansweredPause)
+      }
       group.place(local, at: Int(row.slot))
       endpoints[id] = local
       peer.endpoints.append(id)
@@ -263,6 +280,8 @@ extension Engine {
       sayGone(row)
     }
     store.unclaimed.removeAll()
+    store.refusals.forEach { id, _ in ledger.touch(peer: id) }
+    store.refusals.removeAll()
     for group in groups.values {
       guard group.localCount > 0 else {
         dissolve(group)

@@ -51,6 +51,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "connectsAnybody", sabotage: .connectsAnybody, scenarios: [.byHand]),
     Canary(name: "forgetsWhoIsAway", sabotage: .forgetsWhoIsAway, scenarios: [.discovery, .groups, .churn]),
     Canary(name: "asksAgain", sabotage: .asksAgain, scenarios: [.refusals]),
+    Canary(name: "forgetsAnswers", sabotage: .forgetsAnswers, scenarios: [.refusals]),
     Canary(name: "hidesFailures", sabotage: .hidesFailures, scenarios: [.answers, .refusals]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]

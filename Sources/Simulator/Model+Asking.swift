@@ -170,7 +170,7 @@ extension Model {
       }
       invitations[number].endedAs = reason
       expectFailure(of: number, reason, at: host)
-      if reason == .none { meetsByHand(invitations[number]) }
+      if reason == .none { meetsByHand(invitations[number], at: host) }
       if reason == .none { joined(number, at: host) } else { parted(number) }
     } else if let number = got[key] {
       check(.invitationsEndOnce, invitations[number].guestEndedAs == nil) {
@@ -178,12 +178,12 @@ extension Model {
       }
       invitations[number].guestEndedAs = reason
       if let inviter = endpoints[invitations[number].endpoint] {
-        answered(reason, Refusing(guest: invitations[number].guest, inviter: inviter.id))
+        answered(reason, Refusing(guest: invitations[number].guest, inviter: inviter.id), at: host)
       }
       if reason == .none { joined(number, at: host) } else { parted(number) }
     } else if let asking = askings[key] {
       overStrangers.insert(key)
-      answered(reason, Refusing(guest: asking.guest, inviter: asking.inviter.id))
+      answered(reason, Refusing(guest: asking.guest, inviter: asking.inviter.id), at: host)
     } else {
       // Ad hoc mode makes its own, and strangers' are theirs to end.
       overStrangers.insert(key)

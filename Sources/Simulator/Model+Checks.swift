@@ -180,7 +180,7 @@ extension Model {
   }
 
   private func hasRefused(_ guest: EndpointRecord, _ inviter: EndpointRecord) -> Bool {
-    answers[Refusing(guest: guest.peer, inviter: inviter.id)]?.hasDeclined ?? false
+    answers[Refusing(guest: guest.peer, inviter: inviter.id)]?.mayStand ?? false
   }
 
   private func mayBeApart(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {

@@ -10,6 +10,8 @@ struct Refusing: Hashable {
 /// What a person has answered to a session's invitations, and let run out.
 struct Answers {
   var hasDeclined = false
+  /// Whether a no was said that has not been taken back: one of the two engines may hold to it though it is forgotten.
+  var mayStand = false
   var ranOut = 0
   var ranOutAt: Int64 = 0
 }
@@ -37,10 +39,13 @@ extension Model {
   }
 
   /// By a person who was shown the invitation.
-  func answered(_ reason: Reason, _ refusing: Refusing) {
+  func answered(_ reason: Reason, _ refusing: Refusing, at host: SimHost) {
+    awaitsStore(.answer(refusing, before: answers[refusing] ?? Answers()), at: host.index)
     switch reason {
     case .none: answers[refusing] = nil
-    case .declined: answers[refusing, default: Answers()].hasDeclined = true
+    case .declined:
+      answers[refusing, default: Answers()].hasDeclined = true
+      answers[refusing]?.mayStand = true
     case .timedOut:
       answers[refusing, default: Answers()].ranOut += 1
       answers[refusing]?.ranOutAt = now
@@ -48,11 +53,27 @@ extension Model {
     }
   }
 
+  /// A crash has taken an answer.
+  func forget(_ refusing: Refusing, _ before: Answers) {
+    let mayStand = answers[refusing]?.mayStand ?? false
+    answers[refusing] = before
+    answers[refusing]?.mayStand = before.mayStand || mayStand
+  }
+
+  /// The host came up without what its people had answered.
+  func forgetAnswers(at host: Int) {
+    for (refusing, before) in answers where peerPlaces[refusing.guest].map({ peers[$0].ref.host }) == host {
+      answers[refusing] = Answers(mayStand: before.mayStand)
+    }
+  }
+
   /// Whoever invites somebody that it had said no to has taken that back.
-  func meetsByHand(_ invitation: InvitationRecord) {
+  func meetsByHand(_ invitation: InvitationRecord, at host: SimHost) {
     guard let inviting = endpoints[invitation.endpoint] else { return }
     for other in order where other.peer == invitation.guest {
-      answers[Refusing(guest: inviting.peer, inviter: other.id)] = nil
+      let refusing = Refusing(guest: inviting.peer, inviter: other.id)
+      guard let before = answers.removeValue(forKey: refusing) else { continue }
+      awaitsStore(.answer(refusing, before: before), at: host.index)
     }
   }
 

@@ -12,6 +12,7 @@ enum Unstored {
   case shown(resource: Int)
   case stored(resource: Int, through: UInt64)
   case end(resource: Int, isSenders: Bool)
+  case answer(Refusing, before: Answers)
 }
 
 /// What a host has stored, and what a crash takes from it.
@@ -38,7 +39,7 @@ extension Model {
   }
 
   func forgetUnstored(_ host: SimHost) {
-    for item in unstored[host.index] { forget(item.what) }
+    for item in unstored[host.index].reversed() { forget(item.what) }
     unstored[host.index] = []
   }
 
@@ -55,6 +56,7 @@ extension Model {
     case .leave(let endpoint):
       endpoints[endpoint]?.leaves -= 1
       endpoints[endpoint]?.leftAt = 0
+    case .answer(let refusing, let before): forget(refusing, before)
     case .offer(let number): resources[number].isForgotten = true
     case .shown(let number): resources[number].receiver.run = 0
     // The file has it, and it comes again.

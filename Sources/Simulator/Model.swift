@@ -142,6 +142,7 @@ final class Model {
     cameUpAt[host.index] = now
     for other in plan.hosts.indices { heard(from: host.index, to: other) }
     if from == .backup { restored(host.index) }
+    if from != .stored || !host.plan.isDurable { forgetAnswers(at: host.index) }
     if from == .fresh || !host.plan.isDurable {
       emptyAt[host.index] = now
       forget(host.index)

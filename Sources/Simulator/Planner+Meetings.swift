@@ -96,7 +96,9 @@ extension Planner {
 
   /// Long enough for a second invitation to run out, and a third one to be heard.
   mutating func refusals() {
+    let isDurable = random.chance(perMille: 400)
     add(hosts: size(2, 6)) { host, random in
+      host.isDurable = isDurable
       host.peers[0].answer = random.pick([.declines, .ignores, .ignores, .either])
       host.peers[0].answerDelay = random.pick([0, 100, 3_000, 12_000])
     }
@@ -111,6 +113,11 @@ extension Planner {
       }
     }
     anybodyInvites(times: random.below(6), from: 5_000, to: 200_000, timeout: random.pick([3_000, 30_000]))
+    if isDurable {
+      for host in plan.hosts.indices where random.chance(perMille: 700) {
+        at(moment(1_000, 150_000), .crash(host, back: .stored, after: random.pick([200, 8_000])))
+      }
+    }
     plan.faults.hidings = random.pick([0, 10])
     plan.faults.resets = random.pick([0, 4])
     plan.faults.cuts = random.pick([0, 4])

@@ -274,7 +274,8 @@ extension World {
       let payload = model.payload(bytes: max(16, sending.bytes))
       do {
         let id = try engine.send(
-          payload.span.bytes, contentType: model.contentType, from: endpoint, to: sending.recipients == 0 ? .all : .only(to), sending.mode,
+          payload.span.bytes, contentType: model.contentType, from: endpoint,
+          to: sending.recipients == 0 ? .all : .only(to), sending.mode,
           receipt: sending.receipt, at: host.local(now))
         model.sends(id, from: endpoint, to: to, sending, at: host)
         say(host, "\(peer.ref) sends #\(model.messages.count - 1), \(payload.count) bytes, to \(to.map(model.label))")

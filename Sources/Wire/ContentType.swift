@@ -6,7 +6,9 @@ public struct ContentType: Part, CustomStringConvertible {
   public init(_ text: String) throws(WireError) {
     let bytes = text.utf8
     guard bytes.count <= Limits.contentTypeBytesMax else { throw WireError(.contentTypeTooLong(bytes: bytes.count)) }
-    if let byte = bytes.first(where: { !(0x20...0x7E).contains($0) }) { throw WireError(.contentTypeCharacter(byte: byte)) }
+    if let byte = bytes.first(where: { !(0x20...0x7E).contains($0) }) {
+      throw WireError(.contentTypeCharacter(byte: byte))
+    }
     let essence = bytes.prefix { $0 != UInt8(ascii: ";") }
     let space = UInt8(ascii: " ")
     let end = essence.lastIndex { $0 != space }.map(essence.index(after:)) ?? essence.startIndex

@@ -7,8 +7,8 @@ import Wire
 @Suite struct RefusalTests {
   let stage = Stage()
 
-  private func beside(_ settings: Settings = Settings()) throws -> (Seat, Seat) {
-    let b = try stage.silentSeat("b")
+  private func beside(_ settings: Settings = Settings(), _ his: Settings = Settings()) throws -> (Seat, Seat) {
+    let b = try stage.silentSeat("b", SessionSettings(), his)
     try b.advertise()
     let a = try stage.silentSeat("a", SessionSettings(), settings)
     try a.startAdhoc()
@@ -92,6 +92,95 @@ import Wire
     try b.invite(a)
     stage.run(.seconds(1))
     stage.expectAllConnected([a, b])
+  }
+
+  private static let durable = {
+    var settings = Settings()
+    settings.isDurable = true
+    return settings
+  }()
+
+  private func restart(_ a: Seat?, _ b: Seat?) throws -> (Seat?, Seat?) {
+    let b = try b.map { try stage.restart($0) }
+    try b?.advertise()
+    let a = try a.map { try stage.restart($0) }
+    try a?.startAdhoc()
+    return (a, b)
+  }
+
+  private func answers(at seat: Seat) -> Int {
+    seat.host.facts.keys.count { if case .refusals? = RowKey(bytes: $0) { true } else { false } }
+  }
+
+  @Test(
+    "P-HAB-5 A no stands over a restart of whoever asks and of whoever was asked, and yes lifts it there too",
+    arguments: [[true, false], [false, true], [true, true]])
+  func restarted(whose: [Bool]) throws {
+    var (a, b) = try beside(Self.durable, Self.durable)
+    stage.run(.seconds(2))
+    try b.decline()
+    stage.run(.seconds(2))
+    #expect(rings(b) == 1 && answers(at: b) == 1)
+    let back = try restart(whose[0] ? a : nil, whose[1] ? b : nil)
+    (a, b) = (back.0 ?? a, back.1 ?? b)
+    // The other side's memory alone is enough.
+    if whose == [false, true] { a.engine.sabotage = .asksAgain }
+    stage.run(.seconds(300))
+    #expect(rings(b) == 0)
+    a.engine.sabotage = []
+    try a.invite(b)
+    stage.run()
+    #expect(rings(b) == 1)
+    try b.accept()
+    stage.run(.seconds(1))
+    stage.expectAllConnected([a, b])
+    #expect(answers(at: b) == 0)
+  }
+
+  @Test("P-HAB-5 Who gave no answer before a restart of both is asked once more a minute after it, and then no more")
+  func unansweredOverRestart() throws {
+    var (a, b) = try beside(Self.durable, Self.durable)
+    stage.run(.seconds(35))
+    #expect(rings(b) == 1)
+    let back = try restart(a, b)
+    (a, b) = (back.0 ?? a, back.1 ?? b)
+    stage.run(.seconds(55))
+    #expect(rings(b) == 0)
+    stage.run(.seconds(20))
+    #expect(rings(b) == 1)
+    stage.run(.seconds(60))
+    let again = try restart(a, b)
+    (a, b) = (again.0 ?? a, again.1 ?? b)
+    stage.run(.seconds(600))
+    #expect(rings(b) == 0)
+  }
+
+  @Test("Rows of the version before, which knew neither refusals nor features, are taken up")
+  func olderRows() throws {
+    let seats = try stage.gather("a", "b", settings: Self.durable)
+    let a = try stage.restart(seats[0]) { facts in
+      facts.map { fact in
+        switch RowKey(bytes: fact.key) {
+        case .endpoint, .bond: Fact(key: fact.key, value: fact.value?.dropLast())
+        default: fact
+        }
+      }
+    }
+    stage.run(.seconds(2))
+    stage.expectAllConnected([a, seats[1]])
+  }
+
+  @Test("A peer that does not come back leaves none of its answers behind")
+  func goneForGood() throws {
+    let (_, b) = try beside(Settings(), Self.durable)
+    stage.run(.seconds(2))
+    try b.decline()
+    stage.run()
+    #expect(answers(at: b) == 1)
+    let host = try stage.restart([b])[0].host
+    host.engine.removePeer(b.peer, at: stage.now)
+    stage.run()
+    #expect(!host.facts.keys.contains { if case .refusals? = RowKey(bytes: $0) { true } else { false } })
   }
 
   @Test("P-HAB-5 The no is of this session: another session of the same peer asks")

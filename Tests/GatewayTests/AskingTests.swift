@@ -82,6 +82,35 @@ struct AskingTests {
     }
   }
 
+  @Test("P-HAB-5 A no stands over a restart of both gateways, and an invitation by hand comes through after it")
+  func noStandsOverRestart() async throws {
+    let here = try await Place.open("Here")
+    let there = try await Place.open("There", nextTo: here)
+    var anna = try await Meeting.Seat.taken(at: here, by: "Anna")
+    var bert = try await Meeting.Seat.taken(at: there, by: "Bert")
+    _ = try await anna.client.make("/v1/advertisers", ["serviceType": "chat"])
+    _ = try await bert.client.patch(bert.path, ["adhoc": "chat"])
+    let asked = try await invitation(to: anna, state: "pending")
+    #expect(try await anna.client.patch(asked, ["state": "declined"]).status == 200)
+    #expect(try await bert.sees(anna, "notConnected")["reason"] == "declined")
+    anna = Meeting.Seat(
+      place: try await here.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    bert = Meeting.Seat(
+      place: try await there.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    #expect(try await bert.client.get(bert.path).json["adhoc"] == "chat")
+    // Each sees the other, and for longer than ad hoc mode takes its time, nobody is asked.
+    let found = try await bert.client.make("/v1/browsers", ["serviceType": "chat"]).json["found"]?.text ?? ""
+    _ = try await bert.client.wait(in: found, "id", .text(anna.peer))
+    let position = try #require(try await anna.client.get("/v1/invitations").json["position"]?.text)
+    #expect(try await anna.client.get("/v1/invitations?since=\(position)&wait=5").json["changes"] == [])
+    #expect(try await anna.client.get("/v1/invitations?state=pending").ids == [])
+    _ = try await bert.client.make(
+      "/v1/invitations", ["session": .text(bert.session), "to": .text(anna.peer), "serviceType": "chat"])
+    _ = try await invitation(to: anna, state: "pending")
+    await anna.place.close()
+    await bert.place.close()
+  }
+
   @Test("P-SEC-1 A session is open to every preference for encryption where nobody says another, so that none comes in")
   func optional() async throws {
     try await hold { anna, bert in

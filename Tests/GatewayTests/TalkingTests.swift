@@ -72,7 +72,8 @@ struct TalkingTests {
     }
   }
 
-  @Test("P-MSG-2 A message's content type is told to who receives it, by REST and by WebSocket, also of an unreliable one")
+  @Test(
+    "P-MSG-2 A message's content type is told to who receives it, by REST and by WebSocket, also of an unreliable one")
   func contentTypes() async throws {
     try await Meeting.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

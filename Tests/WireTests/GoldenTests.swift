@@ -80,7 +80,8 @@ import Wire
   func early() {
     let late: Set<FrameType> = [
       .leave, .verdict, .introduce, .message, .typedMessage, .gone, .digest, .datagram, .typedDatagram, .streamOpen,
-      .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant, .resourceChunk,
+      .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant,
+      .resourceChunk,
     ]
     for type in FrameType.allCases { #expect(type.isEarly == !late.contains(type)) }
   }

@@ -246,7 +246,8 @@ extension Sample {
         Message(record: record(14), from: 2, seen: 12, to: .all, payload: Array("# hello".utf8)), "text/markdown")
     ),
     (
-      "typedMessage-least", TypedMessage(Message(record: record(15), from: 2, seen: 12, to: .only([7]), payload: []), "a/b")
+      "typedMessage-least",
+      TypedMessage(Message(record: record(15), from: 2, seen: 12, to: .only([7]), payload: []), "a/b")
     ),
   ]
   static let typedDatagrams = [

@@ -11,6 +11,8 @@ final class Ledger {
   private(set) var records = Table<RecordKey, Bool>()
   private(set) var resources = Table<ResourceID, Bool>()
   private(set) var chains = Table<MemberKey, Bool>()
+  /// Local peers whose persons have answered somebody.
+  private(set) var peers = Table<PeerID, Bool>()
 
   struct MemberKey: Hashable {
     var group: Int
@@ -31,7 +33,7 @@ final class Ledger {
 
   var isEmpty: Bool {
     endpoints.isEmpty && groups.isEmpty && members.isEmpty && presences.isEmpty && bonds.isEmpty && records.isEmpty
-      && resources.isEmpty && chains.isEmpty
+      && resources.isEmpty && chains.isEmpty && peers.isEmpty
   }
 
   func touch(_ endpoint: EndpointID) { if isKept { endpoints[endpoint] = true } }
@@ -47,13 +49,14 @@ final class Ledger {
     if isKept { records[RecordKey(host: host, ordinal: ordinal)] = true }
   }
 
+  func touch(peer: PeerID) { if isKept { peers[peer] = true } }
   func touch(resource: ResourceID) { if isKept { resources[resource] = true } }
 
-  func clear() {
   func touch(chainOf member: EndpointID, in group: Int) {
     if isKept { chains[MemberKey(group: group, endpoint: member)] = true }
   }
 
+  func clear() {
     endpoints.removeAll()
     groups.removeAll()
     members.removeAll()
@@ -61,6 +64,7 @@ final class Ledger {
     bonds.removeAll()
     records.removeAll()
     resources.removeAll()
-  }
     chains.removeAll()
+    peers.removeAll()
+  }
 }

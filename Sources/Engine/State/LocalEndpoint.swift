@@ -32,7 +32,7 @@ final class LocalEndpoint {
   var removed: Set<EndpointID> = [] { didSet { choiceChanged() } }
   var adhoc: Adhoc?
   /// Peers that said no to this session, or to which its peer did: ad hoc mode does not ask them.
-  var refusals = Refusals<PeerID>()
+  var refusals = Refusals<PeerID>() { didSet { group.ledger.touch(id) } }
   /// Whether its program does not keep up with what it is told.
   var isBehind = false
 

@@ -13,9 +13,11 @@ final class LocalPeer {
   /// Since when its program is not there; nil while it is.
   var awaySince: Instant?
   /// Sessions of others whose invitations its person declined or let run out.
-  var refusals = Refusals<EndpointID>()
+  var refusals = Refusals<EndpointID>() { didSet { ledger.touch(peer: id) } }
+  private let ledger: Ledger
 
-  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier) {
+  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier, ledger: Ledger) {
+    self.ledger = ledger
     self.id = id
     self.key = key
     self.name = name

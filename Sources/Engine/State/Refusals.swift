@@ -5,7 +5,7 @@ struct Refusals<Key: TableKey> {
   /// A person who was away once is asked once more.
   private static var unansweredMax: Int { 2 }
   /// So many are remembered, the latest ones: nobody is asked by more people in one session.
-  private static var countMax: Int { 1_024 }
+  static var countMax: Int { 1_024 }
 
   private struct Refusal {
     var unanswered = 0
@@ -13,6 +13,8 @@ struct Refusals<Key: TableKey> {
   }
 
   private var refusals = Table<Key, Refusal>()
+
+  var isEmpty: Bool { refusals.isEmpty }
 
   mutating func declined(_ key: Key) {
     refusals[key] = Refusal(unanswered: Self.unansweredMax)
@@ -33,6 +35,15 @@ struct Refusals<Key: TableKey> {
   /// Whether it is not asked by itself now.
   func forbid(_ key: Key, at now: Instant) -> Bool {
     refusals[key].map { now < $0.restsUntil } ?? false || stand(for: key)
+  }
+
+  // MARK: Over a restart
+
+  /// How often nobody answered, or more than enough for a no; the oldest first.
+  var counts: [(Key, Int)] { refusals.keys.compactMap { key in refusals[key].map { (key, $0.unanswered) } } }
+
+  mutating func restore(_ key: Key, unanswered: Int, restsUntil rest: Instant) {
+    refusals[key] = Refusal(unanswered: unanswered, restsUntil: rest)
   }
 
   private mutating func forgetOldest() {

@@ -13,6 +13,7 @@ enum RowKey: Hashable {
   case presence(Int, HostID)
   case resource(ResourceID)
   case chain(Int, EndpointID)
+  case refusals(PeerID)
 
   private static let version: UInt8 = 1
 
@@ -47,6 +48,9 @@ enum RowKey: Hashable {
       sink.put(u8: 8)
       sink.put(u64: UInt64(serial))
       id.encode(into: &sink)
+    case .refusals(let id):
+      sink.put(u8: 9)
+      id.encode(into: &sink)
     }
     return sink.bytes
   }
@@ -65,6 +69,7 @@ enum RowKey: Hashable {
       case 6: self = .presence(try reader.serial(), try HostID(from: &reader))
       case 7: self = .resource(ResourceID(rawValue: UInt64(try reader.serial())))
       case 8: self = .chain(try reader.serial(), try EndpointID(from: &reader))
+      case 9: self = .refusals(try PeerID(from: &reader))
       default: return nil
       }
       try reader.finish()
@@ -119,6 +124,7 @@ struct EndpointRow: Part {
   var blocked: [PeerID]
   var banned: [PeerID]
   var removed: [EndpointID]
+  var refusals: RefusalsRow<PeerID>
 
   /// A group takes memory for each slot up to the highest; no host has so many peers in one.
   static let slotsMax: UInt32 = 1 << 16
@@ -136,6 +142,7 @@ struct EndpointRow: Part {
     blocked = local.blocked.sorted()
     banned = local.banned.sorted()
     removed = local.removed.sorted()
+    refusals = RefusalsRow(local.refusals)
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -154,6 +161,8 @@ struct EndpointRow: Part {
     blocked = try reader.list("blocked", max: listMax)
     banned = try reader.list("banned", max: listMax)
     removed = try reader.list("removed", max: listMax)
+    // Rows of an earlier version end here.
+    refusals = reader.atEnd ? RefusalsRow(Refusals()) : try RefusalsRow(from: &reader)
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
@@ -169,6 +178,7 @@ struct EndpointRow: Part {
     sink.put(list: blocked, max: listMax)
     sink.put(list: banned, max: listMax)
     sink.put(list: removed, max: listMax)
+    refusals.encode(into: &sink)
   }
 }
 
