@@ -21,7 +21,7 @@ extension Engine {
       on: link)
   }
 
-  private static let features: Hello.Features = [.away, .contentTypes]
+  private static let features: Hello.Features = [.away, .contentTypes, .types]
 
   func take(_ hello: Hello, from link: Link) throws(Violation) {
     let host = link.host

@@ -60,11 +60,13 @@ extension Engine {
 
   func advertise(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
     guard peer.advertised[type] != info else { return }
+    let isFirst = discovery.advertisers[type, default: 0] == 0
     if !peer.advertised.contains(type) {
       discovery.advertisers[type, default: 0] += 1
       if peer.awaySince != nil { discovery.awayAdvertisers[type, default: 0] += 1 }
     }
     peer.advertised[type] = info
+    if isFirst { ownTypesChanged() }
     publish(peer, type, info)
     reviewRoster(of: type)
     review(.init(type: type, peer: peer.id))
@@ -75,6 +77,7 @@ extension Engine {
     peer.advertised[type] = nil
     discovery.advertisers[type, default: 1] -= 1
     if peer.awaySince != nil { discovery.awayAdvertisers[type, default: 1] -= 1 }
+    if discovery.advertisers[type, default: 0] == 0 { ownTypesChanged() }
     unpublish(peer, type)
     reviewRoster(of: type)
     review(.init(type: type, peer: peer.id))

@@ -281,6 +281,8 @@ extension Engine {
     case .advertised: try take(try decode(Advertised.self, body), from: link)
     case .withdrawn: take(try decode(Withdrawn.self, body), from: link)
     case .away: try take(try decode(Away.self, body), from: link)
+    case .browseTypes: take(try decode(BrowseTypes.self, body), from: link)
+    case .advertisedTypes: take(try decode(AdvertisedTypes.self, body), from: link)
     case .invite: try take(Request(try decode(Invite.self, body)), from: link)
     case .answer: try take(try decode(Answer.self, body), from: link)
     case .confirm: try take(try decode(Confirm.self, body), from: link)

@@ -56,6 +56,7 @@ extension Engine {
       // Who is connected is not lost: the suspension ends first, or the host is back.
       if host.probesUnanswered >= Self.probesUnansweredMax, !host.isVanished, host.bond?.isSuspended != true {
         host.isVanished = true
+        forgetTypes(of: host)
         for spot in discovery.spots(of: host.id) { review(spot) }
       }
       host.probesUnanswered += 1

@@ -117,7 +117,7 @@ extension Engine {
     guard !unasked.isEmpty else { return }
     for type in unasked {
       link.rosterTypes[type] = true
-      say(Browse(type: type), on: link)
+      say(looksFor: type, true, on: link)
     }
     // The answer to this comes after all that they tell now: what is not told by then is over.
     discovery.beginSnapshot(of: host.id, unasked)
@@ -125,8 +125,23 @@ extension Engine {
     say(Ping(token: link.rosterFence), on: link)
   }
 
+  /// Hosts as such are asked for types; one that would not understand that is not asked.
+  private func say(looksFor type: ServiceType, _ isOn: Bool, on link: Link) {
+    if type == .hosts {
+      if link.answersTypes { say(BrowseTypes(isOn: isOn), on: link) }
+    } else if isOn {
+      say(Browse(type: type), on: link)
+    } else {
+      say(BrowseEnd(type: type), on: link)
+    }
+  }
+
   func isAsked(_ type: FrameType, of link: Link) -> Bool {
-    (type == .advertised || type == .withdrawn || type == .away) && !link.rosterTypes.isEmpty
+    switch type {
+    case .advertised, .withdrawn, .away: !link.rosterTypes.isEmpty
+    case .advertisedTypes: link.rosterTypes.contains(.hosts)
+    default: false
+    }
   }
 
   func take(_ pong: Pong, from link: Link) {
@@ -164,6 +179,7 @@ extension Engine {
   /// The host's record is gone.
   func endRosters(of host: HostID) {
     let types = discovery.rosterTypes(of: host)
+    if !types.contains(.hosts), let host = hosts[host] { forgetTypes(of: host) }
     for spot in discovery.told[host]?.keys ?? [] where !types.contains(spot.type) { untell(spot, by: host) }
   }
 
@@ -171,7 +187,7 @@ extension Engine {
   func endRosters(of type: ServiceType) {
     for link in links.values where link.rosterTypes.contains(type) {
       link.rosterTypes[type] = nil
-      say(BrowseEnd(type: type), on: link)
+      say(looksFor: type, false, on: link)
       for spot in discovery.told[link.host.id]?.keys ?? [] where spot.type == type { untell(spot, by: link.host.id) }
     }
   }

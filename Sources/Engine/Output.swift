@@ -183,6 +183,8 @@ public enum Output {
   case updated(
     by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo, awaySince: Instant?)
   case lost(by: PeerID, type: ServiceType, peer: PeerID)
+  /// The service types in use nearby, ascending, for whoever looks for them.
+  case types([ServiceType])
   /// Somebody invites a local peer: `accept` or `decline` it.
   indirect case invitation(
     InvitationID, from: PeerID, name: DisplayName, to: PeerID, type: ServiceType, context: [UInt8], expires: Instant)

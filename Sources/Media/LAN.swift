@@ -54,6 +54,8 @@ public final class LAN {
   private var datagrams: DatagramPort?
   fileprivate var links: [LinkID: Connection] = [:]
   private var dials: [DialID: Dialer] = [:]
+  /// Whether records of hosts are looked for in any case.
+  private var isLookingForTwin = false
   /// To whoever answered as this host itself: another one with its key, if it can prove that.
   private var twinDial: Dialer?
   private var lastLink: UInt64 = 0
@@ -91,7 +93,7 @@ public final class LAN {
       } else {
         try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
       }
-    if options.looksForTwin { directory?.look(for: .hosts) }
+    if options.looksForTwin { lookForTwin() }
     network = try NetworkWatch(on: reactor) { [unowned self] in
       tellAddresses()
       self.driver?.changed(.addresses(addresses))
@@ -241,6 +243,7 @@ public final class LAN {
     case .look(let type):
       directory?.look(for: type)
     case .lookNoMore(let type):
+      if type == .hosts, isLookingForTwin { break }
       status.forget(type)
       directory?.lookNoMore(for: type)
     default:
@@ -264,7 +267,7 @@ public final class LAN {
       driver?.changed(.discoveryUnavailable(trouble))
     case .published(let key, let name):
       // Somebody has the name of this host: one with its key, or one who took the name of another.
-      if key == own.key, name != key.name { directory?.look(for: .hosts) }
+      if key == own.key, name != key.name { lookForTwin() }
     case .notPublished, .looking, .notLooking:
       break
     case .appeared(let id, let record), .changed(let id, let record):
@@ -308,8 +311,6 @@ public final class LAN {
       unsee(id)
       return askForTwin(at: record.addresses)
     }
-    // Of others' hosts as such there is nothing to ask.
-    if case .roster = announcement, record.type == .hosts { return unsee(id) }
     let addresses = record.addresses.map { Address($0) }
     let sighting = sightings[id] ?? nextSighting()
     sightings[id] = sighting
@@ -329,6 +330,11 @@ public final class LAN {
     guard let sighting = sightings.removeValue(forKey: id) else { return }
     places[sighting] = nil
     driver?.call { $0.sightingGone(sighting, at: $1) }
+  }
+
+  private func lookForTwin() {
+    isLookingForTwin = true
+    directory?.look(for: .hosts)
   }
 
   /// A record of this host itself, or of another one with its key: its own questions a host does not answer.
@@ -409,12 +415,6 @@ public final class LAN {
     driver?.call { $0.linkClosed(id, at: $1) }
     tellIfStopped()
   }
-}
-
-extension ServiceType {
-  /// Of the records that hosts have for themselves.
-  // `try!`: a constant of letters and one hyphen, shorter than 15, keeps the rules for types.
-  fileprivate static let hosts = try! ServiceType("vicinity-host")
 }
 
 extension LAN: DatagramPortOwner {

@@ -128,6 +128,7 @@ struct Transcript {
     case .progress: 35
     case .resourceEnded: 36
     case .keep: 37
+    case .types: 41
     case .dialAlso: 38
     case .away: 39
     case .inviteeNotConnected: 40

@@ -356,6 +356,9 @@ final class World {
       tally.batches += 1
       model.persists(host, batch)
       store(host, batch, facts)
+    case .types:
+      // No program here looks for them.
+      break
     case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
       .fate,
       .writable, .decision, .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable,

@@ -125,3 +125,30 @@ public struct Away: Frame {
     sink.put(list: peers, max: Limits.awayPeersMax)
   }
 }
+
+/// The sender looks for the service types that peers of the other host advertise, or looks for them no more. It is sent to
+/// hosts with the feature only.
+public struct BrowseTypes: Frame {
+  public static let type = FrameType.browseTypes
+  public var isOn: Bool
+
+  @inlinable public init(isOn: Bool) { self.isOn = isOn }
+  public init(body: inout Reader) throws(WireError) { isOn = try body.bool("browse types") }
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { sink.put(u8: isOn ? 1 : 0) }
+}
+
+/// The service types that peers of the sender advertise now, in the place of those that it told before.
+public struct AdvertisedTypes: Frame {
+  public static let type = FrameType.advertisedTypes
+  public var types: [ServiceType]
+
+  @inlinable public init(types: [ServiceType]) { self.types = types }
+
+  public init(body: inout Reader) throws(WireError) {
+    types = try body.list("advertised types", max: Limits.advertisedTypesMax)
+  }
+
+  public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
+    sink.put(list: types, max: Limits.advertisedTypesMax)
+  }
+}

@@ -61,6 +61,8 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case advertised = 0x12
   case withdrawn = 0x13
   case away = 0x14
+  case browseTypes = 0x15
+  case advertisedTypes = 0x16
   case invite = 0x20
   case answer = 0x21
   case confirm = 0x22

@@ -27,6 +27,9 @@ public enum Limits {
   /// Ten years: whoever is away for longer is shown so all the same.
   public static let awayMillisecondsMax: UInt64 = 315_576_000_000
 
+  /// More than a person reads through; all of them in one frame are small enough to come early.
+  public static let advertisedTypesMax = 64
+
   /// An IPv6 address with zone and port, or a short name, fits.
   public static let addressBytesMax = 64
   /// One for each medium a host is likely to have at once, IPv4 and IPv6 apart.

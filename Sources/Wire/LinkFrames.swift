@@ -21,6 +21,8 @@ public struct Hello: Frame {
     public static let away = Features(rawValue: 1)
     /// It reads `typedMessage` and `typedDatagram`.
     public static let contentTypes = Features(rawValue: 2)
+    /// It reads `browseTypes`, and answers.
+    public static let types = Features(rawValue: 4)
   }
 
   /// Something that a later version says; unknown ones are skipped.

@@ -24,6 +24,10 @@ public struct ServiceType: Part, Comparable, CustomStringConvertible {
     self.text = text
   }
 
+  /// Of the records that hosts have for themselves: no type of peers.
+  // `try!`: a constant of letters and one hyphen, shorter than 15, keeps the rules for types.
+  public static let hosts = try! ServiceType("vicinity-host")
+
   public static func < (a: ServiceType, b: ServiceType) -> Bool { a.text < b.text }
 
   public init(from reader: inout Reader) throws(WireError) {

@@ -49,6 +49,7 @@ extension Stage {
     case .comparison(_, let local, let remote, let code): "\(name(local)) and \(name(remote)) compare \(code)"
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
+    case .types(let types): "types: \(types.map(\.text).joined(separator: " "))"
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist, .streamed, .read, .store, .keep, .progress:
       nil

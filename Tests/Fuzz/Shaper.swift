@@ -11,7 +11,7 @@ enum Shaper {
   }
 
   static func frame(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    switch source.u8() % 27 {
+    switch source.u8() % 29 {
     case 0: hello(&source, lore).encoded()
     case 1:
       source.flag
@@ -59,6 +59,8 @@ enum Shaper {
         isLast: source.flag,
         peers: [.init(peer: lore.peerID(&source), milliseconds: source.flag ? UInt64(source.u32()) : nil)]
       ).encoded()
+    case 26: BrowseTypes(isOn: source.flag).encoded()
+    case 27: AdvertisedTypes(types: source.flag ? [type(&source)] : [type(&source), type(&source)]).encoded()
     default:
       IdentityFrame(
         from: lore.index(&source), to: lore.index(&source),

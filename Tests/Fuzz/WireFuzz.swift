@@ -55,6 +55,8 @@ private enum WireFuzz {
     case .advertised: try recoded(Advertised.self, body)
     case .withdrawn: try recoded(Withdrawn.self, body)
     case .away: try recoded(Away.self, body)
+    case .browseTypes: try recoded(BrowseTypes.self, body)
+    case .advertisedTypes: try recoded(AdvertisedTypes.self, body)
     case .invite: try recoded(Invite.self, body)
     case .answer: try recoded(Answer.self, body)
     case .confirm: try recoded(Confirm.self, body)

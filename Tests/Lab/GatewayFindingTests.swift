@@ -7,6 +7,26 @@ extension LabTests {
   @Suite @Laboratory
   struct GatewayFindingTests {
     @Test
+    func `P-BRO-7 The command line lists peers of all types nearby, those of gateways too, and names types in use`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        let gate = try await rig.hosts[0].gate()
+        for (name, type) in [("One", "gate-one"), ("Two", "gate-two")] { try await gate.peer(name).advertise(type) }
+        _ = try await rig.hosts[1].visit("advertise", "native-three")
+        let all = try rig.hosts[2].vicinity(["peers", "--timeout", "4"])
+        for (name, type) in [("One", "gate-one"), ("Two", "gate-two")] {
+          let found = try await all.event("found", within: .seconds(15)) { $0["name"] == name }
+          #expect(found["type"] == type)
+        }
+        try await all.event("found", within: .seconds(5)) { $0["type"] == "native-three" }
+        let nobody = try rig.hosts[2].vicinity(["peers", "gate-none", "--timeout", "2"])
+        let error = try await nobody.event("error", within: .seconds(15))
+        #expect(error["text"]?.contains("'gate-one', 'gate-two', 'native-three'") == true, "\(error)")
+      }
+    }
+
+    @Test
     func
       `P-ID-1 P-ID-2 P-ID-3 P-ADV-1 P-ADV-2 P-ADV-3 P-BRO-1 P-BRO-2 P-HAB-3 Peers of gateways are found as they are, once, until they stop`()
       async throws

@@ -55,6 +55,11 @@ enum Examples {
     }
   }
 
+  static func typeBrowser(host: Host) async throws {
+    let browser = try await host.browseTypes()
+    for await types in browser.types { print("in use nearby:", types) }
+  }
+
   static func invitation(invitation: Invitation, isWelcome: Bool, session: Session) async throws {
     print("\(invitation.name) invites, and says \(String(decoding: invitation.context, as: UTF8.self))")
     if isWelcome { try await invitation.accept(with: session) } else { await invitation.decline() }

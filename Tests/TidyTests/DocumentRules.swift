@@ -67,7 +67,7 @@ enum DocumentRules {
 
   /// How many rules of each family there are: what a nearby-session framework must do.
   static let parityFamilies = [
-    ("ID", 5), ("ADV", 6), ("BRO", 6), ("SES", 9), ("MSG", 5), ("STR", 3), ("RES", 5), ("SEC", 5), ("CUS", 1),
+    ("ID", 5), ("ADV", 6), ("BRO", 7), ("SES", 9), ("MSG", 5), ("STR", 3), ("RES", 5), ("SEC", 5), ("CUS", 1),
     ("ERR", 1), ("NET", 3), ("APP", 6), ("HAB", 5),
   ]
 

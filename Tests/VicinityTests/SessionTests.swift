@@ -197,6 +197,22 @@ import Testing
     #expect(ada.out.contains(#""text":"after""#))
   }
 
+  @Test func `P-BRO-7 Peers of all types are listed, and who finds nobody hears which types are in use`() throws {
+    let ada = try start(["advertise", "music", "--json", "--accept"], named: "Ada")
+    let ben = try start(["advertise", "books", "--json", "--accept"], named: "Ben")
+    let places = [try port(of: ada), try port(of: ben)]
+    let nobody = try start(["peers", "musik", "--timeout", "1"], named: "Bob", at: places)
+    #expect(try nobody.ended() == 3)
+    #expect(nobody.err.contains("others nearby use 'books', 'music': 'vicinity peers books'"), "\(nobody.err)")
+    let all = try start(["peers", "--timeout", "2"], named: "Bob", at: places)
+    #expect(try all.ended() == 0, "\(all.err)")
+    let rows = all.out.split(separator: "\n").map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+    #expect(rows == ["TYPE NAME", "books Ben", "music Ada"], "\(all.out)")
+    let told = try start(["peers", "--json", "--timeout", "2"], named: "Bob", at: places)
+    #expect(try told.ended() == 0)
+    #expect(told.out.contains(#""name":"Ada","type":"music""#), "\(told.out)")
+  }
+
   @Test func `A name that several have is asked for by ID, and all of them are listed`() throws {
     let first = try start(["advertise", "chat", "--json", "--accept"], named: "Ada")
     let second = try start(["advertise", "chat", "--json", "--accept"], named: "Ada")

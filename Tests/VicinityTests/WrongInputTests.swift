@@ -56,7 +56,6 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
 
   static let types: [WrongInput] = [
     .init("chat", 2, "<type> is missing", "For example: vicinity chat workshop"),
-    .init("peers", 2, "<type> is missing", "For example: vicinity peers chat"),
     .init("send", 2, "<type> is missing", "For example: vicinity send chat Ada"),
     .init("browse Chat", 2, "holds “C”; only a–z", "Did you mean 'chat'?"),
     .init("browse my_chat", 2, "holds “_”", "Did you mean 'my-chat'?"),
@@ -101,6 +100,7 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
       "invite chat Nobody --timeout 100ms", 3, "Nobody called 'Nobody' was found", "'vicinity doctor'", isAlone: true),
     .init(
       "peers chat --timeout 100ms", 3, "Nobody was found for 'chat' within 100 ms", "'vicinity doctor'", isAlone: true),
+    .init("peers --timeout 100ms", 3, "Nobody was found within 100 ms", "'vicinity doctor'", isAlone: true),
   ]
 
   static let options: [WrongInput] = [

@@ -55,6 +55,7 @@ struct Limited: Sendable, CustomTestStringConvertible {
     Limited("extensions", 16, in: Hello.self) { helloHead + [0] + Raw.list($0, of: [7, 0]) },
     Limited("extension value", 256, in: Hello.self) { helloHead + [0, 1, 7] + Raw.bytes($0) },
     Limited("away peers", 512, in: Away.self) { [1] + Raw.list($0, of: Raw.part(Sample.peer) + [0]) },
+    Limited("advertised types", 64, in: AdvertisedTypes.self) { Raw.list($0, of: [1, 0x61]) },
     Limited("detail", 255, in: Bye.self) { [0] + Raw.bytes($0) },
     Limited("service type", 15, in: Browse.self) { Raw.bytes($0) },
     Limited("display name", 63, part: DisplayName.self) { Raw.bytes($0) },

@@ -301,6 +301,10 @@ extension Sample {
         peers: [.init(peer: peer, milliseconds: 65_000), .init(peer: other, milliseconds: Limits.awayMillisecondsMax)])),
     Sample("away-here", Away(peers: [.init(peer: peer, milliseconds: nil)])),
     Sample("away-nobody", Away(isLast: true, peers: [])),
+    Sample("browseTypes", BrowseTypes(isOn: true)),
+    Sample("browseTypes-end", BrowseTypes(isOn: false)),
+    Sample("advertisedTypes", AdvertisedTypes(types: [known { try ServiceType("a") }, chat])),
+    Sample("advertisedTypes-none", AdvertisedTypes(types: [])),
   ]
 
   static let invitation = [

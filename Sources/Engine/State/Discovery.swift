@@ -34,6 +34,8 @@ final class Discovery {
   var visible = Table<Spot, Appearance>()
   /// How many local peers and sessions in ad hoc mode look for a type.
   var browsers = Table<ServiceType, Int>()
+  /// The types in use that were told last.
+  var typesTold: [ServiceType] = []
   /// How many local peers advertise a type.
   var advertisers = Table<ServiceType, Int>()
   /// How many local peers that are away advertise a type.

@@ -31,6 +31,8 @@ final class Link {
   /// What the host at the other end reads; and who is away as it was told over this link.
   var features: Hello.Features = []
   var toldAway: Set<PeerID> = []
+  /// Whether the host at the other end wants to be told of types.
+  var browsesTypes = false
   var gate: Gate
   /// What came: frames that have been read, of which `readBytes` are left for the sake of outputs, and the start of
   /// the next one.
@@ -70,6 +72,7 @@ final class Link {
 
   var isLoopback: Bool { host.isSelf }
   var readsAway: Bool { features.contains(.away) }
+  var answersTypes: Bool { features.contains(.types) }
 
   /// Nothing was sent for a while: gives back what bursts need.
   func giveBack() {

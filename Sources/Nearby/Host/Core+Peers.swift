@@ -65,6 +65,22 @@ extension Core {
     call { $0.stopBrowsing(interest.peer, interest.type, at: $1) }
   }
 
+  /// Gives the number by which the search is stopped.
+  func browseTypes(_ types: Mailbox<[String]>) -> UInt64 {
+    lastTypeBrowser += 1
+    typeBrowsers[lastTypeBrowser] = types
+    if !typesInUse.isEmpty { types.put(latest: typesInUse) }
+    call { $0.startBrowsingTypes(at: $1) }
+    return lastTypeBrowser
+  }
+
+  func stopBrowsingTypes(_ number: UInt64) {
+    guard let browser = typeBrowsers.removeValue(forKey: number) else { return }
+    browser.finish()
+    if typeBrowsers.isEmpty { typesInUse = [] }
+    call { $0.stopBrowsingTypes(at: $1) }
+  }
+
   // MARK: Where discovery stands
 
   func standingChanged(of type: ServiceType?) {

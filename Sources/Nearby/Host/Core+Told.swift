@@ -11,6 +11,10 @@ extension Core {
       tell(.updated(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
     case .lost(let by, let type, let peer):
       if let found = interests[Interest(peer: by, type: type)]?.found[peer] { tell(.lost(found), by, type) }
+    case .types(let types):
+      if typeBrowsers.isEmpty { break }
+      typesInUse = types.map(\.text)
+      for browser in typeBrowsers.values { browser.put(latest: typesInUse) }
     case .invitation(let id, let from, let name, let to, let type, let context, let expires):
       let invitation = Invitation(
         id, from: from, name: name.text, type: type.text, context: context, timeLeft: expires - Self.now, loop)

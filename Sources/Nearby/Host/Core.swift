@@ -43,6 +43,10 @@ final class Core: EngineDriver {
 
   var sessions: [EndpointID: SessionPort] = [:]
   var interests: [Interest: InterestState] = [:]
+  /// Who looks for service types, and those that are in use, as long as anybody does.
+  var typeBrowsers: [UInt64: Mailbox<[String]>] = [:]
+  var typesInUse: [String] = []
+  var lastTypeBrowser: UInt64 = 0
   var advertised: [Interest: Advertised] = [:]
   var invitations: [InvitationID: Outcome<Reason>] = [:]
   /// Who waits for an invitation, or for its peer to be connected then.
@@ -241,6 +245,7 @@ final class Core: EngineDriver {
   private func letGo() {
     for session in sessions.values { session.state.end() }
     for interest in interests.values { interest.end() }
+    for browser in typeBrowsers.values { browser.finish() }
     for one in advertised.values { one.end() }
     for invitation in invitations.values { invitation.settle(.stopping) }
     for joining in joinings.values { joining.meeting.settle(.stopping) }

@@ -72,6 +72,13 @@ public final class Host: Sendable {
     get async { (try? await loop.run { $0.addresses }) ?? [] }
   }
 
+  /// Looks for the service types that peers nearby advertise.
+  public func browseTypes() async throws(NearbyError) -> TypeBrowser {
+    let types = Mailbox<[String]>(weightMax: 1)
+    let number = try await loop.run { $0.browseTypes(types) }
+    return TypeBrowser(number, types, loop)
+  }
+
   /// A peer with the identity that is stored under this name, or a new one.
   public func peer(named text: String) async throws(NearbyError) -> Peer {
     let (name, key): (DisplayName, SigningKey)

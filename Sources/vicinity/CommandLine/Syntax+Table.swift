@@ -155,10 +155,14 @@ extension Syntax {
     ], otherWords: ["get", "download", "listen"])
 
   private static let peers = CommandSyntax(
-    name: "peers", summary: "list who is nearby now", arguments: [type],
+    name: "peers", summary: "list who is nearby now", arguments: [optionalType],
     options: host(timeout: "how long to look (3)") + output,
-    text: ["Looks for a while, shows a table, and ends."],
+    text: [
+      "Looks for a while, shows a table, and ends. Without a type it asks the hosts nearby which types their peers advertise, and "
+        + "lists all of these; hosts of older releases do not answer that."
+    ],
     examples: [
+      .init(line: "vicinity peers", says: "everybody nearby, of all types"),
       .init(line: "vicinity peers chat", says: "who advertises 'chat'"),
       .init(line: "vicinity peers chat --timeout 10 --json", says: "look longer, an object a line"),
     ], otherWords: ["list", "ls", "who", "show"])

@@ -1,41 +1,112 @@
 internal import Nearby
 
-/// Looks who is nearby for a while, and lists them.
+/// Looks who is nearby for a while, and lists them: for one service type, or for all that are in use.
 enum PeersCommand {
   private static let timeoutByDefault: Duration = .seconds(3)
+  /// Where nobody was found, hosts are asked for other types for so long at most.
+  private static let askingMax: Duration = .seconds(2)
 
   static func run(_ context: Context) async throws -> ExitCode {
-    let type = context.invocation.required("type")
+    let type = context.invocation.argument("type")
     let time = context.invocation.duration("timeout") ?? timeoutByDefault
     return try await Visit(context).run { visit in
       visit.begin()
-      let browser = try await visit.peer.browse(type)
-      visit.crew.add { await Conditions.tell(browser.states, of: .browser, type) { await visit.tell($0) } }
-      await context.watch.pass(time)
-      let found = await browser.found.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+      let searches = Searches(visit)
+      if let type {
+        try await searches.look(for: type)
+        await context.watch.pass(time)
+      } else {
+        try await searches.lookForAll(within: time)
+      }
+      let found = await searches.found()
       if found.isEmpty {
-        throw Failure(
-          .notFound,
-          "Nobody was found for '\(type)' within \(Quantity.limit(time)); 'vicinity doctor' finds out why peers do not see "
-            + "each other.", reason: "timedOut")
+        let others = type == nil ? [] : try await otherTypes(visit, within: min(time, askingMax))
+        throw Failure(.notFound, nobody(type, within: time, others), reason: "timedOut")
       }
       if context.announcer.isJSON {
-        for peer in found { await visit.tell(.found(peer, peer.name)) }
+        for (type, peer) in found { await visit.tell(.found(peer, peer.name, as: type)) }
       } else {
-        await context.screen.print(table(found, columns: context.terminal.columns(), context.terminal.isOutputTerminal))
+        let columns = context.terminal.isOutputTerminal ? context.terminal.columns() : .max / 2
+        await context.screen.print(table(found, showsType: type == nil, columns: columns))
       }
       visit.end(.done)
     }
   }
 
-  /// What is not looked at on a terminal is not cut to the width of one.
-  private static func table(_ found: [FoundPeer], columns: Int, _ isTerminal: Bool) -> [String] {
-    let isAnybodyAway = found.contains { $0.awaySince != nil }
-    var table = Table(titles: ["NAME", "ID"] + (isAnybodyAway ? ["AWAY SINCE"] : []) + ["INFO"])
-    table.rows = found.map { peer in
-      let away = isAnybodyAway ? [peer.awaySince.map { ClockTime.text(of: $0) } ?? ""] : []
-      return [PlainText.line(peer.name), peer.id.text] + away + [Event.line(peer.info)]
+  private static func otherTypes(_ visit: Visit, within time: Duration) async throws -> [String] {
+    let browser = try await visit.host.browseTypes()
+    await visit.context.watch.pass(time)
+    return await browser.found
+  }
+
+  private static func nobody(_ type: String?, within time: Duration, _ others: [String]) -> String {
+    let whom = type.map { "Nobody was found for '\($0)'" } ?? "Nobody was found"
+    let start = "\(whom) within \(Quantity.limit(time))"
+    guard let first = others.first else {
+      return "\(start); 'vicinity doctor' finds out why peers do not see each other."
     }
-    return table.lines(columns: isTerminal ? columns : .max / 2)
+    let shown = others.prefix(shownMax).map { "'\($0)'" }.joined(separator: ", ")
+    let more = others.count > shownMax ? " and \(others.count - shownMax) more" : ""
+    return "\(start), but others nearby use \(shown)\(more): 'vicinity peers \(first)' lists those of one type, "
+      + "'vicinity peers' all."
+  }
+
+  private static let shownMax = 8
+
+  private static func table(
+    _ found: [(type: String, peer: FoundPeer)], showsType: Bool, columns: Int
+  ) -> [String] {
+    let isAnybodyAway = found.contains { $0.peer.awaySince != nil }
+    var table = Table(
+      titles: (showsType ? ["TYPE"] : []) + ["NAME", "ID"] + (isAnybodyAway ? ["AWAY SINCE"] : []) + ["INFO"])
+    table.rows = found.map { type, peer in
+      let away = isAnybodyAway ? [peer.awaySince.map { ClockTime.text(of: $0) } ?? ""] : []
+      return (showsType ? [type] : []) + [PlainText.line(peer.name), peer.id.text] + away + [Event.line(peer.info)]
+    }
+    return table.lines(columns: columns)
+  }
+}
+
+/// Searches for peers, one for each service type.
+private actor Searches {
+  /// More types than a table is read for.
+  private static let typesMax = 64
+
+  private let visit: Visit
+  private var browsers: [String: Browser] = [:]
+
+  init(_ visit: Visit) { self.visit = visit }
+
+  func look(for type: String) async throws {
+    let browser = try await visit.peer.browse(type)
+    browsers[type] = browser
+    visit.crew.add { [visit] in await Conditions.tell(browser.states, of: .browser, type) { await visit.tell($0) } }
+  }
+
+  /// For each type that becomes known until then.
+  func lookForAll(within time: Duration) async throws {
+    let types = try await visit.host.browseTypes()
+    visit.crew.add {
+      do {
+        for await known in types.types { try await self.look(for: known) }
+      } catch {
+        await self.visit.fail(error)
+      }
+    }
+    await visit.context.watch.pass(time)
+    await types.stop()
+  }
+
+  private func look(for types: [String]) async throws {
+    for type in types where browsers[type] == nil && browsers.count < Self.typesMax { try await look(for: type) }
+  }
+
+  /// By type and name.
+  func found() async -> [(type: String, peer: FoundPeer)] {
+    var found: [(type: String, peer: FoundPeer)] = []
+    for (type, browser) in browsers {
+      for peer in await browser.found { found.append((type, peer)) }
+    }
+    return found.sorted { ($0.type, $0.peer.name, $0.peer.id) < ($1.type, $1.peer.name, $1.peer.id) }
   }
 }

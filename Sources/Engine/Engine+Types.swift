@@ -1,0 +1,77 @@
+import Wire
+
+/// The service types in use nearby: those of local peers, and those that hosts tell over links once they are asked.
+///
+/// Law: a host tells what its peers advertise, of which it tells anybody who browses, and nothing else. It asks only hosts
+/// that know the question, and waits for none: one that says nothing adds nothing. What a host tells takes the place of what
+/// it told before, and goes with the host.
+extension Engine {
+  /// Looks for service types, until `stopBrowsingTypes` was called as often.
+  public func startBrowsingTypes(at now: Instant) {
+    enter(now)
+    defer { settle() }
+    look(for: .hosts)
+    reviewTypes()
+  }
+
+  public func stopBrowsingTypes(at now: Instant) {
+    enter(now)
+    defer { settle() }
+    lookNoMore(for: .hosts)
+    guard discovery.browsers[.hosts] == nil else { return }
+    for host in hosts.values { host.types = [] }
+    discovery.typesTold = []
+  }
+
+  /// Tells whoever looks for them where the types have changed.
+  func reviewTypes() {
+    guard discovery.browsers[.hosts] != nil else { return }
+    var types = Set(ownTypes)
+    for host in hosts.values { types.formUnion(host.types) }
+    let now = Array(types.sorted().prefix(Self.typesMax))
+    guard now != discovery.typesTold else { return }
+    discovery.typesTold = now
+    emit(.types(now))
+  }
+
+  /// Far more than a person reads through, whatever liars say.
+  private static let typesMax = 256
+
+  // MARK: Telling
+
+  func take(_ browse: BrowseTypes, from link: Link) {
+    guard link.browsesTypes != browse.isOn else { return }
+    link.browsesTypes = browse.isOn
+    if browse.isOn { tellTypes(over: link) }
+  }
+
+  private func tellTypes(over link: Link) {
+    say(AdvertisedTypes(types: Array(ownTypes.prefix(Limits.advertisedTypesMax))), on: link)
+  }
+
+  /// A first peer advertises a type, or the last one does no more.
+  func ownTypesChanged() {
+    for link in links.values where link.browsesTypes { tellTypes(over: link) }
+    reviewTypes()
+  }
+
+  private var ownTypes: [ServiceType] {
+    discovery.advertisers.keys.filter { discovery.advertisers[$0, default: 0] > 0 && $0 != .hosts }.sorted()
+  }
+
+  // MARK: Being told
+
+  func take(_ told: AdvertisedTypes, from link: Link) {
+    // It may have been said before the question was taken back.
+    guard link.rosterTypes.contains(.hosts) else { return }
+    link.host.types = told.types.filter { $0 != .hosts }
+    reviewTypes()
+  }
+
+  /// The host is gone, or is not asked any more.
+  func forgetTypes(of host: RemoteHost) {
+    if host.types.isEmpty { return }
+    host.types = []
+    reviewTypes()
+  }
+}

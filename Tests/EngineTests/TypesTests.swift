@@ -1,0 +1,153 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+@Suite struct TypesTests {
+  let stage = Stage()
+
+  /// A peer on a host of its own that others see as a host.
+  private func seat(_ name: String, advertising types: String...) throws -> Seat {
+    let seat = try stage.silentSeat(name)
+    for type in types { try advertise(type, seat) }
+    stage.publishRoster(.hosts, by: seat.host)
+    return seat
+  }
+
+  private func advertise(_ type: String, _ seat: Seat) throws {
+    try seat.engine.startAdvertising(seat.peer, try ServiceType(type), info: .empty, at: stage.now)
+  }
+
+  private func look(_ seat: Seat) { seat.engine.startBrowsingTypes(at: stage.now) }
+
+  @Test("P-BRO-7 Types in use are those that hosts tell, and this host's own, as they come and go")
+  func told() throws {
+    let a = try seat("a", advertising: "own")
+    let b = try seat("b", advertising: "chat", "files")
+    let c = try seat("c")
+    look(a)
+    stage.run(.seconds(2))
+    #expect(a.take() == ["types: own", "types: chat files own"])
+    try advertise("chat", c)
+    stage.run(.seconds(1))
+    #expect(a.take() == [])
+    b.stopAdvertising()
+    stage.run(.seconds(1))
+    #expect(a.take() == [])
+    c.stopAdvertising()
+    stage.run(.seconds(1))
+    #expect(a.take() == ["types: files own"])
+    a.engine.stopAdvertising(a.peer, try ServiceType("own"), at: stage.now)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["types: files"])
+  }
+
+  @Test("P-BRO-7 What a host told goes with it, and is told again once it is back")
+  func gone() throws {
+    let a = try seat("a")
+    let b = try seat("b", advertising: "chat")
+    look(a)
+    stage.run(.seconds(2))
+    #expect(a.take() == ["types: chat"])
+    stage.walls.insert(["a", "b"])
+    stage.cut(a.host, b.host)
+    stage.run(.seconds(20))
+    #expect(a.take() == ["types: "])
+    stage.heal(a.host, b.host)
+    stage.run(.seconds(20))
+    #expect(a.take() == ["types: chat"])
+    stage.kill(b.host)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["types: "])
+  }
+
+  @Test("P-BRO-7 Whoever looks no more is told nothing, and lets go of its links")
+  func stopped() throws {
+    let a = try seat("a")
+    let b = try seat("b", advertising: "chat")
+    for _ in 0..<2 { look(a) }
+    stage.run(.seconds(2))
+    #expect(a.take() == ["types: chat"])
+    a.engine.stopBrowsingTypes(at: stage.now)
+    try advertise("files", b)
+    stage.run(.seconds(1))
+    #expect(a.take() == ["types: chat files"])
+    a.engine.stopBrowsingTypes(at: stage.now)
+    try advertise("more", b)
+    stage.run(.seconds(600))
+    #expect(a.take() == [])
+    #expect(a.engine.links.isEmpty)
+    look(a)
+    stage.run(.seconds(2))
+    #expect(a.take() == ["types: chat files more"])
+  }
+
+  @Test("P-BRO-7 A host that does not know the question is not asked, and its silence holds up nobody")
+  func olderHost() throws {
+    let a = try seat("a")
+    let old = Rogue("old", to: a.host, on: stage)
+    show(old, to: a)
+    old.attach(features: .away)
+    look(a)
+    _ = try seat("b", advertising: "chat")
+    stage.run(.seconds(2))
+    old.read()
+    #expect(!old.isClosed && !old.frames.contains { $0.type == .browseTypes })
+    #expect(a.take() == ["types: chat"])
+  }
+
+  @Test("P-BRO-7 Only what is advertised is told, at most 64 types, and only to those who ask")
+  func bounded() throws {
+    let a = try seat("a")
+    let asker = Rogue("asker", to: a.host, on: stage)
+    asker.attach(features: .types)
+    for number in 10..<90 { try advertise("type-\(number)", a) }
+    stage.run()
+    #expect(asker.last(AdvertisedTypes.self) == nil)
+    try a.engine.startBrowsing(a.peer, try ServiceType("looked-for"), at: stage.now)
+    asker.say(BrowseTypes(isOn: true), BrowseTypes(isOn: true))
+    asker.read()
+    let answers = asker.frames.filter { $0.type == .advertisedTypes }
+    #expect(answers.count == 1 && answers[0].body.count <= 1_025)
+    #expect(asker.last(AdvertisedTypes.self)?.types.map(\.text) == (10..<74).map { "type-\($0)" })
+    asker.say(BrowseTypes(isOn: false))
+    try advertise("later", a)
+    stage.run()
+    asker.read()
+    #expect(asker.frames.filter { $0.type == .advertisedTypes }.count == 1)
+  }
+
+  @Test("P-BRO-7 What liars tell is bounded, and what was not asked for means nothing")
+  func liars() throws {
+    let a = try seat("a")
+    func tell(_ name: String, _ types: [String]) throws -> Rogue {
+      let liar = Rogue(name, to: a.host, on: stage)
+      show(liar, to: a)
+      liar.attach(features: .types)
+      liar.say(AdvertisedTypes(types: try types.map { try ServiceType($0) }))
+      return liar
+    }
+    let early = try tell("early", ["early"])
+    #expect(!early.isClosed && a.take() == [])
+    look(a)
+    stage.run()
+    for liar in 0..<8 {
+      _ = try tell("liar \(liar)", (100..<164).map { "t\(liar)-\($0)" })
+    }
+    stage.run(.seconds(1))
+    guard case .types(let types)? = a.host.outputs.last(where: { if case .types = $0 { true } else { false } }) else {
+      Issue.record("nothing was told")
+      return
+    }
+    #expect(types.count == 256 && !types.map(\.text).contains("early"))
+    early.say(AdvertisedTypes(types: [.hosts]))
+    #expect(!early.isClosed)
+  }
+
+  /// As a medium shows its record.
+  private func show(_ rogue: Rogue, to seat: Seat) {
+    seat.engine.sightedRoster(
+      SightingID(rawValue: 1_000_000 + rogue.link.rawValue), of: rogue.host, type: .hosts, addresses: [],
+      at: stage.now)
+  }
+}
