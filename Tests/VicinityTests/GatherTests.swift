@@ -94,6 +94,26 @@ import Testing
     try odd.line("'vicinity gather TYPE' begins with a list", on: 1)
   }
 
+  @Test(
+    arguments: [
+      ("gather", [], true, true), ("gather", ["--no-advertise"], true, false), ("invite", [], true, true),
+      ("invite", ["--no-advertise"], true, false), ("invite", ["--accept"], false, true), ("invite", [], false, false),
+    ] as [(String, [String], Bool, Bool)])
+  func `P-HAB-1 Who looks for others is found meanwhile, where it wants to be and somebody can answer`(
+    _ command: String, _ options: [String], _ hasInput: Bool, _ isFound: Bool
+  ) throws {
+    let words = [command, "game"] + (command == "invite" ? ["Nobody"] : []) + options
+    let alone = ["--json", "--discovery", "static", "--keys", "ephemeral"]
+    let eve = try Program(words + alone + ["--name", "Eve"], hasInput ? .pipes : .noInput)
+    let started = try eve.line(#""event":"started""#)
+    let port = try #require(started.firstMatch(of: #/"addresses":\["[^"]*:(\d+)"/#)).output.1
+    let list = try Program(["peers", "game", "--timeout", "1", "--at", "127.0.0.1:\(port)"] + alone)
+    #expect(try list.ended() == (isFound ? 0 : 3), "\(list.err)")
+    #expect(list.out.contains(#""name":"Eve""#) == isFound)
+    eve.signal(SIGTERM)
+    _ = try eve.ended()
+  }
+
   @Test(arguments: [
     (["ad"], true), (["AD"], true), (["level=3"], true), (["LEVEL=3"], true), (["ad", "level=3"], true), ([], true),
     (["level=4"], false), (["level="], false), (["ad", "level=4"], false), (["ben"], false),

@@ -42,10 +42,12 @@ extension Syntax {
   private static let invite = CommandSyntax(
     name: "invite", summary: "invite a peer and stay in the session", arguments: [type, who],
     options: [
-      .init(name: "context", value: .text("TEXT"), summary: "what the invited is told along with the invitation")
+      .init(name: "context", value: .text("TEXT"), summary: "what the invited is told along with the invitation"),
+      hidden,
     ] + session + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
     text: [
-      "Waits until the peer is nearby, invites it, and stays connected until the session is left.", Shared.console,
+      "Waits until the peer is nearby, invites it, and stays connected until the session is left. Others find this peer "
+        + "meanwhile, and can invite it, as long as there is somebody to ask or --accept is given.", Shared.console,
     ],
     examples: [
       .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
@@ -63,6 +65,7 @@ extension Syntax {
         name: "peers-min", value: .number("N", 1...10_000), summary: "peers that /done takes at least, with this one",
         byDefault: "\(Gathering.peersMin)"),
       .init(name: "context", value: .text("TEXT"), summary: "what the invited are told along with the invitation"),
+      hidden,
     ]
       + session.map { option in
         guard option.name == "peers-max" else { return option }
@@ -73,7 +76,7 @@ extension Syntax {
     text: [
       "Lists who is nearby with where each stands: nearby, invited, connecting, connected, declined. /invite NAME asks one "
         + "into the session; /done, once there are enough, ends the list and stays in the session; /cancel gives up, and "
-        + "ends with 1.",
+        + "ends with 1. Others find this peer meanwhile, and can invite it.",
       Shared.console,
     ],
     examples: [
@@ -246,6 +249,10 @@ extension Syntax {
     name: "store", value: .file("FILE|none"),
     summary: "keep what is under way in this file, and go on from there if this is killed (none; receive: by the keys)",
     group: .session)
+
+  private static let hidden = OptionSyntax(
+    name: "no-advertise", value: .none,
+    summary: "look for others without being found: else they find and invite this peer too")
 
   private static let trust = OptionSyntax(
     name: "trust", value: .choice(["any", "known", "anchors", "ask"]),

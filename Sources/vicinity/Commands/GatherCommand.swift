@@ -15,6 +15,7 @@ enum GatherCommand {
     policy.looksAround = true
     policy.gathering = gathering
     return try await Stay.run(context, invocation.required("type"), policy) { stay in
+      try await stay.advertiseByDefault()
       try await stay.gather(gathering)
     }
   }

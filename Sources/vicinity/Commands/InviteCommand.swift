@@ -9,6 +9,7 @@ enum InviteCommand {
     let (type, who) = (invocation.required("type"), invocation.required("peer"))
     let timeout = invocation.duration("timeout") ?? timeoutByDefault
     return try await Stay.run(context, type, Stay.Policy(invocation)) { stay in
+      try await stay.advertiseByDefault()
       _ = try await stay.connect(with: who, within: timeout)
     }
   }

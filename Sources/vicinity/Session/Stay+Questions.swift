@@ -14,6 +14,13 @@ extension Stay {
 
   // MARK: Invitations
 
+  /// Lets others find and invite one that itself looks for somebody, unless it was told not to be found, or nobody is here
+  /// to answer an invitation.
+  func advertiseByDefault() async throws {
+    if context.invocation.has("no-advertise") { return }
+    if policy.takesInvitations || policy.heedsInput && context.terminal.hasInput { try await advertise() }
+  }
+
   /// Lets others find this peer and invite it.
   func advertise() async throws {
     let info = context.invocation.pairs("info")
