@@ -32,6 +32,7 @@ let package = Package(
     .target(name: "Engine", dependencies: ["Wire"], swiftSettings: core),
     .target(name: "Simulator", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .target(name: "CHash"),
+    .target(name: "CReceive"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -47,7 +48,8 @@ let package = Package(
       name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(name: "Nearby", dependencies: ["Engine", "Media", "Reactor", "Store", "Wire"], swiftSettings: library),
     .target(
-      name: "Web", dependencies: ["CMicroHTTPD", "CWebSockets", "CZlib", "Media", "Reactor"], swiftSettings: house),
+      name: "Web", dependencies: ["CMicroHTTPD", "CReceive", "CWebSockets", "CZlib", "Media", "Reactor"],
+      swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .target(name: "Notation", swiftSettings: core),
     .target(

@@ -3,6 +3,8 @@ package struct WebLimits: Sendable {
   /// Of a request's line and headers.
   package var headBytesMax = 8 << 10
   package var headerFieldsMax = 100
+  /// Of the line before a chunk of a body: its size, and extensions that nobody needs.
+  package var chunkLineBytesMax = 256
   /// Of all clients together.
   package var connectionsMax = 16_384
   /// Of one address, or one network of 64 bits of IPv6. People behind one router share theirs.

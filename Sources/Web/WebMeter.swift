@@ -22,6 +22,9 @@ package final class WebMeter {
   package var framesDropped = 0
   package var lags = 0
 
+  /// Turns in which the HTTP library asked for another at once and had done nothing, often in a row.
+  package var idleTurns = 0
+
   func connected(as kind: Kind) { connections[kind.rawValue] += 1 }
   func refused(with status: Int) { refusals[status, default: 0] += 1 }
 }

@@ -175,24 +175,4 @@ import Testing
       #expect(try caller.answer().body.count == 2_000_000)
     }
   }
-
-  @Test func `only what all read the same way is known`() {
-    func content(_ text: String) -> RequestHead.Content {
-      Array("\(text)\r\n\r\n".utf8).withUnsafeBytes { RequestHead.content(of: $0[...]) }
-    }
-    let line = "POST / HTTP/1.1\r\nHost: here"
-    #expect(content(line) == .none)
-    #expect(content("\(line)\r\ncontent-LENGTH:  12\t") == .bytes(12, field: 29..<49))
-    #expect(content("\(line)\r\nContent-Length: 0\r\nX:") == .bytes(0, field: 29..<46))
-    for strange in [
-      "Content-Length: 1\r\nContent-Length: 1", "Content-Length: +1", "Content-Length: 1, 1", "Content-Length:",
-      "Content-Length: 99999999999999999999", "Content-Length : 1", " Content-Length: 1", "Content-Length\r\n : 1",
-      "X: 1\n", "X: \r1", "Transfer-Encoding: chunked", "transfer-encoding: gzip\r\nContent-Length: 5", ": 1", "X",
-    ] {
-      #expect(content("\(line)\r\n\(strange)") == .unknown, "\(strange)")
-    }
-    for first in ["POST / HTTP/1.0", "POST / HTTP/1.1 ", "POST /", ""] {
-      #expect(content("\(first)\r\nContent-Length: 5") == .unknown, "\(first)")
-    }
-  }
 }

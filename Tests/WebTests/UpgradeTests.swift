@@ -114,11 +114,11 @@ import Testing
     #expect(try socket.receive()?.payload == content)
   }
 
-  @Test(arguments: Wire.allCases) func `HTTP 1.0 asks for none`(_ wire: Wire) throws {
+  @Test(arguments: Wire.allCases) func `with HTTP 1.0 none begins`(_ wire: Wire) throws {
     let client = try call(wire)
     try client.send(SocketClient.request("/ws").replacing("HTTP/1.1", with: "HTTP/1.0"))
-    // It is a request as any other.
-    #expect(try client.answer().status == 404)
+    #expect(try client.answer().status == 400)
+    #expect(try client.isAtEnd())
     #expect(try rig.desk { $0.sockets.isEmpty })
   }
 }

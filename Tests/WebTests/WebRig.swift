@@ -91,6 +91,10 @@ final class WebRig: @unchecked Sendable {
     try onLoop { [self] in action(try #require(handler)) }
   }
 
+  func meter<Value>(_ action: @escaping (WebMeter) -> Value) throws -> Value {
+    try onLoop { [self] in action(try #require(front).meter) }
+  }
+
   var connectionCount: Int { get throws { try onLoop { [self] in front?.connectionCount ?? 0 } } }
 
   /// Whether all connections end in time.

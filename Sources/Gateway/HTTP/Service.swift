@@ -298,7 +298,8 @@ final class Service: WebHandler {
 
   func refuse(_ fault: WebFault, _ head: Head?) -> Response {
     let kinds: [Int: Problem.Kind] = [
-      404: .notFound, 405: .methodNotAllowed, 408: .timedOut, 413: .tooLarge, 415: .unsupportedMediaType,
+      404: .notFound, 405: .methodNotAllowed, 408: .timedOut, 413: .tooLarge, 414: .tooLarge,
+      415: .unsupportedMediaType,
       426: .upgradeRequired, 429: .tooMany, 431: .tooLarge, 501: .unsupported, 503: .unavailable, 505: .unsupported,
     ]
     var problem = Problem(

@@ -58,7 +58,8 @@ extension Core {
       ("awaySeconds", options.awayTime.wholeSeconds),
       // Of a connection.
       ("undecidedConnections", web.undecidedMax), ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax),
-      ("headSeconds", web.headTime.wholeSeconds), ("idleSeconds", web.idleTime.wholeSeconds),
+      ("chunkLineBytes", web.chunkLineBytesMax), ("headSeconds", web.headTime.wholeSeconds),
+      ("idleSeconds", web.idleTime.wholeSeconds),
       ("requestsPerConnection", web.requestsPerConnectionMax), ("slowSeconds", web.slowTime.wholeSeconds),
       ("bodyBytesPerSecond", web.bodyBytesPerSecondMin), ("answersBytes", web.answersBytesMax),
       ("answersPerAddressBytes", web.answersPerClientBytesMax), ("answerShareBytes", web.answerShareBytesMax),

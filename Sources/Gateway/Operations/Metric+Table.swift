@@ -25,6 +25,9 @@ extension Metric {
       core in
       core.web { $0.refusals.sorted { $0.key < $1.key }.map { Sample($0.value, ("status", String($0.key))) } }
     },
+    .one(.counter, "vicinity_http_idle_turns_total", "Turns that HTTP asked for at once and did nothing in.") {
+      $0.front.map { Double($0.meter.idleTurns) }
+    },
     .one(.gauge, "vicinity_http_requests_in_flight", "Requests whose answer has not gone out whole.") {
       $0.front.map { Double($0.requestsUnderWay) }
     },

@@ -11,8 +11,6 @@ final class Bypass {
   var changed: () -> Void = {}
   /// Takes the client's connection from the tunnel; nil where that is over.
   var takeOver: () -> Tunnel.Handover? = { nil }
-  /// The length of a content whose exchange does not know it yet.
-  private var announced: Int?
   /// How many of its bytes go through the library.
   private var inside: Int?
   /// Whose content goes by.
@@ -24,8 +22,6 @@ final class Bypass {
   var isFree: Bool { exchange != nil && !isFull }
 
   // MARK: The tunnel's side
-
-  func announce(_ count: Int) { announced = count }
 
   func begins(after count: Int) { inside = count }
 
@@ -43,9 +39,6 @@ final class Bypass {
   }
 
   // MARK: The exchange's side
-
-  /// Of the request that begins.
-  func takeAnnounced() -> Int? { announced.take() }
 
   /// Whether the rest of a content goes by here, once so much of it was taken.
   func isNext(after count: Int) -> Bool { inside == count }

@@ -35,7 +35,7 @@ package final class Front: Doorway {
       limits.headBytesMax <= Scratch.byteCount, "heads of \(limits.headBytesMax) bytes are more than is read at once")
     Descriptor.raiseLimit(to: SocketServer.descriptorsMax)
     attendance = Attendance(limits)
-    http = HTTPServer(on: reactor, handler, limits, meter)
+    http = HTTPServer(on: reactor, handler, limits, scratch, meter)
     sockets = SocketServer(on: reactor, limits, scratch, meter)
     http.upgraded = { [sockets, meter] grant, transport, said, bytes, admission in
       meter.connected(as: .socket)
@@ -84,7 +84,9 @@ package final class Front: Doorway {
     case .link:
       if let socket = arrival.takeSocket() { link?(socket) }
     case .http:
-      if let socket = arrival.takeSocket() { http.take(socket, from: arrival.origin, arrival.admission) }
+      if let socket = arrival.takeSocket() {
+        http.take(socket, reading: RequestReader(from: arrival.origin, limits), arrival.admission)
+      }
     case .tunnel(let transport, let bytes):
       tunnel(
         transport, bytes, Origin(client: arrival.origin.client, isSecure: transport.isSecure), arrival.admission)
@@ -111,8 +113,9 @@ package final class Front: Doorway {
     // Where there are no descriptors, the client is let go of.
     guard let pair = try? Descriptor.pair() else { return }
     let bypass = Bypass()
-    http.take(pair.theirs, from: origin, admission, bypass)
-    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, bypass, limits, on: reactor, scratch)
+    let reader = RequestReader(from: origin, limits, bypass)
+    http.take(pair.theirs, reading: reader, admission, bypass)
+    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, reader, bypass, on: reactor, scratch)
   }
 
   private func upgrade(_ transport: Transport, _ head: Head, _ bytes: [UInt8], _ admission: Admission) {

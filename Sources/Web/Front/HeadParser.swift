@@ -1,4 +1,6 @@
-/// Reads the first head of a connection from bytes that may not be all of it.
+internal import Glibc
+
+/// Reads the head of a request from bytes that may not be all of it.
 ///
 /// Laws: it reads nothing in two ways, and what it does not know is refused. It looks at each byte a bounded number of
 /// times, however they come.
@@ -21,56 +23,90 @@ struct HeadParser {
 
   /// All bytes that have come so far, each time from the first.
   mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-    if let first = bytes.first, !first.isTokenByte, first != .carriageReturn {
-      return .refused(WebFault(400, "What came is no HTTP: a request begins with a method such as GET."))
-    }
-    guard let end = end(in: bytes) else {
-      if bytes.count < bytesMax { return .incomplete }
-      return .refused(tooLarge)
-    }
-    if end > bytesMax { return .refused(tooLarge) }
     do throws(WebFault) {
+      guard let end = try end(in: bytes) else { return .incomplete }
       return .whole(try head(UnsafeRawBufferPointer(rebasing: bytes[..<end])), byteCount: end)
     } catch {
       return .refused(error)
     }
   }
 
-  private var tooLarge: WebFault {
-    WebFault(
+  /// Past the empty line; nil where that has not come. Of all bytes that have come so far, each time from the first.
+  mutating func end(in bytes: UnsafeRawBufferPointer, isOfTrailers: Bool = false) throws(WebFault) -> Int? {
+    if let first = bytes.first, !first.isTokenByte, first != .carriageReturn {
+      throw WebFault(400, "What came is no HTTP: a request begins with a method such as GET.")
+    }
+    // A request may have one empty line before it (RFC 9112 §2.2).
+    let start = bytes.first == .carriageReturn ? 2 : 0
+    var index = max(searched, start)
+    while let feed = bytes.firstLineFeed(from: index) {
+      guard feed > 0, bytes[feed - 1] == .carriageReturn else { throw Self.bareLineFeed }
+      index = feed + 1
+      if feed >= start + 3, bytes[feed - 2] == .lineFeed {
+        if index > bytesMax { throw tooLarge(bytes, isOfTrailers: isOfTrailers) }
+        return index
+      }
+    }
+    searched = bytes.count
+    if bytes.count >= bytesMax { throw tooLarge(bytes, isOfTrailers: isOfTrailers) }
+    return nil
+  }
+
+  /// The search begins anew, with the next head.
+  mutating func restart() { searched = 0 }
+
+  private func tooLarge(_ bytes: UnsafeRawBufferPointer, isOfTrailers: Bool) -> WebFault {
+    if !isOfTrailers, bytes.firstLineFeed(from: 2) ?? bytesMax >= bytesMax {
+      return WebFault(
+        414, "The request's line has more than \(bytesMax) bytes: ask for a shorter target.", rule: "headBytes",
+        limit: bytesMax)
+    }
+    return WebFault(
       431, "The request's line and headers have more than \(bytesMax) bytes: send fewer or shorter ones.",
       rule: "headBytes", limit: bytesMax)
   }
 
-  /// Past the empty line.
-  private mutating func end(in bytes: UnsafeRawBufferPointer) -> Int? {
-    // A request may have one empty line before it (RFC 9112 §2.2).
-    let start = max(searched - 3, bytes.first == .carriageReturn ? 2 : 0)
-    searched = bytes.count
-    return RequestHead.end(in: bytes, from: start)
-  }
-
-  private func head(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> RawHead {
+  /// Of a whole head, with its empty line.
+  func head(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> RawHead {
     var raw = RawHead()
     var lines = Lines(rest: bytes[...])
     var line = try lines.next()
     if line.isEmpty { line = try lines.next() }
+    (raw.method, raw.target, raw.version) = try Self.line(line)
+    raw.headers = try Self.fields(&lines, countMax: fieldsMax)
+    return raw
+  }
+
+  /// The fields behind the last chunk of a body, with their empty line: they are held to the same rules, and dropped.
+  func checkTrailers(_ bytes: UnsafeRawBufferPointer) throws(WebFault) {
+    var lines = Lines(rest: bytes[...])
+    let fields = try Self.fields(&lines, countMax: fieldsMax)
+    try Head.checkFields(fields)
+    for name in ["Content-Length", "Transfer-Encoding", "Host"] where fields.count(name) > 0 {
+      throw WebFault(400, "\(name) stands behind the body, where it means nothing: leave it out.")
+    }
+  }
+
+  /// Method, target and version.
+  static func line(_ line: Slice<UnsafeRawBufferPointer>) throws(WebFault) -> (String, String, String) {
     let words = line.split(separator: .space, omittingEmptySubsequences: false)
     guard words.count == 3 else {
       throw WebFault(
         400, "The first line of the request is not method, target and version with one space between them.")
     }
-    raw.method = try Self.text(words[0])
-    raw.target = try Self.text(words[1])
-    raw.version = try Self.text(words[2])
+    return (try text(words[0]), try text(words[1]), try text(words[2]))
+  }
+
+  private static func fields(_ lines: inout Lines, countMax: Int) throws(WebFault) -> Headers {
+    var headers = Headers()
     var count = 0
     while true {
       let line = try lines.next()
-      if line.isEmpty { return raw }
+      if line.isEmpty { return headers }
       count += 1
-      guard count <= fieldsMax else {
+      guard count <= countMax else {
         throw WebFault(
-          431, "The request has more than \(fieldsMax) headers: send fewer.", rule: "headFields", limit: fieldsMax)
+          431, "The request has more than \(countMax) headers: send fewer.", rule: "headFields", limit: countMax)
       }
       guard let first = line.first, first != .space, first != .tab else {
         throw WebFault(400, "A header goes on in a second line, which is long out of use: send it in one line.")
@@ -78,7 +114,12 @@ struct HeadParser {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
         throw WebFault(400, "A header has no colon: write its name, a colon and its value.")
       }
-      raw.headers.append(try Self.text(line[..<colon]), try Self.text(line[(colon + 1)...]).trimmed)
+      let (name, value) = (try text(line[..<colon]), try text(line[(colon + 1)...]))
+      // It may stand there, and some readers take the value for another one then.
+      if value.utf8.contains(.tab), isSame(name, "Transfer-Encoding") || isSame(name, "Content-Length") {
+        throw WebFault(400, "\(name) has a tab: write a space.")
+      }
+      headers.append(name, value.trimmed)
     }
   }
 
@@ -90,17 +131,27 @@ struct HeadParser {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  static let bareLineFeed = WebFault(
+    400, "A line of the request ends without carriage return and line feed: end each with both.")
+
   private struct Lines {
     var rest: Slice<UnsafeRawBufferPointer>
 
     /// Without its end.
     mutating func next() throws(WebFault) -> Slice<UnsafeRawBufferPointer> {
       guard let feed = rest.firstIndex(of: .lineFeed), feed > rest.startIndex, rest[feed - 1] == .carriageReturn else {
-        throw WebFault(400, "A line of the request ends without carriage return and line feed: end each with both.")
+        throw HeadParser.bareLineFeed
       }
       defer { rest = rest[(feed + 1)...] }
       return rest[..<(feed - 1)]
     }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  func firstLineFeed(from start: Int) -> Int? {
+    guard start < count, let baseAddress else { return nil }
+    return memchr(baseAddress + start, CInt(UInt8.lineFeed), count - start).map { UnsafeRawPointer($0) - baseAddress }
   }
 }
 

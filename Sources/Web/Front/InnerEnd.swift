@@ -33,12 +33,6 @@ struct InnerEnd: ~Copyable {
     }
   }
 
-  /// What the pair has not taken.
-  mutating func takeWaiting() -> [UInt8] {
-    defer { waiting = [] }
-    return waiting
-  }
-
   /// There is room again.
   mutating func flush() -> Bool {
     let bytes = waiting

@@ -6,15 +6,13 @@ internal import Reactor
 /// Laws:
 /// - It keeps itself until one side has ended and the other has what was said.
 /// - It holds no memory while nothing waits. What waits for the client is one batch at most, what waits for the library is
-///   what was read at once, or a part of a head: behind each the side that sends is not read.
+///   what was read at once, or is kept by the reader: behind each the side that sends is not read.
 final class Tunnel {
   /// A connection that goes on without the library.
   struct Handover {
     let transport: Transport
     /// What the library said and the client has not taken.
     let unsent: [UInt8]
-    /// What the client said and the library was not given.
-    let unread: [UInt8]
   }
 
   /// What one tunnel moves before others have their turn.
@@ -22,7 +20,7 @@ final class Tunnel {
 
   private let transport: Transport
   private var inner: InnerEnd
-  private var flow: RequestFlow
+  private let reader: RequestReader
   private let bypass: Bypass
   private let reactor: Reactor
   private let scratch: Scratch
@@ -36,13 +34,13 @@ final class Tunnel {
 
   /// The bytes are what was read of the client before. The library's side must have its own socket by now.
   init(
-    _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], _ bypass: Bypass, _ limits: WebLimits,
-    on reactor: Reactor, _ scratch: Scratch
+    _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], _ reader: RequestReader,
+    _ bypass: Bypass, on reactor: Reactor, _ scratch: Scratch
   ) throws(SystemError) {
     self.transport = transport
     self.inner = inner
     self.bypass = bypass
-    flow = RequestFlow(bypass, headBytesMax: limits.headBytesMax)
+    self.reader = reader
     self.reactor = reactor
     self.scratch = scratch
     outside = try reactor.register(transport.socket, for: []) { [self] in outsideIs($0) }
@@ -54,7 +52,8 @@ final class Tunnel {
     }
     bypass.changed = { [weak self] in self?.askForTurn() }
     bypass.takeOver = { [weak self] in self?.handOver() }
-    if bytes.withUnsafeBytes({ flow.take($0, to: &self.inner) }) { turn() } else { finish() }
+    bytes.withUnsafeBytes { reader.read($0) }
+    if give() { turn() } else { finish() }
   }
 
   private func outsideIs(_ readiness: Readiness) {
@@ -74,7 +73,7 @@ final class Tunnel {
   private var isFlushed: Bool { transport.isFlushed && unsent.isEmpty }
 
   private var canRead: Bool {
-    inner.hasRoom && !hasClientEnded && (flow.bytesBeside == nil || bypass.isFree)
+    inner.hasRoom && !hasClientEnded && (reader.isReading || reader.bytesBeside != nil && bypass.isFree)
   }
 
   private func turn() {
@@ -106,20 +105,32 @@ final class Tunnel {
       if !inner.hasRoom { return false }
     }
     if hasClientEnded { return false }
-    if let left = flow.bytesBeside { return bringBeside(left) }
+    if let left = reader.bytesBeside { return bringBeside(left) }
+    if reader.isHeldBack {
+      reader.resume()
+      if !give() { return dropIn() }
+      if !inner.hasRoom || reader.bytesBeside != nil { return true }
+    }
+    if !reader.isReading { return false }
     let step = transport.read(scratch.room)
     if case .moved(let count) = step {
-      let bytes = UnsafeRawBufferPointer(rebasing: scratch.room[..<count])
-      return flow.take(bytes, to: &inner) || dropIn()
+      reader.read(UnsafeRawBufferPointer(rebasing: scratch.room[..<count]))
+      return give() || dropIn()
     }
     stopped(at: step)
     return false
   }
 
+  /// Gives the library what was read for it; false where it has hung up.
+  private func give() -> Bool { reader.giveAll { inner.give($0) } }
+
   /// From the client past the library; whether anything moved.
   private func bringBeside(_ left: Int) -> Bool {
     guard bypass.isFree else { return false }
-    if left == 0 { return flow.endBeside(&inner) || dropIn() }
+    if left == 0 {
+      reader.endBeside()
+      return give() || dropIn()
+    }
     var total = 0
     var step = Transport.Step.moved(0)
     bypass.fill(UnsafeMutableRawBufferPointer(rebasing: scratch.room.prefix(left))) { room in
@@ -129,7 +140,7 @@ final class Tunnel {
         guard case .moved(let count) = step else { break }
         total += count
       } while total < room.count
-      flow.wentBeside(total)
+      reader.wentBeside(total)
       return total
     }
     stopped(at: step)
@@ -211,7 +222,7 @@ final class Tunnel {
     }
     if isOver { return nil }
     leave()
-    return Handover(transport: transport, unsent: unsent, unread: inner.takeWaiting() + flow.takeKept())
+    return Handover(transport: transport, unsent: unsent)
   }
 
   private func finish() {

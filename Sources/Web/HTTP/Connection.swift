@@ -1,36 +1,59 @@
-internal import CMicroHTTPD
+internal import CReceive
 internal import Glibc
 
 /// One connection that is served by libmicrohttpd, over all of its requests.
 final class Connection {
-  let origin: Origin
   /// Kept for as long as the connection counts.
   let admission: Admission
-  /// Where it comes through a tunnel.
+  /// Where it comes through a tunnel, which then reads from the client.
   let bypass: Bypass?
+  let reader: RequestReader
   var exchange: Exchange?
+  /// Whether the request that is under way has its answer.
+  var isAnswered = false
   private(set) var requestCount = 0
-  /// Of the request that is under way: what its first line asks for. The library takes it apart where it lies.
-  private var target = ""
-  private var memory = HeadMemory()
+  /// The last head as it was read, where it may come again, and what the handler made of it.
+  private var lastHead: (read: Head, meant: Head)?
   /// The last one, where it may be given again.
   private var lastAnswer: Answer?
   /// Whether it is between two requests, or has begun with the head of one.
   private var awaitsHead = false
   /// When the next whole head has to be there, on the reactor's clock; nil until it is known, at the next look.
   private var headDeadline: UInt64?
+  /// Whether the library is to read once more, since requests are held back.
+  private var isNudged = false
 
-  init(_ origin: Origin, _ admission: Admission, _ bypass: Bypass?) {
-    self.origin = origin
+  init(_ reader: RequestReader, _ admission: Admission, _ bypass: Bypass?) {
+    self.reader = reader
     self.admission = admission
     self.bypass = bypass
   }
 
-  /// A request's first line is here.
-  func begins(_ text: UnsafePointer<CChar>) {
-    var target = target
-    let isSame = target.withUTF8 { UnsafeRawBufferPointer($0).isText(text) }
-    if !isSame { self.target = String(cString: text) }
+  /// Whether its client's bytes are read here, and not by a tunnel.
+  var readsClient: Bool { bypass == nil }
+
+  /// Fills the room with what the library is to read: how much, 0 at the end, and less than 0 for an error.
+  ///
+  /// Law: less than there is room for means that nothing more is there to be read, or that the library is nudged when it is:
+  /// it waits for an event then.
+  func read(_ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ scratch: Scratch) -> Int {
+    reader.resume()
+    var count = reader.give(room)
+    while count < room.count, reader.isReading {
+      let asked = min(room.count - count, scratch.room.count)
+      let received = creceive_plain(descriptor, scratch.room.baseAddress, asked)
+      if received <= 0 { return count > 0 ? count : received }
+      reader.read(UnsafeRawBufferPointer(rebasing: scratch.room[..<received]))
+      count += reader.give(UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      if received < asked { break }
+    }
+    return count > 0 ? count : Int(-EAGAIN)
+  }
+
+  /// Whether the library must read once more behind the request that begins: no event tells of what is held back.
+  func nudges() -> Bool {
+    isNudged = !isNudged && bypass == nil && reader.isHeldBack
+    return isNudged
   }
 
   /// The last answer, where this is the same.
@@ -43,6 +66,7 @@ final class Connection {
 
   func completed(isComplete: Bool) {
     exchange.take()?.finish(isComplete: isComplete)
+    isAnswered = false
     admission.hold(answerOf: 0)
     awaitsHead = true
     headDeadline = nil
@@ -65,26 +89,23 @@ final class Connection {
   /// Of the last head.
   private(set) var note = HeadNote()
 
-  /// Its head is here.
-  func head(
-    of connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
-    reading: (Head) throws(WebFault) -> Head
-  ) throws(WebFault) -> Head {
+  /// The library has been told of a request.
+  func nextHead(reading: (Head) throws(WebFault) -> Head) throws(WebFault) -> Head {
     awaitsHead = false
     requestCount += 1
-    let head = try memory.head(of: connection, method, target, version, from: origin, reading: reading)
-    note = memory.note
-    guard head.isOfOpenLength, let length = bypass?.takeAnnounced() else { return head }
-    // The next one of the same headers may be of another length.
+    guard let head = reader.nextHead() else {
+      throw fault ?? WebFault(400, "The request was not read: send it again.")
+    }
+    // A tunnel reads on then.
+    if reader.isHeldBack { bypass?.changed() }
+    if let lastHead, lastHead.read === head { return lastHead.meant }
+    lastHead = nil
     note = HeadNote()
-    return try Head(head, contentLength: length)
+    let meant = try reading(head)
+    if reader.knows(head) { lastHead = (head, meant) }
+    return meant
   }
-}
 
-extension UnsafeRawBufferPointer {
-  /// Whether these are the bytes of a text that a zero ends.
-  fileprivate func isText(_ text: UnsafePointer<CChar>) -> Bool {
-    guard let baseAddress else { return text.pointee == 0 }
-    return strlen(text) == count && memcmp(baseAddress, text, count) == 0
-  }
+  /// Why the request that is under way cannot be read to its end.
+  var fault: WebFault? { reader.fault(ofRequest: requestCount) }
 }

@@ -88,6 +88,11 @@ package final class Exchange {
 
   // MARK: What the server calls
 
+  /// The rest of the body cannot be read. It ends here, and is refused, or the connection ends with its answer.
+  func fail(_ fault: WebFault) {
+    if isGone || response != nil { response?.closes = true } else { refuse(fault) }
+  }
+
   /// After the handler has heard of it, and before any of the body was read.
   func hasBegun() -> MHD_Result {
     if isGone, response == nil { return .NO }

@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+internal import CReceive
 internal import Glibc
 internal import Reactor
 
@@ -7,7 +8,10 @@ internal import Reactor
 /// Laws:
 /// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
 /// - It is run from the loop alone, never from within what it tells: `askForTurn` is the way.
-/// - The library checks little of what it reads; each head passes `Head.init` before the handler hears of it.
+/// - The library reads no byte of a client but content: while it runs, its `recv` of a client's socket is
+///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the pair. A request that no reader has told
+///   of is refused.
+/// - Where it asks for another turn at once and has done nothing, it has that turn later: it cannot keep the loop busy.
 final class HTTPServer {
   let limits: WebLimits
   let meter: WebMeter
@@ -17,15 +21,19 @@ final class HTTPServer {
   private let idleNanoseconds: UInt64
   private let reactor: Reactor
   private let handler: any WebHandler
+  private let scratch: Scratch
   /// Nil once it is closed.
   private var daemon: OpaquePointer?
   private var polling: Registration?
   private var alarm: Timer?
   private var sweep: Timer?
   private var turnIsDue = false
-  /// Those that are about to be told by their descriptors.
-  private var arriving: [CInt: Connection] = [:]
-  private var connections: [ObjectIdentifier: (connection: Connection, descriptor: CInt)] = [:]
+  /// By their descriptors.
+  private var connections: [CInt: Connection] = [:]
+  /// What the library has done, and how many turns in a row it has asked for and done nothing.
+  private var stepCount = 0
+  private var idleTurns = 0
+  private var answersUnderWay = 0
   /// By the connections that were ever suspended: tells that the client has gone, which the library would not see.
   private var watches: [OpaquePointer: Registration] = [:]
 
@@ -36,13 +44,18 @@ final class HTTPServer {
 
   /// A second is little beside what it watches over.
   private static let sweepInterval: Duration = .seconds(1)
-  /// What it keeps for each connection beside the head: its own state, and the pieces in which it reads bodies. It writes
-  /// zeros over all of it after each request.
-  private static let extraMemory = 8 << 10
+  /// What it keeps for each connection: a short request, the pieces in which it reads bodies, and an answer's head. It
+  /// writes zeros over all of it after each request.
+  private static let connectionBytes = 16 << 10
+  /// Some pass while an answer waits for its place.
+  private static let idleTurnsMax = 16
+  private static let idleTurnPause: Duration = .milliseconds(100)
 
-  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ meter: WebMeter) {
+  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
+    precondition(creceive_is_in_place(), "libmicrohttpd would read past the reader of requests")
     self.reactor = reactor
     self.meter = meter
+    self.scratch = scratch
     self.handler = handler
     self.limits = limits
     pace = Pace(limits)
@@ -51,7 +64,7 @@ final class HTTPServer {
     let context = Unmanaged.passUnretained(self).toOpaque()
     // Front counts connections; the library's own limit only must not be less.
     daemon = CMicroHTTPD_start(
-      CUnsignedInt(limits.connectionsMax + 1), limits.headBytesMax + Self.extraMemory,
+      CUnsignedInt(limits.connectionsMax + 1), Self.connectionBytes,
       idleSeconds, requestAccessed, requestCompleted, connectionChanged,
       requestBegan, context)
     guard let daemon else { fatalError("libmicrohttpd does not start: \(SystemError("start", code: errno))") }
@@ -66,37 +79,39 @@ final class HTTPServer {
   }
 
   /// Serves a connection whose first head is sound.
-  func take(_ socket: consuming Descriptor, from origin: Origin, _ admission: Admission, _ bypass: Bypass? = nil) {
+  func take(
+    _ socket: consuming Descriptor, reading reader: RequestReader, _ admission: Admission, _ bypass: Bypass? = nil
+  ) {
     guard let daemon else { return }
     let number = socket.release()
-    arriving[number] = Connection(origin, admission, bypass)
+    connections[number] = Connection(reader, admission, bypass)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    // The address is asked for and not used: who the client is, its `Connection` says. Where it fails, the socket is
-    // closed by the library all the same.
-    withUnsafePointer(to: &address) {
+    // The address is asked for and not used: who the client is, its reader knows. Where it fails, the socket is closed by
+    // the library all the same.
+    let result = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        _ = MHD_add_connection(daemon, number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        MHD_add_connection(daemon, number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    arriving[number] = nil
+    if result == .NO { connections[number] = nil }
     askForTurn()
   }
 
   /// Ends all connections at once.
   func close() {
     guard let daemon = daemon.take() else { return }
-    for (connection, _) in connections.values { connection.exchange?.leave() }
+    for connection in connections.values { connection.exchange?.leave() }
     if let alarm { reactor.cancel(alarm) }
     if let sweep { reactor.cancel(sweep) }
     if let polling { reactor.deregister(polling) }
-    MHD_run(daemon)
+    run(daemon)
     MHD_stop_daemon(daemon)
     for watch in watches.values { reactor.deregister(watch) }
     watches = [:]
   }
 
-  var requestsUnderWay: Int { connections.values.count { $0.connection.exchange != nil } }
+  var requestsUnderWay: Int { connections.values.count { $0.exchange != nil } }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
 
@@ -113,23 +128,50 @@ final class HTTPServer {
 
   private func turn() {
     guard let daemon else { return }
-    MHD_run(daemon)
+    let stepsBefore = stepCount
+    run(daemon)
     if let alarm { reactor.cancel(alarm) }
     alarm = nil
     var milliseconds: CUnsignedLongLong = 0
     guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
+    let isIdle = milliseconds == 0 && stepCount == stepsBefore && answersUnderWay == 0
+    idleTurns = isIdle ? idleTurns + 1 : 0
+    var pause = Duration.milliseconds(Int64(min(milliseconds, 60_000)))
+    if idleTurns > Self.idleTurnsMax {
+      meter.idleTurns += 1
+      pause = Self.idleTurnPause
+    }
     // By a timer also where it is now: so the others have their turn first.
-    alarm = reactor.schedule(after: .milliseconds(Int64(min(milliseconds, 60_000)))) { [unowned self] in
+    alarm = reactor.schedule(after: pause) { [unowned self] in
       alarm = nil
       turn()
     }
+  }
+
+  private func run(_ daemon: OpaquePointer) {
+    creceive_divert(clientRead, Unmanaged.passUnretained(self).toOpaque())
+    MHD_run(daemon)
+    creceive_divert(nil, nil)
+  }
+
+  /// What the library reads, in place of the system's `recv`.
+  fileprivate func read(_ descriptor: CInt, _ room: UnsafeMutableRawBufferPointer) -> Int {
+    let connection = connections[descriptor]
+    let count =
+      if let connection, connection.readsClient {
+        connection.read(descriptor, into: room, scratch)
+      } else {
+        creceive_plain(descriptor, room.baseAddress, room.count)
+      }
+    if count >= 0 { stepCount += 1 }
+    return count
   }
 
   /// Cuts those that keep a connection and do not use it.
   private func setSweep() {
     sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
       let now = Reactor.now
-      for (connection, descriptor) in connections.values {
+      for (descriptor, connection) in connections {
         if connection.isOver(idleNanoseconds, at: now, hasLeft: { Self.hasLeft(descriptor) }) {
           Descriptor.lent(descriptor) { $0.cut() }
         }
@@ -178,23 +220,28 @@ final class HTTPServer {
   // MARK: What the library tells
 
   fileprivate func connected(_ connection: OpaquePointer) -> Connection? {
-    let descriptor = CMicroHTTPD_descriptor(connection)
-    guard let served = arriving.removeValue(forKey: descriptor) else { return nil }
-    connections[ObjectIdentifier(served)] = (served, descriptor)
-    return served
+    stepCount += 1
+    return connections[CMicroHTTPD_descriptor(connection)]
   }
 
   fileprivate func disconnected(_ connection: OpaquePointer) {
+    stepCount += 1
     if let watch = watches.removeValue(forKey: connection) { reactor.deregister(watch) }
-    if let served = served(connection) { connections[ObjectIdentifier(served)] = nil }
+    connections[CMicroHTTPD_descriptor(connection)] = nil
   }
 
-  fileprivate func accessed(
-    _ connection: OpaquePointer, _ served: Connection, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
-  ) -> MHD_Result {
+  fileprivate func accessed(_ connection: OpaquePointer, _ served: Connection) -> MHD_Result {
+    stepCount += 1
+    if served.nudges() {
+      // It is asked again in its next turn, and takes it that there is something to read.
+      MHD_suspend_connection(connection)
+      MHD_resume_connection(connection)
+      askForTurn()
+      return .YES
+    }
     var head: Head?
     do throws(WebFault) {
-      let sound = try served.head(of: connection, method, version) { (head) throws(WebFault) in try handler.read(head) }
+      let sound = try served.nextHead { (head) throws(WebFault) in try handler.read(head) }
       head = sound
       if sound.wantsWebSocket { return try upgrade(sound, served, on: connection) }
       let exchange = Exchange(sound, served.note, connection, served.bypass, of: self)
@@ -204,6 +251,20 @@ final class HTTPServer {
     } catch {
       return queue(handler.refusal(of: error, head), for: nil, on: connection)
     }
+  }
+
+  fileprivate func proceeds(
+    _ exchange: Exchange, of served: Connection, _ body: UnsafeRawBufferPointer, _ left: inout Int
+  ) -> MHD_Result {
+    stepCount += 1
+    if body.isEmpty, let fault = served.fault { exchange.fail(fault) }
+    return exchange.proceed(body, &left)
+  }
+
+  fileprivate func completed(_ served: Connection, isComplete: Bool) {
+    stepCount += 1
+    if served.isAnswered { answersUnderWay -= 1 }
+    served.completed(isComplete: isComplete)
   }
 
   // MARK: WebSockets
@@ -228,33 +289,20 @@ final class HTTPServer {
     }
   }
 
-  /// What the library has read of the client is behind its head.
-  fileprivate func upgraded(_ served: Connection, _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) {
-    guard let grant = served.grant.take() else { return }
-    Descriptor.lent(descriptor) { socket in
-      if let bypass = served.bypass {
-        let bytes = Array(bytes) + Self.unread(of: socket)
-        guard let handover = bypass.takeOver() else { return }
-        upgraded(grant, handover.transport, handover.unsent, bytes + handover.unread, served.admission)
-      } else if let own = try? socket.duplicate() {
+  /// The library has read nothing behind the head, since it was given nothing.
+  fileprivate func upgraded(_ served: Connection, _ descriptor: CInt) {
+    guard let grant = served.grant else { return }
+    let rest = served.reader.takeRest()
+    if let bypass = served.bypass {
+      guard let handover = bypass.takeOver() else { return }
+      upgraded(grant, handover.transport, handover.unsent, rest, served.admission)
+    } else {
+      Descriptor.lent(descriptor) { socket in
+        guard let own = try? socket.duplicate() else { return }
         // The library has left small writes to be gathered.
         try? own.sendSmallWritesAtOnce()
-        upgraded(grant, Transport(own), [], Array(bytes), served.admission)
+        upgraded(grant, Transport(own), [], rest, served.admission)
       }
-    }
-  }
-
-  /// What waits in our end of a tunnel's pair, which holds no more than the system lets it.
-  private static func unread(of socket: borrowing Descriptor) -> [UInt8] {
-    var bytes: [UInt8] = []
-    while true {
-      var count: Int?
-      let more = [UInt8](unsafeUninitializedCapacity: 16 << 10) { room, initialized in
-        count = (try? socket.receive(UnsafeMutableRawBufferPointer(room))) ?? nil
-        initialized = count ?? 0
-      }
-      guard let count, count > 0 else { return bytes }
-      bytes += more
     }
   }
 
@@ -281,6 +329,10 @@ final class HTTPServer {
       meter.refused(with: response.status)
     }
     if isLast { answer.close() } else { served?.answered(with: answer) }
+    if let served, !served.isAnswered {
+      served.isAnswered = true
+      answersUnderWay += 1
+    }
     return MHD_queue_response(connection, CUnsignedInt(response.status), answer.made)
   }
 }
@@ -296,46 +348,47 @@ private func served(_ context: UnsafeMutableRawPointer) -> Connection {
 }
 
 private func requestBegan(
-  _: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
+  _: UnsafeMutableRawPointer?, _: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-  guard let connection, let target, let context = CMicroHTTPD_socket_context(connection) else { return nil }
-  served(context).begins(target)
-  return context
+  connection.flatMap { CMicroHTTPD_socket_context($0) }
 }
 
 private func requestAccessed(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _: UnsafePointer<CChar>?,
-  _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ bytes: UnsafePointer<CChar>?,
+  _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ bytes: UnsafePointer<CChar>?,
   _ count: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-  guard let connection, let method, let version, let count, let known = request?.pointee else { return .NO }
+  guard let connection, let count, let known = request?.pointee else { return .NO }
   let served = served(known)
-  if let exchange = served.exchange {
-    let body = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
-    return exchange.proceed(body, &count.pointee)
-  }
-  return server(context).accessed(connection, served, method, version)
+  guard let exchange = served.exchange else { return server(context).accessed(connection, served) }
+  let body = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
+  return server(context).proceeds(exchange, of: served, body, &count.pointee)
 }
 
 private func connectionUpgraded(
   _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _ request: UnsafeMutableRawPointer?,
-  _ bytes: UnsafePointer<CChar>?, _ count: Int, _ descriptor: CInt, _ upgraded: OpaquePointer?
+  _: UnsafePointer<CChar>?, _: Int, _ descriptor: CInt, _ upgraded: OpaquePointer?
 ) {
   guard let request else { return }
-  server(context).upgraded(
-    served(request), descriptor, UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+  server(context).upgraded(served(request), descriptor)
   // It does so in its next turn.
   CMicroHTTPD_forget_upgraded(upgraded)
   server(context).askForTurn()
 }
 
 private func requestCompleted(
-  _: UnsafeMutableRawPointer?, _: OpaquePointer?,
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?,
   _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
 ) {
   guard let known = request?.pointee else { return }
   request?.pointee = nil
-  served(known).completed(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+  server(context).completed(served(known), isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+}
+
+private func clientRead(
+  _ context: UnsafeMutableRawPointer?, _ descriptor: CInt, _ room: UnsafeMutableRawPointer?, _ count: Int
+) -> Int {
+  server(context).read(descriptor, UnsafeMutableRawBufferPointer(start: room, count: count))
 }
 
 private func connectionChanged(

@@ -23,8 +23,8 @@ package final class Head: Sendable {
   let isOfOpenLength: Bool
   /// Whether a body follows.
   let hasBody: Bool
-  private let isHTTP11: Bool
-  /// Whether it asks to go on as a WebSocket, which HTTP 1.0 cannot (RFC 9110 §7.8).
+  let isHTTP11: Bool
+  /// Whether it asks to go on as a WebSocket.
   let wantsWebSocket: Bool
 
   /// Of the first item of that name.
@@ -40,6 +40,10 @@ package final class Head: Sendable {
     }
     try Self.checkFields(raw.headers)
     try Self.checkHost(raw.headers, isNeeded: raw.version == "HTTP/1.1")
+    try Self.checkPlace(raw.target, raw.headers)
+    guard raw.headers.count("Origin") <= 1 else {
+      throw WebFault(400, "The request has more than one Origin header: send one.")
+    }
     try Self.checkFraming(raw.headers, version: raw.version)
     try self.init(method, raw.target, raw.headers, isHTTP11: raw.version == "HTTP/1.1", from: origin)
   }
@@ -48,19 +52,9 @@ package final class Head: Sendable {
   convenience init(_ method: String, _ target: String, like other: Head) throws(WebFault) {
     let method = try Self.method(method)
     try Self.checkTarget(target)
+    try Self.checkPlace(target, other.headers)
     let origin = Origin(client: other.client, isSecure: other.isSecure)
     try self.init(method, target, other.headers, isHTTP11: other.isHTTP11, from: origin)
-  }
-
-  /// The same, of one whose client said the content's length where this one leaves it open.
-  convenience init(_ other: Head, contentLength: Int) throws(WebFault) {
-    var headers = Headers()
-    for field in other.headers.fields {
-      let isLength = isSame(field.name, "Transfer-Encoding")
-      headers.append(isLength ? "Content-Length" : field.name, isLength ? "\(contentLength)" : field.value)
-    }
-    let origin = Origin(client: other.client, isSecure: other.isSecure)
-    try self.init(other.method, other.target, headers, isHTTP11: other.isHTTP11, from: origin)
   }
 
   /// The same, as it came to a proxy: from this client, on this way, and with these headers.
@@ -87,7 +81,7 @@ package final class Head: Sendable {
     isOfOpenLength = headers.count("Transfer-Encoding") > 0
     hasBody = isOfOpenLength || contentLength ?? 0 > 0
     self.isHTTP11 = isHTTP11
-    wantsWebSocket = isHTTP11 && method == .get && headers.lists("websocket", in: "Upgrade")
+    wantsWebSocket = method == .get && headers.lists("websocket", in: "Upgrade")
   }
 }
 
@@ -152,7 +146,7 @@ extension Head {
     }
   }
 
-  private static func checkFields(_ headers: Headers) throws(WebFault) {
+  static func checkFields(_ headers: Headers) throws(WebFault) {
     for field in headers.fields {
       guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
         throw WebFault(400, "A header's name is no word: a name has no space and ends right before its colon.")
@@ -176,6 +170,15 @@ extension Head {
         || "[]:;=,()".utf8.contains(byte)
     }
     guard isHost else { throw WebFault(400, "The Host header names no host: send a name or an address, and a port.") }
+  }
+
+  /// A target that names its host names that of the Host header (RFC 9112 §3.2.2).
+  private static func checkPlace(_ target: String, _ headers: Headers) throws(WebFault) {
+    guard let (authority, port) = RequestTarget.authority(of: target) else { return }
+    func bare(_ text: String) -> String { text.hasSuffix(port) ? String(text.dropLast(port.utf8.count)) : text }
+    guard let host = headers["Host"], !authority.isEmpty, isSame(bare(authority), bare(host)) else {
+      throw WebFault(400, "The request's target names another host than its Host header: send a path alone.")
+    }
   }
 
   private static func checkFraming(_ headers: Headers, version: String) throws(WebFault) {

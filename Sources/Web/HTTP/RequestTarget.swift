@@ -18,7 +18,7 @@ package struct RequestTarget {
   private static func part(_ text: String) throws(WebFault) -> (path: Substring, query: Substring?) {
     var rest = text[...]
     if rest.utf8.first != UInt8(ascii: "/") {
-      guard let scheme = ["http://", "https://"].first(where: { isSame(String(text.prefix($0.utf8.count)), $0) }) else {
+      guard let scheme = scheme(of: text) else {
         throw WebFault(400, "The request's target is neither a path nor a web address: begin it with a slash.")
       }
       rest = rest.dropFirst(scheme.utf8.count)
@@ -30,6 +30,19 @@ package struct RequestTarget {
     }
     guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (rest, nil) }
     return (rest[..<mark], rest[rest.utf8.index(after: mark)...])
+  }
+
+  private static func scheme(of text: String) -> String? {
+    ["http://", "https://"].first { isSame(String(text.prefix($0.utf8.count)), $0) }
+  }
+
+  /// The host and port that a whole address names, and how it would end with the port that goes without saying; nil of a
+  /// path.
+  static func authority(of text: String) -> (authority: String, defaultPort: String)? {
+    if text.utf8.first == UInt8(ascii: "/") { return nil }
+    guard let scheme = scheme(of: text) else { return nil }
+    let authority = text.dropFirst(scheme.utf8.count).prefix { !"/?#".contains($0) }
+    return (String(authority), scheme == "http://" ? ":80" : ":443")
   }
 
   private static func segments(_ path: Substring) throws(WebFault) -> [String] {
@@ -89,7 +102,7 @@ package struct RequestTarget {
 }
 
 extension UInt8 {
-  fileprivate var hexDigit: UInt8? {
+  var hexDigit: UInt8? {
     switch self {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10

@@ -4,6 +4,7 @@ internal import CWebSockets
 extension Head {
   /// Nil where all is well.
   var upgradeFault: WebFault? {
+    if !isHTTP11 { return WebFault(400, "WebSockets begin with a request of HTTP 1.1, and this is one of 1.0.") }
     if hasBody { return WebFault(400, "A request for a WebSocket has no body: send the first message instead.") }
     if !headers.lists("upgrade", in: "Connection") {
       return WebFault(400, "A request for a WebSocket says 'Connection: Upgrade' too.")

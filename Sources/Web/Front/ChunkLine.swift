@@ -1,0 +1,40 @@
+/// The line before a chunk of a body: its size, and extensions that mean nothing here (RFC 9112 §7.1).
+///
+/// It is read strictly: one that has a space, an empty or unquoted extension, or ends with a bare line feed is refused.
+enum ChunkLine {
+  /// Without its end.
+  static func size(_ line: Slice<UnsafeRawBufferPointer>) throws(WebFault) -> Int {
+    let digits = line.prefix { $0.hexDigit != nil }
+    guard !digits.isEmpty, digits.count <= 16 else { throw fault }
+    var size: UInt64 = 0
+    for digit in digits { size = size << 4 | UInt64(digit.hexDigit ?? 0) }
+    guard size <= UInt64(Int.max) else { throw fault }
+    var rest = line[digits.endIndex...]
+    while !rest.isEmpty {
+      guard rest.removeFirst() == UInt8(ascii: ";"), dropToken(&rest) else { throw fault }
+      guard rest.first == UInt8(ascii: "=") else { continue }
+      rest.removeFirst()
+      guard rest.first == UInt8(ascii: "\"") ? dropQuoted(&rest) : dropToken(&rest) else { throw fault }
+    }
+    return Int(size)
+  }
+
+  private static func dropToken(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+    let token = rest.prefix(while: \.isTokenByte)
+    rest = rest[token.endIndex...]
+    return !token.isEmpty
+  }
+
+  private static func dropQuoted(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+    rest.removeFirst()
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return true }
+      if !byte.isValueByte { return false }
+      if byte == UInt8(ascii: "\\"), rest.popFirst()?.isValueByte != true { return false }
+    }
+    return false
+  }
+
+  static let fault = WebFault(
+    400, "A chunk of the body begins with a line that is not its size in hexadecimal digits: send these alone.")
+}

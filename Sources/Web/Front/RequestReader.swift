@@ -1,0 +1,330 @@
+/// Reads all requests of one connection, and says each to the library again, in the shortest form that means the same.
+///
+/// Laws:
+/// - No byte of a client reaches the library but content. Each head and the framing of each body is read here, in one way;
+///   the library is told of a request only that one is there, whether it is a HEAD, how its body is framed, and whether the
+///   connection goes on. Who answers it has the head from here.
+/// - What is not sound ends the reading. The library is told of a request, or of the end of the body, in its place, and
+///   whoever has its turn then asks `fault(ofRequest:)`: so the refusal goes out behind all earlier answers.
+/// - A request for a WebSocket ends it, too: what follows is left as it came.
+/// - It keeps the beginning of a head or of a line, what the library has not taken, and few heads. Whatever is kept has a
+///   limit, and each byte is looked at a bounded number of times.
+final class RequestReader {
+  private enum Place {
+    case head
+    /// In a content of which so much is still to come.
+    case content(Int)
+    /// Before the first piece of a content of so many bytes whose rest goes past the library.
+    case longContent(Int)
+    /// Behind that piece.
+    case beside(Int)
+    case chunkLine
+    case chunk(Int)
+    /// Behind a chunk's bytes.
+    case chunkEnd
+    case trailers
+    /// It goes on as a WebSocket, or not at all.
+    case leaving
+    /// What comes is dropped: so much has been.
+    case refused(Int)
+  }
+
+  private let origin: Origin
+  private let bypass: Bypass?
+  private let chunkLineBytesMax: Int
+  private var parser: HeadParser
+  private var memory = HeadMemory()
+  private var place = Place.head
+  /// What has come and is not read yet.
+  private var kept: [UInt8] = []
+  /// What the library has still to be given, from `outputStart` on.
+  private var output: [UInt8] = []
+  private var outputStart = 0
+  /// Of requests that the library has been told of and nobody has asked for.
+  private var heads: [Head] = []
+  private var requestCount = 0
+  private var refusal: WebFault?
+
+  /// How many requests are read ahead of the one that is answered.
+  private static let headsAheadMax = 8
+  /// What a client that was refused may still send, so that it hears why.
+  private static let droppedBytesMax = 256 << 10
+
+  /// With a bypass, long contents go past the library.
+  init(from origin: Origin, _ limits: WebLimits, _ bypass: Bypass? = nil) {
+    self.origin = origin
+    self.bypass = bypass
+    chunkLineBytesMax = limits.chunkLineBytesMax
+    parser = HeadParser(limits)
+  }
+
+  // MARK: The client's side
+
+  /// Whether more is to be read from the client for it.
+  var isReading: Bool {
+    switch place {
+    case .head: !isHeldBack
+    case .content, .longContent, .chunkLine, .chunk, .chunkEnd, .trailers: true
+    case .beside, .leaving: false
+    case .refused(let count): count < Self.droppedBytesMax
+    }
+  }
+
+  /// Whether a request waits in it until others are answered.
+  private(set) var isHeldBack = false
+
+  func read(_ bytes: UnsafeRawBufferPointer) {
+    if kept.isEmpty {
+      let count = follow(bytes)
+      if count < bytes.count { kept = Array(bytes[count...]) }
+    } else {
+      kept += bytes
+      readKept()
+    }
+  }
+
+  private func readKept() {
+    let all = kept
+    kept = []
+    let count = all.withUnsafeBytes { follow($0) }
+    kept = count == 0 ? all : Array(all[count...])
+  }
+
+  /// What is still to come of a content that goes past the library, until that has ended.
+  var bytesBeside: Int? {
+    if case .beside(let left) = place { left } else { nil }
+  }
+
+  /// So much of it has come.
+  func wentBeside(_ count: Int) {
+    guard case .beside(let left) = place else { preconditionFailure("nothing goes past the library") }
+    place = .beside(left - count)
+  }
+
+  /// All of it was taken.
+  func endBeside() {
+    place = .head
+    bypass?.end()
+    say("0\r\n\r\n")
+  }
+
+  /// What has come and was not read, for whoever goes on with the connection.
+  func takeRest() -> [UInt8] {
+    defer { kept = [] }
+    return kept
+  }
+
+  // MARK: The library's side
+
+  /// Moves what the library is to be given: how much there was room for.
+  func give(_ room: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(room.count, output.count - outputStart)
+    output.withUnsafeBytes { room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[outputStart...].prefix(count))) }
+    outputStart += count
+    if outputStart == output.count { clearOutput() }
+    return count
+  }
+
+  func giveAll(_ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    defer { clearOutput() }
+    return output.isEmpty || output.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
+  }
+
+  private func clearOutput() {
+    outputStart = 0
+    // An idle connection keeps little.
+    output.removeAll(keepingCapacity: output.count <= 256)
+  }
+
+  /// The head of the next request that the library is told of; nil where there is only a fault in its place.
+  func nextHead() -> Head? {
+    if heads.isEmpty { return nil }
+    let head = heads.removeFirst()
+    return head
+  }
+
+  /// There is room for those that were held back.
+  func resume() {
+    guard isHeldBack, heads.count < Self.headsAheadMax else { return }
+    isHeldBack = false
+    readKept()
+  }
+
+  /// Why all of this request, counted from 1, cannot be read.
+  func fault(ofRequest number: Int) -> WebFault? { number == requestCount ? refusal : nil }
+
+  /// The last head, where it would be known again.
+  func knows(_ head: Head) -> Bool { memory.last?.head === head }
+
+  // MARK: Reading
+
+  /// How many of the bytes are done with.
+  private func follow(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var at = 0
+    do throws(WebFault) {
+      while at < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[at...])
+        guard let count = try step(rest) else { break }
+        at += count
+      }
+    } catch {
+      refuse(error)
+      return bytes.count
+    }
+    return at
+  }
+
+  /// Reads what the bytes begin with: how many they were, or nil where more has to come, or has to wait.
+  private func step(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> Int? {
+    switch place {
+    case .head:
+      isHeldBack = heads.count >= Self.headsAheadMax
+      return isHeldBack ? nil : try head(bytes)
+    case .content(let left):
+      let count = min(left, bytes.count)
+      say(bytes.prefix(count))
+      place = left == count ? .head : .content(left - count)
+      return count
+    case .longContent(let left):
+      // It is shorter than the content.
+      say(chunk: bytes)
+      bypass?.begins(after: bytes.count)
+      place = .beside(left - bytes.count)
+      return bytes.count
+    case .chunkLine:
+      guard let feed = try line(in: bytes, bytesMax: chunkLineBytesMax, or: ChunkLine.fault) else { return nil }
+      let size = try ChunkLine.size(bytes[..<(feed - 1)])
+      place = size == 0 ? .trailers : .chunk(size)
+      return feed + 1
+    case .chunk(let left):
+      let count = min(left, bytes.count)
+      say(chunk: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+      place = left == count ? .chunkEnd : .chunk(left - count)
+      return count
+    case .chunkEnd:
+      guard bytes[0] == .carriageReturn, bytes.count < 2 || bytes[1] == .lineFeed else {
+        throw WebFault(400, "A chunk of the body is longer than it says: end it with carriage return and line feed.")
+      }
+      if bytes.count < 2 { return nil }
+      place = .chunkLine
+      return 2
+    case .trailers:
+      guard let count = try trailers(bytes) else { return nil }
+      say("0\r\n\r\n")
+      place = .head
+      return count
+    case .beside: preconditionFailure("what goes past the library is not read for it")
+    case .leaving: return nil
+    case .refused(let count):
+      place = .refused(count + bytes.count)
+      return bytes.count
+    }
+  }
+
+  /// Where the line feed is that ends the line.
+  private func line(
+    in bytes: UnsafeRawBufferPointer, bytesMax: Int, or tooLong: WebFault
+  ) throws(WebFault) -> Int? {
+    let room = UnsafeRawBufferPointer(rebasing: bytes.prefix(bytesMax))
+    if let feed = room.firstLineFeed(from: 0) {
+      guard feed > 0, room[feed - 1] == .carriageReturn else { throw HeadParser.bareLineFeed }
+      return feed
+    }
+    if bytes.count >= bytesMax { throw tooLong }
+    return nil
+  }
+
+  private func trailers(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> Int? {
+    if bytes[0] == .carriageReturn {
+      if bytes.count < 2 { return nil }
+      guard bytes[1] == .lineFeed else { throw HeadParser.bareLineFeed }
+      return 2
+    }
+    guard let end = try parser.end(in: bytes, isOfTrailers: true) else { return nil }
+    parser.restart()
+    try parser.checkTrailers(UnsafeRawBufferPointer(rebasing: bytes[..<end]))
+    return end
+  }
+
+  private func head(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> Int? {
+    if let known = memory.last, let count = memory.count(in: bytes) {
+      parser.restart()
+      begin(known)
+      return count
+    }
+    guard let end = try parser.end(in: bytes) else { return nil }
+    parser.restart()
+    let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+    let head: Head
+    if let last = memory.last?.head, let line = memory.line(of: bytes) {
+      let (method, target, _) = try HeadParser.line(line)
+      head = try Head(method, target, like: last)
+    } else {
+      head = try Head(parser.head(bytes), from: origin)
+    }
+    let known = HeadMemory.Known(head: head, request: head.shortRequest(isLong: isLong(head)))
+    memory.keep(known, of: bytes)
+    begin(known)
+    return end
+  }
+
+  private func isLong(_ head: Head) -> Bool { bypass != nil && head.contentLength ?? 0 > Bypass.bytesMin }
+
+  private func begin(_ known: HeadMemory.Known) {
+    requestCount += 1
+    heads.append(known.head)
+    output += known.request
+    if known.head.wantsWebSocket {
+      place = .leaving
+    } else if known.head.isOfOpenLength {
+      place = .chunkLine
+    } else if let length = known.head.contentLength, length > 0 {
+      place = isLong(known.head) ? .longContent(length) : .content(length)
+    } else {
+      place = .head
+    }
+  }
+
+  private func refuse(_ fault: WebFault) {
+    switch place {
+    case .chunkLine, .chunk, .chunkEnd, .trailers: say("0\r\n\r\n")
+    default:
+      requestCount += 1
+      say("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+    }
+    refusal = fault
+    place = .refused(0)
+  }
+
+  // MARK: Saying
+
+  private func say(_ text: StaticString) { text.withUTF8Buffer { output += $0 } }
+
+  private func say(_ bytes: Slice<UnsafeRawBufferPointer>) { output += bytes }
+
+  private func say(chunk bytes: UnsafeRawBufferPointer) {
+    output += String(bytes.count, radix: 16).utf8
+    say("\r\n")
+    output += bytes
+    say("\r\n")
+  }
+}
+
+extension Head {
+  /// What of it means anything to the library.
+  fileprivate func shortRequest(isLong: Bool) -> [UInt8] {
+    var text = "\(method == .head ? "HEAD" : "GET") / HTTP/1.\(isHTTP11 ? 1 : 0)\r\nHost: here\r\n"
+    if isOfOpenLength || isLong {
+      text += "Transfer-Encoding: chunked\r\n"
+    } else if let contentLength {
+      text += "Content-Length: \(contentLength)\r\n"
+    }
+    if headers.lists("close", in: "Connection") {
+      text += "Connection: close\r\n"
+    } else if !isHTTP11, headers.lists("keep-alive", in: "Connection") {
+      text += "Connection: Keep-Alive\r\n"
+    }
+    if isHTTP11, headers.lists("100-continue", in: "Expect") { text += "Expect: 100-continue\r\n" }
+    return Array("\(text)\r\n".utf8)
+  }
+}
