@@ -22,6 +22,22 @@ import Web
     #expect(try rig.eventually { $0.sockets.last?.codes == [4_001] })
   }
 
+  @Test func `of many pings at once the latest are answered, in their order`() throws {
+    let socket = try SocketClient(rig)
+    for round in 0..<3 {
+      try socket.client.send((0..<200).flatMap { SocketClient.bytes(9, [UInt8($0), UInt8(round)]) })
+      var last: UInt8?
+      while last != 199 {
+        let frame = try #require(try socket.receive())
+        #expect(frame.opcode == 10 && frame.payload.count == 2 && frame.payload[1] == UInt8(round))
+        #expect(last.map { $0 < frame.payload[0] } ?? true)
+        last = frame.payload[0]
+      }
+    }
+    try socket.send("and on")
+    #expect(try socket.receive() == .text("and on"))
+  }
+
   @Test func `it closes when it is asked to`() throws {
     let socket = try SocketClient(rig, "/ws/leave")
     try socket.send("go")

@@ -1,6 +1,6 @@
 /// Stands before libwebsockets, which takes frames that RFC 6455 forbids (without a mask; with a close of one byte) and
 /// closes over others without saying why: it reads the headers of all frames that a client sends, and lets pass what is
-/// right. Payloads it only counts.
+/// right. Payloads it only counts, but for those of pings: the library answers one at a time, and not the latest (§5.5.3).
 struct FrameGuard {
   struct Violation: Error, Equatable {
     let code: UInt16
@@ -14,6 +14,10 @@ struct FrameGuard {
   /// The bytes of the message whose last frame has not come; nil between messages.
   private var messageBytes: Int?
   private(set) var hasSeenClose = false
+  /// What the latest pings said, since they were taken.
+  private var pings: [[UInt8]] = []
+  /// Of pings that come together, so many are answered: the latest.
+  static let pingsMax = 16
 
   init(messageBytesMax: Int) {
     self.messageBytesMax = messageBytesMax
@@ -43,6 +47,11 @@ struct FrameGuard {
   }
 
   /// Checks what is there of a header, and says how long it is once all of it is.
+  mutating func takePings() -> [[UInt8]] {
+    defer { pings = [] }
+    return pings
+  }
+
   private mutating func header(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
     let (isLast, opcode) = (bytes[0] & 0x80 != 0, bytes[0] & 0x0f)
     if bytes[0] & 0x70 != 0 { throw broken("a reserved bit is set") }
@@ -74,6 +83,11 @@ struct FrameGuard {
       guard bytes.count >= count + short else { return nil }
       try checkClose(bytes[(count - 4)..<count], bytes[count..<(count + short)])
     }
+    if opcode == 9 {
+      guard bytes.count >= count + short else { return nil }
+      pings.append(Self.unmasked(bytes[count..<(count + short)], bytes[(count - 4)..<count]))
+      if pings.count > Self.pingsMax { pings.removeFirst() }
+    }
     payloadLeft = Int(length)
     if opcode == 8 { hasSeenClose = true }
     if !isControl { messageBytes = isLast ? nil : (messageBytes ?? 0) + Int(length) }
@@ -85,7 +99,7 @@ struct FrameGuard {
     _ mask: Slice<UnsafeRawBufferPointer>, _ payload: Slice<UnsafeRawBufferPointer>
   ) throws(Violation) {
     if payload.isEmpty { return }
-    let plain = payload.enumerated().map { $1 ^ mask[mask.startIndex + $0 % 4] }
+    let plain = Self.unmasked(payload, mask)
     switch UInt16(plain[0]) << 8 | UInt16(plain[1]) {
     case 1000...1003, 1007...1014, 3000...4999: break
     default: throw broken("there is no such code to close with")
@@ -93,6 +107,12 @@ struct FrameGuard {
     guard String(validating: plain[2...], as: UTF8.self) != nil else {
       throw Violation(code: 1007, reason: "the reason is no UTF-8")
     }
+  }
+
+  private static func unmasked(
+    _ payload: Slice<UnsafeRawBufferPointer>, _ mask: Slice<UnsafeRawBufferPointer>
+  ) -> [UInt8] {
+    payload.enumerated().map { $1 ^ mask[mask.startIndex + $0 % 4] }
   }
 
   private func broken(_ reason: String) -> Violation { Violation(code: 1002, reason: reason) }

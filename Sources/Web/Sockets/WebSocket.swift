@@ -4,8 +4,8 @@ internal import Reactor
 
 /// One WebSocket. What it sends and what rings send to it goes out in the order in which it was said.
 ///
-/// The client is told here that its request is granted. libwebsockets takes off masks, checks UTF-8, answers pings and
-/// closes. It does so at one end of a pair of sockets: what a client sends goes through a guard first, since the library
+/// The client is told here that its request is granted, and its pings are answered. libwebsockets takes off masks, checks
+/// UTF-8 and closes. It does so at one end of a pair of sockets: what a client sends goes through a guard first, since the library
 /// takes what RFC 6455 forbids and does not say what it has read; what the library has to say comes out of the pair, and goes among our own frames. Those go
 /// right to the client's socket, or under its TLS: many with one call, and never parted by another frame.
 ///
@@ -41,6 +41,8 @@ package final class WebSocket {
   /// The beginning of a header whose rest has not come.
   private var held: [UInt8] = []
   private var message: [UInt8] = []
+  /// Answers to the latest pings, until the client takes them.
+  private var pongs: [[UInt8]] = []
   private var wantsReading = true
   private var hasClientEnded = false
   private var hasFailed = false
@@ -245,6 +247,7 @@ package final class WebSocket {
       // It reads, and its answer to a ping comes once it has read all that is before that.
       if outflow.isBlocked { pingsUnanswered = 0 }
       outflow.isBlocked = false
+      sayPongs()
       // What TLS has made of the last bytes may wait for nothing else.
       if case .failed = transport.flush() { return fail() }
     }
@@ -292,6 +295,8 @@ package final class WebSocket {
 
   private func pass(_ bytes: UnsafeRawBufferPointer) {
     let (count, violation) = checks.admit(bytes)
+    pongs = (pongs + checks.takePings()).suffix(FrameGuard.pingsMax)
+    sayPongs()
     guard inner.give(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return leave() }
     if let violation {
       held = []
@@ -328,7 +333,7 @@ package final class WebSocket {
           if !bytes.isEmpty { pass(bytes) }
         }
         // What the library says behind our goodbye, as its answer to the client's, is too late.
-        for frame in frames where !hasSaidGoodbye {
+        for frame in frames where !hasSaidGoodbye && frame[0] != 0x80 | Self.pong {
           if frame[0] == 0x88 {
             begins(toClose: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
             hasSaidGoodbye = true
@@ -347,6 +352,18 @@ package final class WebSocket {
     count()
     flushSoon()
   }
+
+  private func sayPongs() {
+    if pongs.isEmpty || outflow.isBlocked { return }
+    for payload in pongs where !hasSaidGoodbye {
+      outflow.append([0x80 | Self.pong, UInt8(payload.count)] + payload)
+    }
+    pongs = []
+    count()
+    flushSoon()
+  }
+
+  private static let pong: UInt8 = 0xa
 
   private func count() {
     server.queuedBytes += outflow.ownBytes - counted
@@ -467,33 +484,5 @@ package final class WebSocket {
     if pingsUnanswered == 2 { return cut() }
     pingsUnanswered += 1
     say(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
-  }
-}
-
-/// Parts what the library has to say: one answer to the request, then frames.
-private struct AnswerReader {
-  private(set) var hasHead = false
-  private var rest: [UInt8] = []
-
-  /// What is whole.
-  mutating func take(_ bytes: UnsafeRawBufferPointer) -> (head: [UInt8]?, frames: [[UInt8]]) {
-    rest += bytes
-    var head: [UInt8]?
-    if !hasHead {
-      let end = Array("\r\n\r\n".utf8)
-      guard let start = rest.indices.first(where: { rest[$0...].starts(with: end) }) else { return (nil, []) }
-      hasHead = true
-      head = Array(rest[..<(start + 4)])
-      rest.removeFirst(start + 4)
-    }
-    var found: [[UInt8]] = []
-    // Control frames alone, whose length is in their second byte.
-    while rest.count >= 2, rest.count >= 2 + Int(rest[1] & 0x7f) {
-      found.append(Array(rest.prefix(2 + Int(rest[1] & 0x7f))))
-      rest.removeFirst(2 + Int(rest[1] & 0x7f))
-    }
-    // Most have no more to say for long: their memory is not kept.
-    if rest.isEmpty { rest = [] }
-    return (head, found)
   }
 }
