@@ -223,6 +223,14 @@ struct MeetingTests {
           "PATCH", content, Array(part), headers: ["Upload-Offset": String(offset)].merging(more) { $1 })
       }
       #expect(try await anna.client.ask("PATCH", content, [1]).json["field"] == "Upload-Offset")
+      for offset in ["+0", "-0", "0x0", " ", "0, 0", ""] {
+        let refused = try await anna.client.ask("PATCH", content, [1], headers: ["Upload-Offset": offset])
+        #expect(refused.status == 400 && refused.json["field"] == "Upload-Offset", "\(offset)")
+      }
+      for complete in ["?2", "1", "true", "?1?", "?1, ?1", ""] {
+        let refused = try await append([1], at: 0, ["Upload-Complete": complete])
+        #expect(refused.status == 400 && refused.json["field"] == "Upload-Complete", "\(complete)")
+      }
       let first = try await append(bytes[..<40_000], at: 0)
       #expect(first.status == 204 && first["Upload-Offset"] == "40000" && first["Upload-Complete"] == "?0")
       let wrong = try await append(bytes[30_000...], at: 30_000)

@@ -106,6 +106,7 @@ struct TalkingTests {
       for (body, type, told) in [
         (Array("Grüße".utf8), "text/plain", "text/plain; charset=utf-8"), ([0xff, 0, 1], "image/png", "image/png"),
         (Array("<script>".utf8), "text/html", "application/octet-stream"),
+        (Array("%PDF-1.7 x".utf8), "application/pdf", "application/octet-stream"),
       ] {
         let sent = try await anna.client.ask("POST", "\(anna.path)/messages", body, type: type)
         let own = try await anna.client.get("\(sent["Location"] ?? "")/body")

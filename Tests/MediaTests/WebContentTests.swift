@@ -28,6 +28,7 @@ import Testing
 
   @Test(arguments: [
     ("/", "download"), ("/a/b.txt", "b.txt"), ("/a/b%20c.txt", "b c.txt"), ("/a/", "a"),
+    ("/-rf", "rf"), ("/.-.-a-b", "a-b"),
     ("/..%2f..%2fpasswd", "passwd"),
     ("/%2e%2e", "download"), ("/a%00", "a"), ("/%ff", "download"), ("/%", "download"), ("/%C3%A4.txt", "ä.txt"),
   ])

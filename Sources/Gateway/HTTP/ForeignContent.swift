@@ -8,7 +8,7 @@ struct ForeignContent {
 
   private static let shown: Set<String> = [
     "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "audio/mpeg", "audio/ogg", "audio/wav",
-    "audio/mp4", "video/mp4", "video/webm", "text/plain", "application/pdf",
+    "audio/mp4", "video/mp4", "video/webm", "text/plain",
   ]
 
   init(_ type: String, named name: String) {

@@ -100,7 +100,10 @@ extension Routes {
     let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {
-      guard let text = call.headers["Upload-Offset"], let offset = UInt64(text) else {
+      let text = call.headers["Upload-Offset"] ?? ""
+      guard call.headers.all("Upload-Offset").count == 1, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let offset = UInt64(text)
+      else {
         throw Problem(
           .badRequest, "a PATCH of content needs 'Upload-Offset', the number of bytes that are here",
           field: "Upload-Offset")
@@ -113,7 +116,14 @@ extension Routes {
         throw problem
       }
       start = offset
-      isLast = call.headers["Upload-Complete"] == "?1"
+      let complete = call.headers.all("Upload-Complete")
+      // A boolean of structured fields (RFC 9651 §3.3.6).
+      guard complete.isEmpty || complete == ["?0"] || complete == ["?1"] else {
+        throw Problem(
+          .badRequest, "'Upload-Complete' is '?1' where this is the last of the content, and else '?0'",
+          field: "Upload-Complete")
+      }
+      isLast = complete == ["?1"]
     }
     let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.told(by: $0) } : nil
     func checkRoom(upTo end: UInt64) throws(Problem) {

@@ -112,9 +112,11 @@ private func safeName(_ text: String) -> String? {
     }
   }
   let harmless = String(String.UnicodeScalarView(shown)).map { "<>:\"|?*".contains($0) ? "_" : $0 }
-  // A leading dot would hide it, or make it the folder itself; others cut dots and spaces off an end.
+  // A leading dot would hide it, or make it the folder itself, and commands take a leading hyphen for an option; others cut
+  // dots and spaces off an end.
   let isEdge = { (character: Character) in character == "." || character.isWhitespace }
-  let trimmed = String(harmless.drop(while: isEdge).reversed().drop(while: isEdge).reversed())
+  let trimmed = String(
+    harmless.drop { isEdge($0) || $0 == "-" }.reversed().drop(while: isEdge).reversed())
   return trimmed.isEmpty ? nil : shortened(trimmed)
 }
 

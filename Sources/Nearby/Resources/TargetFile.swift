@@ -110,7 +110,7 @@ final class TargetFile: @unchecked Sendable {
     return "\(name[..<dot]) (\(number))\(name[dot...])"
   }
 
-  /// A stranger's name for a file: no path, nothing hidden, nothing that a terminal obeys.
+  /// A stranger's name for a file: no path, nothing hidden, nothing that a terminal obeys or a command takes for an option.
   static func safe(_ name: String) -> String {
     let last = name.split(whereSeparator: { "/\\".contains($0) }).last ?? ""
     var scalars = last.unicodeScalars.map { scalar in
@@ -118,6 +118,7 @@ final class TargetFile: @unchecked Sendable {
       return isControl ? "_" : Character(scalar)
     }
     while scalars.first == "." || scalars.first == " " { scalars.removeFirst() }
+    if scalars.first == "-" { scalars[0] = "_" }
     var text = String(scalars)
     // Room for a number behind it, in a name of at most 255 bytes.
     while text.utf8.count > 240 { text.removeLast() }
