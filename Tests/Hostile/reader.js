@@ -1,0 +1,9 @@
+// Node's reader of HTTP, at the port that is told: it reads each request to its end, and answers 200.
+import { createServer } from "node:http";
+
+const server = createServer((request, response) => {
+  request.resume();
+  request.on("end", () => response.end(`${request.method} ${request.url}\n`));
+});
+server.keepAliveTimeout = 60_000;
+server.listen(Number(process.argv[2]), "127.0.0.1");
