@@ -46,7 +46,7 @@ FAMILIES = {
          "GET /healthz HTTP", "GET /healthz HTTP/", "GET /healthz HTTP/1", "GET /healthz HTTP/1.", "GET /healthz HTTP/.1", "GET /healthz HTTP/01.1",
          "GET /healthz HTTP/1.01", "GET /healthz HTTP/11", "GET /healthz HTTP/1.1.1", "GET /healthz http/1.1", "GET /healthz HTTPS/1.1",
          "GET /healthz HTTP /1.1", "GET /healthz HTTP/2.0", "GET /healthz HTTP/3", "GET /healthz HTTP/0.9", "GET /healthz HTTP/1.2x",
-         "GET /healthz HTTP/-1.1", "GET /healthz HTTP/1,1", "GET /healthz ICE/1.0", "GET /a b HTTP/1.1", "G\x00T /healthz HTTP/1.1", "G@T /healthz HTTP/1.1",
+         "GET /healthz HTTP/-1.1", "GET /healthz HTTP/1,1", "GET /healthz ,HTTP/1.1", "GET /healthz xHTTP/1.1", "GET /healthz ICE/1.0", "GET /a b HTTP/1.1", "G\x00T /healthz HTTP/1.1", "G@T /healthz HTTP/1.1",
          "GE(T /healthz HTTP/1.1", "GET\x00 /healthz HTTP/1.1", "\x00GET /healthz HTTP/1.1", "GET: /healthz HTTP/1.1", "PRI * HTTP/2.0"],
         end="\r\nHost: HOST\r\n\r\n"),
     "targets": named(

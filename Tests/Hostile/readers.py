@@ -43,6 +43,7 @@ def wait_for(port):
 class Nginx:
     name = "nginx"
     reads_chunks = True
+    reads_upgrades = True
 
     def __init__(self):
         self.port, self.folder = free_port(), tempfile.mkdtemp(prefix="vicinity-hostile-")
@@ -59,8 +60,11 @@ class Nginx:
 
 
 class Node:
+    """What follows a request for another protocol, its body too, it leaves to whoever speaks that."""
+
     name = "node"
     reads_chunks = True
+    reads_upgrades = False
 
     def __init__(self):
         self.port, self.folder = free_port(), tempfile.mkdtemp(prefix="vicinity-hostile-")
@@ -80,6 +84,7 @@ class Python:
 
     name = "python"
     reads_chunks = False
+    reads_upgrades = True
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
