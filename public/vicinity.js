@@ -55,6 +55,9 @@ export class Problem extends Error {
   }
 }
 
+/** Of the gateway that served this file. */
+const ownAddress = /^https?:/.test(import.meta.url) ? new URL('.', import.meta.url).href : undefined
+
 /** An id that nobody else makes. */
 export function newID() {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
@@ -88,10 +91,11 @@ export class Vicinity extends EventTarget {
   #WebSocket
 
   /**
-   * `token` is what pairing gives to programs, `csrf` what it gives to a page, whose browser keeps a cookie. `WebSocket` is
-   * the class to follow collections with, where the platform has none.
+   * `address` is where the gateway is, with its base path if it has one; without it, where this file came from. `token` is
+   * what pairing gives to programs, `csrf` what it gives to a page, whose browser keeps a cookie. `WebSocket` is the class
+   * to follow collections with, where the platform has none.
    */
-  constructor(address = globalThis.location?.origin, { token, csrf, WebSocket = globalThis.WebSocket } = {}) {
+  constructor(address = ownAddress, { token, csrf, WebSocket = globalThis.WebSocket } = {}) {
     super()
     this.address = address.replace(/\/$/, '')
     this.token = token

@@ -115,7 +115,14 @@ final class Core {
       names: ["localhost"] + names.filter(MachineName.isSound))
     router = Router(Routes.all)
     site = Site(options.site, Folder.files)
-    contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path) }
+    let base = access.base
+    if let first = base.first, site.owns(first) {
+      throw Problem(
+        .invalidParameter,
+        "the base path \(base.text) begins as the dashboard's own paths do, with /\(first): choose another with --base-path"
+      )
+    }
+    contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path, below: base) }
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
     archive.reactor = host.reactor

@@ -8,6 +8,7 @@ extension GatewayOptions {
     case addresses
     /// At which one listens.
     case place
+    case basePath
 
     public func has(_ text: String) -> Bool {
       switch self {
@@ -15,6 +16,7 @@ extension GatewayOptions {
       case .origin: Self.isOrigin(text)
       case .addresses: AddressRange(text) != nil
       case .place: (try? SocketAddress(textOfPlace: text)) != nil
+      case .basePath: !text.isEmpty && BasePath(text) != nil
       }
     }
 
@@ -23,6 +25,9 @@ extension GatewayOptions {
       case .hostName: "a name without a port, such as gateway.example"
       case .origin: "an origin as browsers say it, without a path, such as https://stage.example"
       case .place: "an address of this machine, such as 10.0.0.5, ::1 or 10.0.0.5:7777"
+      case .basePath:
+        "a path of at most \(BasePath.bytesMax) bytes, such as /vicinity: a slash, then letters, digits and -._~, and one "
+          + "slash between its parts, of which the first is none of the gateway's own, such as v1"
       case .addresses: "an address or a range of them, such as 10.0.0.0/8"
       }
     }

@@ -15,6 +15,8 @@ public struct GatewayOptions: Sendable {
   public var metricsFrom: [String] = []
   /// Proxies that are believed when they say who asks, by which way, and for which host, such as `127.0.0.1`.
   public var trustedProxies: [String] = []
+  /// Below which clients find it, such as `/vicinity`; empty at the root. Requests may come with it or without.
+  public var basePath = ""
   /// Whether requests in the clear are sent to HTTPS, but for those of this machine itself.
   public var isHTTPSOnly = false
   public var limits = GatewayLimits()

@@ -45,15 +45,17 @@ def free_port():
 
 
 class Gateway:
-    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None, data=None, through=(), more=()):
+    def __init__(self, name, port=None, at=(), host="127.0.0.1", inside=None, data=None, through=(), more=(), base=""):
         """`inside` is the command that gets into a host of the laboratory; there others are found by Avahi. What it keeps
-        lies in `data`, or in a folder that goes with it. `through` is what becomes it, and `more` what it is told besides.
+        lies in `data`, or in a folder that goes with it. `through` is what becomes it, and `more` what it is told besides; clients
+        find it below the path `base`.
         """
         self.name = name
         self.inside = inside
         self.port = port or free_port()
         self.at = at
-        self.url = f"http://{host}:{self.port}"
+        self.base = base
+        self.url = f"http://{host}:{self.port}{base}"
         self.folder = tempfile.mkdtemp(prefix="vicinity-dashboard-")
         self.data = data or self.folder
         self.through, self.more = list(through), list(more)
@@ -69,6 +71,8 @@ class Gateway:
         self.starts += 1
         command = [PROGRAM, "serve", "--show-code", "--json", "--name", self.name, "--port", str(self.port)]
         command += ["--site", os.path.join(ROOT, "public"), *self.more]
+        if self.base:
+            command += ["--base-path", self.base]
         if self.inside:
             command = self.inside + ["env", f"XDG_DATA_HOME={self.data}"] + command
         else:

@@ -54,7 +54,7 @@ struct PlentyTests {
     "problem", "reason", "detail", "cause", "cure", "fate", "text", "host", "fingerprint", "next", "del", "code",
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
-    "suspended", "adhocProblem",
+    "suspended", "adhocProblem", "basePath",
   ]
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")

@@ -63,6 +63,7 @@ import Testing
     case .form(.origin): "https://stage.example:8443"
     case .form(.addresses): "10.0.0.0/8"
     case .form(.place): "10.0.0.5"
+    case .form(.basePath): "/vicinity"
     }
   }
 
@@ -142,7 +143,7 @@ import Testing
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let whole = text.replacing(#/# (?=[a-z-]+ = )/#, with: "")
     #expect(try parse("serve", text).text("folder") == "/var/lib/vicinity/gateway")
-    #expect(try parse("serve", whole).options.count == 12)
+    #expect(try parse("serve", whole).options.count == 13)
   }
 
   @Test("'serve --show-config' tells each value and who said so, and starts nothing")

@@ -21,7 +21,10 @@ import Testing
     return program.out + program.err
   }
 
-  private func nginx(_ port: UInt16, for gateway: UInt16) throws -> Program {
+  /// The place, and what is asked there, are those of `proxy_pass`.
+  private func nginx(_ port: UInt16, for gateway: UInt16, at place: String = "/", asking path: String = "") throws
+    -> Program
+  {
     _ = try run(
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
       "2",
@@ -36,8 +39,8 @@ import Testing
         upstream gateway { server 127.0.0.1:\(gateway); keepalive 1; }
         server {
           listen 127.0.0.1:\(port) ssl; ssl_certificate \(folder.path)/cert.pem; ssl_certificate_key \(folder.path)/key.pem;
-          location / {
-            proxy_pass http://gateway; proxy_http_version 1.1;
+          location \(place) {
+            proxy_pass http://gateway\(path); proxy_http_version 1.1;
             proxy_set_header Host $http_host; proxy_set_header Upgrade $http_upgrade;
             proxy_set_header Connection $connection_said; proxy_set_header Forwarded "";
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;
@@ -52,20 +55,25 @@ import Testing
     return program
   }
 
-  @Test func `WebSockets begin on its pooled connections, and operators come in over its HTTPS`() throws {
+  @Test(
+    "WebSockets begin on its pooled connections, and operators come in over its HTTPS, at the root or below a path",
+    arguments: [("", "/", ""), ("/vicinity", "/vicinity/", ""), ("/vicinity", "/vicinity/", "/")])
+  func pooled(_ base: String, _ place: String, _ path: String) throws {
     let gateway = try Program(
       [
         "serve", "--json", "--keys", "ephemeral", "--folder", folder.path + "/gateway", "--port", "0", "--listen",
         "127.0.0.1", "--discovery", "none", "--trusted-proxy", "127.0.0.1", "--host-name", "box.example",
         "--https-only",
         "--show-code",
-      ], .noInput, in: folder.path)
+      ] + (base.isEmpty ? [] : ["--base-path", base]), .noInput, in: folder.path)
     let serving = try JSON(parsing: try gateway.line("\"serving\""))
     let address = try SocketAddress(text: try #require(serving["addresses"]?.list?.first?.text))
-    let code = try #require(try JSON(parsing: gateway.line("\"pairingCode\""))["code"]?.text)
+    let ticket = try JSON(parsing: gateway.line("\"pairingCode\""))
+    let code = try #require(ticket["code"]?.text)
+    #expect(ticket["url"]?.text == "https://127.0.0.1:\(address.port)\(base)/#code=\(code)")
     let port = try Self.freePort()
-    let proxy = try nginx(port, for: address.port)
-    let site = "https://box.example:\(port)"
+    let proxy = try nginx(port, for: address.port, at: place, asking: path)
+    let site = "https://box.example:\(port)\(base)"
     let options = [
       "-sS", "--http1.1", "--max-time", "20", "--cacert", "\(folder.path)/cert.pem", "--connect-to",
       "box.example:\(port):127.0.0.1:\(port)",
@@ -89,7 +97,11 @@ import Testing
     let paired = try curl(
       "-i", "-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"cookie\":true}",
       "\(site)/v1/pairings")
-    #expect(paired.hasPrefix("HTTP/1.1 201") && paired.contains("__Host-vicinity-") && paired.contains("; Secure"))
+    #expect(paired.hasPrefix("HTTP/1.1 201") && paired.contains("\r\nLocation: \(base)/v1/clients/"))
+    let cookie = base.isEmpty ? ("__Host-vicinity-", "/") : ("__Secure-vicinity-", base)
+    #expect(paired.contains(cookie.0) && paired.contains("; Path=\(cookie.1);") && paired.contains("; Secure"))
+    #expect(try curl("-L", site).contains("<title>Vicinity</title>"))
+    #expect(try curl("\(site)/openapi.json").contains("\"servers\":[{\"url\":\"\(base.isEmpty ? "/" : base)\"}]"))
     _ = proxy
   }
 }

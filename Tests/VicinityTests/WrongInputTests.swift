@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Reactor
 import Testing
 
 @testable import vicinity
@@ -156,6 +157,21 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
     .init("serve --config wrong.conf", 2, "wrong.conf:2: Nobody knows 'prot'. Did you mean 'port'?", "--show-config"),
     .init("serve --site file --folder gateway --port 0", 2, "--site names a folder with an index.html", isAlone: true),
     .init("serve --certificate none", 2, "--certificate and --key go together", "give both"),
+    .init("serve --base-path vicinity", 2, "a slash, then letters", "such as /vicinity"),
+    .init("serve --base-path /a/../b", 2, "not '/a/../b'", "such as /vicinity"),
+    .init("serve --base-path /a//b", 2, "one slash between its parts", "such as /vicinity"),
+    .init("serve --base-path //example.org", 2, "one slash between its parts", "such as /vicinity"),
+    .init("serve --base-path /a?b=c", 2, "letters, digits and -._~", "not '/a?b=c'"),
+    .init("serve --base-path '/my path'", 2, "letters, digits and -._~", "not '/my path'"),
+    .init("serve --base-path ''", 2, "takes a path of at most 128 bytes", "such as /vicinity"),
+    .init("serve --base-path /\(String(repeating: "x", count: 128))", 2, "at most 128 bytes", "such as /vicinity"),
+    .init("serve --base-path /v1", 2, "the first is none of the gateway's own", "such as /vicinity"),
+    .init(
+      "serve --listen 127.0.0.1:TAKEN --folder gateway", 1, "port TAKEN is in use by ", "stop that or use --port",
+      isAlone: true),
+    .init(
+      "serve --listen 127.0.0.1:80 --folder gateway", 1, "port 80 is not for this user", "use --port", isAlone: true,
+      isUnprivileged: true),
     .init("serve --origin example.org", 2, "takes an origin", "such as https://stage.example"),
   ]
 }
@@ -163,7 +179,6 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
 /// Nobody is left with a sentence that says no and nothing else.
 @Suite(.serialized) struct WrongInputTests {
   private let folder = TemporaryFolder()
-
   init() throws {
     for name in ["folder", "locked"] { mkdir("\(folder.path)/\(name)", name == "locked" ? 0 : 0o700) }
     try Data("x".utf8).write(to: URL(filePath: "\(folder.path)/file"))
@@ -180,12 +195,15 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
     "A line that cannot be carried out is answered with what is wrong and what to do",
     arguments: WrongInput.commands + WrongInput.types + WrongInput.arguments + WrongInput.options + WrongInput.places)
   func wrong(_ input: WrongInput) throws {
+    let holder = try Descriptor.listening(at: .loopback(port: 0))
+    let port = try #require(try holder.localAddress()).port
+    func filled(_ text: String) -> String { text.replacing("TAKEN", with: "\(port)") }
     let program = try Program(
-      input.words, .noInput, in: folder.path, through: input.isUnprivileged ? Self.unprivileged : [])
+      input.words.map(filled), .noInput, in: folder.path, through: input.isUnprivileged ? Self.unprivileged : [])
     #expect(try program.ended() == input.code, "\(program.err)")
     let said = program.err
     let sentence = said.split(separator: "\n").first { $0.hasPrefix("vicinity: ") } ?? ""
-    #expect(sentence.contains(input.cause), "\(said)")
+    #expect(sentence.contains(filled(input.cause)), "\(said)")
     let command = input.words.first { !$0.hasPrefix("-") } ?? ""
     let help = "'vicinity help \(command)' explains it, with examples."
     if let cure = input.cure { #expect(sentence.contains(cure), "\(said)") } else { #expect(said.contains(help)) }

@@ -39,9 +39,11 @@ export function fileCard(home, room, { key, at, isMine }) {
     if (answer) await transfers.remove(room, resource)
   }
 
+  const address = (resource) => home.gateway.address + resource.content
+
   function showPicture(resource, isHere) {
     const isImage = images.includes(resource.contentType.split(';')[0]) && (resource.size ?? 0) < imageBytesMax
-    const source = isImage ? transfers.preview(key) ?? (isHere ? resource.content : null) : null
+    const source = isImage ? transfers.preview(key) ?? (isHere ? address(resource) : null) : null
     show(picture, source !== null)
     if (!source || picture.dataset.source === source) return
     picture.dataset.source = source
@@ -69,7 +71,7 @@ export function fileCard(home, room, { key, at, isMine }) {
       show(accept, home.canAct && !isMine && standing === 'offered')
       show(decline, home.canAct && !isMine && standing === 'offered')
       show(save, isHere)
-      set(save, 'href', resource.content)
+      set(save, 'href', address(resource))
       set(save, 'download', resource.name)
       show(cancel, home.canAct && isUnderWay)
       show(remove, home.canAct && !isUnderWay && standing !== 'offered')

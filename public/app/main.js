@@ -6,7 +6,7 @@ import { keep, settings } from './settings.js'
 import { entrance, takeCode } from './entrance.js'
 import { house } from './house.js'
 
-const gateway = new Vicinity(location.origin, { csrf: settings().csrf })
+const gateway = new Vicinity(new URL('.', document.baseURI).href, { csrf: settings().csrf })
 /** A code that came with the address, until it is spent. */
 let invited = takeCode()
 let shown = null
@@ -43,6 +43,11 @@ async function start() {
     put(entrance({ gateway, about: null, problem, done: start }))
     setTimeout(start, 3000)
     return
+  }
+  // Browsers send the cookie below this path alone.
+  if (about.basePath && !location.pathname.startsWith(`${about.basePath}/`)) {
+    const code = invited ? `#code=${invited}` : ''
+    return location.replace(`${about.basePath}/${location.search}${code}`)
   }
   // Without its CSRF value a cookie only lets look on: it is of no use, and a code gives both anew.
   const isKnown = about.client && gateway.csrf

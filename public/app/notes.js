@@ -9,11 +9,11 @@ export function unprotected(about) {
   if (location.protocol === 'https:' || isHere) return null
   const trust = about.https?.authority
     ? [' Your browser warns you first, until this device trusts ',
-      h('a', { href: '/v1/gateway/authority' }, 'this gateway’s authority'), '.']
+      h('a', { href: 'v1/gateway/authority' }, 'this gateway’s authority'), '.']
     : []
   return h('p', { class: 'note', role: 'note' },
     'This connection is not protected: others on this network can read along, and nobody can be an operator here. ',
-    h('a', { href: `https://${location.host}/` }, 'Open the protected page'), '.', trust)
+    h('a', { href: `https://${location.host}${location.pathname}` }, 'Open the protected page'), '.', trust)
 }
 
 export function notes(home) {

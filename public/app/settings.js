@@ -1,6 +1,8 @@
 // What this browser remembers of one gateway. Nothing here is a secret that opens anything by itself.
 
-const place = 'vicinity'
+const path = new URL('.', document.baseURI).pathname
+/** Several gateways may share an origin, each below a path of its own. */
+const place = path === '/' ? 'vicinity' : `vicinity:${path}`
 
 /** The type with which `vicinity adhoc` meets others, so that this page meets those who use it. */
 export const typeByDefault = 'adhoc'

@@ -120,6 +120,9 @@ enum Percent {
   private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
   private static let digits = Array("0123456789ABCDEF".utf8)
 
+  /// A path, by its segments.
+  static func encode(_ path: [String]) -> String { path.map(encode).joined(separator: "/") }
+
   static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     for byte in text.utf8 {

@@ -8,17 +8,17 @@ struct Contract {
   let json: Asset
   let page: Asset
 
-  init(at path: String) throws(Problem) {
+  init(at path: String, below base: BasePath) throws(Problem) {
     guard let bytes = Folder.read(path, atMost: Self.bytesMax) else {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: install it anew")
     }
     do {
-      document = try JSON(parsingYAML: String(decoding: bytes, as: UTF8.self))
+      document = try JSON(parsingYAML: String(decoding: bytes, as: UTF8.self)).served(below: base)
     } catch {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: \(error); install it anew")
     }
     json = Asset(document.bytes, type: "application/json")
-    page = Asset(Reference(document).page)
+    page = Asset(Reference(document, below: base).page)
   }
 }
 
@@ -46,12 +46,12 @@ extension Reply {
 }
 
 extension Problem.Kind {
-  var page: Asset {
+  func page(below base: BasePath) -> Asset {
     Asset(
       Page.whole(
-        title: title,
+        title: title, below: base,
         body: """
-          <header><p class="quiet"><a href="/docs">Vicinity</a></p><h1>\(title)</h1>
+          <header><p class="quiet"><a href="\(base.text)/docs">Vicinity</a></p><h1>\(title)</h1>
           <p><code>\(rawValue)</code> <span class="status">\(String(status))</span></p></header>
           <p>\(explanation)</p>
           """))
@@ -60,14 +60,22 @@ extension Problem.Kind {
 
 /// What all pages of the gateway's own have around them.
 enum Page {
-  static func whole(title: String, body: Markup) -> Markup {
+  static func whole(title: String, below base: BasePath, body: Markup) -> Markup {
     """
     <!doctype html>
     <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark"><title>\(title)</title>
-    <link rel="stylesheet" href="/docs/style.css"></head>
+    <link rel="stylesheet" href="\(base.text)/docs/style.css"></head>
     <body><main>\(body)</main></body></html>
 
     """
+  }
+}
+
+extension JSON {
+  /// A contract whose paths stand below another, where that is not the root.
+  fileprivate func served(below base: BasePath) -> JSON {
+    guard case .object(let members) = self, !base.text.isEmpty else { return self }
+    return .object(members.map { $0.name == "servers" ? .init($0.name, [["url": .text(base.text)]]) : $0 })
   }
 }

@@ -38,8 +38,9 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
 }
 
 extension Markup {
-  /// Paragraphs with an empty line between them, lists of lines that begin with `- `, `code` and [links](to).
-  init(prose: String) {
+  /// Paragraphs with an empty line between them, lists of lines that begin with `- `, `code` and [links](to), whose paths
+  /// stand below another.
+  init(prose: String, below base: String = "") {
     self = ""
     for paragraph in prose.split(separator: "\n\n") {
       let lines = paragraph.split(separator: "\n")
@@ -51,15 +52,15 @@ extension Markup {
             entries[entries.count - 1] += " " + line.drop { $0 == " " }
           }
         }
-        self += "<ul>\(Markup(entries.map { "<li>\(Markup(line: $0[...]))</li>" }))</ul>"
+        self += "<ul>\(Markup(entries.map { "<li>\(Markup(line: $0[...], below: base))</li>" }))</ul>"
       } else {
-        self += "<p>\(Markup(line: lines.joined(separator: " ")[...]))</p>"
+        self += "<p>\(Markup(line: lines.joined(separator: " ")[...], below: base))</p>"
       }
     }
   }
 
   /// With `code` and [links](to) in it.
-  init(line: Substring) {
+  init(line: Substring, below base: String = "") {
     self = ""
     var rest = line
     while let place = rest.firstIndex(where: { $0 == "`" || $0 == "[" }) {
@@ -69,7 +70,7 @@ extension Markup {
         self += "<code>\(String(inside[..<end]))</code>"
         rest = inside[inside.index(after: end)...]
       } else if rest[place] == "[", let (name, target, after) = Self.link(inside) {
-        self += "<a href=\"\(target)\">\(name)</a>"
+        self += "<a href=\"\(target.hasPrefix("/") ? base + target : target)\">\(name)</a>"
         rest = after
       } else {
         self += "\(String(rest[place]))"

@@ -3,9 +3,10 @@ internal import Notation
 /// The contract as a page for people, which needs no script.
 struct Reference {
   private let document: JSON
+  private let base: BasePath
 
-  init(_ document: JSON) {
-    self.document = document
+  init(_ document: JSON, below base: BasePath) {
+    (self.document, self.base) = (document, base)
   }
 
   private struct Operation {
@@ -34,7 +35,7 @@ struct Reference {
     let names = tags.compactMap { $0["name"]?.text }
     var body: Markup = """
       <header><h1>\(title)</h1><p class="quiet">Version \(document["info"]?["version"]?.text ?? "") ·
-      <a href="/openapi.json">openapi.json</a></p>\(prose(document["info"]))</header>
+      <a href="\(base.text)/openapi.json">openapi.json</a></p>\(prose(document["info"]))</header>
       <nav><ul><li><a href="#examples">Examples</a></li>
       \(Markup(names.map { "<li><a href=\"#\($0)\">\($0)</a></li>" }))<li><a href="#schemas">Objects</a></li></ul></nav>
       <section id="examples"><h2>Examples</h2>\(Markup(samples.map(show(sample:))))</section>
@@ -48,10 +49,10 @@ struct Reference {
     }
     let schemas = document["components"]?["schemas"]?.members ?? []
     body += "<section id=\"schemas\"><h2>Objects</h2>\(Markup(schemas.map(show)))</section>"
-    return Page.whole(title: title, body: body)
+    return Page.whole(title: title, below: base, body: body)
   }
 
-  private func prose(_ json: JSON?) -> Markup { Markup(prose: json?["description"]?.text ?? "") }
+  private func prose(_ json: JSON?) -> Markup { Markup(prose: json?["description"]?.text ?? "", below: base.text) }
 
   private func show(sample: JSON) -> Markup {
     """

@@ -21,6 +21,7 @@ final class Access {
   /// Who is told numbers without a token, beside this machine.
   let metricsFrom: [AddressRange]
   let proxies: TrustedProxies
+  let base: BasePath
 
   init(_ clients: Clients, _ settings: GatewayOptions, names: [String], of host: HostID) throws(Problem) {
     metricsFrom = try settings.metricsFrom.map { (text) throws(Problem) in
@@ -31,6 +32,11 @@ final class Access {
       return range
     }
     proxies = try TrustedProxies(settings.trustedProxies)
+    guard let base = BasePath(settings.basePath) else {
+      throw Problem(
+        .invalidParameter, "\(PlainName.of(settings.basePath)) is not \(GatewayOptions.Form.basePath): see --base-path")
+    }
+    self.base = base
     cookie = "vicinity-\(host.text.prefix(8))"
     self.clients = clients
     self.settings = settings
@@ -77,8 +83,8 @@ final class Access {
   func redirection(of head: Head) -> Response? {
     guard settings.isHTTPSOnly, !Way(head).isPrivate else { return nil }
     var response = Response(308)
-    let path = head.target.hasPrefix("/") ? head.target : "/"
-    response.headers.append("Location", Way(head).secureURL + path)
+    let query = head.target.drop { $0 != "?" }
+    response.headers.append("Location", "\(Way(head).secureURL)/\(Percent.encode(head.path))\(query)")
     dress(&response, head)
     return response
   }
@@ -193,19 +199,27 @@ final class Access {
   }
 
   /// Of this gateway, since a browser sends its cookies to every port of a machine, where several may be; and of TLS or
-  /// not, since a page without TLS must neither see nor replace what one with TLS has.
-  private func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-\(cookie)" : cookie }
+  /// not, since a page without TLS must neither see nor replace what one with TLS has. Browsers take `__Host-` for the root
+  /// alone.
+  private func cookieName(isSecure: Bool) -> String {
+    isSecure ? (base.text.isEmpty ? "__Host-" : "__Secure-") + cookie : cookie
+  }
 
   /// The header that has a browser keep a token.
   func setting(_ token: String, over way: Way) -> Problem.Field {
-    let value = "\(cookieName(isSecure: way.isSecure))=\(token); Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
-    return .init(name: "Set-Cookie", value: way.isSecure ? value + "; Secure" : value)
+    cookie(token, seconds: 31_536_000, over: way)
   }
 
   /// The header that has a browser forget it.
   func clearing(over way: Way) -> Problem.Field {
-    let value = "\(cookieName(isSecure: way.isSecure))=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
-    return .init(name: "Set-Cookie", value: way.isSecure ? value + "; Secure" : value)
+    cookie("", seconds: 0, over: way)
+  }
+
+  private func cookie(_ value: String, seconds: Int, over way: Way) -> Problem.Field {
+    let name = cookieName(isSecure: way.isSecure)
+    let path = base.text.isEmpty ? "/" : base.text
+    let text = "\(name)=\(value); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=\(seconds)"
+    return .init(name: "Set-Cookie", value: way.isSecure ? text + "; Secure" : text)
   }
 
   private func checkScope(_ call: Call, _ route: Route, _ client: ClientView) throws(Problem) {

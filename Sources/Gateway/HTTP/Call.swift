@@ -120,7 +120,7 @@ struct Way: Sendable {
   }
 
   /// Where the same gateway is asked under TLS.
-  var secureURL: String { "https://\(head.headers["Host"] ?? "")" }
+  var secureURL: String { "https://\(head.headers["Host"] ?? "")\(head.base)" }
 
   /// The sentence begins with what is not done over a way that others can read.
   func needPrivate(_ what: @autoclosure () -> String, field: String? = nil) throws(Problem) {

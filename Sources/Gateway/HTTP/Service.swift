@@ -19,7 +19,7 @@ final class Service: WebHandler {
 
   // MARK: Requests
 
-  func read(_ head: Head) throws(WebFault) -> Head { try core.access.proxies.read(head) }
+  func read(_ head: Head) throws(WebFault) -> Head { core.access.base.read(try core.access.proxies.read(head)) }
   func isShared(_ client: SocketAddress) -> Bool { core.access.proxies.contains(client) }
 
   func begin(_ exchange: Exchange) {
@@ -28,6 +28,7 @@ final class Service: WebHandler {
       if let asked = exchange.note.content as? Asked { return try serve(asked, exchange) }
       try admit(head)
       if let response = core.access.redirection(of: head) { return exchange.respond(response) }
+      if let response = core.access.base.redirection(of: head) { return core.respond(response, to: exchange) }
       if let file = core.site.file(at: head.path) {
         exchange.tag = Meters.siteTag
         return try serve(file, exchange)
@@ -273,7 +274,7 @@ final class Service: WebHandler {
     }
     if isPacked { tag = tag.map(EntityTag.packed) }
     if let tag { response.headers.append("ETag", tag) }
-    for field in reply.headers { response.headers.append(field.name, field.value) }
+    for field in reply.headers { response.headers.append(field.name, core.access.base.value(of: field)) }
     core.access.dress(&response, head)
     return response
   }

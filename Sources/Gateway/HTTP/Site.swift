@@ -30,6 +30,9 @@ final class Site {
 
   var isEmpty: Bool { files.isEmpty }
 
+  /// Whether paths of it begin so.
+  func owns(_ first: String) -> Bool { roots.contains(first) }
+
   func file(at path: [String]) -> Asset? {
     if files.isEmpty { return nil }
     if path.isEmpty { return files["index.html"] }

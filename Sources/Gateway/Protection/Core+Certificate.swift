@@ -60,14 +60,15 @@ extension Core {
   /// Where this gateway is asked, with HTTPS first. A URL has no place for the interface of a link-local IPv6 address.
   var urls: [String] {
     let places = addresses.filter { !$0.contains("%") }
-    return (options.isHTTPSOnly ? ["https"] : ["https", "http"]).flatMap { scheme in places.map { "\(scheme)://\($0)" }
+    return (options.isHTTPSOnly ? ["https"] : ["https", "http"]).flatMap { scheme in
+      places.map { "\(scheme)://\($0)\(access.base.text)" }
     }
   }
 
   /// Where browsers of this machine ask it, in the clear, which nobody reads along there.
   var localURL: String? {
     guard let port = host.network?.port, let name = localName else { return nil }
-    return "http://\(name):\(port)"
+    return "http://\(name):\(port)\(access.base.text)"
   }
 
   private var localName: String? {

@@ -17,13 +17,13 @@ extension Routes {
     Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json) }),
     Route(.get, "/docs", .anyone, .now { core, _ in .page(try core.needContract().page) }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
-    Route(.get, "/problems/{kind}", .anyone, .now { _, call in try problem(call) }),
+    Route(.get, "/problems/{kind}", .anyone, .now { core, call in try problem(call, below: core.access.base) }),
   ]
 
   /// For people who follow the link of a problem, in a browser or by curl.
-  private static func problem(_ call: Call) throws(Problem) -> Reply {
+  private static func problem(_ call: Call, below base: BasePath) throws(Problem) -> Reply {
     guard let kind = Problem.Kind(rawValue: call[0]) else { throw .nothing("problem", call[0]) }
-    if MediaRange.names(call.headers["Accept"], "text/html") { return .page(kind.page) }
+    if MediaRange.names(call.headers["Accept"], "text/html") { return .page(kind.page(below: base)) }
     let text = "\(kind.title) (\(kind.status), \(kind.rawValue))\n\n\(kind.explanation)\n"
     return Reply(200, .bytes(Array(text.utf8), type: "text/plain; charset=utf-8"))
   }
@@ -41,6 +41,7 @@ extension Core {
       if let authority = certificate.authority { https.append(.init("authority", .text(authority.fingerprint))) }
       members.append(.init("https", .object(https)))
     }
+    if !access.base.text.isEmpty { members.append(.init("basePath", .text(access.base.text))) }
     guard let client else { return .object(members) }
     members += [
       .init("host", .text(host.id.text)), .init("startedAt", .text(started.description)),

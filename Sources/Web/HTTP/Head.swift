@@ -10,6 +10,8 @@ package final class Head: Sendable {
   /// The segments of the target's path, each decoded once: none for `/`, an empty one for each slash that follows another
   /// or ends the path. None is `.` or `..`, and none has a zero byte.
   package let path: [String]
+  /// What stands before `path` where the client sees it, without a slash at its end; the handler says so.
+  package let base: String
   /// In the order they stand, decoded; names may repeat.
   package let query: [QueryItem]
   package let headers: Headers
@@ -57,6 +59,15 @@ package final class Head: Sendable {
     try self.init(method, target, other.headers, isHTTP11: other.isHTTP11, from: origin)
   }
 
+  /// The same, whose path is this one below another.
+  package init(_ other: Head, path: [String], below base: String) {
+    (method, target, query, headers) = (other.method, other.target, other.query, other.headers)
+    (self.path, self.base) = (path, base)
+    (client, isSecure, isHTTP11) = (other.client, other.isSecure, other.isHTTP11)
+    (contentLength, isOfOpenLength, hasBody) = (other.contentLength, other.isOfOpenLength, other.hasBody)
+    wantsWebSocket = other.wantsWebSocket
+  }
+
   /// The same, as it came to a proxy: from this client, on this way, and with these headers.
   package convenience init(
     _ other: Head, from client: SocketAddress, isSecure: Bool, _ headers: Headers
@@ -67,13 +78,15 @@ package final class Head: Sendable {
   }
 
   private init(
-    _ method: Method, _ target: String, _ headers: Headers, isHTTP11: Bool, from origin: Origin
+    _ method: Method, _ target: String, _ headers: Headers, isHTTP11: Bool, from origin: Origin,
+    _ place: (path: [String], base: String)? = nil
   ) throws(WebFault) {
     let parts = try RequestTarget(target, method)
     self.method = method
     self.target = target
     self.headers = headers
-    path = parts.path
+    path = place?.path ?? parts.path
+    base = place?.base ?? ""
     query = parts.query
     client = origin.client
     isSecure = origin.isSecure

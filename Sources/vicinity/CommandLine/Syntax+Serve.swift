@@ -98,6 +98,9 @@ extension Syntax {
       summary: "proxies that are believed when they say who asks (Forwarded, X-Forwarded-For, -Proto, -Host)",
       isRepeatable: true),
     .init(
+      name: "base-path", value: .form(.basePath),
+      summary: "the path below which clients find it, such as /vicinity, where a proxy serves others beside it"),
+    .init(
       name: "metrics-from", value: .form(.addresses),
       summary: "addresses that are told /metrics without a token, such as 10.0.0.0/8, beside this machine's own",
       isRepeatable: true),

@@ -137,6 +137,7 @@ struct OptionSyntax: Sendable {
       case .hostName: "NAME"
       case .origin: "ORIGIN"
       case .addresses, .place: "ADDRESS"
+      case .basePath: "PATH"
       }
     }
   }

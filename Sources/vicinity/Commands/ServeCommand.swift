@@ -94,6 +94,7 @@ enum ServeCommand {
     options.origins = Set(invocation.texts("origin"))
     if let time = invocation.duration("away-after") { options.awayTime = time }
     options.isHTTPSOnly = invocation.has("https-only")
+    if let path = invocation.text("base-path") { options.basePath = path }
     options.trustedProxies = invocation.texts("trusted-proxy")
     options.metricsFrom = invocation.texts("metrics-from")
     for limit in GatewayLimits.all {
