@@ -51,7 +51,9 @@ public actor Gateway {
     try checkStore(of: options.folder)
     for folder in Archive.folders { try Folder.make("\(options.folder)/\(folder)") }
     // Before the store takes another form: where these stand in the way, an earlier release goes on from what it has left.
-    let keys = try Host.prepare(options.host)
+    var hosted = options.host
+    hosted.awaitsDoorway = true
+    let keys = try Host.prepare(hosted)
     try CertificateSource.check(options)
     let store = try Writer("\(options.folder)/\(storeName)")
     let archive = try await Archive.open(store, in: options.folder, isLasting: options.host.keys != .ephemeral)
@@ -60,9 +62,9 @@ public actor Gateway {
       let peers = try await store.perform { try $0.peers() }.compactMap { peer in
         SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
       }
-      host = try await Host.start(options.host, prepared: keys, carrying: Cargo(store, peers: peers, archive))
+      host = try await Host.start(hosted, prepared: keys, carrying: Cargo(store, peers: peers, archive))
     } else {
-      host = try await Host.start(options.host, prepared: keys, carrying: nil)
+      host = try await Host.start(hosted, prepared: keys, carrying: nil)
     }
     let gateway = Gateway(host, store)
     try await gateway.open(options, archive)

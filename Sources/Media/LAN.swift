@@ -31,6 +31,8 @@ public final class LAN {
     public var fixed: [SocketAddress]?
     /// Whether another host with this one's key is looked for, whatever that advertises and though this one does not.
     public var looksForTwin = false
+    /// Whether connections wait in the kernel's queue until there is a doorway, which alone knows what they are.
+    public var awaitsDoorway = false
     public init() {}
   }
 
@@ -70,7 +72,10 @@ public final class LAN {
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
   /// What connects to the port is given to it, and it gives what is a link to `takeLink`.
-  public var doorway: (any Doorway)?
+  public var doorway: (any Doorway)? {
+    didSet { if doorway != nil { for listener in listeners { listener.resume() } } }
+  }
+  private let awaitsDoorway: Bool
   private var isStopping = false
 
   /// Of its links, for both families.
@@ -83,6 +88,7 @@ public final class LAN {
     self.driver = driver
     host = HostID(of: key.publicKey)
     listened = options.sockets.isEmpty ? options.places : []
+    awaitsDoorway = options.awaitsDoorway
     context = LinkContext(key: key)
     anteroom = Anteroom(context, on: reactor)
     status = DirectoryStatus(announces: options.fixed == nil)
@@ -105,11 +111,14 @@ public final class LAN {
   private func listen(at port: UInt16) throws(SystemError) {
     for _ in 0..<Self.portsTried {
       if listened.isEmpty {
-        listeners = try Listener.everywhere(port: port, on: reactor) { [unowned self] in take($0) }
+        listeners = try Listener.everywhere(port: port, paused: awaitsDoorway, on: reactor) { [unowned self] in take($0)
+        }
       } else {
         for place in listened {
           let known = listeners.first?.address.port ?? port
-          listeners.append(try Listener(at: place.with(port: known), on: reactor) { [unowned self] in take($0) })
+          listeners.append(
+            try Listener(at: place.with(port: known), paused: awaitsDoorway, on: reactor) { [unowned self] in take($0) }
+          )
         }
       }
       self.port = listeners.first?.address.port ?? 0
@@ -163,7 +172,7 @@ public final class LAN {
         bound.append(socket.release())
         continue
       }
-      listeners.append(try Listener(taking: socket, on: reactor) { [unowned self] in take($0) })
+      listeners.append(try Listener(taking: socket, paused: awaitsDoorway, on: reactor) { [unowned self] in take($0) })
     }
     port = listeners.first?.address.port ?? 0
     guard port != 0, listeners.allSatisfy({ $0.address.port == port }), bound.count <= 1 else {

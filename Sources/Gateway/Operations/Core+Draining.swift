@@ -6,6 +6,9 @@ internal import Web
 extension Core {
   /// Between two looks at what is under way.
   private static let drainInterval: Duration = .milliseconds(50)
+  /// In nanoseconds, for the first request of a connection that was accepted just before: it is on its way, unless a browser
+  /// has connected to be quick later.
+  private static let askingMax: UInt64 = 1_000_000_000
   /// In nanoseconds: a disk that takes longer is not waited for.
   private static let syncingMax: UInt64 = 2_000_000_000
 
@@ -31,7 +34,9 @@ extension Core {
     release()
     log(.info, for: .operator, "draining", "the gateway takes nothing new", [.init("underWay", .number(workUnderWay))])
     let end = Reactor.now + UInt64(max(.zero, time) / .nanoseconds(1))
-    while workUnderWay > 0, Reactor.now < end { await pass(Self.drainInterval) }
+    let askingEnd = min(end, Reactor.now + Self.askingMax)
+    var isAsked: Bool { front?.unaskedCount ?? 0 == 0 || Reactor.now >= askingEnd }
+    while workUnderWay > 0 || !isAsked, Reactor.now < end { await pass(Self.drainInterval) }
     if workUnderWay > 0 {
       log(
         .warning, for: .operator, "cutOff", "the time to drain is over: what is under way is cut off",

@@ -18,16 +18,20 @@ public final class Listener {
   private var socket: Descriptor?
   private var registration: Registration?
   private var rest: Timer?
+  /// Until it resumes, connections wait in the kernel's queue, and nobody is refused.
+  private var isPaused: Bool
 
   public convenience init(
-    at address: SocketAddress, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+    at address: SocketAddress, paused: Bool = false, on reactor: Reactor,
+    accepted: @escaping (consuming Descriptor) -> Void
   ) throws(SystemError) {
-    try self.init(taking: .listening(at: address), on: reactor, accepted: accepted)
+    try self.init(taking: .listening(at: address), paused: paused, on: reactor, accepted: accepted)
   }
 
   /// One that listens already.
   public init(
-    taking socket: consuming Descriptor, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+    taking socket: consuming Descriptor, paused: Bool = false, on reactor: Reactor,
+    accepted: @escaping (consuming Descriptor) -> Void
   ) throws(SystemError) {
     guard let address = try socket.localAddress() else {
       throw SystemError("listen at what is no address of the internet", code: EAFNOSUPPORT)
@@ -35,18 +39,21 @@ public final class Listener {
     self.address = address
     self.reactor = reactor
     self.accepted = accepted
-    registration = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
+    isPaused = paused
+    registration = try reactor.register(socket, for: paused ? [] : .readable) { [unowned self] _ in accept() }
     self.socket = consume socket
   }
 
   /// At every address of this machine and one port, for IPv4 and, where the machine has it, IPv6.
   public static func everywhere(
-    port: UInt16, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+    port: UInt16, paused: Bool = false, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
   ) throws(SystemError) -> [Listener] {
     for _ in 1..<portsTried {
-      let four = try Listener(at: .anyV4(port: port), on: reactor, accepted: accepted)
+      let four = try Listener(at: .anyV4(port: port), paused: paused, on: reactor, accepted: accepted)
       do throws(SystemError) {
-        return [four, try Listener(at: .anyV6(port: four.address.port), on: reactor, accepted: accepted)]
+        return [
+          four, try Listener(at: .anyV6(port: four.address.port), paused: paused, on: reactor, accepted: accepted),
+        ]
       } catch {
         // A port that is free for one family may be taken for the other: another one may do.
         if error.code == EADDRINUSE, port == 0 { continue }
@@ -54,13 +61,20 @@ public final class Listener {
         return [four]
       }
     }
-    return [try Listener(at: .anyV4(port: port), on: reactor, accepted: accepted)]
+    return [try Listener(at: .anyV4(port: port), paused: paused, on: reactor, accepted: accepted)]
   }
 
   private static let portsTried = 8
 
   deinit {
     close()
+  }
+
+  /// Accepts what waits, and what comes.
+  public func resume() {
+    guard isPaused, let registration else { return }
+    isPaused = false
+    reactor.update(registration, to: .readable)
   }
 
   /// Accepts no more; connections that were accepted go on.

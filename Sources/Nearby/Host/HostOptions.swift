@@ -17,6 +17,8 @@ public struct HostOptions: Sendable {
   public var web = WebRules()
   /// Whether another host with the same key is looked for, whatever that advertises.
   package var looksForTwin = false
+  /// Whether connections wait until something stands at the port that tells links from others.
+  package var awaitsDoorway = false
 
   public init() {}
 }

@@ -49,6 +49,8 @@ package final class Front: Doorway {
   /// Of messages that wait to be sent to WebSockets, those of rings not counted.
   package var queuedBytes: Int { sockets.queuedBytes }
   package var requestsUnderWay: Int { http.requestsUnderWay }
+  /// Connections whose first request is not here yet.
+  package var unaskedCount: Int { arrivals.count + http.unaskedCount }
 
   package func take(_ socket: consuming Descriptor) {
     guard !isClosed, let client = try? socket.remoteAddress(), let admission = admit(client) else { return }

@@ -112,6 +112,8 @@ final class HTTPServer {
   }
 
   var requestsUnderWay: Int { connections.values.count { $0.exchange != nil } }
+  /// Connections that have asked nothing yet.
+  var unaskedCount: Int { connections.values.count { $0.requestCount == 0 } }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
 

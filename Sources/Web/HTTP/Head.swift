@@ -78,15 +78,14 @@ package final class Head: Sendable {
   }
 
   private init(
-    _ method: Method, _ target: String, _ headers: Headers, isHTTP11: Bool, from origin: Origin,
-    _ place: (path: [String], base: String)? = nil
+    _ method: Method, _ target: String, _ headers: Headers, isHTTP11: Bool, from origin: Origin
   ) throws(WebFault) {
     let parts = try RequestTarget(target, method)
     self.method = method
     self.target = target
     self.headers = headers
-    path = place?.path ?? parts.path
-    base = place?.base ?? ""
+    path = parts.path
+    base = ""
     query = parts.query
     client = origin.client
     isSecure = origin.isSecure
