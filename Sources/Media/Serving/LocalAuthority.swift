@@ -56,7 +56,7 @@ public struct LocalAuthority: Sendable {
     let certificate = Draft(subject: name, days: days, key)
       .extended(NID_basic_constraints, "critical,CA:TRUE,pathlen:0")
       .extended(NID_key_usage, "critical,keyCertSign,cRLSign")
-      .extended(NID_subject_key_identifier, "hash")
+      .identified(by: nil)
       .extended(NID_name_constraints, "critical," + constraints.joined(separator: ","))
       .signed(by: nil, key)
     defer { X509_free(certificate) }
@@ -79,6 +79,7 @@ public struct LocalAuthority: Sendable {
       .extended(NID_key_usage, "critical,digitalSignature")
       .extended(NID_ext_key_usage, "serverAuth")
       .extended(NID_subject_alt_name, places.joined(separator: ","))
+      .identified(by: issuer)
       .signed(by: issuer, issuerKey)
     defer { X509_free(certificate) }
     return (pem { PEM_write_bio_X509($0, certificate) }, pem(of: key))
@@ -86,7 +87,7 @@ public struct LocalAuthority: Sendable {
 }
 
 extension LocalAuthority {
-  /// Whether a server with these certificates is believed, by who trusts this authority and asks for any of the names
+  /// Whether a server with these certificates is believed, also by those who hold it to all of RFC 5280, by who trusts this authority and asks for any of the names
   /// or addresses, now and until so many days from now.
   public func vouches(
     for certificates: [UInt8], as names: [String], _ addresses: [SocketAddress], forDays days: Int
@@ -115,6 +116,7 @@ extension LocalAuthority {
     expect(
       X509_STORE_add_cert(store, root) == 1 && X509_STORE_CTX_init(context, store, leaf, nil) == 1,
       "verify a certificate")
+    X509_STORE_CTX_set_flags(context, UInt(X509_V_FLAG_X509_STRICT))
     X509_STORE_CTX_set_time(context, 0, time)
     return X509_verify_cert(context) == 1
   }
@@ -161,9 +163,14 @@ private struct Draft {
     expect(isMade, "make a certificate")
   }
 
-  func extended(_ kind: CInt, _ value: String) -> Draft {
+  /// With the identifiers of its key and its issuer's (RFC 5280 §4.2.1); by itself where there is no issuer.
+  func identified(by issuer: OpaquePointer?) -> Draft {
+    extended(NID_subject_key_identifier, "hash").extended(NID_authority_key_identifier, "keyid:always", of: issuer)
+  }
+
+  func extended(_ kind: CInt, _ value: String, of issuer: OpaquePointer? = nil) -> Draft {
     var context = X509V3_CTX()
-    X509V3_set_ctx(&context, certificate, certificate, nil, nil, 0)
+    X509V3_set_ctx(&context, issuer ?? certificate, certificate, nil, nil, 0)
     let made = expect(X509V3_EXT_conf_nid(nil, &context, kind, value), "extend a certificate")
     defer { X509_EXTENSION_free(made) }
     expect(X509_add_ext(certificate, made, -1) == 1, "extend a certificate")

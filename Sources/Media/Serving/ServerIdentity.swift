@@ -38,9 +38,13 @@ public final class ServerIdentity: @unchecked Sendable {
     SSL_CTX_free(context)
   }
 
+  /// Of TLS 1.2: forward secrecy, and encryption that authenticates, so none of CBC. What TLS 1.3 has is of that kind.
+  private static let oldSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
+
   /// TLS 1.2 and 1.3; HTTP 1.1 is what is spoken. Tickets are sealed with keys of this context's own, which no link knows.
   private func setUp() {
     expect(COpenSSL_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1, "ask for TLS 1.2")
+    expect(SSL_CTX_set_cipher_list(context, Self.oldSuites) == 1, "choose the suites of TLS 1.2")
     SSL_CTX_set_options(context, COpenSSL_SSL_OP_NO_RENEGOTIATION)
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
     // Idle connections give their buffers back.
@@ -106,11 +110,12 @@ func refusePassword(
 /// RFC 7301's form: each name after its length.
 private let httpProtocol: StaticString = "\u{08}http/1.1"
 
-/// A client that offers protocols and not this one may still speak it; nothing else could be spoken.
+/// A client that offers protocols, and not the one that is spoken, is refused by the alert `no_application_protocol` (RFC 7301
+/// §3.2): what it would say next is something else.
 private func selectHTTP(
   _: OpaquePointer?,
   _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ chosenCount: UnsafeMutablePointer<UInt8>?,
   _ offered: UnsafePointer<UInt8>?, _ offeredCount: CUnsignedInt, _: UnsafeMutableRawPointer?
 ) -> CInt {
-  negotiate(httpProtocol, chosen, chosenCount, offered, offeredCount) ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK
+  negotiate(httpProtocol, chosen, chosenCount, offered, offeredCount) ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
 }
