@@ -105,9 +105,10 @@ final class Core {
     self.gateway = gateway
     reactor = host.reactor
     diskRoom = DiskRoom(options.limits.diskFreeBytes, of: options.folder)
+    var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
+    letting.needsPrivateWay = options.isHTTPSOnly
     clients = Clients(
-      OpenSSLCrypto(keys: []), Clients.Limits(options.limits, codeTime: options.codeLife), clock: { Timestamp.now },
-      steadyClock: { Instant.now })
+      OpenSSLCrypto(keys: []), letting, clock: { Timestamp.now }, steadyClock: { Instant.now })
     let names = MachineName.all + options.hostNames.sorted()
     access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(

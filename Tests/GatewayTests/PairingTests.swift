@@ -59,13 +59,36 @@ struct PairingTests {
     }
   }
 
-  @Test("Guessing is slowed down for everybody, and no code is lost by it")
+  @Test("Who guesses waits, and keeps out neither another address nor the machine itself, and no code is lost by it")
   func guessing() async throws {
-    try await atPlace { place in
-      for _ in 0..<20 { _ = try await place.stranger.post("/v1/pairings", ["code": "AAAA-AAAA"]) }
-      let answer = try await place.stranger.post("/v1/pairings", ["code": "AAAA-AAAA"])
-      #expect(answer.status == 429 && answer["Retry-After"] == "60" && answer.json["retryAfter"] == 60)
-      #expect(try await place.pair("member").status == 429)
+    try await atPlace({ $0.trustedProxies = ["127.0.0.1"] }) { place in
+      func guess(_ address: String?, _ code: String = "AAAA-AAAA") async throws -> Answer {
+        try await place.stranger.post(
+          "/v1/pairings", ["code": .text(code)], address.map { ["X-Forwarded-For": $0] } ?? [:])
+      }
+      let code = try await place.gateway.makePairingCode(role: "member")
+      for _ in 0..<10 { #expect(try await guess("203.0.113.7").status == 403) }
+      let answer = try await guess("203.0.113.7", code)
+      #expect(answer.status == 429 && answer.json["rule"] == "guesses" && answer.json["limit"] == 10)
+      let time = try #require(answer["Retry-After"].flatMap { Int($0) })
+      #expect((1...60).contains(time) && answer.json["retryAfter"] == .number(time))
+      #expect(try await guess("203.0.113.8").status == 403)
+      for _ in 0..<20 { #expect(try await guess(nil).status == 403) }
+      #expect(try await guess(nil, code).status == 429)
+      #expect(try await guess("198.51.100.1", code).status == 201)
+    }
+  }
+
+  @Test("With HTTPS alone, a code that was sent in the clear is void, whatever it is for")
+  func spoilt() async throws {
+    try await atPlace({ ($0.trustedProxies, $0.isHTTPSOnly) = (["127.0.0.1"], true) }) { place in
+      let code = try await place.gateway.makePairingCode(role: "viewer")
+      func spend(_ scheme: String) async throws -> Answer {
+        try await place.stranger.post(
+          "/v1/pairings", ["code": .text(code)], ["X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": scheme])
+      }
+      #expect(try await spend("http").json["rule"] == "privateConnection")
+      #expect(try await spend("https").json["rule"] == "pairingCode")
     }
   }
 

@@ -57,12 +57,15 @@ struct ProtectionTests {
       let host = try #require(outsideAddress)
       var open = place.stranger
       open.host = host
-      let code = try await place.gateway.makePairingCode()
-      let refused = try await open.post("/v1/pairings", ["code": .text(code)])
+      let spoilt = try await place.gateway.makePairingCode()
+      let refused = try await open.post("/v1/pairings", ["code": .text(spoilt)])
       #expect(refused.status == 403 && refused.json["rule"] == "privateConnection")
       #expect(refused.json["detail"]?.text?.contains("use https://\(host):\(place.port)") == true)
-      // The code is not spent by that.
+      // Whoever has read the code on the way cannot spend it, and whoever has it is told.
+      #expect(refused.json["detail"]?.text?.contains("it is void now") == true)
       let safe = try await place.safe(open)
+      #expect(try await safe.post("/v1/pairings", ["code": .text(spoilt)]).json["rule"] == "pairingCode")
+      let code = try await place.gateway.makePairingCode()
       let operators = try await safe.post("/v1/pairings", ["code": .text(code), "cookie": true])
       #expect(operators.status == 201 && operators["Set-Cookie"]?.contains("__Host-") == true)
       #expect(operators["Set-Cookie"]?.hasSuffix("; Secure") == true && operators.json["expiresAt"] == nil)

@@ -12,8 +12,9 @@ final class Clients {
     var clientsMax = 10_000
     var codesMax = 64
     var codeTime: Duration
-    /// All wrong guesses together, of everybody: 40 bits last for ages at this pace.
-    var wrongGuessesPerMinuteMax = 20
+    var guesses = GuessBudget.Limits()
+    /// Whether codes are spent over what nobody else can read alone, whatever they are for.
+    var needsPrivateWay = false
     /// That were held against their digests, and are known again without.
     var knownTokensMax = 1_024
     /// Of a token that was given over a connection that others can read.
@@ -65,7 +66,7 @@ final class Clients {
   private var byDigest: [Digest: ClientID] = [:]
   private var knownTokens = KnownTokens()
   private var codes: [String: Code] = [:]
-  private var wrongGuesses: [Instant] = []
+  private var guesses: GuessBudget
 
   init(
     _ crypto: any Crypto, _ limits: Limits = Limits(), clock: @escaping () -> Timestamp,
@@ -73,6 +74,7 @@ final class Clients {
   ) {
     self.crypto = crypto
     self.limits = limits
+    guesses = GuessBudget(limits.guesses)
     self.clock = clock
     self.steadyClock = steadyClock
   }
@@ -215,20 +217,26 @@ final class Clients {
   ) throws(Problem) -> (client: Client, token: String, code: Code) {
     dropOldCodes()
     let now = steadyClock()
-    wrongGuesses.removeAll { $0 + .seconds(60) <= now }
-    guard wrongGuesses.count < limits.wrongGuessesPerMinuteMax else {
+    if let refusal = guesses.refusal(of: way.source, at: now) {
+      let seconds = Int(refusal.time.components.seconds) + 1
       throw Problem.passing(
-        "too many wrong pairing codes were tried in the last minute: wait a minute", after: 60, rule: "guesses",
-        limit: limits.wrongGuessesPerMinuteMax)
+        "too many wrong pairing codes came from here in the last minute: wait \(seconds) s, or pair on the machine itself",
+        after: seconds, rule: "guesses", limit: refusal.limit)
     }
     guard let code = codes[Secrets.normalized(code: typed)] else {
-      wrongGuesses.append(now)
+      guesses.spend(way.source, at: now)
       throw Problem(
         .forbidden, "this is no open pairing code: codes are for one use and end soon; 'vicinity pair' shows a new one",
         field: "code", rule: "pairingCode")
     }
-    if code.role > .member {
-      try way.needPrivate("a code for the role '\(code.role.rawValue)' is spent", field: "code")
+    if code.role > .member || limits.needsPrivateWay, !way.isPrivate {
+      // Whoever has read it on the way could be quicker.
+      codes[code.text] = nil
+      throw Problem(
+        .forbidden,
+        "a code for the role '\(code.role.rawValue)' is spent over HTTPS or on the machine itself only: others could read "
+          + "it on the way here, and it is void now; have a new one made ('vicinity pair') and use \(way.secureURL)",
+        field: "code", rule: "privateConnection")
     }
     let (client, token) = try add(
       name: name, role: code.role, code.scopes, lasting: way.isPrivate ? nil : limits.openTokenTime)

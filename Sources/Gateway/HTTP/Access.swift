@@ -79,9 +79,12 @@ final class Access {
 
   // MARK: Ways
 
-  /// Where a request in the clear is sent, with the same method and body; nil for one that is answered here.
+  private static let pairings = ["v1", "pairings"]
+
+  /// Where a request in the clear is sent, with the same method and body; nil for one that is answered here, such as one with
+  /// a code, which must not stay good.
   func redirection(of head: Head) -> Response? {
-    guard settings.isHTTPSOnly, !Way(head).isPrivate else { return nil }
+    guard settings.isHTTPSOnly, !Way(head).isPrivate, head.path != Self.pairings else { return nil }
     var response = Response(308)
     let query = head.target.drop { $0 != "?" }
     response.headers.append("Location", "\(Way(head).secureURL)/\(Percent.encode(head.path))\(query)")

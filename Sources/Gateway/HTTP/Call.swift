@@ -116,8 +116,11 @@ struct Way: Sendable {
   init(_ head: Head) {
     self.head = head
     isSecure = head.isSecure
-    isPrivate = head.isSecure || head.client.isLoopback && !head.isPassedOn
+    isPrivate = head.isSecure || head.isOfMachine
   }
+
+  /// From where it is guessed, if it is.
+  var source: GuessBudget.Source { head.isOfMachine ? .machine : .address(head.client.host) }
 
   /// Where the same gateway is asked under TLS.
   var secureURL: String { "https://\(head.headers["Host"] ?? "")\(head.base)" }

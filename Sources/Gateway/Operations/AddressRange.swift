@@ -45,6 +45,9 @@ extension Access {
 }
 
 extension Head {
+  /// Whether it comes from this machine itself, for nobody else as far as one can tell.
+  var isOfMachine: Bool { client.isLoopback && !isPassedOn }
+
   /// Whether a proxy that is not trusted says that it asks for somebody else.
   var isPassedOn: Bool { TrustedProxies.headers.contains { headers[$0] != nil } }
 }

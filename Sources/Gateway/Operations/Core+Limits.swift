@@ -14,7 +14,7 @@ extension Core {
   }
 
   private var fixedLimits: [(String, Int)] {
-    let (web, channel) = (webLimits, Collection.Limits())
+    let (web, channel, guesses) = (webLimits, Collection.Limits(), clients.limits.guesses)
     return [
       ("messageBytes", Self.messageBytesMax), ("jsonBytes", Service.jsonBytesMax), ("textBytes", Fields.textBytesMax),
       ("contentTypeBytes", Limits.contentTypeBytesMax), ("contextBytes", Routes.contextBytesMax),
@@ -32,7 +32,8 @@ extension Core {
       ("historyChanges", History.changesMax), ("historyChangesBytes", History.changesBytesMax),
       // Who is let in, and what is believed.
       ("pairingCodes", clients.limits.codesMax), ("pairingCodeSeconds", Int(Routes.codeSecondsMax)),
-      ("wrongCodesPerMinute", clients.limits.wrongGuessesPerMinuteMax),
+      ("wrongCodesPerMinute", guesses.elsewhereMax), ("wrongCodesPerMinuteOfAddress", guesses.addressMax),
+      ("wrongCodesPerMinuteOfNetwork", guesses.networkMax), ("wrongCodesPerMinuteOfMachine", guesses.machineMax),
       ("openTokenSeconds", clients.limits.openTokenTime.wholeSeconds), ("identities", KeyStore.identitiesMax),
       ("anchors", KeyStore.anchorsMax), ("knownPeers", KeyStore.knownPeersMax),
       ("identityFileBytes", Routes.identityFileBytesMax),

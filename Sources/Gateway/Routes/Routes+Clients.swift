@@ -96,8 +96,9 @@ extension Routes {
     } catch {
       throw Problem(error, field: "name", rule: "P-ID-1")
     }
-    let (client, token, spent) = try core.clients.pair(code, name: name, over: call.way)
+    let paired = Result { try core.clients.pair(code, name: name, over: call.way) }
     core.refreshCodes()
+    let (client, token, spent) = try paired.get()
     try await core.keep(client, letInBy: spent.maker.map(Core.Actor.client) ?? .machine)
     core.meters.paired()
     core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])

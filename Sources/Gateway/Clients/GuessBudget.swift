@@ -1,0 +1,67 @@
+internal import Engine
+internal import Reactor
+internal import Web
+internal import Wire
+
+/// Wrong pairing codes of the last minute, by where they came from: codes cannot be guessed, and who tries keeps out nobody
+/// but itself and its network.
+///
+/// Law: who asks on the machine itself has a budget that nobody elsewhere can spend.
+struct GuessBudget {
+  struct Limits: Sendable {
+    /// On the machine itself, of all its users.
+    var machineMax = 20
+    var addressMax = 10
+    /// Of the addresses that one subscriber has: 256 of IPv4, 2^64 of IPv6.
+    var networkMax = 20
+    /// Of everybody but the machine itself: whoever has many networks needs 10^4 years for a code of 40 bits.
+    var elsewhereMax = 120
+  }
+
+  enum Source: Hashable, Sendable {
+    case machine
+    case address(SocketAddress.Host)
+
+    fileprivate var network: [UInt8] {
+      switch self {
+      case .machine: []
+      case .address(.v4(let bytes)): Array(bytes.prefix(3))
+      case .address(.v6(let bytes, _)): Array(bytes.prefix(8))
+      }
+    }
+  }
+
+  /// Why there may be none now, and for how long.
+  struct Refusal: Hashable {
+    let limit: Int
+    let time: Duration
+  }
+
+  private static let time: Duration = .seconds(60)
+
+  private let limits: Limits
+  /// In the order they came, no more than the limits allow in a minute.
+  private var guesses: [(at: Instant, source: Source)] = []
+
+  init(_ limits: Limits) {
+    self.limits = limits
+  }
+
+  /// Nil where a code may be tried from there.
+  mutating func refusal(of source: Source, at now: Instant) -> Refusal? {
+    guesses.removeAll { $0.at + Self.time <= now }
+    let isMachine = source == .machine
+    let near = guesses.filter { ($0.source == .machine) == isMachine }
+    func refusal(_ limit: Int, _ counted: [(at: Instant, source: Source)]) -> Refusal? {
+      guard counted.count >= limit else { return nil }
+      return Refusal(limit: limit, time: counted[counted.count - limit].at + Self.time - now)
+    }
+    if isMachine { return refusal(limits.machineMax, near) }
+    return refusal(limits.addressMax, near.filter { $0.source == source })
+      ?? refusal(limits.networkMax, near.filter { $0.source.network == source.network })
+      ?? refusal(limits.elsewhereMax, near)
+  }
+
+  /// One was tried that is none.
+  mutating func spend(_ source: Source, at now: Instant) { guesses.append((now, source)) }
+}
