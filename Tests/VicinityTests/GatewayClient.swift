@@ -22,10 +22,11 @@ final class GatewayClient {
 
   /// With a peer of that name, in a session that takes files unasked.
   convenience init(
-    _ name: String, in folder: TemporaryFolder, _ options: [String] = [], environment: [String: String] = [:]
+    _ name: String, in folder: TemporaryFolder, _ options: [String] = [], environment: [String: String] = [:],
+    role: String = "member", through: [String] = []
   ) throws {
-    try self.init(served: name, folder.path, options, environment)
-    let pair = try Program.run("pair", "--folder", "\(folder.path)/\(name)/gateway", "--role", "member", "--json")
+    try self.init(served: name, folder.path, options, environment, through)
+    let pair = try Program.run("pair", "--folder", "\(folder.path)/\(name)/gateway", "--role", role, "--json")
     let code = try #require(try JSON(parsing: pair.out)["code"])
     token = try ask("POST", "/v1/pairings", ["code": code])["token"]?.text ?? ""
     peer = try ask("POST", "/v1/peers", ["displayName": .text(name)])["id"]?.text ?? ""
@@ -38,9 +39,13 @@ final class GatewayClient {
     (token, peer, session) = (before.token, before.peer, before.session)
   }
 
-  private init(served name: String, _ folder: String, _ options: [String], _ environment: [String: String]) throws {
+  private init(
+    served name: String, _ folder: String, _ options: [String], _ environment: [String: String],
+    _ through: [String] = []
+  ) throws {
     (self.name, self.folder) = (name, folder)
-    program = try Program(Self.serving(name, in: folder) + options, .noInput, in: folder, environment: environment)
+    program = try Program(
+      Self.serving(name, in: folder) + options, .noInput, in: folder, environment: environment, through: through)
     let serving = try JSON(parsing: try program.line("\"serving\""))
     port = String(
       try #require(serving["urls"]?.list?.first?.text?.split(separator: ":").last?.prefix { $0.isNumber }))
