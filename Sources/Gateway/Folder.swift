@@ -70,12 +70,14 @@ enum Folder {
     return stat(path, &status) != 0 ? errno == ENOENT : status.st_size == 0
   }
 
-  /// Takes files away that are none of those, as a process leaves them that was killed before it could.
+  /// Takes files away that are none of those, as a process leaves them that was killed before it could, to the quarantine. How
+  /// many there were.
   ///
   /// A file may be known by another path than the one that leads here, so files are compared, with their names: a power cut
   /// may bring back a second name, under which one would stay when it is deleted. And it may take the name of a file that is
   /// made anew: its folder stays.
-  static func sweep(_ parts: [String], of folder: String, keeping paths: [String]) {
+  @discardableResult
+  static func sweep(_ parts: [String], of folder: String, keeping paths: [String]) -> Int {
     struct File: Hashable {
       let device: dev_t
       let number: ino_t
@@ -91,13 +93,15 @@ enum Folder {
       var status = stat()
       if stat(path, &status) == 0 { kept.insert(File(status, path)) }
     }
+    let quarantine = Quarantine(in: folder)
+    var count = 0
     func sweep(_ folder: String, _ depth: Int) {
       for name in names(in: folder) {
         let path = "\(folder)/\(name)"
         var status = stat()
         guard lstat(path, &status) == 0 else { continue }
         if status.st_mode & S_IFMT != S_IFDIR {
-          if !kept.contains(File(status, path)) { unlink(path) }
+          if !kept.contains(File(status, path)), quarantine.take(path) { count += 1 }
         } else if depth > 0 {
           sweep(path, depth - 1)
           // One that is not empty stays, too.
@@ -106,9 +110,10 @@ enum Folder {
       }
     }
     for part in parts { sweep("\(folder)/\(part)", 1) }
+    return count
   }
 
-  private static func names(in folder: String) -> [String] {
+  static func names(in folder: String) -> [String] {
     guard let listing = opendir(folder) else { return [] }
     defer { closedir(listing) }
     var names: [String] = []

@@ -52,6 +52,8 @@ final class Backup {
     // Without a log, which would stay behind when the copy takes its place.
     try target.execute("PRAGMA journal_mode = DELETE")
     if hasSessions { try target.execute(Database.newEpochs) }
+    // It is another database from now on.
+    try target.execute("DROP TABLE IF EXISTS \(CommitNumbers.table)")
     // SQLite has brought its bytes to the disk.
     guard rename(draft, path) == 0 else { throw .system(path: path, SystemError("rename \(draft)", code: errno)) }
     try file.syncFolder()

@@ -17,6 +17,9 @@ public final class Database {
   let connection: Connection
   /// Held until the connection is closed.
   private let file: DatabaseFile
+  private var commits: CommitNumbers?
+  /// What was missing when it was opened.
+  public private(set) var loss: StoreLoss?
   private var statements: [String: Statement] = [:]
   /// Mostly that of the next call, too: found without a look at all of its text.
   private var last: (sql: String, statement: Statement)?
@@ -34,15 +37,16 @@ public final class Database {
   private static let statementsMax = 512
 
   /// Opens a file, makes it where it is missing, and brings it to the schema.
-  public init(_ path: String, schema: Schema = .house) throws(StoreError) {
+  public init(_ path: String, schema: Schema = .house) throws {
     self.path = path
     file = try DatabaseFile(path)
     connection = try Connection(path)
     // Nothing is written before it is sure whose file this is.
     let version = Int(try number("PRAGMA user_version"))
     let isNew = try number("PRAGMA schema_version") == 0
-    if !isNew, try number("PRAGMA application_id") != Self.applicationID { throw .foreign(path: path) }
-    if version > schema.version { throw .newer(path: path, version: version, known: schema.version) }
+    if !isNew, try number("PRAGMA application_id") != Self.applicationID { throw StoreError.foreign(path: path) }
+    if version < 0 { throw StoreError.damaged(path: path, what: "it says that its schema is number \(version)") }
+    if version > schema.version { throw StoreError.newer(path: path, version: version, known: schema.version) }
     if file.size <= Self.checkedBytesMax { try check() }
     try connection.execute(
       """
@@ -55,6 +59,10 @@ public final class Database {
     if isNew { try connection.execute("PRAGMA application_id = \(Self.applicationID)") }
     try migrate(from: version, to: schema)
     try connection.execute("PRAGMA foreign_keys = ON")
+    let commits = try CommitNumbers(
+      of: self, isNew: file.isNew, afterLoss: schema.afterLoss, file: try file.lastCommit())
+    loss = commits.loss
+    self.commits = commits
     try file.syncFolder()
   }
 
@@ -84,6 +92,19 @@ public final class Database {
     defer { giveBack(statement, sql) }
     return try statement.step(connection) ? statement.integer(0) : 0
   }
+
+  // MARK: Commits
+
+  /// Commits what the bodies of a transaction that has begun have changed, by the work, which commits it.
+  func commit(changedSince before: Int64, _ work: () throws(StoreError) -> Void) throws(StoreError) {
+    let hasChanged = changesOfAll != before
+    if hasChanged { try commits?.count(in: self) }
+    try work()
+    if hasChanged { commits?.counted() }
+  }
+
+  /// How many rows were changed since it was opened.
+  var changesOfAll: Int64 { sqlite3_total_changes64(connection.pointer) }
 
   // MARK: Statements
 

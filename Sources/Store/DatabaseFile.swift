@@ -6,6 +6,8 @@ internal import Reactor
 /// The hold is on a file beside it. To close a descriptor of the database itself would take SQLite's own locks away.
 final class DatabaseFile {
   let size: Int64
+  /// There was none before.
+  let isNew: Bool
   private let path: String
   private let folder: Descriptor
   private let lock: Descriptor
@@ -26,6 +28,7 @@ final class DatabaseFile {
     if status.st_mode & 0o022 != 0 { throw .exposed(path: folderPath, mode: status.st_mode & 0o7777) }
     lock = try Self.open(path + ".lock", flags: O_RDWR)
     try Self.takeHold(lock, of: path)
+    isNew = access(path, F_OK) != 0
     size = try Self.look(at: path)
   }
 
@@ -37,6 +40,11 @@ final class DatabaseFile {
   /// The file is there after a power cut too.
   func syncFolder() throws(StoreError) {
     try Self.attempt(path, "fsync of the folder") { fsync(folder.number) }
+  }
+
+  /// The file beside it that has the number of its last commit, made where it is missing.
+  func lastCommit() throws(StoreError) -> LastCommit {
+    LastCommit(try Self.open(path + LastCommit.suffix, flags: O_RDWR))
   }
 
   // MARK: Steps

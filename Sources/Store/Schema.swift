@@ -18,24 +18,28 @@ public struct Migration: Sendable {
 /// one family stand in its file in `Families`, beside the queries that use them.
 public struct Schema: Sendable {
   let migrations: [Migration]
+  /// Done to a database of which commits are missing.
+  let afterLoss: String?
   var version: Int { migrations.count }
 
-  public init(_ migrations: [Migration]) {
+  public init(_ migrations: [Migration], afterLoss: String? = nil) {
     self.migrations = migrations
+    self.afterLoss = afterLoss
   }
 
   /// Of the databases of this house.
-  public static let house = Schema([
-    .facts,
-    .transfers,
-    .clients,
-    .sessions,
-    .resources,
-    .intents,
-    .messagesInOrder,
-    .scopes,
-    .audit,
-  ])
+  public static let house = Schema(
+    [
+      .facts,
+      .transfers,
+      .clients,
+      .sessions,
+      .resources,
+      .intents,
+      .messagesInOrder,
+      .scopes,
+      .audit,
+    ], afterLoss: Database.newEpochs)
 }
 
 extension Database {

@@ -39,10 +39,14 @@ public actor Writer {
   private let logPagesMax: Int
   private var isSweeping = false
   public nonisolated let meter = WriterMeter()
+  /// What the database had once and has no more.
+  public nonisolated let loss: StoreLoss?
 
   /// Opens the database on the calling thread, which waits for that.
   public init(_ path: String, schema: Schema = .house, logPagesMax: Int = Writer.logPagesMax) throws {
-    database = try Database(path, schema: schema)
+    let database = try Database(path, schema: schema)
+    loss = database.loss
+    self.database = database
     sweeper = try LogSweeper(path)
     self.logPagesMax = logPagesMax
     reactor = try Reactor()
@@ -165,9 +169,12 @@ public actor Writer {
     var isWritten = false
     do {
       try database.run("BEGIN IMMEDIATE")
+      let before = database.changesOfAll
       for request in batch { try request.body(database) }
       isWritten = true
-      try frames.together { () throws(StoreError) in try database.run("COMMIT") }
+      try database.commit(changedSince: before) { () throws(StoreError) in
+        try frames.together { () throws(StoreError) in try database.run("COMMIT") }
+      }
       meter.committed(in: ContinuousClock.now - began)
     } catch {
       // What a body says of itself is no fault of the disk's.

@@ -9,6 +9,8 @@ public final class Recording: Sendable {
     var steps: [Step] = []
     var files: [String: Int] = [:]
     var filesMade = 0
+    /// As they were seen last.
+    var marks: [String: [UInt8]] = [:]
   }
 
   let folder: String
@@ -48,7 +50,44 @@ public final class Recording: Sendable {
 
   // MARK: Taking down
 
-  func note(_ step: Step) { state.withLock { $0.steps.append(step) } }
+  func note(_ step: Step) {
+    state.withLock { state in
+      noteMarks(&state)
+      state.steps.append(step)
+    }
+  }
+
+  /// What the program itself writes beside a database, after what SQLite did last: the number of its last commit. It syncs it when
+  /// it makes it, and then no more.
+  private func noteMarks(_ state: inout State) {
+    for name in state.files.keys.filter({
+      !$0.hasSuffix("-wal") && !$0.hasSuffix("-journal") && !$0.hasSuffix(".last-commit")
+    }).sorted() {
+      let mark = name + ".last-commit"
+      guard let bytes = Self.bytes(of: "\(folder)/\(mark)"), bytes != state.marks[mark] else { continue }
+      state.marks[mark] = bytes
+      if let file = state.files[mark] {
+        state.steps.append(.wrote(file: file, bytes: bytes, offset: 0))
+      } else {
+        let file = state.filesMade
+        state.filesMade += 1
+        state.files[mark] = file
+        state.steps += [
+          .made(file: file, name: mark), .wrote(file: file, bytes: bytes, offset: 0), .synced(file: file),
+          .syncedFolder,
+        ]
+      }
+    }
+  }
+
+  private static func bytes(of path: String) -> [UInt8]? {
+    let file = open(path, O_RDONLY)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = read(file, &bytes, bytes.count)
+    return count > 0 ? Array(bytes.prefix(count)) : nil
+  }
 
   /// The number of the file that has this name.
   func opened(_ name: String) -> Int {

@@ -131,6 +131,7 @@ private struct Ledger {
     var findings: [String] = []
     do {
       let database = try Database("\(folder.path)/ledger.db", schema: Self.schema)
+      if let loss = database.loss, synchronous == "FULL" { findings.append("\(loss)") }
       try database.each("PRAGMA integrity_check") { if $0.text(0) != "ok" { findings.append($0.text(0)) } }
       var (entries, bytes) = (0, 0)
       try database.each("SELECT number, body FROM entry ORDER BY rowid") { row in

@@ -190,7 +190,7 @@ import Testing
     let asRoot = geteuid() == 0 ? "" : "--user --map-root-user"
     let before = """
       exec unshare \(asRoot) --mount sh -c 'mount -t tmpfs -o size=2m,mode=0700 tmpfs "\(disk)" &&
-        head -c 500000 /dev/zero >"\(disk)/ballast" && { "$0" "$@" & read -r line; rm "\(disk)/ballast"; wait; }' "$0" "$@";
+        head -c 500000 /dev/zero >"\(disk)/ballast" && exec "$0" "$@"' "$0" "$@";
       """
     let child = try StoreChild("fill", "\(disk)/house.db", before: before)
     #expect(try child.line() == "open")
@@ -198,7 +198,8 @@ import Testing
     let count = try #require(Int(full.dropFirst(5)), "\(full)")
     #expect(full.hasPrefix("full ") && count > 10)
     #expect(try child.line() == "rows \(count)")
-    child.say("there is room")
+    // The disk is mounted where the child is, and nowhere else.
+    #expect(unlink("/proc/\(child.process)/root\(disk)/ballast") == 0)
     child.say("there is room")
     #expect(try child.line() == "rows \(count + 1)")
   }

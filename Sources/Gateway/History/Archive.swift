@@ -35,6 +35,8 @@ final class Archive: Witness, @unchecked Sendable {
   private var nextNumber: Int
   /// How often a message was read of which the disk has made something else.
   private(set) var damagedCount = 0
+  /// Files that the store did not know at the start.
+  private(set) var leftoverCount = 0
   /// Its host's, once there is one.
   var reactor: Reactor?
   /// For who has to know of it.
@@ -55,7 +57,9 @@ final class Archive: Witness, @unchecked Sendable {
     }
     let archive = Archive(writer, in: folder, isLasting: isLasting, nextNumber: number)
     archive.clearAway()
-    Folder.sweep(Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
+    Quarantine(in: folder).forget()
+    archive.leftoverCount = Folder.sweep(
+      Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
     archive.resources = Dictionary(grouping: resources, by: \.session)
     for session in sessions where isLasting { try await archive.restore(session) }
     return archive

@@ -20,6 +20,7 @@ extension Core {
         "sessions of a host with other keys are in the store, and wait there: put its keys back, and start again",
         [.init("sessions", .number(waitingCount))])
     }
+    tellWhatIsMissing()
     prune()
     publishTrust()
     start { core in
@@ -33,6 +34,20 @@ extension Core {
     }
     addresses = await host.addresses
     try await openCertificate()
+  }
+
+  private func tellWhatIsMissing() {
+    if let loss = store.loss {
+      log(
+        .error, for: .operator, "lost",
+        "\(loss); clients are told to read their channels anew, restore a backup where it matters")
+    }
+    if archive.leftoverCount > 0 {
+      log(
+        .warning, for: .operator, "leftovers",
+        "files that the store does not know were moved to the quarantine, where they stay for seven days",
+        [.init("files", .number(archive.leftoverCount)), .init("folder", .text(Quarantine(in: options.folder).path))])
+    }
   }
 
   /// Clients of earlier runs, and the peers that were theirs.

@@ -2,6 +2,7 @@ internal import Engine
 internal import Nearby
 internal import Notation
 internal import Reactor
+internal import Store
 internal import Web
 
 /// For those who look after the gateway.
@@ -17,6 +18,9 @@ extension Core {
   /// Why clients should go elsewhere, or come later; nil where they should not.
   var unreadiness: String? {
     if isDraining { return "the gateway is about to stop" }
+    if let loss = store.loss {
+      return "\(loss); restore a backup, or start the gateway again to go on with what is there"
+    }
     if diskRoom.shortage(at: Instant.now) != nil {
       return "the disk of \(options.folder) is nearly full: less than \(diskRoom.freeMin) bytes are free"
     }

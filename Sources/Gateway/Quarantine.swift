@@ -1,0 +1,36 @@
+internal import Glibc
+
+/// Where files lie for days of which the store says nothing: where the store has lost something, they may be all there is of it.
+struct Quarantine {
+  static let name = "quarantine"
+  /// Who finds out on Monday what was lost on Friday still has them.
+  static let secondsMax = 7 * 86_400
+
+  let path: String
+
+  init(in folder: String) { path = "\(folder)/\(Self.name)" }
+
+  /// Whether it is there from now on, under its name and the time: what cannot be moved stays where it is.
+  func take(_ file: String) -> Bool {
+    if mkdir(path, 0o700) != 0, errno != EEXIST { return false }
+    let (now, name) = (time(nil), file.split(separator: "/").last ?? "file")
+    for number in 0..<Self.sameNameMax {
+      let place = "\(path)/\(now)-\(number)-\(name)"
+      if access(place, F_OK) != 0 { return rename(file, place) == 0 }
+    }
+    return false
+  }
+
+  /// Within a second, of folders that have files of one name.
+  private static let sameNameMax = 10_000
+
+  /// Removes what has lain there for long enough.
+  func forget(at now: Int = time(nil)) {
+    for name in Folder.names(in: path) {
+      guard let since = name.split(separator: "-").first.flatMap({ Int($0) }), now - since > Self.secondsMax else {
+        continue
+      }
+      unlink("\(path)/\(name)")
+    }
+  }
+}

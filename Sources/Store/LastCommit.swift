@@ -1,0 +1,151 @@
+internal import Glibc
+internal import Reactor
+
+/// Commits that a database had once and has no more.
+public enum StoreLoss: Hashable, Sendable, CustomStringConvertible {
+  case commits(Int64)
+  /// The file that has their number is gone, or another database's.
+  case unknown
+
+  public var description: String {
+    switch self {
+    case .commits(let count):
+      "the last \(count) commits are missing from the database: its log (the file that ends in -wal) was lost, cut or damaged, "
+        + "or an older copy was put in its place"
+    case .unknown:
+      "nothing says whether the database is whole: the file beside it that has the number of its last commit "
+        + "(it ends in \(LastCommit.suffix)) is missing, or another database's"
+    }
+  }
+}
+
+/// The number of a database's last commit, in a file beside it: SQLite takes a log that is gone, or cut off, for one that ends
+/// there, and says nothing.
+///
+/// It is written after each commit and not synced. So after a power cut it may be behind the database, but never ahead.
+final class LastCommit {
+  struct Mark: Equatable {
+    /// Which database it is about, by a number of chance.
+    var database: Int64
+    var number: Int64
+  }
+
+  static let suffix = ".last-commit"
+  private let file: Descriptor
+  private static let bytesCount = 24
+
+  init(_ file: consuming Descriptor) { self.file = file }
+
+  enum Found: Equatable {
+    case nothing
+    /// A power cut may leave it half written.
+    case damaged
+    case mark(Mark)
+  }
+
+  func read() -> Found {
+    var bytes = [UInt8](repeating: 0, count: Self.bytesCount)
+    guard pread(file.number, &bytes, bytes.count, 0) == bytes.count else { return .nothing }
+    let mark = Mark(database: Self.number(bytes[0..<8]), number: Self.number(bytes[8..<16]))
+    return Self.bytes(mark) == bytes ? .mark(mark) : .damaged
+  }
+
+  /// Where it fails the mark is behind, and less of a loss is found: nothing that was committed depends on it.
+  func write(_ mark: Mark) {
+    let bytes = Self.bytes(mark)
+    _ = pwrite(file.number, bytes, bytes.count, 0)
+  }
+
+  func sync() throws(SystemError) {
+    let number = file.number
+    try system("fsync") { fsync(number) }
+  }
+
+  private static func bytes(_ mark: Mark) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(bytesCount)
+    func append(_ value: Int64) { for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * byte))) } }
+    append(mark.database)
+    append(mark.number)
+    append(Int64(Checksum.of(bytes)))
+    return bytes
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+    bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
+  }
+}
+
+/// Which commits there are: the number of the last one is a row of the database, written with each, and stands in a file beside it.
+final class CommitNumbers {
+  private var mark: LastCommit.Mark
+  private let file: LastCommit
+  let loss: StoreLoss?
+
+  static let table = "last_commit"
+
+  /// For a database that is brought to its schema, and is new where there was no file. `afterLoss` is done to it where commits
+  /// are missing.
+  init(of database: Database, isNew: Bool, afterLoss: String?, file: LastCommit) throws {
+    let found = file.read()
+    let isNumbered = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = '\(Self.table)'") == 1
+    let row = isNumbered ? try Self.row(of: database) : nil
+    loss = isNew ? nil : Self.loss(row, found)
+    mark = row ?? LastCommit.Mark(database: .random(in: .min ... .max), number: 0)
+    self.file = file
+    if loss != nil {
+      // It is above what any copy of it has had.
+      if case .mark(let inFile) = found, inFile.database == mark.database {
+        mark.number = max(mark.number, inFile.number)
+      }
+      let change = isNumbered ? "UPDATE \(Self.table) SET number = \(mark.number);" : ""
+      try database.connection.execute("BEGIN IMMEDIATE; \(afterLoss ?? ""); \(change) COMMIT")
+    }
+    if found != .mark(mark) {
+      file.write(mark)
+      do throws(SystemError) { try file.sync() } catch {
+        throw StoreError.system(path: database.path + LastCommit.suffix, error)
+      }
+    }
+    // After the file, so that whatever has a number has a file.
+    if row == nil {
+      try database.connection.execute(
+        """
+        BEGIN IMMEDIATE;
+        CREATE TABLE \(Self.table) (database INTEGER NOT NULL, number INTEGER NOT NULL) STRICT;
+        INSERT INTO \(Self.table) VALUES (\(mark.database), \(mark.number));
+        COMMIT
+        """)
+    }
+  }
+
+  private static func row(of database: Database) throws -> LastCommit.Mark? {
+    try database.first("SELECT database, number FROM last_commit") { row in
+      LastCommit.Mark(database: Int64(row.integer(0)), number: Int64(row.integer(1)))
+    }
+  }
+
+  private static func loss(_ row: LastCommit.Mark?, _ found: LastCommit.Found) -> StoreLoss? {
+    switch (row, found) {
+    case (nil, .nothing): nil
+    // The first is none that was committed.
+    case (nil, .mark(let inFile)): inFile.number > 0 ? .commits(inFile.number) : nil
+    case (_?, .nothing): .unknown
+    case (let row?, .mark(let inFile)) where inFile.database != row.database: .unknown
+    case (let row?, .mark(let inFile)): inFile.number > row.number ? .commits(inFile.number - row.number) : nil
+    // It says nothing, and what the database has synced is there.
+    case (_, .damaged): nil
+    }
+  }
+
+  /// With what a transaction has changed, before it is committed.
+  func count(in database: Database) throws(StoreError) {
+    try database.run("UPDATE last_commit SET number = ?", mark.number + 1)
+  }
+
+  /// After it was.
+  func counted() {
+    mark.number += 1
+    file.write(mark)
+  }
+}
