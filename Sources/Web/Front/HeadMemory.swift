@@ -12,13 +12,13 @@ struct HeadMemory {
   }
 
   private(set) var last: Known?
-  /// The last head as it came, and where its headers begin: with the version, which stands before them.
+  /// The last head as it came, and where its headers begin: with the version, and the space before it.
   private var bytes: [UInt8] = []
   private var fieldsStart = 0
 
   /// Longer ones are read anew each time, so that idle connections are cheap.
   private static let bytesMax = 2 << 10
-  private static let versionBytes = "HTTP/1.1\r\n".utf8.count
+  private static let versionBytes = " HTTP/1.1\r\n".utf8.count
 
   /// How long the last head is, where these bytes begin with it.
   func count(in bytes: UnsafeRawBufferPointer) -> Int? {
