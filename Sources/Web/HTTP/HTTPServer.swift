@@ -319,9 +319,15 @@ final class HTTPServer {
       refusal.headers.append("Retry-After", "1")
       return queue(refusal, for: exchange, on: connection)
     }
+    guard let answer = served?.answer(as: response) ?? Answer(response, for: exchange) else {
+      guard let exchange, case .file = response.body else { return .NO }
+      var refusal = refusal(
+        WebFault(503, "No descriptor is free with which the file could be sent: ask again in a moment."), exchange.head)
+      refusal.headers.append("Retry-After", "1")
+      return queue(refusal, for: exchange, on: connection)
+    }
     served?.admission.hold(answerOf: response.bytesInMemory)
     let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
-    guard let answer = served?.answer(as: response) ?? Answer(response, for: exchange) else { return .NO }
     date.update()
     answer.date(date)
     meter.bodyBytesOut += response.knownByteCount
