@@ -137,7 +137,8 @@ final class Rig {
   @discardableResult
   func run(_ command: [String], in place: Namespaces? = nil) async throws -> String {
     let program = try Program(command[0], (place ?? namespaces).entering([.network, .mount], command))
-    guard try await program.ended(within: .seconds(10)) == .exited(0) else {
+    // The kernel makes and clears networks one after another, those of other rigs too.
+    guard try await program.ended(within: .seconds(30)) == .exited(0) else {
       throw LabError("'\(command.joined(separator: " "))' failed:\n\(program.log())")
     }
     return program.output
