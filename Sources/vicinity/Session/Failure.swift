@@ -4,7 +4,7 @@ internal import Nearby
 struct Failure: Error, Sendable {
   let code: ExitCode
   let sentence: String
-  /// The name of the library's error, where it was one: REST has it as the problem's type.
+  /// The name that the library has for it, where it has one: REST has it as the problem's type.
   var error: NearbyError.Code?
   /// Why, by the name that it has in the library and by REST too.
   var reason: String?
@@ -13,6 +13,8 @@ struct Failure: Error, Sendable {
     self.code = code
     self.sentence = sentence
     self.reason = reason
+    // The line that the program was started with, or one that was said to it.
+    error = code == .usage ? .invalidParameter : nil
   }
 
   init(_ error: NearbyError) { self.init(ExitCode(error), error) }
