@@ -18,7 +18,7 @@ public final class Database {
   /// Held until the connection is closed.
   private let file: DatabaseFile
   private var commits: CommitNumbers?
-  /// What was missing when it was opened.
+  /// The commits that were missing when it was opened; nil for none.
   public private(set) var loss: StoreLoss?
   private var statements: [String: Statement] = [:]
   /// Mostly that of the next call, too: found without a look at all of its text.
@@ -37,16 +37,16 @@ public final class Database {
   private static let statementsMax = 512
 
   /// Opens a file, makes it where it is missing, and brings it to the schema.
-  public init(_ path: String, schema: Schema = .house) throws {
+  public init(_ path: String, schema: Schema = .house) throws(StoreError) {
     self.path = path
     file = try DatabaseFile(path)
     connection = try Connection(path)
     // Nothing is written before it is sure whose file this is.
     let version = Int(try number("PRAGMA user_version"))
     let isNew = try number("PRAGMA schema_version") == 0
-    if !isNew, try number("PRAGMA application_id") != Self.applicationID { throw StoreError.foreign(path: path) }
-    if version < 0 { throw StoreError.damaged(path: path, what: "it says that its schema is number \(version)") }
-    if version > schema.version { throw StoreError.newer(path: path, version: version, known: schema.version) }
+    if !isNew, try number("PRAGMA application_id") != Self.applicationID { throw .foreign(path: path) }
+    if version < 0 { throw .damaged(path: path, what: "it says that its schema is number \(version)") }
+    if version > schema.version { throw .newer(path: path, version: version, known: schema.version) }
     if file.size <= Self.checkedBytesMax { try check() }
     try connection.execute(
       """

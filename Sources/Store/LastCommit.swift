@@ -50,7 +50,7 @@ final class LastCommit {
     return Self.bytes(mark) == bytes ? .mark(mark) : .damaged
   }
 
-  /// Where it fails the mark is behind, and less of a loss is found: nothing that was committed depends on it.
+  /// A failed write leaves the mark behind, so that a smaller loss is found: nothing that was committed depends on it.
   func write(_ mark: Mark) {
     let bytes = Self.bytes(mark)
     _ = pwrite(file.number, bytes, bytes.count, 0)
@@ -86,7 +86,7 @@ final class CommitNumbers {
 
   /// For a database that is brought to its schema, and is new where there was no file. `afterLoss` is done to it where commits
   /// are missing.
-  init(of database: Database, isNew: Bool, afterLoss: String?, file: LastCommit) throws {
+  init(of database: Database, isNew: Bool, afterLoss: String?, file: LastCommit) throws(StoreError) {
     let found = file.read()
     let isNumbered = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = '\(Self.table)'") == 1
     let row = isNumbered ? try Self.row(of: database) : nil
@@ -119,10 +119,10 @@ final class CommitNumbers {
     }
   }
 
-  private static func row(of database: Database) throws -> LastCommit.Mark? {
-    try database.first("SELECT database, number FROM last_commit") { row in
-      LastCommit.Mark(database: Int64(row.integer(0)), number: Int64(row.integer(1)))
-    }
+  private static func row(of database: Database) throws(StoreError) -> LastCommit.Mark {
+    LastCommit.Mark(
+      database: try database.number("SELECT database FROM last_commit"),
+      number: try database.number("SELECT number FROM last_commit"))
   }
 
   private static func loss(_ row: LastCommit.Mark?, _ found: LastCommit.Found) -> StoreLoss? {

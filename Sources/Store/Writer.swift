@@ -39,7 +39,7 @@ public actor Writer {
   private let logPagesMax: Int
   private var isSweeping = false
   public nonisolated let meter = WriterMeter()
-  /// What the database had once and has no more.
+  /// The commits that were missing when the database was opened; nil for none.
   public nonisolated let loss: StoreLoss?
 
   /// Opens the database on the calling thread, which waits for that.

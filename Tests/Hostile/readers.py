@@ -40,43 +40,43 @@ def wait_for(port):
             time.sleep(0.05)
 
 
-class Nginx:
-    name = "nginx"
+class Program:
+    """One that has a process, and a folder of its own."""
+
     reads_chunks = True
     reads_upgrades = True
 
     def __init__(self):
         self.port, self.folder = free_port(), tempfile.mkdtemp(prefix="vicinity-hostile-")
+        self.process = subprocess.Popen(self.command(), stderr=subprocess.DEVNULL)
+        wait_for(self.port)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Nginx(Program):
+    name = "nginx"
+
+    def command(self):
         path = os.path.join(self.folder, "nginx.conf")
         with open(path, "w", encoding="utf-8") as file:
             file.write(NGINX.replace("FOLDER", self.folder).replace("PORT", str(self.port)).replace("BEHIND", str(free_port())))
-        self.process = subprocess.Popen(["nginx", "-c", path, "-e", os.path.join(self.folder, "log")], stderr=subprocess.DEVNULL)
-        wait_for(self.port)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        return ["nginx", "-c", path, "-e", os.path.join(self.folder, "log")]
 
 
-class Node:
+class Node(Program):
     """What follows a request for another protocol, its body too, it leaves to whoever speaks that."""
 
     name = "node"
-    reads_chunks = True
     reads_upgrades = False
 
-    def __init__(self):
-        self.port, self.folder = free_port(), tempfile.mkdtemp(prefix="vicinity-hostile-")
+    def command(self):
         script = os.path.join(self.folder, "reader.mjs")
         shutil.copy(os.path.join(HERE, "reader.js"), script)
-        self.process = subprocess.Popen(["node", script, str(self.port)], stderr=subprocess.DEVNULL)
-        wait_for(self.port)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        return ["node", script, str(self.port)]
 
 
 class Python:

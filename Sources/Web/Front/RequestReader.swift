@@ -35,19 +35,19 @@ final class RequestReader {
   private var parser: HeadParser
   private var memory = HeadMemory()
   private var place = Place.head
-  /// What has come and is not read yet.
+  /// Bytes that have come and are not read yet.
   private var kept: [UInt8] = []
-  /// What the library has still to be given, from `outputStart` on.
+  /// Bytes that the library is still to be given, from `outputStart` on.
   private var output: [UInt8] = []
   private var outputStart = 0
-  /// Of requests that the library has been told of and nobody has asked for.
+  /// The heads of requests that the library was told of, until the handler asks for them.
   private var heads: [Head] = []
   private var requestCount = 0
   private var refusal: WebFault?
 
   /// How many requests are read ahead of the one that is answered.
   private static let headsAheadMax = 8
-  /// What a client that was refused may still send, so that it hears why.
+  /// The bytes that a refused client may still send, so that it hears why.
   private static let droppedBytesMax = 256 << 10
 
   /// With a bypass, long contents go past the library.
@@ -108,7 +108,7 @@ final class RequestReader {
     say("0\r\n\r\n")
   }
 
-  /// What has come and was not read, for whoever goes on with the connection.
+  /// Hands over the bytes that were not read, to the code that goes on with the connection.
   func takeRest() -> [UInt8] {
     defer { kept = [] }
     return kept
@@ -138,9 +138,7 @@ final class RequestReader {
 
   /// The head of the next request that the library is told of; nil where there is only a fault in its place.
   func nextHead() -> Head? {
-    if heads.isEmpty { return nil }
-    let head = heads.removeFirst()
-    return head
+    heads.isEmpty ? nil : heads.removeFirst()
   }
 
   /// There is room for those that were held back.
@@ -221,7 +219,7 @@ final class RequestReader {
     }
   }
 
-  /// Where the line feed is that ends the line.
+  /// The place of the line feed that ends the line.
   private func line(
     in bytes: UnsafeRawBufferPointer, bytesMax: Int, or tooLong: WebFault
   ) throws(WebFault) -> Int? {
@@ -311,7 +309,7 @@ final class RequestReader {
 }
 
 extension Head {
-  /// What of it means anything to the library.
+  /// The part of the request that means anything to the library.
   fileprivate func shortRequest(isLong: Bool) -> [UInt8] {
     var text = "\(method == .head ? "HEAD" : "GET") / HTTP/1.\(isHTTP11 ? 1 : 0)\r\nHost: here\r\n"
     if isOfOpenLength || isLong {
