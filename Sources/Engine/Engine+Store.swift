@@ -12,7 +12,7 @@ struct Store {
   var isHeld = false
   /// Sessions of peers that have not been added again.
   var unclaimed = Table<EndpointID, EndpointRow>()
-  /// What people answered whose peers have not been added again.
+  /// Stored refusals of people whose peers have not been added again.
   var refusals = Table<PeerID, RefusalsRow<EndpointID>>()
   /// Transfers that wait for their sessions.
   var resources = Table<ResourceID, ResourceRow>()

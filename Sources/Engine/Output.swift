@@ -126,7 +126,7 @@ public struct MemberView: Hashable, Sendable {
   public var name: DisplayName
   /// Since when its program is not there, as its host says; nil while it is.
   public var awaySince: Instant?
-  /// What it asks of the session's encryption, as its host says.
+  /// The member's encryption preference, as its host says.
   public var encryption: Encryption
   /// The endpoint whose invitation brought it to the session, as its host says; nil for one that came by nobody's.
   public var inviter: EndpointID?

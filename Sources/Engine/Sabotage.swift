@@ -83,6 +83,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let asksAgain = Sabotage(rawValue: 1 << 37)
   /// The session of an inviter is not told that its invitation failed.
   package static let hidesFailures = Sabotage(rawValue: 1 << 38)
-  /// What people have answered is not kept over a restart.
+  /// The refusals of people are lost in a restart.
   package static let forgetsAnswers = Sabotage(rawValue: 1 << 39)
 }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Where files lie for days of which the store says nothing: where the store has lost something, they may be all there is of it.
+/// Keeps files that the store does not know for some days: where the store has lost rows, they may be all that is left.
 struct Quarantine {
   static let name = "quarantine"
-  /// Who finds out on Monday what was lost on Friday still has them.
+  /// A week, since a loss on Friday may be found on Monday.
   static let secondsMax = 7 * 86_400
 
   let path: String

@@ -3,7 +3,7 @@ package struct WebLimits: Sendable {
   /// Of a request's line and headers.
   package var headBytesMax = 8 << 10
   package var headerFieldsMax = 100
-  /// Of the line before a chunk of a body: its size, and extensions that nobody needs.
+  /// Limit for the line before a chunk of a body: its size, and extensions that nobody needs.
   package var chunkLineBytesMax = 256
   /// Of all clients together.
   package var connectionsMax = 16_384

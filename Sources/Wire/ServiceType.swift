@@ -24,7 +24,7 @@ public struct ServiceType: Part, Comparable, CustomStringConvertible {
     self.text = text
   }
 
-  /// Of the records that hosts have for themselves: no type of peers.
+  /// The type of the records that hosts have for themselves: no type of peers.
   // `try!`: a constant of letters and one hyphen, shorter than 15, keeps the rules for types.
   public static let hosts = try! ServiceType("vicinity-host")
 

@@ -15,7 +15,7 @@ final class Bond {
   /// Whether a peer of the other side has been accepted, which holds for the links to come.
   private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
-  /// What the other side reads, as it said on the link that was opened last.
+  /// The features that the other side announced on the latest link.
   var features: Hello.Features = []
   var heard: Instant
 

@@ -28,7 +28,7 @@ final class Link {
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
   var rosterTypes = Table<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
-  /// What the host at the other end reads; and who is away as it was told over this link.
+  /// The features that the other host announced; and the peers that it was told are away over this link.
   var features: Hello.Features = []
   var toldAway: Set<PeerID> = []
   /// Whether the host at the other end wants to be told of types.

@@ -24,7 +24,7 @@ final class RemoteHost {
   /// Its peers that are away, as it said last; stale is what it has not said again on the present link.
   var away = Table<PeerID, (since: Instant, isStale: Bool)>()
 
-  /// What its peers advertise, as it said last to the question for types.
+  /// The service types that its peers advertise, by its latest answer to `browseTypes`.
   var types: [ServiceType] = []
 
   /// The dial that has not ended, and where it leads.

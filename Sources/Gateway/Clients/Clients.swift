@@ -230,7 +230,7 @@ final class Clients {
         field: "code", rule: "pairingCode")
     }
     if code.role > .member || limits.needsPrivateWay, !way.isPrivate {
-      // Whoever has read it on the way could be quicker.
+      // An eavesdropper could spend it first.
       codes[code.text] = nil
       throw Problem(
         .forbidden,

@@ -12,9 +12,9 @@ struct GuessBudget {
     /// On the machine itself, of all its users.
     var machineMax = 20
     var addressMax = 10
-    /// Of the addresses that one subscriber has: 256 of IPv4, 2^64 of IPv6.
+    /// Limit for the addresses of one subscriber: 256 of IPv4, 2^64 of IPv6.
     var networkMax = 20
-    /// Of everybody but the machine itself: whoever has many networks needs 10^4 years for a code of 40 bits.
+    /// Limit for everybody but the machine itself: an attacker with many networks needs 10^4 years for a code of 40 bits.
     var elsewhereMax = 120
   }
 

@@ -29,7 +29,7 @@ struct BasePath: Sendable {
     (self.text, self.segments) = (path, segments)
   }
 
-  /// What is written in one way only: proxies and browsers compare it byte by byte.
+  /// A segment has one spelling only, since proxies and browsers compare it byte by byte.
   private static func isSegment(_ text: String) -> Bool {
     !text.isEmpty && text != "." && text != ".." && text == Percent.encode(text)
   }

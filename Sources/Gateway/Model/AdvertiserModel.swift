@@ -98,7 +98,7 @@ extension Core {
       model.standing, as: AdvertiserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
-  /// Of one that starts there is nothing to tell yet.
+  /// Tells nothing while it starts.
   func tell(_ standing: Standing, as active: String, about path: String, _ owner: Owner, serviceType: String) {
     var members: [JSON.Member] = [.init("serviceType", .text(serviceType))]
     switch standing {

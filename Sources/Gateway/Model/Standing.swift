@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// Where an advertiser, a browser or ad hoc mode stands, as clients see it.
+/// The state of an advertiser, a browser or ad hoc mode, as clients see it.
 enum Standing: Hashable {
   case starting
   case active

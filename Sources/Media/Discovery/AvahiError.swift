@@ -45,7 +45,7 @@ struct AvahiError: Error, Hashable {
     }
   }
 
-  /// Where every name that a record was given is somebody else's.
+  /// Every name that was tried for a record belongs to somebody else.
   static let collisions = Trouble(
     cause: "Somebody on the network has each name under which the record was to be published.",
     cure: "Find who answers for every name, as with 'avahi-browse -a -r', and stop it; other names are tried meanwhile."

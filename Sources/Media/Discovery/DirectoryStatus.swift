@@ -1,6 +1,6 @@
 internal import Wire
 
-/// Where each record and each search of a directory stands, as it has told: what is wrong with one is wrong with no other.
+/// The state of each record and each search of a directory: a failure of one belongs to no other.
 struct DirectoryStatus {
   /// Whether something else announces and looks, and tells when it has begun to; else hosts ask each other, at once.
   let announces: Bool
@@ -11,7 +11,7 @@ struct DirectoryStatus {
 
   init(announces: Bool) { self.announces = announces }
 
-  /// What an event may have changed.
+  /// The records and searches that an event may have changed.
   enum Change: Hashable {
     case everything
     case of(ServiceType)

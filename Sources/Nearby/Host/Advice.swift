@@ -1,6 +1,6 @@
 public import Wire
 
-/// What works, and not as well as was meant, with the peer that it is about.
+/// A warning: something works, but not as well as was meant; with the peer that it is about.
 public struct Advice: Hashable, Sendable, CustomStringConvertible {
   /// One of this host's.
   public let peer: PeerID

@@ -1,7 +1,7 @@
 internal import Media
 internal import Synchronization
 
-/// Where an advertiser, a browser, or a session in ad hoc mode stands.
+/// The state of an advertiser, a browser, or a session in ad hoc mode.
 public enum DiscoveryState: Hashable, Sendable {
   case starting
   /// Others can find the peer; it can find others.
@@ -10,7 +10,7 @@ public enum DiscoveryState: Hashable, Sendable {
   case failed(DiscoveryProblem)
 }
 
-/// What is wrong with one advertiser or browser, and what a person can do about it: a sentence each.
+/// A failure of one advertiser or browser, and what a person can do about it: a sentence each.
 public struct DiscoveryProblem: Hashable, Sendable, CustomStringConvertible {
   public let cause: String
   public let cure: String
@@ -20,7 +20,7 @@ public struct DiscoveryProblem: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(cause) \(cure)" }
 }
 
-/// What an owner is told of the state of its advertiser, browser or session.
+/// Tells an owner the state of its advertiser, browser or session.
 final class DiscoveryMonitor: Sendable {
   /// The latest state, where that was not read yet.
   let changes = Mailbox<DiscoveryState>(weightMax: 1)
@@ -28,7 +28,7 @@ final class DiscoveryMonitor: Sendable {
 
   var state: DiscoveryState { current.withLock { $0 } }
 
-  /// Of nil nothing is known yet.
+  /// Nil while nothing is known yet.
   func set(_ standing: LAN.Standing?) {
     guard let standing else { return }
     let next = DiscoveryState(standing)

@@ -39,7 +39,7 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   public let name: String
   /// Since when its program is not there, as its host says; nil while it is. It is as it was when this was told.
   public let awaySince: ContinuousClock.Instant?
-  /// What it asks of the session's encryption, as its host says.
+  /// The member's encryption preference, as its host says.
   public let encryption: Encryption
   /// The member, or this session, whose invitation brought it to the session, as its host says; nil for one that came by
   /// nobody's.
@@ -48,7 +48,7 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   /// it does where nobody asks for it.
   public let chain: [[UInt8]]
   public var description: String { name }
-  /// What stands in those certificates that can be read.
+  /// Summaries of the certificates that can be read.
   public var certificates: [CertificateSummary] { chain.compactMap { try? Certificate(der: $0).summary } }
 
   init(_ view: MemberView, awaySince: ContinuousClock.Instant?) {

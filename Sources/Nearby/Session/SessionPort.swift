@@ -19,7 +19,7 @@ final class SessionPort {
   /// The engine tells when there is room again.
   var isStuck = false
   var isFlushing = false
-  /// For what it is in ad hoc mode, if it is.
+  /// The service type of its ad hoc mode; nil without that.
   var adhocType: ServiceType?
   /// When ad hoc mode ends by itself.
   var adhocUntil = Until.stopped

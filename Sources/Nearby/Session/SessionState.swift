@@ -47,7 +47,7 @@ final class SessionState: Sendable {
   let id: EndpointID
   let peer: PeerID
   let mailbox: Mailbox<SessionEvent>
-  /// Where its ad hoc mode stands.
+  /// The state of its ad hoc mode.
   let adhoc = DiscoveryMonitor()
   private let shared = Mutex(Shared())
 

@@ -16,7 +16,7 @@ public final class TrustDecision: Sendable {
   public let member: Member
   /// The certificates of its security identity, leaf first, in DER; none where it shows no identity.
   public var chain: [[UInt8]] { member.chain }
-  /// What stands in those certificates that can be read.
+  /// Summaries of the certificates that can be read.
   public var certificates: [CertificateSummary] { member.certificates }
   let outcome = Outcome<Void>()
   private let id: DecisionID

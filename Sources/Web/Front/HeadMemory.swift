@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// Law: what is known again was found sound to its last byte; of anything else, all is read and checked anew.
 struct HeadMemory {
-  /// What the library is told in its place.
+  /// A known head, and the request that the library is told in its place.
   struct Known {
     let head: Head
     let request: [UInt8]

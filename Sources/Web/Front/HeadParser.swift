@@ -66,7 +66,7 @@ struct HeadParser {
       rule: "headBytes", limit: bytesMax)
   }
 
-  /// Of a whole head, with its empty line.
+  /// Parses a whole head, with its empty line.
   func head(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> RawHead {
     var raw = RawHead()
     var lines = Lines(rest: bytes[...])

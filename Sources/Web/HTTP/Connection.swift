@@ -5,7 +5,7 @@ internal import Glibc
 final class Connection {
   /// Kept for as long as the connection counts.
   let admission: Admission
-  /// Where it comes through a tunnel, which then reads from the client.
+  /// The tunnel through which it comes, which then reads from the client; nil without TLS.
   let bypass: Bypass?
   let reader: RequestReader
   var exchange: Exchange?

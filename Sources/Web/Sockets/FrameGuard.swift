@@ -14,9 +14,9 @@ struct FrameGuard {
   /// The bytes of the message whose last frame has not come; nil between messages.
   private var messageBytes: Int?
   private(set) var hasSeenClose = false
-  /// What the latest pings said, since they were taken.
+  /// The payloads of the latest pings, since they were taken.
   private var pings: [[UInt8]] = []
-  /// Of pings that come together, so many are answered: the latest.
+  /// Limit for pings that come together: the latest are answered.
   static let pingsMax = 16
 
   init(messageBytesMax: Int) {

@@ -3,7 +3,7 @@ internal import Nearby
 /// Looks who is nearby for a while, and lists them: for one service type, or for all that are in use.
 enum PeersCommand {
   private static let timeoutByDefault: Duration = .seconds(3)
-  /// Where nobody was found, hosts are asked for other types for so long at most.
+  /// Time to ask hosts for other types where nobody was found.
   private static let askingMax: Duration = .seconds(2)
 
   static func run(_ context: Context) async throws -> ExitCode {

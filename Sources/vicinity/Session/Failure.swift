@@ -19,7 +19,7 @@ struct Failure: Error, Sendable {
 
   init(_ error: NearbyError) { self.init(ExitCode(error), error) }
 
-  /// Where it ends the program with another code than most of its kind.
+  /// For an error that ends the program with another code than most of its kind.
   init(_ code: ExitCode, _ error: NearbyError) {
     self.init(code, error.description, reason: error.reasonName)
     self.error = error.code

@@ -1,8 +1,8 @@
 internal import Nearby
 
-/// What a host has to say of itself, and its advertisers and browsers of themselves.
+/// Conditions of a host, and states of its advertisers and browsers, for people.
 enum Conditions {
-  /// What is announced or looked for.
+  /// The record or search that it is about.
   enum Subject {
     case advertiser, browser, adhoc
 
@@ -14,7 +14,7 @@ enum Conditions {
       }
     }
 
-    /// What is told when that is over.
+    /// The sentence for when that is over.
     func recovery(_ type: String) -> Event {
       switch self {
       case .advertiser:
@@ -29,7 +29,7 @@ enum Conditions {
     }
   }
 
-  /// Of an outage the host itself tells, once for all.
+  /// Nil for an outage: the host itself tells that, once for all.
   static func tell(
     _ states: some AsyncSequence<DiscoveryState, Never>, of subject: Subject, _ type: String,
     by tell: @Sendable (Event) async -> Void
