@@ -168,8 +168,20 @@ final class Program {
 
   /// Waits for a text anywhere in what came, for output that is not in lines.
   func text(_ wanted: String, within seconds: Int = 20) throws {
+    try text(within: seconds, wanted) { $0.contains(wanted) }
+  }
+
+  /// Waits for a text that comes after another one.
+  func text(_ wanted: String, after earlier: String, within seconds: Int = 20) throws {
+    try text(within: seconds, wanted) { out in
+      guard let place = out.firstRange(of: earlier) else { return false }
+      return out[place.upperBound...].contains(wanted)
+    }
+  }
+
+  private func text(within seconds: Int, _ wanted: String, isShown: (String) -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
-    while !out.contains(wanted) {
+    while !isShown(out) {
       guard try listen(until: deadline) else { throw Silence(description: "'\(wanted)' was not shown, but:\n\(out)") }
     }
   }

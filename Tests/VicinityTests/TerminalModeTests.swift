@@ -145,12 +145,13 @@ import Testing
 
     func say(_ line: String) { program.say(line + "\r") }
 
-    /// What `stty` says, once the shell has its turn.
+    /// What `stty` says, once the shell has its turn. The shell has its turn again after it: what is said next is
+    /// echoed behind its prompt.
     func settings() throws -> String {
       asked += 1
       // What is echoed of the line is not what the line prints.
       say("printf 'settings-%s-%s-end-%s-\\n' \(asked) \"$(stty -g)\" \(asked)")
-      try program.text("-end-\(asked)-")
+      try program.text("$ ", after: "-end-\(asked)-")
       let pattern = try Regex("settings-\(asked)-([0-9a-f:]+)-end", as: (Substring, Substring).self)
       return String(try #require(program.out.firstMatch(of: pattern)).output.1)
     }
