@@ -117,6 +117,7 @@ import Web
       let answer = try client.answer()
       #expect(answer.status == one.status, "\(answer.text)")
       #expect(answer["connection"] == "close" && !answer.body.isEmpty)
+      #expect(Set(answer.fields.map(\.name)).count == answer.fields.count, "\(answer.fields)")
       #expect(try client.isAtEnd())
       #expect(try rig.desk(\.begun) == before + others)
     }

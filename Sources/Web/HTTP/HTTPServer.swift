@@ -319,7 +319,9 @@ final class HTTPServer {
       refusal.headers.append("Retry-After", "1")
       return queue(refusal, for: exchange, on: connection)
     }
-    guard let answer = served?.answer(as: response) ?? Answer(response, for: exchange) else {
+    let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
+    // One that is given again stays as it is.
+    guard let answer = (isLast ? nil : served?.answer(as: response)) ?? Answer(response, for: exchange) else {
       guard let exchange, case .file = response.body else { return .NO }
       var refusal = refusal(
         WebFault(503, "No descriptor is free with which the file could be sent: ask again in a moment."), exchange.head)
@@ -327,7 +329,8 @@ final class HTTPServer {
       return queue(refusal, for: exchange, on: connection)
     }
     served?.admission.hold(answerOf: response.bytesInMemory)
-    let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
+    // Before the date: the library forgets that it has one when it is told of the connection, and adds its own.
+    if isLast { answer.close() } else { served?.answered(with: answer) }
     date.update()
     answer.date(date)
     meter.bodyBytesOut += response.knownByteCount
@@ -336,7 +339,6 @@ final class HTTPServer {
     } else {
       meter.refused(with: response.status)
     }
-    if isLast { answer.close() } else { served?.answered(with: answer) }
     if let served, !served.isAnswered {
       served.isAnswered = true
       answersUnderWay += 1
