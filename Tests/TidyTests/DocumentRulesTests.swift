@@ -7,7 +7,7 @@ struct DocumentRulesTests {
     expectNone(House.files.flatMap { DocumentRules.links($0) })
   }
 
-  @Test("Every rule of parity has its row, and every test that is cited exists")
+  @Test("Every rule of parity has its row, and its status fits its tests")
   func parity() throws {
     let page = try #require(House.file("docs/parity.md"))
     let lab = House.files.filter { $0.path.hasPrefix("Tests/Lab/") }
@@ -74,17 +74,17 @@ struct DocumentRulesTests {
     #expect(found(in: index) == [3, 4])
   }
 
-  @Test("A missing, doubled or unknown rule, a test that is not there and one that is not cited are found")
+  @Test("A missing, doubled or unknown rule, and a status that does not fit are found")
   func findsBadParity() {
     let page = SourceFile(
       path: "docs/parity.md",
       text: """
-        | id | rule | proved by | still to prove |
-        | P-ID-1 | names | `P-ID-1 a name is short` | |
-        | P-ID-2 | apart | `P-ID-2 is proved` | |
-        | P-ID-2 | apart | – | |
-        | P-ID-9 | none | – | |
-        | P-ID-3 | archive | – | Lab |
+        | id | rule | status | gap |
+        | P-ID-1 | names | proved | |
+        | P-ID-2 | apart | proved | |
+        | P-ID-2 | apart | open | |
+        | P-ID-9 | none | open | |
+        | P-ID-3 | archive | proved | the dashboard |
         """)
     let findings = DocumentRules.parity(
       page, testNames: ["P-ID-1 a name is short", "P-ID-3 survives", "P-ID-44 is another"],
@@ -92,12 +92,12 @@ struct DocumentRulesTests {
       labRules: ["P-ID-1", "P-ID-2"], gatewayRules: ["P-ID-1"])
     #expect(
       findings.map(\.description) == [
-        "docs/parity.md:2: P-ID-1 cites no test of gateways in 'Tests/Lab'.",
-        "docs/parity.md:3: No test is named 'P-ID-2 is proved'.",
-        "docs/parity.md:3: P-ID-2 cites no test of 'Tests/Lab'.",
+        "docs/parity.md:2: P-ID-1 has no test of gateways in 'Tests/Lab'.",
+        "docs/parity.md:3: P-ID-2 is open, by its tests and its gap.",
+        "docs/parity.md:3: P-ID-2 has no test in 'Tests/Lab'.",
         "docs/parity.md:4: P-ID-2 stands here a second time.",
         "docs/parity.md:5: P-ID-9 is no rule.",
-        "docs/parity.md:6: P-ID-3 cites no test, and 'P-ID-3 survives' is one.",
+        "docs/parity.md:6: P-ID-3 is partly, by its tests and its gap.",
         "docs/parity.md:1: P-ID-4 is missing.",
       ])
   }

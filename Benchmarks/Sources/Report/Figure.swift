@@ -29,6 +29,8 @@ public struct Figure {
   public let goal: Goal
   /// Whether missing the goal fails the run.
   public let gates: Bool
+  /// The lowest and the highest of the measurements of which the value is the median, where it is one.
+  public let spread: ClosedRange<Double>?
 
   public var verdict: Verdict {
     if case .none = goal { return .plain }

@@ -7,9 +7,19 @@ public struct Table {
   public init() {}
 
   public mutating func add(
-    _ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none, gates: Bool = false
+    _ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none, gates: Bool = false,
+    spread: ClosedRange<Double>? = nil
   ) {
-    figures.append(Figure(name: name, value: value, unit: unit, goal: goal, gates: gates))
+    figures.append(Figure(name: name, value: value, unit: unit, goal: goal, gates: gates, spread: spread))
+  }
+
+  /// Adds the median of several measurements, each of which was multiplied by `scale`.
+  public mutating func add(
+    _ name: String, medianOf samples: [Double], times scale: Double = 1, _ unit: String, goal: Figure.Goal = .none
+  ) {
+    let sorted = samples.map { $0 * scale }.sorted()
+    guard let low = sorted.first, let high = sorted.last else { return }
+    add(name, sorted[sorted.count / 2], unit, goal: goal, spread: low...high)
   }
 
   /// The newest figure of this name and unit.

@@ -21,14 +21,14 @@ extension Suite {
       bare.append(try load(floor.process, floor.port, "/", ""))
       theirs.append(try load(nginx.process, nginx.port, "/small.json", ""))
     }
-    let (rate, bareRate) = (median(ours.map(\.rate)), median(bare.map(\.rate)))
-    let (cost, nginxCost) = (median(ours.map(\.cost)), median(theirs.map(\.cost)))
-    table.add("rest", rate, "/s", goal: .atLeast(0.8 * bareRate))
-    table.add("rest-bare-libmicrohttpd", bareRate, "/s")
-    table.add("rest-nginx", median(theirs.map(\.rate)), "/s")
-    table.add("rest-processor-time", cost * 1e6, "µs each", goal: .atMost(nginxCost * 1e6))
-    table.add("rest-processor-time-bare-libmicrohttpd", median(bare.map(\.cost)) * 1e6, "µs each")
-    table.add("rest-processor-time-nginx", nginxCost * 1e6, "µs each")
+    let goal = Figure.Goal.atLeast(0.8 * median(bare.map(\.rate)))
+    table.add("rest", medianOf: ours.map(\.rate), "/s", goal: goal)
+    table.add("rest-bare-libmicrohttpd", medianOf: bare.map(\.rate), "/s")
+    table.add("rest-nginx", medianOf: theirs.map(\.rate), "/s")
+    let cost = Figure.Goal.atMost(median(theirs.map(\.cost)) * 1e6)
+    table.add("rest-processor-time", medianOf: ours.map(\.cost), times: 1e6, "µs each", goal: cost)
+    table.add("rest-processor-time-bare-libmicrohttpd", medianOf: bare.map(\.cost), times: 1e6, "µs each")
+    table.add("rest-processor-time-nginx", medianOf: theirs.map(\.cost), times: 1e6, "µs each")
   }
 
   private struct Load {
@@ -106,9 +106,9 @@ extension Suite {
     }
     for wire in Wire.allCases {
       for way in ["down\(wire)", "up\(wire)"] {
-        let other = median(figures["\(way)-nginx"] ?? [])
-        table.add("file-\(way)", median(figures[way] ?? []), "MB/s", goal: .atLeast(0.8 * other))
-        table.add("file-\(way)-nginx", other, "MB/s")
+        let theirs = figures["\(way)-nginx"] ?? []
+        table.add("file-\(way)", medianOf: figures[way] ?? [], "MB/s", goal: .atLeast(0.8 * median(theirs)))
+        table.add("file-\(way)-nginx", medianOf: theirs, "MB/s")
       }
     }
     table.add("file-memory-of-uploads", from.process.memoryPeak - up, "MiB more")

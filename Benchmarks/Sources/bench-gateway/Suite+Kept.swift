@@ -28,12 +28,12 @@ extension Suite {
       open.append(try acknowledge(gateway, stage, at: Self.rateGoal / 2))
     }
     table.add("disk-sync", sync * 1e3, "ms")
-    table.add("acknowledged", median(closed.map(\.rate)), "/s", goal: .atLeast(Self.rateGoal))
-    table.add("acknowledged-p99", median(closed.map(\.p99)) * 1e3, "ms")
-    table.add("acknowledged-processor-time", median(closed.map(\.cost)) * 1e6, "µs each")
-    table.add("acknowledged-at-half", median(open.map(\.rate)), "/s")
-    table.add("acknowledged-at-half-median", median(open.map(\.median)) * 1e3, "ms")
-    table.add("acknowledged-at-half-p99", median(open.map(\.p99)) * 1e3, "ms", goal: .atMost(25))
+    table.add("acknowledged", medianOf: closed.map(\.rate), "/s", goal: .atLeast(Self.rateGoal))
+    table.add("acknowledged-p99", medianOf: closed.map(\.p99), times: 1e3, "ms")
+    table.add("acknowledged-processor-time", medianOf: closed.map(\.cost), times: 1e6, "µs each")
+    table.add("acknowledged-at-half", medianOf: open.map(\.rate), "/s")
+    table.add("acknowledged-at-half-median", medianOf: open.map(\.median), times: 1e3, "ms")
+    table.add("acknowledged-at-half-p99", medianOf: open.map(\.p99), times: 1e3, "ms", goal: .atMost(25))
   }
 
   /// As many as are answered, or each at its time, so many in a second.

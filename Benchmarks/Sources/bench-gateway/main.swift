@@ -31,4 +31,5 @@ func measure(_ parts: [Suite.Part], _ seconds: Int?) throws {
   if let seconds { suite.crowdedTime = seconds }
   for part in parts { try suite.run(part) }
   print(suite.table.text)
+  try Record.append(suite.table)
 }

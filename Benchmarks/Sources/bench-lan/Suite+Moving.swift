@@ -20,8 +20,8 @@ extension Suite {
       rates.append(Double(count) / (try moment(got, 0) - moment(sent, 0)))
       costs.append((ada.processorTime + bob.processorTime - before) / Double(count))
     }
-    table.add("messages", median(rates), "/s", goal: .atLeast(500_000))
-    table.add("messages-processor-time", median(costs) * 1e6, "µs each")
+    table.add("messages", medianOf: rates, "/s", goal: .atLeast(500_000))
+    table.add("messages-processor-time", medianOf: costs, times: 1e6, "µs each")
   }
 
   /// A message there and one back, beside the same bytes over bare TLS: each time by new processes, since some are
@@ -45,11 +45,11 @@ extension Suite {
       let client = try Child([program("tls-floor"), "trips", "127.0.0.1", port, "\(count)", "\(Self.messageBytes)"])
       bare.append(try moment(client.line().split(separator: " "), 0))
     }
-    table.add("round-trip", median(ours) * 1e6, "µs", goal: .atMost(1.5 * median(bare) * 1e6))
-    table.add("round-trip-on-the-loop", median(atOnce) * 1e6, "µs", goal: .atMost(1.5 * median(bare) * 1e6))
-    table.add("round-trip-bare", median(bare) * 1e6, "µs")
-    table.add("round-trip-p99", median(slowest) * 1e6, "µs")
-    table.add("round-trip-processor-time", median(costs) * 1e6, "µs")
+    table.add("round-trip", medianOf: ours, times: 1e6, "µs", goal: .atMost(1.5 * median(bare) * 1e6))
+    table.add("round-trip-on-the-loop", medianOf: atOnce, times: 1e6, "µs", goal: .atMost(1.5 * median(bare) * 1e6))
+    table.add("round-trip-bare", medianOf: bare, times: 1e6, "µs")
+    table.add("round-trip-p99", medianOf: slowest, times: 1e6, "µs")
+    table.add("round-trip-processor-time", medianOf: costs, times: 1e6, "µs")
   }
 
   /// A gibibyte from one file into another, held to its hashes, beside `curl`, which checks nothing.
@@ -77,10 +77,10 @@ extension Suite {
       theirCosts.append(cost + server.process.processorTime - served)
       try place.compare("copy", bytes)
     }
-    table.add("file", median(ours) / 1e6, "MB/s", goal: .atLeast(0.9 * median(theirs) / 1e6))
-    table.add("file-by-curl", median(theirs) / 1e6, "MB/s")
-    table.add("file-processor-time", median(costs), "s")
-    table.add("file-processor-time-by-curl", median(theirCosts), "s")
+    table.add("file", medianOf: ours, times: 1e-6, "MB/s", goal: .atLeast(0.9 * median(theirs) / 1e6))
+    table.add("file-by-curl", medianOf: theirs, times: 1e-6, "MB/s")
+    table.add("file-processor-time", medianOf: costs, "s")
+    table.add("file-processor-time-by-curl", medianOf: theirCosts, "s")
     table.add("file-memory-of-sender", ada.memoryPeak, "MiB", goal: .atMost(64))
     table.add("file-memory-of-receiver", bob.memoryPeak, "MiB", goal: .atMost(64))
   }

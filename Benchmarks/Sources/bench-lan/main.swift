@@ -19,6 +19,7 @@ do {
   var suite = Suite()
   try suite.run(parts.isEmpty ? Suite.Part.allCases : parts)
   print(suite.table.text)
+  try Record.append(suite.table)
 } catch {
   print("The benchmarks of a LAN cannot be run: \(error)")
   exit(1)

@@ -21,6 +21,7 @@ do {
   var suite = Suite(thresholds: thresholds, allocationsOnly: allocationsOnly)
   try suite.run(parts.isEmpty ? Suite.Part.allCases : parts)
   print(suite.table.text)
+  try Record.append(suite.table)
   for failure in suite.failures { print(failure) }
   exit(suite.failures.isEmpty ? 0 : 1)
 } catch {
