@@ -136,7 +136,7 @@ extension Engine {
     bond.hasBeenOpen = true
     ledger.touch(bond: bond.host.id)
     if bond.isSuspended { tellSuspended(bond, false) }
-    if bond.host.isVanished { isBack(bond.host) }
+    if bond.host.isVanished { markReachable(bond.host) }
     bond.comparesRostersAt = now + Self.rosterPause
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }

@@ -176,7 +176,7 @@ extension Engine {
   private static let recordsMax = 65_536
 
   private func appeared(_ host: RemoteHost) {
-    if host.isVanished { isBack(host) }
+    if host.isVanished { markReachable(host) }
     scheduleProbe(host)
     if isWanted(host) {
       host.dialsAgain = nil

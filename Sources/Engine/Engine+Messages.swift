@@ -34,7 +34,7 @@ extension Engine {
 
   /// A local endpoint's program does not keep up with what it is told, or does again. Meanwhile nothing that comes for
   /// its group is acknowledged: the senders fill their queues and wait, as they do for a slow host.
-  public func isBehind(_ endpoint: EndpointID, _ isBehind: Bool, at now: Instant) {
+  public func setBehind(_ endpoint: EndpointID, _ isBehind: Bool, at now: Instant) {
     enter(now)
     defer { settle() }
     guard let local = endpoints[endpoint] else { return }

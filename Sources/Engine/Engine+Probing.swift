@@ -13,10 +13,10 @@ extension Engine {
     guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
     host.probesUnanswered = 0
     if host.probesAgain != nil { host.probesAgain = now + settings.probeInterval }
-    if host.isVanished { isBack(host) }
+    if host.isVanished { markReachable(host) }
   }
 
-  func isBack(_ host: RemoteHost) {
+  func markReachable(_ host: RemoteHost) {
     host.isVanished = false
     host.probesUnanswered = 0
     for spot in discovery.spots(of: host.id) { review(spot) }

@@ -4,7 +4,7 @@ import Wire
 /// What large transfers may not do to others.
 extension Model {
   /// Where nothing disturbs but traffic, a message waits for what is in the pipe, and for the rest of one chunk.
-  func isInTime(_ message: SentMessage, _ number: Int, _ here: EndpointRecord) {
+  func checkDelay(_ message: SentMessage, _ number: Int, _ here: EndpointRecord) {
     guard let delayMax = plan.delayMax else { return }
     let delay = now - message.at
     check(.messagesPassBulk, delay <= delayMax) {

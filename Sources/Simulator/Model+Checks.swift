@@ -33,7 +33,7 @@ extension Model {
       matches(here, world)
       for remote in here.pairOrder {
         guard let pair = here.pairs[remote], pair.state == .connected else { continue }
-        isAlive(here, remote, pair)
+        checkLiveness(here, remote, pair)
       }
       if let since = here.tooManySince {
         check(.neverTooMany, now - since < 10_000_000_000) {
@@ -71,7 +71,7 @@ extension Model {
     }
   }
 
-  private func isAlive(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord) {
+  private func checkLiveness(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord) {
     guard let there = endpoints[remote] else { return }
     let settings = plan.hosts[here.ref.host].settings
     let suspensionMax = nanoseconds(settings.suspensionMax)

@@ -100,7 +100,7 @@ extension Model {
     messages.append(message)
   }
 
-  private func isKnown(_ message: SentMessage, _ place: Int) {
+  private func checkFateIsKnown(_ message: SentMessage, _ place: Int) {
     guard let host = endpoints[message.to[place]]?.ref.host,
       let waiting = message.waiting.firstIndex(where: { $0.host == host }), message.waiting[waiting].count > 0
     else { return }
@@ -151,7 +151,7 @@ extension Model {
     check(.connectedBeforeMessages, pair.state == .connected) {
       "\(here.label) received #\(number) of \(sender.label), which is \(pair.state)"
     }
-    isInTime(message, number, here)
+    checkDelay(message, number, here)
     guard message.sending.mode == .reliable else { return }
     // A durable host that forgot what it had not stored may, and must, be told again.
     check(.exactlyOnce, message.receivedIn[place] == 0 || isVoid(message, at: host.index)) {
@@ -164,7 +164,7 @@ extension Model {
       "\(here.label) received #\(number) of \(sender.label), which was told undelivered"
     }
     pair.messageLast = number
-    if message.receivedIn[place] == 0, message.fates[place] == nil { isKnown(message, place) }
+    if message.receivedIn[place] == 0, message.fates[place] == nil { checkFateIsKnown(message, place) }
     message.receivedIn[place] = host.run
     awaitsStore(.receipt(message: number, place), at: host.index)
   }
@@ -200,7 +200,7 @@ extension Model {
         check(.fatesAreTrue, isPromised) { sayings + ", and it was not received" }
       case .unknown: break
       }
-      if message.fates[place] == nil, message.receivedIn[place] == 0 { isKnown(message, place) }
+      if message.fates[place] == nil, message.receivedIn[place] == 0 { checkFateIsKnown(message, place) }
       message.fates[place] = fate
       message.fateRuns[place] = host.run
       awaitsStore(.fate(message: number, place), at: host.index)

@@ -165,7 +165,7 @@ extension Model {
     guard here.isWatched else { return }
     // A malicious member may introduce whom it likes; nobody is connected who has not proved itself.
     let isClaim = state != .connected && isMalicious.contains(true)
-    let there = isClaim ? endpoints[view.endpoint] : isReal(view, here)
+    let there = isClaim ? endpoints[view.endpoint] : checkIdentity(view, here)
     let pair = here.pair(view.endpoint)
     func says() -> String { "\(here.label): \(label(view.endpoint)) is \(Self.words(state)) after \(pair.state)" }
     switch state {
@@ -184,7 +184,7 @@ extension Model {
       counts(here)
     case .notConnected(let reason):
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
-      if let there, pair.state == .connected { hasCause(here, there, reason) }
+      if let there, pair.state == .connected { checkCause(here, there, reason) }
       // It may have been back and left again since.
       if let there, reason == .left || reason == .gone { pair.leavesTold = min(there.leaves, pair.leavesMet + 1) }
       if let there, reason == .full {
@@ -223,7 +223,7 @@ extension Model {
   }
 
   /// The endpoint in truth, nil where a malicious host made it up; what it claims of an honest one must be so.
-  private func isReal(_ view: MemberView, _ here: EndpointRecord) -> EndpointRecord? {
+  private func checkIdentity(_ view: MemberView, _ here: EndpointRecord) -> EndpointRecord? {
     check(.onlyTheReal, view.endpoint != here.id) { "\(here.label) is told of itself" }
     guard let place = peerPlaces[view.peer] else {
       check(.onlyTheReal, isMalicious.contains(true)) { "\(here.label) is told of a peer that nobody carries" }
@@ -290,7 +290,7 @@ extension Model {
   }
 
   /// A pair that was connected ends for a reason that lies in the world or in what a program did.
-  private func hasCause(_ here: EndpointRecord, _ there: EndpointRecord, _ reason: Reason) {
+  private func checkCause(_ here: EndpointRecord, _ there: EndpointRecord, _ reason: Reason) {
     guard !isUnsettled[here.ref.host], !isUnsettled[there.ref.host] else { return }
     let end = "\(here.label): \(there.label) is not connected (\(reason))"
     let wereApart = wereDisturbed(here.ref.host, there.ref.host, within: 25_000)

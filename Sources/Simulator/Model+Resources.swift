@@ -325,12 +325,12 @@ extension Model {
   func checkResources(_ world: World) {
     openResources.removeAll { number in
       let resource = resources[number]
-      isDecided(resource, world)
+      checkDecision(resource, world)
       return resource.sender.ended != nil && (resource.receiver.ended != nil || resource.receiver.run == 0)
     }
   }
 
-  private func isDecided(_ resource: ResourceRecord, _ world: World) {
+  private func checkDecision(_ resource: ResourceRecord, _ world: World) {
     guard let shown = resource.shownAt, !resource.isAnswered, resource.receiver.ended == nil,
       isRunning(resource.receiver), let rules = endpoints[resource.receiver.endpoint]?.settings.resources
     else { return }

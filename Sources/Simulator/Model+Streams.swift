@@ -121,14 +121,14 @@ extension Model {
     }
     // A durable host that forgot what it had not stored is told again.
     check(.streamBytesInOrder, stream.reader.run != host.run) { "\(words(stream)) is opened twice" }
-    isConnected(stream, "is opened")
+    checkConnected(stream, "is opened")
     streamPlaces[OfHost(host: host.index, run: host.run, id: id)] = StreamPlace(number: number, isWriter: false)
     stream.reader.run = host.run
     stream.reader.ended = nil
     stream.reader.connection = connections(of: to, with: from)
   }
 
-  private func isConnected(_ stream: StreamRecord, _ what: String) {
+  private func checkConnected(_ stream: StreamRecord, _ what: String) {
     guard let here = endpoints[stream.reader.endpoint] else { return }
     let pair = here.pair(stream.writer.endpoint)
     check(.streamBytesInOrder, pair.state == .connected) { "\(words(stream)) \(what) while \(pair.state)" }
@@ -141,7 +141,7 @@ extension Model {
       }
     }
     let stream = streams[place.number]
-    isConnected(stream, "goes on")
+    checkConnected(stream, "goes on")
     check(.streamBytesInOrder, !place.isWriter && stream.reader.run == host.run && stream.reader.ended == nil) {
       "\(words(stream)) goes on after its end"
     }

@@ -16,7 +16,7 @@ import Wire
   @Test func `a record is published and seen with its strings in order, changes in place, and goes`() async throws {
     await Lab.play { lab in
       let watcher = try await lab.watcher(on: lab.loner())
-      try await watcher.isAvailable()
+      try await watcher.waitUntilAvailable()
       let record = Self.record("first", ["z=1", "a=2", "=", "m"])
       await watcher.act {
         $0.look(for: Self.type)

@@ -37,7 +37,7 @@ import Wire
     await Lab.play { lab in
       let host = try await lab.loner("objects-per-client-max=3")
       let watcher = try lab.watcher(on: host)
-      try await watcher.isAvailable()
+      try await watcher.waitUntilAvailable()
       await watcher.act { for number in 1...4 { $0.publish(Tests.record("\(number)", ["x"])) } }
       let refused = try await watcher.hears("a refusal") {
         if case .notPublished(let key, let trouble) = $0 { (key, trouble) } else { nil }
@@ -74,7 +74,7 @@ import Wire
       await watcher.act { $0.look(for: Tests.type) }
       try await watcher.hears("a search") { if case .looking(Tests.type) = $0 { () } else { nil } }
       try await host.stopAvahi()
-      _ = try await watcher.isUnavailable()
+      _ = try await watcher.waitUntilUnavailable()
       try await host.startAvahi("allow-interfaces=lo")
       try await watcher.hears("the search again") { if case .looking(Tests.type) = $0 { () } else { nil } }
     }

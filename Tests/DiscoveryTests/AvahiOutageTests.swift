@@ -21,13 +21,13 @@ import Wire
         $0.look(for: Tests.type)
         $0.publish(record)
       }
-      let noBus = try await watcher.isUnavailable()
+      let noBus = try await watcher.waitUntilUnavailable()
       #expect(noBus.cause.contains("no D-Bus") && noBus.cure.contains("apt install"))
       try await host.startBus()
-      let noDaemon = try await watcher.isUnavailable()
+      let noDaemon = try await watcher.waitUntilUnavailable()
       #expect(noDaemon.cause.contains("does not run") && noDaemon.cure.contains("systemctl start"))
       try await host.startAvahi("allow-interfaces=lo")
-      try await watcher.isAvailable()
+      try await watcher.waitUntilAvailable()
       try await watcher.publishes(record.key)
       _ = try await watcher.sees("patient")
     }
@@ -44,10 +44,10 @@ import Wire
       let seen = try await viewer.sees(all: ["stays", "leaves"])
       let before = await viewer.all().count
       try await host.stopAvahi(by: SIGKILL)
-      _ = try await viewer.isUnavailable()
+      _ = try await viewer.waitUntilUnavailable()
       await leaver.act { $0.close() }
       try await host.startAvahi("allow-interfaces=lo")
-      try await viewer.isAvailable()
+      try await viewer.waitUntilAvailable()
       try await stayer.publishes(.init(type: Tests.type, name: "stays"))
       try await viewer.losesSight(of: try #require(seen["leaves"]))
       let after = await viewer.all().dropFirst(before)
@@ -66,11 +66,11 @@ import Wire
       }
       _ = try await watcher.sees("stays")
       try await host.stopBus(by: SIGKILL)
-      _ = try await watcher.isUnavailable()
+      _ = try await watcher.waitUntilUnavailable()
       try await host.stopAvahi(by: SIGKILL)
       try await host.startBus()
       try await host.startAvahi("allow-interfaces=lo")
-      try await watcher.isAvailable(within: .seconds(15))
+      try await watcher.waitUntilAvailable(within: .seconds(15))
       try await watcher.publishes(.init(type: Tests.type, name: "stays"))
       await watcher.act { $0.withdraw(.init(type: Tests.type, name: "stays")) }
       _ = try await watcher.hears("gone") { if case .gone = $0 { true } else { nil } }
@@ -81,7 +81,7 @@ import Wire
     await Lab.play { lab in
       let host = try await lab.loner()
       let watcher = try lab.watcher(on: host)
-      try await watcher.isAvailable()
+      try await watcher.waitUntilAvailable()
       try await host.avahi?.signal(SIGSTOP)
       let start = Reactor.now
       for number in 0..<10 { await watcher.act { $0.publish(Tests.record("\(number)", ["x"])) } }
@@ -96,7 +96,7 @@ import Wire
     await Lab.play { lab in
       let host = try await lab.loner()
       let watcher = try lab.watcher(on: host)
-      try await watcher.isAvailable()
+      try await watcher.waitUntilAvailable()
       try await host.avahi?.signal(SIGSTOP)
       await watcher.act { $0.publish(Tests.record("late", ["x"])) }
       let start = Reactor.now

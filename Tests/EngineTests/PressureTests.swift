@@ -44,7 +44,7 @@ import Wire
     let seats = try stage.gather("a", "b", "c", settings: settings)
     stage.run(.seconds(1))
     let text = String(repeating: "x", count: 3_000)
-    seats[1].engine.isBehind(seats[1].endpoint, true, at: stage.now)
+    seats[1].engine.setBehind(seats[1].endpoint, true, at: stage.now)
     for _ in 0..<3 { try seats[0].say(text, to: [seats[1]]) }
     stage.run(.seconds(2))
     #expect(seats[1].heard.count == 3)
@@ -54,7 +54,7 @@ import Wire
       stage.run(.seconds(1))
     }
     #expect(seats[0].take() == [])
-    seats[1].engine.isBehind(seats[1].endpoint, false, at: stage.now)
+    seats[1].engine.setBehind(seats[1].endpoint, false, at: stage.now)
     stage.run(.seconds(1))
     #expect(seats[0].take() == ["A writable"])
     try seats[0].say(text)

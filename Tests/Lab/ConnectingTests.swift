@@ -16,7 +16,7 @@ extension LabTests {
         try b.program.say("connect s \(a.peer) \(data[0]) 10")
         for (puppet, other) in [(a, b), (b, a)] {
           try await puppet.meets(other)
-          try await puppet.hasDone("connect")
+          try await puppet.expectDone("connect")
           try await puppet.does("send s reliable all by-hand")
         }
         for puppet in [a, b] { try await puppet.hears("by-hand") }
@@ -32,14 +32,14 @@ extension LabTests {
         let start = ContinuousClock.now
         try a.program.say("connect s \(b.peer) \(data[1]) 20")
         try await a.does("giveup s")
-        #expect(try await a.hasFailed("connect", within: .seconds(1))["reason"] == "cancelled")
+        #expect(try await a.expectFailure("connect", within: .seconds(1))["reason"] == "cancelled")
         // Who comes now comes in vain, and so does one whom nobody has ever answered.
         try b.program.say("connect s \(a.peer) \(data[0]) 2")
         try a.program.say("session t a")
         try a.program.say("connect t \(b.peer) \(data[1]) 3")
-        #expect(try await b.hasFailed("connect", within: .seconds(4))["reason"] == "timedOut")
+        #expect(try await b.expectFailure("connect", within: .seconds(4))["reason"] == "timedOut")
         #expect((.seconds(2)..<(.seconds(3))).contains(ContinuousClock.now - start))
-        #expect(try await a.hasFailed("connect", within: .seconds(4))["reason"] == "timedOut")
+        #expect(try await a.expectFailure("connect", within: .seconds(4))["reason"] == "timedOut")
         #expect((.seconds(3)..<(.seconds(4))).contains(ContinuousClock.now - start))
         for puppet in [a, b] { #expect(puppet.told("connected").isEmpty) }
       }

@@ -27,7 +27,7 @@ extension LabTests {
         try await arrives(at: again, from: sender)
         #expect(try await b.sum("in/long.bin") == sum)
         #expect(try await b.run("ls", "-A", "\(LabHost.home)/in") == "long.bin")
-        try await isSentOnce(from: a, since: sentBefore, "its receiver")
+        try await expectSentOnce(from: a, since: sentBefore, "its receiver")
       }
     }
 
@@ -50,7 +50,7 @@ extension LabTests {
         try await arrives(at: receiver, from: again)
         #expect(try await b.sum("in/long.bin") == sum)
         #expect(try await b.run("ls", "-A", "\(LabHost.home)/in") == "long.bin")
-        try await isSentOnce(from: a, since: sentBefore, "its sender")
+        try await expectSentOnce(from: a, since: sentBefore, "its sender")
       }
     }
 
@@ -94,7 +94,7 @@ extension LabTests {
       for visitor in [receiver, sender] { #expect(visitor.told("resourceEnded").count == 1) }
     }
 
-    private func isSentOnce(from host: LabHost, since before: Int, _ who: String) async throws {
+    private func expectSentOnce(from host: LabHost, since before: Int, _ who: String) async throws {
       let sent = try await host.bytesSent() - before
       print("a file of \(Self.size) bytes, \(who) killed in the middle, took \(sent) bytes on the cable")
       #expect(sent < Self.size * 13 / 10)

@@ -47,7 +47,7 @@ extension LabTests {
         try await anna.send("beside-streams")
         try await bert.hears("beside-streams")
         try await puppet.hears("beside-streams")
-        try await puppet.hasDone("write", within: .seconds(20))
+        try await puppet.expectDone("write", within: .seconds(20))
         try await puppet.does("close back")
         for program in writers + [reading, readingBack] {
           #expect(try await program.ended(within: .seconds(20)) == .exited(0), "\(program.log())")

@@ -188,7 +188,7 @@ extension LabTests {
         try await anna.gate.asks("DELETE", try await anna.connect(to: data, timeout: 20))
         try puppet.program.say("connect s \(bert.peer) \(hex) 20")
         try await puppet.does("giveup s")
-        #expect(try await puppet.hasFailed("connect")["code"] == "cancelled")
+        #expect(try await puppet.expectFailure("connect")["code"] == "cancelled")
         #expect(try await bert.connected() == [])
 
         // Both sides of each pair.
@@ -200,7 +200,7 @@ extension LabTests {
         try await anna.meets(bert.peer)
         try puppet.program.say("connect s \(anna.peer) \(try await anna.hexadecimalData()) 20")
         try await anna.connect(to: try await puppet.connectionData(), timeout: 20)
-        try await puppet.hasDone("connect", within: .seconds(10))
+        try await puppet.expectDone("connect", within: .seconds(10))
         // In a group that was joined so, all are with all.
         for peer in [anna, bert] {
           try await peer.meets(puppet.peer)

@@ -21,7 +21,7 @@ extension LabTests {
         let longest = try await Self.duration(noise, "ended", within: .seconds(20))
         print("connections that brought noise were closed after \(longest) at most")
         #expect(longest < Self.handshakeTime + Self.slack)
-        try await isUnharmed(a, b, since: before)
+        try await expectUnharmed(a, b, since: before)
       }
     }
 
@@ -44,7 +44,7 @@ extension LabTests {
         let longest = try await Self.duration(silence, "ended", within: .seconds(5))
         print("connections of the kind \(kind) were closed after \(longest) at most")
         #expect(longest < Self.handshakeTime + Self.slack)
-        try await isUnharmed(a, b, since: before)
+        try await expectUnharmed(a, b, since: before)
       }
     }
 
@@ -71,7 +71,7 @@ extension LabTests {
       throw LabError("it ended too soon:\n\(other.log())")
     }
 
-    private func isUnharmed(_ a: Visitor, _ b: Visitor, since before: Int) async throws {
+    private func expectUnharmed(_ a: Visitor, _ b: Visitor, since before: Int) async throws {
       try b.say("afterwards")
       try await a.hears("afterwards")
       for visitor in [a, b] {

@@ -14,10 +14,10 @@ struct Puppet {
   /// Returns once it is done.
   func does(_ line: String, within time: Duration = .seconds(5)) async throws {
     try program.say(line)
-    try await hasDone(line, within: time)
+    try await expectDone(line, within: time)
   }
 
-  func hasDone(_ line: String, within time: Duration = .seconds(5)) async throws {
+  func expectDone(_ line: String, within time: Duration = .seconds(5)) async throws {
     try await program.event("done", within: time) { $0["command"] == Self.command(of: line) }
   }
 
@@ -25,11 +25,11 @@ struct Puppet {
   @discardableResult
   func fails(_ line: String, within time: Duration = .seconds(5)) async throws -> Event {
     try program.say(line)
-    return try await hasFailed(line, within: time)
+    return try await expectFailure(line, within: time)
   }
 
   @discardableResult
-  func hasFailed(_ line: String, within time: Duration = .seconds(5)) async throws -> Event {
+  func expectFailure(_ line: String, within time: Duration = .seconds(5)) async throws -> Event {
     try await program.event("failed", within: time) { $0["command"] == Self.command(of: line) }
   }
 

@@ -57,7 +57,7 @@ extension LabTests {
         }
         for (name, other) in [("moving", b), ("elsewhere", c)] {
           // Once all of it was taken, whichever is first.
-          try await a.hasDone("write", within: .seconds(20))
+          try await a.expectDone("write", within: .seconds(20))
           try await a.does("send s reliable all beside-\(name)")
           try await other.hears("beside-\(name)", within: .seconds(2))
         }
@@ -73,7 +73,7 @@ extension LabTests {
         for bytes in grown { #expect(bytes < 8 << 20) }
         // Once it is read, all of it comes.
         try b.program.say("read still")
-        try await a.hasDone("write", within: .seconds(30))
+        try await a.expectDone("write", within: .seconds(30))
         try await a.does("close still")
         let end = try await b.program.event("streamEnded", within: .seconds(20)) { $0["stream"] == "still" }
         #expect([end["reason"], end["bytes"], end["fault"]] == ["none", "\(size)", "-1"])

@@ -89,14 +89,14 @@ extension Core {
     // Who has caught up meanwhile has said so already, and will not say it again.
     guard sessions[id] != nil, port.patience == nil, port.state.mailbox.isHigh else { return }
     port.patience = reactor.schedule(after: Self.patienceMax) { [unowned self] in closeSession(id) }
-    call { $0.isBehind(id, true, at: $1) }
+    call { $0.setBehind(id, true, at: $1) }
   }
 
   func keepsUp(_ id: EndpointID) {
     guard let port = sessions[id], let patience = port.patience else { return }
     reactor.cancel(patience)
     port.patience = nil
-    call { $0.isBehind(id, false, at: $1) }
+    call { $0.setBehind(id, false, at: $1) }
   }
 
   // MARK: Sending

@@ -17,7 +17,7 @@ extension Core {
       throw NearbyError(.unavailable, "this stream has ended, or was closed")
     }
     do throws(EngineError) {
-      stream.isFull()
+      stream.markFull()
       try call { engine, now throws(EngineError) in try engine.write(bytes, to: stream.id, at: now) }
       return true
     } catch {

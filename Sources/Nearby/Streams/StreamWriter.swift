@@ -79,7 +79,7 @@ final class StreamWriterState: Sendable {
   }
 
   /// The engine has refused a write and will tell when it takes one.
-  func isFull() { waiting.withLock { $0.isWritable = false } }
+  func markFull() { waiting.withLock { $0.isWritable = false } }
 
   func room() async {
     await withCheckedContinuation { continuation in

@@ -134,7 +134,7 @@ extension Stay {
     news.ring()
   }
 
-  func isOver(_ number: Int) { forget(number) }
+  func close(_ number: Int) { forget(number) }
 
   // MARK: Answers
 

@@ -125,7 +125,7 @@ extension Stay {
   }
 
   private func ended(_ transfer: Event.Transfer, _ failure: Failure?, path: String? = nil) async {
-    isOver(transfer.number)
+    close(transfer.number)
     // Programs hear of the last byte too, however fast it came.
     if failure == nil, let size = transfer.size, context.announcer.isJSON {
       await show(Progress(bytes: size, size: size), transfer)

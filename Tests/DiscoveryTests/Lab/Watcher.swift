@@ -95,11 +95,11 @@ final class Watcher: @unchecked Sendable {
 // MARK: - What is waited for
 
 extension Watcher {
-  func isAvailable(within time: Duration = .seconds(10)) async throws {
+  func waitUntilAvailable(within time: Duration = .seconds(10)) async throws {
     try await hears("available", within: time) { $0 == .available ? () : nil }
   }
 
-  func isUnavailable(within time: Duration = .seconds(10)) async throws -> Trouble {
+  func waitUntilUnavailable(within time: Duration = .seconds(10)) async throws -> Trouble {
     try await hears("unavailable", within: time) { if case .unavailable(let trouble) = $0 { trouble } else { nil } }
   }
 
