@@ -29,12 +29,12 @@ extension Engine {
     let isFirst =
       !presence.isAnnounced(slot)
       && !presence.cohorts.contains { $0.relations.told.contains(slot) && !$0.isOnly(local) }
-    let (audience, named, unnamed) = admission(to: local, in: presence)
+    let (selection, named, unnamed) = admission(to: local, in: presence)
     let announced = record(presence) {
       Join(
         record: $0, index: local.index, target: target.id, targetIncarnation: target.entry.incarnation,
         seen: bond.received,
-        admits: audience, entry: entry(of: local),
+        admits: selection, entry: entry(of: local),
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
@@ -69,7 +69,7 @@ extension Engine {
 
   /// Whom of those who have joined a local endpoint admits: what is said of that in its announcement, the cohorts that are
   /// meant, and members for whom there is no room.
-  private func admission(to local: LocalEndpoint, in presence: Presence) -> (Audience, [Cohort], [Member]) {
+  private func admission(to local: LocalEndpoint, in presence: Presence) -> (EndpointSelection, [Cohort], [Member]) {
     var isAll = true
     var admitting: [Cohort] = []
     for cohort in cohorts(of: presence)
@@ -89,7 +89,7 @@ extension Engine {
     var unnamed: [Member] = []
     var indexes: [UInt32] = []
     for cohort in admitting {
-      if indexes.count + cohort.members.count <= Limits.audienceIndexesMax {
+      if indexes.count + cohort.members.count <= Limits.selectedIndexesMax {
         named.append(cohort)
         indexes += cohort.indexes
       } else {

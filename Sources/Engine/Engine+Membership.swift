@@ -57,7 +57,7 @@ extension Engine {
       }
     }
     guard group.members.count < Self.membersMax,
-      (group.presences[entry.host]?.members.count ?? 0) < Limits.audienceIndexesMax
+      (group.presences[entry.host]?.members.count ?? 0) < Limits.selectedIndexesMax
     else { return nil }
     let host = host(entry.host)
     voucher.tell(entry.addresses, of: host)

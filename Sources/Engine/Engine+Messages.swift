@@ -113,17 +113,17 @@ extension Engine {
     guard let bond = presence.host.bond else { return }
     let strand = strand(of: presence, bond)
     let head = RecordHead(strand: strand.id, sequence: strand.last + 1)
-    let audience = share.addressing.audience
+    let selection = share.addressing.selection
     let contentType = bond.features.contains(.contentTypes) ? contentType : nil
     let size = MessageView.encodedSize(
-      record: head, from: local.index, seen: bond.received, to: audience, contentType: contentType,
+      record: head, from: local.index, seen: bond.received, to: selection, contentType: contentType,
       payloadBytes: payload.byteCount)
     let message = Journal.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
     let ordinal = bond.journal.append(
       size, of: strand, message: message, isTyped: contentType != nil, at: now, held: waitsForStore(bond)
     ) { out in
       MessageView.write(
-        record: head, from: local.index, seen: bond.received, to: audience, contentType: contentType, payload: payload,
+        record: head, from: local.index, seen: bond.received, to: selection, contentType: contentType, payload: payload,
         into: &out)
     }
     appended(ordinal, to: strand, over: bond)
@@ -141,28 +141,29 @@ extension Engine {
       return
     }
     for sender in senders {
-      guard let locals = recipients(view.audience, of: sender, seen: view.seen, inOrder: true) else { continue }
+      guard let locals = recipients(view.selection, of: sender, seen: view.seen, inOrder: true) else { continue }
       emit(.message(from: sender.id, to: locals, .reliable, view.contentType, payload(view.payload, of: link)))
     }
   }
 
-  private func recipients(_ audience: borrowing AudienceView, of sender: Member, seen: UInt64, inOrder: Bool) -> Locals?
+  private func recipients(_ selection: borrowing EndpointSelectionView, of sender: Member, seen: UInt64, inOrder: Bool)
+    -> Locals?
   {
-    if audience.isAll { return sender.connected(asSeenAt: seen, inOrder: inOrder) }
+    if selection.isAll { return sender.connected(asSeenAt: seen, inOrder: inOrder) }
     let group = sender.presence.group
-    if audience.kind == .only {
+    if selection.kind == .only {
       var named = SlotSet()
-      var indexes = audience.indexes
+      var indexes = selection.indexes
       while let index = indexes.next() {
         if let local = endpointsByIndex[index], local.group === group, sender.isConnected(with: local.slot) {
-          if audience.count == 1 { return .one(local.id) }
+          if selection.count == 1 { return .one(local.id) }
           named.insert(local.slot)
         }
       }
       return group.locals(in: named)
     }
     var slots = sender.connected
-    var indexes = audience.indexes
+    var indexes = selection.indexes
     while let index = indexes.next() {
       if let local = endpointsByIndex[index], local.group === group { slots.remove(local.slot) }
     }
@@ -217,20 +218,20 @@ extension Engine {
     _ payload: RawSpan, _ contentType: ContentType?, _ share: Group.Share, from local: LocalEndpoint
   ) {
     guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }
-    let audience = share.addressing.audience
+    let selection = share.addressing.selection
     let contentType = bond.features.contains(.contentTypes) ? contentType : nil
     let size = DatagramView.encodedSize(
-      from: local.index, seen: bond.received, to: audience, contentType: contentType, payloadBytes: payload.byteCount)
+      from: local.index, seen: bond.received, to: selection, contentType: contentType, payloadBytes: payload.byteCount)
     if size <= link.datagramBytesMax {
       let datagram = compose(size) {
         DatagramView.write(
-          from: local.index, seen: bond.received, to: audience, contentType: contentType, payload: payload, into: &$0)
+          from: local.index, seen: bond.received, to: selection, contentType: contentType, payload: payload, into: &$0)
       }
       emit(.datagram(link.id, datagram))
     } else if link.lossySizes.count <= Self.lossyMax {
       link.lossy.append(size) {
         DatagramView.write(
-          from: local.index, seen: bond.received, to: audience, contentType: contentType, payload: payload, into: &$0)
+          from: local.index, seen: bond.received, to: selection, contentType: contentType, payload: payload, into: &$0)
       }
       link.lossySizes.append(size)
       wake(link)
@@ -254,7 +255,7 @@ extension Engine {
     // Else it was said in an earlier bond, or by a liar.
     guard view.seen < bond.journal.next else { return }
     for sender in bond.members[view.from] ?? [] {
-      guard let locals = recipients(view.audience, of: sender, seen: view.seen, inOrder: false) else { continue }
+      guard let locals = recipients(view.selection, of: sender, seen: view.seen, inOrder: false) else { continue }
       emit(.message(from: sender.id, to: locals, .unreliable, view.contentType, payload))
     }
   }

@@ -173,7 +173,7 @@ extension Engine {
   }
 
   /// Which local slots a host's own endpoint was admitted to, or admits.
-  private func slots(admittedBy audience: Audience, seen: UInt64, _ member: Member) -> SlotSet {
+  private func slots(admittedBy selection: EndpointSelection, seen: UInt64, _ member: Member) -> SlotSet {
     let presence = member.presence
     func slots(of indexes: [UInt32]) -> SlotSet {
       var slots = SlotSet()
@@ -183,7 +183,7 @@ extension Engine {
       return slots
     }
     let told = presence.announcedSlots.subtracting(presence.announced(after: seen))
-    return switch audience {
+    return switch selection {
     case .all: told
     case .only(let indexes): slots(of: indexes)
     case .allBut(let indexes): told.subtracting(slots(of: indexes))
@@ -251,7 +251,7 @@ extension Engine {
     }
     var rest = placed.slots[...]
     while !rest.isEmpty {
-      let some = rest.prefix(Limits.audienceIndexesMax)
+      let some = rest.prefix(Limits.selectedIndexesMax)
       rest = rest.dropFirst(some.count)
       let indexes = some.compactMap { presence.group.local(at: $0)?.index }.sorted()
       let ordinal = record(presence) {
@@ -373,11 +373,13 @@ extension Engine {
 
   /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on, or for local peers
   /// those of the group itself.
-  private func cohorts(_ audience: Audience, of presence: Presence, _ strand: UInt32, over bond: Bond) -> [Cohort] {
+  private func cohorts(_ selection: EndpointSelection, of presence: Presence, _ strand: UInt32, over bond: Bond)
+    -> [Cohort]
+  {
     func alone(_ indexes: [UInt32]) -> [Cohort] {
       indexes.flatMap { bond.members[$0] ?? [] }.filter { $0.presence === presence }.map { self.alone($0) }
     }
-    switch audience {
+    switch selection {
     case .all: return cohorts(of: presence).filter { $0.strand != nil && ($0.strand == strand || presence.host.isSelf) }
     case .only(let indexes): return alone(indexes)
     case .allBut(let indexes):

@@ -48,7 +48,7 @@ public enum Limits {
   /// The fewest members that make a session.
   public static let peersMin: UInt32 = 2
   /// Peers of one host in one group, which is also the longest list of them.
-  public static let audienceIndexesMax = 8_192
+  public static let selectedIndexesMax = 8_192
   /// An invitation stays small: it reaches code before its sender is trusted.
   public static let contextBytesMax = 8_192
   /// Entries in one introduction; a larger group is introduced in several.

@@ -34,7 +34,7 @@ public struct Join: Frame {
   /// The one of its incarnations that is meant.
   public var targetIncarnation: EndpointIncarnation
   public var seen: UInt64
-  public var admits: Audience
+  public var admits: EndpointSelection
   public var entry: Entry
   public var carrier: Carrier
   /// At most `Limits.ticketsMax`.
@@ -43,7 +43,7 @@ public struct Join: Frame {
   @inlinable
   public init(
     record: RecordHead, index: UInt32, target: EndpointID, targetIncarnation: EndpointIncarnation, seen: UInt64,
-    admits: Audience, entry: Entry,
+    admits: EndpointSelection, entry: Entry,
     carrier: Carrier, tickets: [Introduction]
   ) {
     self.record = record
@@ -63,7 +63,7 @@ public struct Join: Frame {
     target = try EndpointID(from: &body)
     targetIncarnation = try EndpointIncarnation(from: &body)
     seen = try body.varint()
-    admits = try Audience(from: &body)
+    admits = try EndpointSelection(from: &body)
     entry = try Entry(from: &body)
     carrier = try Carrier(from: &body)
     tickets = try body.list("tickets", max: Limits.ticketsMax)
@@ -118,13 +118,13 @@ public struct Verdict: Frame {
   public static let type = FrameType.verdict
   public var record: RecordHead
   public var about: UInt32
-  public var by: Audience
+  public var by: EndpointSelection
   /// `none` means admitted.
   public var reason: Reason
   public var seen: UInt64
 
   @inlinable
-  public init(record: RecordHead, about: UInt32, by: Audience, reason: Reason, seen: UInt64) {
+  public init(record: RecordHead, about: UInt32, by: EndpointSelection, reason: Reason, seen: UInt64) {
     self.record = record
     self.about = about
     self.by = by
@@ -135,7 +135,7 @@ public struct Verdict: Frame {
   public init(body: inout Reader) throws(WireError) {
     record = try RecordHead(from: &body)
     about = try body.varint32("about")
-    by = try Audience(from: &body)
+    by = try EndpointSelection(from: &body)
     reason = try Reason(from: &body)
     seen = try body.varint()
   }

@@ -90,7 +90,7 @@ import Wire
     rogue.head().encode(into: &body)
     body.put(varint: UInt32(1))
     body.put(varint: UInt32(0))
-    Audience.all.encode(into: &body)
+    EndpointSelection.all.encode(into: &body)
     body.put(text: type, max: 127)
     rogue.say(bytes: [UInt8(body.bytes.count + 1), FrameType.typedMessage.rawValue] + body.bytes)
     #expect(rogue.ending == .protocolViolation)

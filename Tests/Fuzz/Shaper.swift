@@ -37,7 +37,7 @@ enum Shaper {
       ).encoded()
     case 17:
       Verdict(
-        record: record(&source, &lore), about: lore.index(&source), by: audience(&source, lore),
+        record: record(&source, &lore), about: lore.index(&source), by: selection(&source, lore),
         reason: reason(&source), seen: source.u64()
       ).encoded()
     case 18, 19:
@@ -176,7 +176,7 @@ enum Shaper {
           standing: standing(&source))))
   }
 
-  private static func audience(_ source: inout Source, _ lore: Lore) -> Audience {
+  private static func selection(_ source: inout Source, _ lore: Lore) -> EndpointSelection {
     let kind = source.u8() % 4
     if kind < 2 { return .all }
     let indexes = Set((0..<(source.u8() % 4)).map { _ in lore.index(&source) }).sorted()
@@ -209,7 +209,7 @@ enum Shaper {
     let target = lore.endpoint(&source)
     return Join(
       record: record(&source, &lore), index: lore.index(&source), target: target,
-      targetIncarnation: lore.incarnation(of: target, &source), seen: source.u64(), admits: audience(&source, lore),
+      targetIncarnation: lore.incarnation(of: target, &source), seen: source.u64(), admits: selection(&source, lore),
       entry: entry, carrier: carrier(entry.peer, &source, lore),
       tickets: source.u8() < 180 ? [] : [introduction(&source, lore)])
   }
@@ -224,7 +224,7 @@ enum Shaper {
     var sink = ArraySink()
     sink.put(varint: lore.index(&source))
     sink.put(varint: source.u64())
-    audience(&source, lore).encode(into: &sink)
+    selection(&source, lore).encode(into: &sink)
     if isTyped { sink.put(text: source.pick(["a/b", "text/plain; charset=utf-8", "a", ""]), max: 127) }
     return sink.bytes + source.bytes(max: 16)
   }

@@ -96,7 +96,7 @@ private enum WireFuzz {
 
   private static func recodedMessage(_ body: [UInt8], isTyped: Bool) throws(WireError) -> [UInt8] {
     let view = try MessageView(decoding: body.span.bytes, isTyped: isTyped)
-    let (record, from, seen, to) = (view.record, view.from, view.seen, view.audience.owned)
+    let (record, from, seen, to) = (view.record, view.from, view.seen, view.selection.owned)
     let (contentType, payload) = (view.contentType, [UInt8](view.payload))
     let size = MessageView.encodedSize(
       record: record, from: from, seen: seen, to: to, contentType: contentType, payloadBytes: payload.count)
@@ -109,7 +109,7 @@ private enum WireFuzz {
 
   private static func recodedDatagram(_ body: [UInt8], isTyped: Bool) throws(WireError) -> [UInt8] {
     let view = try DatagramView(decoding: body.span.bytes, isTyped: isTyped)
-    let (from, seen, to, payload) = (view.from, view.seen, view.audience.owned, [UInt8](view.payload))
+    let (from, seen, to, payload) = (view.from, view.seen, view.selection.owned, [UInt8](view.payload))
     let contentType = view.contentType
     let size = DatagramView.encodedSize(
       from: from, seen: seen, to: to, contentType: contentType, payloadBytes: payload.count)

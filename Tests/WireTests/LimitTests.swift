@@ -140,7 +140,7 @@ struct Limited: Sendable, CustomTestStringConvertible {
 
   @Test("The longest message with the longest audience fits one frame")
   func longestMessage() throws {
-    let indexes = (0..<UInt32(Limits.audienceIndexesMax)).map { $0 * 524_288 }
+    let indexes = (0..<UInt32(Limits.selectedIndexesMax)).map { $0 * 524_288 }
     let message = Message(
       record: RecordHead(strand: .max, sequence: .max), from: .max, seen: .max, to: .allBut(indexes),
       payload: [UInt8](repeating: 1, count: Limits.messagePayloadBytesMax))

@@ -44,10 +44,10 @@ struct Message: Frame {
   var record: RecordHead
   var from: UInt32
   var seen: UInt64
-  var to: Audience
+  var to: EndpointSelection
   var payload: [UInt8]
 
-  init(record: RecordHead, from: UInt32, seen: UInt64, to: Audience, payload: [UInt8]) {
+  init(record: RecordHead, from: UInt32, seen: UInt64, to: EndpointSelection, payload: [UInt8]) {
     self.record = record
     self.from = from
     self.seen = seen
@@ -60,7 +60,7 @@ struct Message: Frame {
     record = view.record
     from = view.from
     seen = view.seen
-    to = view.audience.owned
+    to = view.selection.owned
     payload = [UInt8](view.payload)
   }
 
@@ -95,7 +95,7 @@ struct TypedMessage: Frame {
   init(body: inout Reader) throws(WireError) {
     let view = try MessageView(decoding: try body.rest("body", max: .max), isTyped: true)
     message = Message(
-      record: view.record, from: view.from, seen: view.seen, to: view.audience.owned, payload: [UInt8](view.payload))
+      record: view.record, from: view.from, seen: view.seen, to: view.selection.owned, payload: [UInt8](view.payload))
     // A typed frame has one, or is not decoded.
     contentType = view.contentType!
   }
@@ -126,10 +126,10 @@ struct Datagram: Frame {
   static let type = FrameType.datagram
   var from: UInt32
   var seen: UInt64
-  var to: Audience
+  var to: EndpointSelection
   var payload: [UInt8]
 
-  init(from: UInt32, seen: UInt64, to: Audience, payload: [UInt8]) {
+  init(from: UInt32, seen: UInt64, to: EndpointSelection, payload: [UInt8]) {
     self.from = from
     self.seen = seen
     self.to = to
@@ -140,7 +140,7 @@ struct Datagram: Frame {
     let view = try DatagramView(decoding: try body.rest("body", max: .max))
     from = view.from
     seen = view.seen
-    to = view.audience.owned
+    to = view.selection.owned
     payload = [UInt8](view.payload)
   }
 
@@ -171,7 +171,7 @@ struct TypedDatagram: Frame {
 
   init(body: inout Reader) throws(WireError) {
     let view = try DatagramView(decoding: try body.rest("body", max: .max), isTyped: true)
-    datagram = Datagram(from: view.from, seen: view.seen, to: view.audience.owned, payload: [UInt8](view.payload))
+    datagram = Datagram(from: view.from, seen: view.seen, to: view.selection.owned, payload: [UInt8](view.payload))
     // A typed frame has one, or is not decoded.
     contentType = view.contentType!
   }

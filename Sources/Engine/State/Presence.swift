@@ -31,7 +31,7 @@ final class Presence {
 
   /// Some of the members here who are connected with a local slot: as many as one message can name.
   struct Addressing {
-    var audience: Audience
+    var selection: EndpointSelection
     var recipients: [EndpointID]
   }
 
@@ -178,15 +178,15 @@ final class Presence {
     guard !connected.isEmpty else { return [] }
     var recipients = connected.count == 1 ? connected[0].ids : connected.flatMap(\.ids)
     if let own { recipients.removeAll { $0 == own.id } }
-    if connected.count == joined.count { return [Addressing(audience: .all, recipients: recipients)] }
+    if connected.count == joined.count { return [Addressing(selection: .all, recipients: recipients)] }
     return addressings(for: recipients.compactMap { members[$0] })
   }
 
   /// Messages that name members one by one name so many at most.
   func addressings(for members: [Member]) -> [Addressing] {
-    stride(from: 0, to: members.count, by: Limits.audienceIndexesMax).map { start in
-      let some = members[start..<min(start + Limits.audienceIndexesMax, members.count)]
-      return Addressing(audience: .only(some.compactMap(\.index).sorted()), recipients: some.map(\.id))
+    stride(from: 0, to: members.count, by: Limits.selectedIndexesMax).map { start in
+      let some = members[start..<min(start + Limits.selectedIndexesMax, members.count)]
+      return Addressing(selection: .only(some.compactMap(\.index).sorted()), recipients: some.map(\.id))
     }
   }
 

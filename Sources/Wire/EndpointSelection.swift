@@ -1,17 +1,17 @@
 /// Which of the endpoints of the receiving host something is for, by index.
-public enum Audience: Part {
+public enum EndpointSelection: Part {
   case all
-  /// In strictly ascending order, at most `Limits.audienceIndexesMax`.
+  /// In strictly ascending order, at most `Limits.selectedIndexesMax`.
   case only([UInt32])
-  /// In strictly ascending order, at most `Limits.audienceIndexesMax`.
+  /// In strictly ascending order, at most `Limits.selectedIndexesMax`.
   case allBut([UInt32])
 
-  public init(from reader: inout Reader) throws(WireError) { self = try AudienceView(from: &reader).owned }
+  public init(from reader: inout Reader) throws(WireError) { self = try EndpointSelectionView(from: &reader).owned }
 
   @inlinable @inline(__always)
   public func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     switch self {
-    case .all: sink.put(u8: AudienceView.Kind.all.rawValue)
+    case .all: sink.put(u8: EndpointSelectionView.Kind.all.rawValue)
     case .only(let indexes): Self.put(.only, indexes, into: &sink)
     case .allBut(let indexes): Self.put(.allBut, indexes, into: &sink)
     }
@@ -19,10 +19,10 @@ public enum Audience: Part {
 
   @usableFromInline
   static func put<S: Sink & ~Copyable & ~Escapable>(
-    _ kind: AudienceView.Kind, _ indexes: [UInt32], into sink: inout S
+    _ kind: EndpointSelectionView.Kind, _ indexes: [UInt32], into sink: inout S
   ) {
     sink.put(u8: kind.rawValue)
-    sink.put(count: indexes.count, max: Limits.audienceIndexesMax)
+    sink.put(count: indexes.count, max: Limits.selectedIndexesMax)
     var floor: UInt64 = 0
     // Most gaps take a byte, and eight of those go at once.
     var (bytes, count): (UInt64, UInt64) = (0, 0)
@@ -50,7 +50,7 @@ public enum Audience: Part {
 }
 
 /// An audience as it lies in a frame: checked, and read without an allocation.
-public struct AudienceView: ~Escapable {
+public struct EndpointSelectionView: ~Escapable {
   public enum Kind: UInt8, Sendable {
     case all = 0
     case only = 1
@@ -90,7 +90,7 @@ public struct AudienceView: ~Escapable {
     guard let kind = Kind(rawValue: code) else {
       throw WireError(.unknownValue(field: "audience kind", value: code))
     }
-    let count = try reader.count("audience", max: Limits.audienceIndexesMax)
+    let count = try reader.count("audience", max: Limits.selectedIndexesMax)
     var ahead = reader
     var floor: UInt64 = 0
     for _ in 0..<count {
@@ -126,7 +126,7 @@ public struct AudienceView: ~Escapable {
   }
 
   /// A copy that outlives the frame.
-  public var owned: Audience {
+  public var owned: EndpointSelection {
     if kind == .all { return .all }
     var list: [UInt32] = []
     list.reserveCapacity(count)

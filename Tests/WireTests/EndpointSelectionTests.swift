@@ -1,15 +1,15 @@
 import Testing
 import Wire
 
-@Suite struct AudienceTests {
+@Suite struct EndpointSelectionTests {
   @Test("The indexes of a message are read in order, without a copy of the list")
   func indexes() throws {
     let body = Message(
       record: RecordHead(strand: 1, sequence: 1), from: 0, seen: 0, to: .only([0, 7, 300, .max]), payload: [9]
     ).encoded().body
     let view = try MessageView(decoding: body.span.bytes)
-    #expect(view.audience.count == 4)
-    var indexes = view.audience.indexes
+    #expect(view.selection.count == 4)
+    var indexes = view.selection.indexes
     var read: [UInt32] = []
     while let index = indexes.next() { read.append(index) }
     #expect(read == [0, 7, 300, .max])
@@ -20,17 +20,17 @@ import Wire
   @Test(
     "An audience contains whom it means",
     arguments: [
-      (Audience.all, [0, 1, 2, UInt32.max]),
+      (EndpointSelection.all, [0, 1, 2, UInt32.max]),
       (.only([]), []),
       (.only([1, 2]), [1, 2]),
       (.allBut([]), [0, 1, 2, .max]),
       (.allBut([0, 2]), [1, .max]),
     ])
-  func contains(_ audience: Audience, _ members: [UInt32]) throws {
-    let body = Datagram(from: 0, seen: 0, to: audience, payload: []).encoded().body
+  func contains(_ selection: EndpointSelection, _ members: [UInt32]) throws {
+    let body = Datagram(from: 0, seen: 0, to: selection, payload: []).encoded().body
     let view = try DatagramView(decoding: body.span.bytes)
-    #expect(view.audience.isAll == (audience == .all))
-    for index in [0, 1, 2, UInt32.max] { #expect(view.audience.contains(index) == members.contains(index)) }
+    #expect(view.selection.isAll == (selection == .all))
+    for index in [0, 1, 2, UInt32.max] { #expect(view.selection.contains(index) == members.contains(index)) }
   }
 
   @Test("An index past 32 bits is refused, by itself and as a sum")
