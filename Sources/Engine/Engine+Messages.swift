@@ -8,7 +8,7 @@ extension Engine {
   /// knows no content types gets the message without.
   @discardableResult
   public func send(
-    _ payload: RawSpan, contentType: ContentType? = nil, from endpoint: EndpointID, to recipients: Recipients,
+    _ payload: RawSpan, contentType: ContentType? = nil, from endpoint: EndpointID, to recipients: RecipientIDs,
     _ mode: Mode, receipt: Bool, at now: Instant
   ) throws(EngineError) -> MessageID {
     enter(now)
@@ -45,7 +45,7 @@ extension Engine {
     }
   }
 
-  private func shares(of recipients: Recipients, _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
+  private func shares(of recipients: RecipientIDs, _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
     switch recipients {
     case .all:
       let shares = local.group.shares(for: local.slot)

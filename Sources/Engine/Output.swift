@@ -82,7 +82,7 @@ public enum PairState: Hashable, Sendable {
 public enum Mode: UInt8, Hashable, Sendable { case reliable, unreliable }
 
 /// Who of a session a message is for.
-public enum Recipients: Hashable, Sendable {
+public enum RecipientIDs: Hashable, Sendable {
   /// Everyone who is connected with the sender now.
   case all
   case only([EndpointID])

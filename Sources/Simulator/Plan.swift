@@ -112,7 +112,7 @@ struct Sending: Sendable {
   var mode = Mode.reliable
   var count = 1
   var bytes = 24
-  /// How many of the connected members get it; 0: all, by `Recipients.all`.
+  /// How many of the connected members get it; 0: all, by `RecipientIDs.all`.
   var recipients = 0
   var receipt = false
 }

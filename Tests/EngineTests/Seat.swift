@@ -58,7 +58,7 @@ final class Seat {
     _ text: String, to: [Seat]? = nil, _ mode: Mode = .reliable, as type: String? = nil, receipt: Bool = false
   ) throws(EngineError) -> MessageID {
     let bytes = Array(text.utf8)
-    let recipients = to.map { Recipients.only($0.map(\.endpoint)) } ?? .all
+    let recipients = to.map { RecipientIDs.only($0.map(\.endpoint)) } ?? .all
     let type = type.map { try! ContentType($0) }  // the tests give legal ones
     return try engine.send(
       bytes.span.bytes, contentType: type, from: endpoint, to: recipients, mode, receipt: receipt, at: stage.now)

@@ -176,7 +176,7 @@ final class EngineFuzz {
     case 8: engine.block(remote, from: endpoint, source.flag, at: now)
     case 9, 10:
       let payload = source.bytes(max: 40)
-      let to = source.flag ? Recipients.all : .only([stage.lore.endpoint(&source), stage.lore.endpoint(&source)])
+      let to = source.flag ? RecipientIDs.all : .only([stage.lore.endpoint(&source), stage.lore.endpoint(&source)])
       _ = try? engine.send(
         payload.span.bytes, from: endpoint, to: to, source.flag ? .reliable : .unreliable, receipt: source.flag, at: now
       )

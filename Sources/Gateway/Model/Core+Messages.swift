@@ -55,7 +55,7 @@ extension Core {
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .unreliable, to: recipients, in: model)
     do throws(NearbyError) {
-      let addressees = recipients.map(Addressees.only) ?? .all
+      let addressees = recipients.map(Recipients.only) ?? .all
       _ = try model.session.dispatch(
         text.bytes, contentType: text.contentType, to: addressees, .unreliable, wantsFate: false)
     } catch {
@@ -88,7 +88,7 @@ extension Core {
     if model.history != nil { try needRoom("sent") }
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .reliable, to: recipients, in: model)
-    let addressees = recipients.map(Addressees.only) ?? .all
+    let addressees = recipients.map(Recipients.only) ?? .all
     do {
       let item: Item
       if let history = model.history {
@@ -127,7 +127,7 @@ extension Core {
   }
 
   private func store(
-    _ text: MessageText, named name: String?, to addressees: Addressees, in model: SessionModel, _ history: History
+    _ text: MessageText, named name: String?, to addressees: Recipients, in model: SessionModel, _ history: History
   ) async throws -> Item {
     let recipients: [Member] =
       switch addressees {

@@ -89,7 +89,7 @@ extension Session {
   /// Gives it to the engine at once, or not at all: `unavailable` where a member is behind. Its fate is told to the host's
   /// witness, by this number, where it is wanted.
   package func dispatch(
-    _ bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all, _ mode: Mode, wantsFate: Bool
+    _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode, wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
     guard let core = loop.coreHere else { throw .closed }
     return try core.dispatch(bytes, contentType, from: id, to: recipients, mode, wantsFate)

@@ -168,13 +168,13 @@ extension Core {
 
   /// Past the outbox, for who is on the loop.
   func dispatch(
-    _ bytes: [UInt8], _ contentType: String?, from id: EndpointID, to recipients: Addressees, _ mode: Mode,
+    _ bytes: [UInt8], _ contentType: String?, from id: EndpointID, to recipients: Recipients, _ mode: Mode,
     _ wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
     let contentType = try ContentType(ofMessage: contentType)
     if let port = sessions[id] { adviseOnSize(bytes.count, mode, port) }
     do {
-      let recipients: Recipients =
+      let recipients: RecipientIDs =
         switch recipients {
         case .all: .all
         case .only(let members): .only(members.map(\.id))

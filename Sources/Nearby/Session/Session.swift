@@ -104,7 +104,7 @@ public final class Session: Sendable, Identifiable {
   ///
   /// Its receivers are told the content type, a media type such as `image/png` of at most 127 bytes.
   public func send(
-    _ bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all, _ mode: Mode = .reliable
+    _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode = .reliable
   ) async throws(NearbyError) {
     while case .full = try post(bytes, contentType, recipients, mode) {
       await state.room()
@@ -129,7 +129,7 @@ public final class Session: Sendable, Identifiable {
   }
 
   private func post(
-    _ bytes: [UInt8], _ contentType: String?, _ recipients: Addressees, _ mode: Mode, _ inquiry: Inquiry? = nil
+    _ bytes: [UInt8], _ contentType: String?, _ recipients: Recipients, _ mode: Mode, _ inquiry: Inquiry? = nil
   ) throws(NearbyError) -> SessionState.Offer {
     let offer = try state.offer(bytes, contentType, recipients, mode, inquiry: inquiry)
     if case .taken(isNews: true) = offer { loop.post { [state] in $0.flush(state) } }
@@ -138,7 +138,7 @@ public final class Session: Sendable, Identifiable {
 
   /// Sends at once or not at all: `unavailable` where too much waits already.
   public func trySend(
-    _ bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all, _ mode: Mode = .reliable
+    _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode = .reliable
   ) throws(NearbyError) {
     if case .full = try post(bytes, contentType, recipients, mode) {
       throw NearbyError(queueFull: "the queue is full: a member is behind; wait, or use the waiting form")
@@ -147,7 +147,7 @@ public final class Session: Sendable, Identifiable {
 
   /// Sends reliably, at once or not at all; what becomes of it is told for each recipient, as `SessionEvent.fate`.
   public func trySend(
-    withReceipt bytes: [UInt8], contentType: String? = nil, to recipients: Addressees = .all
+    withReceipt bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all
   ) throws(NearbyError) -> Receipt {
     let receipt = state.receipt(for: recipients)
     // To nobody is said in the same words as without a receipt.

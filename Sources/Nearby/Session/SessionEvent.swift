@@ -107,7 +107,7 @@ public struct Message: Sendable {
 }
 
 /// Whom of a session something is for.
-public enum Addressees: Hashable, Sendable {
+public enum Recipients: Hashable, Sendable {
   /// Everybody who is connected now.
   case all
   case only([Member])

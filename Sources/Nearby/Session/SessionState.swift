@@ -14,7 +14,7 @@ final class SessionState: Sendable {
   struct Post: Sendable {
     var bytes: [UInt8]
     var contentType: ContentType?
-    var recipients: Recipients
+    var recipients: RecipientIDs
     var mode: Mode
     /// Told what became of it, where somebody wants to know.
     var inquiry: Inquiry?
@@ -62,7 +62,7 @@ final class SessionState: Sendable {
   var connected: [Member] { shared.withLock { Array($0.connected.values) } }
 
   func offer(
-    _ bytes: [UInt8], _ contentType: String?, _ recipients: Addressees, _ mode: Mode, inquiry: Inquiry? = nil
+    _ bytes: [UInt8], _ contentType: String?, _ recipients: Recipients, _ mode: Mode, inquiry: Inquiry? = nil
   ) throws(NearbyError) -> Offer {
     let contentType = try ContentType(ofMessage: contentType)
     return try shared.withLock { shared throws(NearbyError) in
@@ -84,7 +84,7 @@ final class SessionState: Sendable {
   }
 
   /// For a message to these, or to all who are connected now.
-  func receipt(for recipients: Addressees) -> Receipt {
+  func receipt(for recipients: Recipients) -> Receipt {
     shared.withLock { shared in
       shared.lastReceipt += 1
       switch recipients {
@@ -184,7 +184,7 @@ extension ContentType {
 }
 
 extension SessionState.Shared {
-  fileprivate func address(_ recipients: Addressees) throws(NearbyError) -> Recipients {
+  fileprivate func address(_ recipients: Recipients) throws(NearbyError) -> RecipientIDs {
     switch recipients {
     case .all:
       guard !connected.isEmpty else { throw NearbyError(.notConnected, "nobody is connected in this session") }

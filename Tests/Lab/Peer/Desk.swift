@@ -74,7 +74,7 @@ actor Desk {
     return value
   }
 
-  func addressees(_ word: String, of session: String) throws -> Addressees {
+  func addressees(_ word: String, of session: String) throws -> Recipients {
     switch word {
     case "all": .all
     case "nobody": .only([])
