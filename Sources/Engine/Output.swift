@@ -89,7 +89,7 @@ public enum RecipientIDs: Hashable, Sendable {
 }
 
 /// What became of a message for some of its recipients.
-public enum Fate: UInt8, Hashable, Sendable {
+public enum DeliveryStatus: UInt8, Hashable, Sendable {
   /// Their host has taken responsibility for it.
   case delivered
   /// It never left this host, or they had gone before it came.
@@ -199,7 +199,7 @@ public enum Output {
   /// A member that is connecting or connected is away, or is here again: its view says which.
   indirect case away(MemberView, of: Locals)
   case message(from: EndpointID, to: Locals, Mode, ContentType?, Payload)
-  case fate(MessageID, from: EndpointID, to: [EndpointID], Fate)
+  case fate(MessageID, from: EndpointID, to: [EndpointID], DeliveryStatus)
   /// A send that was refused as unavailable may be tried again.
   case writable(EndpointID)
   /// A member writes a stream to a local endpoint.

@@ -1,5 +1,5 @@
 // The words of the core that stand in this library's interface; who imports it needs no other module.
-@_exported public import enum Engine.Fate
+@_exported public import enum Engine.DeliveryStatus
 @_exported public import enum Engine.Mode
 @_exported public import struct Engine.ResourceProgress
 @_exported public import struct Engine.ResourceRules

@@ -10,7 +10,7 @@ final class SentMessage {
   let to: [EndpointID]
   let bytes: Int
   let at: Int64
-  var fates: [Fate?]
+  var fates: [DeliveryStatus?]
   /// The run of the sender's host that was told.
   var fateRuns: [Int]
   /// The run of the recipient's host that it was told in; 0: not yet.
@@ -171,7 +171,7 @@ extension Model {
 
   // MARK: Fates
 
-  func fate(_ id: MessageID, _ from: EndpointID, _ to: [EndpointID], _ fate: Fate, at host: SimHost) {
+  func fate(_ id: MessageID, _ from: EndpointID, _ to: [EndpointID], _ fate: DeliveryStatus, at host: SimHost) {
     guard let number = sent[Told(endpoint: from, id: id)] else {
       return violate(.fatesAreTrue, "\(host.label) tells the fate of a message that nobody sent")
     }

@@ -167,7 +167,7 @@ private final class Scribe: Witness {
   func found(_ count: Int) { found.withLock { $0.append(count) } }
 
   func heard(_ message: Message, in session: EndpointID) { told.append("heard") }
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
     told.append("\(fate)")
   }
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {}

@@ -205,7 +205,7 @@ final class Archive: Witness, @unchecked Sendable {
     }
   }
 
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID) {
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
     histories[session]?.settled(message, for: recipients, fate)
   }
 

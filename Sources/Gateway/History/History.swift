@@ -54,7 +54,7 @@ final class History: @unchecked Sendable {
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
   /// Told before it is known which message they belong to.
-  private var early: [UInt64: [(recipients: [EndpointID], fate: Fate)]] = [:]
+  private var early: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
   private var isDispatching = false
   /// Names that somebody is about to use, with those who wait for them.
   private var holders: [String: [CheckedContinuation<Void, Never>]] = [:]
@@ -198,7 +198,7 @@ final class History: @unchecked Sendable {
 
   // MARK: Fates
 
-  func settled(_ number: UInt64, for recipients: [EndpointID], _ fate: Fate) {
+  func settled(_ number: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus) {
     guard open[number] != nil else {
       if isDispatching { early[number, default: []].append((recipients, fate)) }
       return

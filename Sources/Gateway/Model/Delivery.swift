@@ -12,7 +12,7 @@ struct Delivery {
   enum State: String, CaseIterable {
     case pending, delivered, undelivered, unknown
 
-    init(_ fate: Fate) {
+    init(_ fate: DeliveryStatus) {
       self =
         switch fate {
         case .delivered: .delivered
@@ -83,7 +83,7 @@ struct Delivery {
     return delivery
   }
 
-  mutating func tell(_ fate: Fate, for members: [EndpointID]) {
+  mutating func tell(_ fate: DeliveryStatus, for members: [EndpointID]) {
     for member in members {
       guard let place = place(of: member) else { continue }
       if recipients[place].state == .pending { pending -= 1 }
@@ -143,7 +143,7 @@ extension Core {
   /// In which more of it may come, to be told at once.
   private static let deliveryDelay: Duration = .milliseconds(20)
 
-  func told(_ fate: Fate, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
+  func told(_ fate: DeliveryStatus, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
     guard model.deliveries[receipt] != nil else { return }
     model.deliveries[receipt]?.tell(fate, for: members.map(\.id))
     if model.changedDeliveries.isEmpty {

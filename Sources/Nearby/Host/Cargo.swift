@@ -23,7 +23,7 @@ package struct Cargo: Sendable {
 package protocol Witness: AnyObject, Sendable {
   func heard(_ message: Message, in session: EndpointID)
   /// What became of what was dispatched under this number.
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: Fate, in session: EndpointID)
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID)
   /// How a resource has ended, and where it lies if it came whole.
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?)
   /// All that is to be stored by now.

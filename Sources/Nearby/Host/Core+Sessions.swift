@@ -202,13 +202,13 @@ extension Core {
 
   // MARK: What becomes of a message
 
-  func inform(_ id: MessageID, of recipients: [EndpointID], _ fate: Fate, _ sender: EndpointID) {
+  func inform(_ id: MessageID, of recipients: [EndpointID], _ fate: DeliveryStatus, _ sender: EndpointID) {
     guard let (inquiry, left) = inquiries[id] else { return }
     inquiries[id] = left > recipients.count ? (inquiry, left - recipients.count) : nil
     answer(inquiry, recipients, fate, sessions[sender])
   }
 
-  private func answer(_ inquiry: Inquiry, _ recipients: [EndpointID], _ fate: Fate, _ port: SessionPort?) {
+  private func answer(_ inquiry: Inquiry, _ recipients: [EndpointID], _ fate: DeliveryStatus, _ port: SessionPort?) {
     switch inquiry {
     case .once(let outcome): outcome.settle(fate)
     case .each(let receipt):

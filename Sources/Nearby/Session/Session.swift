@@ -116,7 +116,7 @@ public final class Session: Sendable, Identifiable {
   public func deliver(
     _ bytes: [UInt8], contentType: String? = nil, to member: Member
   ) async throws(NearbyError) {
-    let receipt = Outcome<Fate>()
+    let receipt = Outcome<DeliveryStatus>()
     while case .full = try post(bytes, contentType, .only([member]), .reliable, .once(receipt)) {
       await state.room()
       if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }

@@ -26,9 +26,9 @@ public enum SessionEvent: Sendable {
   /// A member and this peer compare codes: show it.
   case comparison(Comparison)
   /// What became of messages that these members may never get.
-  case undelivered(to: [Member], Fate)
+  case undelivered(to: [Member], DeliveryStatus)
   /// What became of a message that was sent with a receipt, for some of its recipients.
-  case fate(of: Receipt.ID, for: [Member], Fate)
+  case fate(of: Receipt.ID, for: [Member], DeliveryStatus)
 }
 
 /// A remote peer's end of a session. Two are the same where the end is, whether it is away or here.

@@ -107,7 +107,7 @@ extension Event {
     return ["\(name): \(lines.first ?? "")"] + lines.dropFirst().map { "  │ \($0)" }
   }
 
-  static func undelivered(_ members: [Member], _ fate: Fate, _ labels: [String]) -> Event {
+  static func undelivered(_ members: [Member], _ fate: DeliveryStatus, _ labels: [String]) -> Event {
     let isUnknown = fate == .unknown
     return Event(
       "undelivered", .warning,
