@@ -97,8 +97,8 @@ extension Engine {
     if bond.isAccepted { link.gate.open() }
     say(
       Attach(
-        bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.journal.first,
-        next: bond.journal.next),
+        bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.sendQueue.first,
+        next: bond.sendQueue.next),
       on: link)
   }
 
@@ -107,21 +107,21 @@ extension Engine {
       return
     }
     guard !bond.isOpen else { throw Violation(.protocolViolation, "attach again") }
-    let journal = bond.journal
+    let sendQueue = bond.sendQueue
     let isConsistent =
-      attach.received < journal.next && attach.received + 1 >= journal.first && attach.received <= bond.fence
+      attach.received < sendQueue.next && attach.received + 1 >= sendQueue.first && attach.received <= bond.fence
       && attach.first <= bond.received + 1 && attach.next > bond.received
     // A host may come back as an older version, which cannot read what waits for it.
-    let isReadable = link.features.contains(.contentTypes) || !journal.holdsTyped(after: attach.received)
+    let isReadable = link.features.contains(.contentTypes) || !sendQueue.holdsTyped(after: attach.received)
     guard isConsistent && isReadable || sabotage.contains(.believesBackups) else {
       // Or one of us has lost what the other relies on, as from an old backup: begin anew.
       _ = replace(bond, keeping: link)
       return
     }
-    var received = min(max(attach.received, journal.first - 1), journal.next - 1)
-    if sabotage.contains(.repeatsRecords) { received = journal.first - 1 }
-    if sabotage.contains(.losesRecord), received + 2 < journal.next, bond.hasBeenOpen { received += 1 }
-    bond.journal.resume(after: received)
+    var received = min(max(attach.received, sendQueue.first - 1), sendQueue.next - 1)
+    if sabotage.contains(.repeatsRecords) { received = sendQueue.first - 1 }
+    if sabotage.contains(.losesRecord), received + 2 < sendQueue.next, bond.hasBeenOpen { received += 1 }
+    bond.sendQueue.resume(after: received)
     bond.features = link.features
     bond.isOpen = true
     // That it opens is a sign of life, though the link may be cut before there is another.
@@ -129,12 +129,12 @@ extension Engine {
     bond.fence = .max
     link.used = now
     opened(bond)
-    if bond.journal.hasUnsent { wake(link) }
+    if bond.sendQueue.hasUnsent { wake(link) }
   }
 
   private func opened(_ bond: Bond) {
     bond.hasBeenOpen = true
-    ledger.touch(bond: bond.host.id)
+    dirty.touch(bond: bond.host.id)
     if bond.isSuspended { tellSuspended(bond, false) }
     if bond.host.isVanished { markReachable(bond.host) }
     bond.comparesRostersAt = now + Self.rosterPause
@@ -182,9 +182,9 @@ extension Engine {
       presence.forgetBond()
       for cohort in cohorts(of: presence) where !cohort.members.isEmpty { lost(cohort, reason) }
     }
-    let everSent = bond.journal.everSent
+    let everSent = bond.sendQueue.everSent
     if !sabotage.contains(.forgetsUndelivered) {
-      bond.journal.forEach { ordinal, entry in
+      bond.sendQueue.forEach { ordinal, entry in
         if let message = entry.message {
           emit(.fate(message.id, from: message.from, to: message.to, ordinal <= everSent ? .unknown : .undelivered))
         }
@@ -197,9 +197,9 @@ extension Engine {
   }
 
   private func forgetStored(_ bond: Bond) {
-    guard ledger.isKept else { return }
-    ledger.touch(bond: bond.host.id)
-    bond.journal.forEach { ordinal, _ in ledger.touch(record: ordinal, of: bond.host.id) }
+    guard dirty.isKept else { return }
+    dirty.touch(bond: bond.host.id)
+    bond.sendQueue.forEach { ordinal, _ in dirty.touch(record: ordinal, of: bond.host.id) }
   }
 
   /// What has time until after the next beat is done with one of those to come.
@@ -258,7 +258,7 @@ extension Engine {
   func record<F: Frame>(_ strand: Strand, over bond: Bond, _ make: (RecordHead) -> F) -> UInt64 {
     let frame = make(RecordHead(strand: strand.id, sequence: strand.last + 1))
     let length = frame.length
-    let ordinal = bond.journal.append(
+    let ordinal = bond.sendQueue.append(
       F.encodedSize(of: length), of: strand, message: nil, at: now, held: waitsForStore(bond)
     ) { frame.write(length, into: &$0) }
     appended(ordinal, to: strand, over: bond)
@@ -273,8 +273,8 @@ extension Engine {
       timers.set(.bond(bond.host.id), now + settings.backlogAgeMax)
     }
     guard waitsForStore(bond) else { return }
-    ledger.touch(bond: bond.host.id)
-    ledger.touch(record: ordinal, of: bond.host.id)
+    dirty.touch(bond: bond.host.id)
+    dirty.touch(record: ordinal, of: bond.host.id)
   }
 
   /// Whether what is said over it has to be stored first. What local peers have for each other changes both sides at once:
@@ -313,7 +313,7 @@ extension Engine {
     bond.received += 1
     strand.unacknowledgedBytes += bytes
     if waitsForStore(bond) {
-      ledger.touch(bond: bond.host.id)
+      dirty.touch(bond: bond.host.id)
     } else {
       bond.stored = bond.received
     }
@@ -340,7 +340,7 @@ extension Engine {
       let ready = waitsForStore(bond) && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
       guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { return }
       // What this host said before it took the record, it must also be heard to say before: a leave, above all.
-      strand.pending = (ready, bond.journal.next - 1)
+      strand.pending = (ready, bond.sendQueue.next - 1)
       strand.unacknowledgedBytes = 0
       isPending = true
     }
@@ -372,7 +372,7 @@ extension Engine {
     for strand in bond.incoming.values {
       guard let pending = strand.pending else { continue }
       let frame = Ack(strand: strand.id, received: pending.received)
-      guard bond.journal.unsent > pending.after, out.freeCapacity >= frame.encodedSize else {
+      guard bond.sendQueue.unsent > pending.after, out.freeCapacity >= frame.encodedSize else {
         isPending = true
         continue
       }
@@ -392,16 +392,16 @@ extension Engine {
       throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
     }
     if !strand.isBehind { bond.behind[strand.id] = nil }
-    var ordinal = bond.journal.first
+    var ordinal = bond.sendQueue.first
     let host = bond.host.id
-    bond.journal.dropAcknowledged { entry in
-      ledger.touch(record: ordinal, of: host)
+    bond.sendQueue.dropAcknowledged { entry in
+      dirty.touch(record: ordinal, of: host)
       ordinal += 1
       if let message = entry.message, message.wantsReceipt {
         emit(.fate(message.id, from: message.from, to: message.to, .delivered))
       }
     }
-    ledger.touch(bond: bond.host.id)
+    dirty.touch(bond: bond.host.id)
     forgetFarewells(over: bond)
     tellWritable(strand)
   }

@@ -16,7 +16,7 @@ extension Engine {
     }
     let statement = Carrier.signedBytes(peer: key, host: hostKey, incarnation: incarnation)
     let carrier = Carrier(peer: key, incarnation: incarnation, signature: crypto.sign(statement, with: key))
-    let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier, ledger: ledger)
+    let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier, dirty: dirty)
     peers[id] = peer
     restoreRefusals(of: peer)
     tellAway(peer)
@@ -33,7 +33,7 @@ extension Engine {
     for type in peer.advertised.keys { withdraw(peer, type) }
     for type in peer.browsed.keys { stopBrowsing(peer, type) }
     peers[id] = nil
-    ledger.touch(peer: id)
+    dirty.touch(peer: id)
   }
 
   func local(peer id: PeerID) throws(EngineError) -> LocalPeer {

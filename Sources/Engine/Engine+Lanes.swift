@@ -36,8 +36,8 @@ extension Engine {
     while link.rest.count == 0, out.freeCapacity > 0 {
       let before = out.byteCount
       let lanes = bond.openLanes.flatMap { $0.hasUnsent ? $0 : nil }
-      if bond.journal.hasUnsent, lanes.map({ !$0.patience.isOver && !sabotage.contains(.delaysMessages) }) ?? true {
-        bond.journal.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
+      if bond.sendQueue.hasUnsent, lanes.map({ !$0.patience.isOver && !sabotage.contains(.delaysMessages) }) ?? true {
+        bond.sendQueue.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
         lanes?.patience.passOver(by: out.byteCount - before + link.rest.count)
       } else {
         guard let lanes, fillFlow(&out, for: link, lanes, isFirst: before == start) else { return }

@@ -126,7 +126,7 @@ extension Engine {
     let member = presence.add(
       entry, peer: peerID(of: entry.peer), own: host.isSelf ? endpoints[entry.endpoint] : nil)
     group.add(member)
-    ledger.touch(member: member.id, of: group.serial)
+    dirty.touch(member: member.id, of: group.serial)
     return member
   }
 
@@ -414,7 +414,7 @@ extension Engine {
     for host in hosts.values { host.bond?.regroup(other, as: group) }
     groups[other.serial] = nil
     other.empty(into: group)
-    ledger.touch(group: other.serial)
+    dirty.touch(group: other.serial)
 
     // Pairs across the two. Where a local endpoint has not been announced, that says what it thinks of whom.
     let arrived = group.localSlots.subtracting(before)
@@ -447,9 +447,9 @@ extension Engine {
     for cohort in presence.cohorts {
       let moved = Cohort(like: cohort, in: target, offset: offset)
       for old in cohort.members {
-        ledger.touch(member: old.id, of: presence.group.serial)
+        dirty.touch(member: old.id, of: presence.group.serial)
         if !old.chain.isEmpty { old.chainChanged() }
-        ledger.touch(member: old.id, of: group.serial)
+        dirty.touch(member: old.id, of: group.serial)
         let member: Member
         if let known = group.members[old.id] {
           alone(known)

@@ -118,8 +118,8 @@ extension Engine {
     let size = MessageView.encodedSize(
       record: head, from: local.index, seen: bond.received, to: selection, contentType: contentType,
       payloadBytes: payload.byteCount)
-    let message = Journal.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
-    let ordinal = bond.journal.append(
+    let message = SendQueue.Message(id: id, from: local.id, to: share.addressing.recipients, wantsReceipt: receipt)
+    let ordinal = bond.sendQueue.append(
       size, of: strand, message: message, isTyped: contentType != nil, at: now, held: waitsForStore(bond)
     ) { out in
       MessageView.write(
@@ -174,22 +174,22 @@ extension Engine {
   func undeliver(to members: [Member], from local: LocalEndpoint?, after seen: UInt64) {
     guard !sabotage.contains(.forgetsUndelivered), let bond = members.first?.host.bond else { return }
     let ids = Set(members.map(\.id))
-    bond.journal.forEach { ordinal, entry in
+    bond.sendQueue.forEach { ordinal, entry in
       guard ordinal > seen, let message = entry.message, local == nil || local?.id == message.from else { return }
       let missed = message.to.filter(ids.contains)
       guard !missed.isEmpty else { return }
       emit(.fate(message.id, from: message.from, to: missed, .undelivered))
     }
-    bond.journal.forget(ids, of: local?.id, after: seen)
+    bond.sendQueue.forget(ids, of: local?.id, after: seen)
   }
 
   /// Who leaves is not there to hear what becomes of its messages: they still go out, and may arrive.
   func abandonMessages(of local: LocalEndpoint) {
     guard !sabotage.contains(.forgetsUndelivered) else { return }
     for presence in local.group.presences.values {
-      presence.host.bond?.journal.forget(from: local.id) { ordinal, message in
+      presence.host.bond?.sendQueue.forget(from: local.id) { ordinal, message in
         emit(.fate(message.id, from: message.from, to: message.to, .unknown))
-        ledger.touch(record: ordinal, of: presence.host.id)
+        dirty.touch(record: ordinal, of: presence.host.id)
       }
     }
   }
@@ -253,7 +253,7 @@ extension Engine {
 
   func deliver(_ view: borrowing DatagramView, _ payload: Payload, over bond: Bond) {
     // Else it was said in an earlier bond, or by a liar.
-    guard view.seen < bond.journal.next else { return }
+    guard view.seen < bond.sendQueue.next else { return }
     for sender in bond.members[view.from] ?? [] {
       guard let locals = recipients(view.selection, of: sender, seen: view.seen, inOrder: false) else { continue }
       emit(.message(from: sender.id, to: locals, .unreliable, view.contentType, payload))

@@ -287,7 +287,7 @@ extension Engine {
   func take(_ verdict: Verdict, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     _ = try count(verdict.record, bytes: 0, over: bond)
-    guard verdict.seen < bond.journal.next else {
+    guard verdict.seen < bond.sendQueue.next else {
       throw Violation(.protocolViolation, "a verdict that has seen record \(verdict.seen), which was not made")
     }
     guard let local = endpointsByIndex[verdict.about] else { return }

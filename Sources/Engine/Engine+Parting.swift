@@ -22,7 +22,7 @@ extension Engine {
     }
     endDecisions(about: member)
     group.remove(member)
-    ledger.touch(member: member.id, of: group.serial)
+    dirty.touch(member: member.id, of: group.serial)
     if !member.chain.isEmpty { member.chainChanged() }
     presence.remove(member)
     if let index = member.index { member.host.bond?.remove(member, index) }
@@ -67,7 +67,7 @@ extension Engine {
     let bond = try bond(of: link)
     _ = try count(leave.record, bytes: 0, over: bond)
     guard leave.reason != .none else { throw Violation(.protocolViolation, "a leave for no reason") }
-    guard leave.seen < bond.journal.next else {
+    guard leave.seen < bond.sendQueue.next else {
       throw Violation(.protocolViolation, "a leave that has seen record \(leave.seen), which was not made")
     }
     for member in bond.members[leave.index] ?? [] { depart(member, leave.reason, readThrough: leave.seen) }
@@ -123,11 +123,11 @@ extension Engine {
     for member in group.members.values { depart(member, .left, readThrough: nil) }
     groups[group.serial] = nil
     group.empty()
-    ledger.touch(group: group.serial)
+    dirty.touch(group: group.serial)
   }
 
   func makeGroup() -> Group {
-    let group = Group(serial: Int(number()), label: GroupID(entropy.id(crypto)), ledger: ledger)
+    let group = Group(serial: Int(number()), label: GroupID(entropy.id(crypto)), dirty: dirty)
     groups[group.serial] = group
     return group
   }

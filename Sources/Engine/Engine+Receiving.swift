@@ -9,7 +9,7 @@ extension Engine {
     receiver.isAccepted = true
     receiver.meter.wait(at: now)
     schedule(receiver)
-    ledger.touch(resource: resource)
+    dirty.touch(resource: resource)
     if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
     // Of no bytes there is nothing to wait for.
     finishIfWhole(receiver)
@@ -58,7 +58,7 @@ extension Engine {
     guard receiver.farewell == nil else { return }
     guard receiver.learn(size: offer.size, root: offer.root) else { return finish(receiver, .mismatch) }
     receiver.meter.wait(at: now)
-    ledger.touch(resource: receiver.id)
+    dirty.touch(resource: receiver.id)
     if flows.receivers[receiver.id] == nil {
       flows.add(receiver)
       emit(.resource(receiver.id, receiver.view))
@@ -148,7 +148,7 @@ extension Engine {
     case .broken(let reason): finish(receiver, reason, isHeard: true)
     case .whole(let size, let root):
       guard receiver.learn(size: size, root: root) else { return finish(receiver, .mismatch) }
-      ledger.touch(resource: receiver.id)
+      dirty.touch(resource: receiver.id)
       if let local = endpoints[receiver.pair.local], size > local.settings.resources.bytesMax {
         return finish(receiver, .tooLarge)
       }
@@ -166,8 +166,8 @@ extension Engine {
     else { return }
     receiver.meter.move(to: receiver.stored, at: now)
     scheduleProgress(resource, receiver.meter)
-    ledger.touch(resource: resource)
-    if !ledger.isKept { settle(receiver, through: receiver.stored) }
+    dirty.touch(resource: resource)
+    if !dirty.isKept { settle(receiver, through: receiver.stored) }
     finishIfWhole(receiver)
   }
 

@@ -22,7 +22,7 @@ extension Engine {
     if transfer.farewell == nil { emit(.resourceEnded(transfer.id, reason)) }
     if isHeard { return forget(transfer) }
     guard transfer.farewell == nil else { return }
-    ledger.touch(resource: transfer.id)
+    dirty.touch(resource: transfer.id)
     transfer.farewell = Farewell(reason: reason)
     transfer.beginLink()
     if reason != .cancelled || !sabotage.contains(.forgetsCancel) { sayFarewell(of: transfer) }
@@ -50,7 +50,7 @@ extension Engine {
   }
 
   private func note<F: Frame>(_ resource: ResourceID, _ presence: Presence, _ make: (RecordHead) -> F) -> UInt64? {
-    ledger.touch(resource: resource)
+    dirty.touch(resource: resource)
     guard let ordinal = record(presence, make) else { return nil }
     presence.host.bond?.lanes.expectFarewell(of: resource, at: ordinal)
     return ordinal
@@ -63,7 +63,7 @@ extension Engine {
 
   /// The other side has heard how they ended.
   func forgetFarewells(over bond: Bond) {
-    for resource in bond.openLanes?.takeFarewells(before: bond.journal.first) ?? [] {
+    for resource in bond.openLanes?.takeFarewells(before: bond.sendQueue.first) ?? [] {
       guard let transfer = flows.transfer(resource) else { continue }
       if sabotage.contains(.endsResourceTwice), let farewell = transfer.farewell {
         emit(.resourceEnded(resource, farewell.reason))
@@ -104,7 +104,7 @@ extension Engine {
 
   /// Nothing of it is under way.
   private func park(_ transfer: Transfer) {
-    ledger.touch(resource: transfer.id)
+    dirty.touch(resource: transfer.id)
     transfer.beginLink()
     member(of: transfer.pair)?.host.bond?.openLanes?.remove(transfer)
   }

@@ -55,7 +55,7 @@ extension Engine {
         record: $0, flow: sender.flow, from: local.index, to: member.index ?? 0, name: sender.info.name,
         type: sender.info.type, size: sender.info.size, root: sender.info.root)
     }
-    ledger.touch(resource: sender.id)
+    dirty.touch(resource: sender.id)
   }
 
   /// The members of a pair are connected, perhaps again: offers stand, and what ended in between is told.
@@ -143,7 +143,7 @@ extension Engine {
     guard !sender.hasSaidEnd, let size = sender.info.size, let member = member(of: sender.pair) else { return }
     sender.info.root = root
     sender.hasSaidEnd = true
-    ledger.touch(resource: sender.id)
+    dirty.touch(resource: sender.id)
     record(member.presence) { ResourceEnd(record: $0, flow: sender.flow, outcome: .whole(size: size, root: root)) }
   }
 

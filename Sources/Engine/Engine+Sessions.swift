@@ -32,7 +32,7 @@ extension Engine {
     endpoints[local.id] = local
     peer.endpoints.append(local.id)
     endpointsByIndex[local.index] = local
-    ledger.touch(local.id)
+    dirty.touch(local.id)
     return local.id
   }
 
@@ -65,8 +65,8 @@ extension Engine {
     let serial = local.group.serial
     groups[serial]?.empty()
     groups[serial] = nil
-    ledger.touch(group: serial)
-    ledger.touch(local.id)
+    dirty.touch(group: serial)
+    dirty.touch(local.id)
     endpointsByIndex[local.index] = nil
     endpoints[local.id] = nil
     local.peer.endpoints.removeAll { $0 == local.id }

@@ -52,7 +52,7 @@ extension Engine {
 
   func flushStore() {
     // One at a time: what changes while a batch is written goes into the next, however slow the disk is.
-    guard ledger.isKept, !ledger.isEmpty, store.batches.isEmpty, !store.isHeld else { return }
+    guard dirty.isKept, !dirty.isEmpty, store.batches.isEmpty, !store.isHeld else { return }
     store.lastBatch += 1
     var facts: [Fact] = []
     func put(_ key: RowKey, _ row: (some Part)?) {
@@ -65,34 +65,34 @@ extension Engine {
             return sink.bytes
           }))
     }
-    for id in ledger.endpoints.keys { put(.endpoint(id), endpoints[id].map(EndpointRow.init)) }
-    for serial in ledger.groups.keys { put(.group(serial), groups[serial].map(GroupRow.init)) }
-    for key in ledger.members.keys {
+    for id in dirty.endpoints.keys { put(.endpoint(id), endpoints[id].map(EndpointRow.init)) }
+    for serial in dirty.groups.keys { put(.group(serial), groups[serial].map(GroupRow.init)) }
+    for key in dirty.members.keys {
       let member = groups[key.group]?.members[key.endpoint]
       put(.member(key.group, key.endpoint), member.flatMap { $0.host.isSelf ? nil : MemberRow($0) })
     }
-    for id in ledger.peers.keys {
+    for id in dirty.peers.keys {
       put(.refusals(id), peers[id].flatMap { $0.refusals.isEmpty ? nil : RefusalsRow($0.refusals) })
     }
-    for key in ledger.chains.keys {
+    for key in dirty.chains.keys {
       let member = groups[key.group]?.members[key.endpoint]
       put(.chain(key.group, key.endpoint), member.flatMap { $0.chain.isEmpty ? nil : ChainRow($0) })
     }
-    for key in ledger.presences.keys where key.host != hostID {
+    for key in dirty.presences.keys where key.host != hostID {
       let announced = groups[key.group]?.presences[key.host]?.announcedSlots
       put(.presence(key.group, key.host), announced.flatMap { $0.isEmpty ? nil : $0 })
     }
-    for key in ledger.records.keys where key.host != hostID {
-      let journal = hosts[key.host]?.bond?.journal
-      put(.record(key.host, key.ordinal), journal?.row(of: key.ordinal))
+    for key in dirty.records.keys where key.host != hostID {
+      let sendQueue = hosts[key.host]?.bond?.sendQueue
+      put(.record(key.host, key.ordinal), sendQueue?.row(of: key.ordinal))
     }
     var stored: [(ResourceReceiver, UInt64)] = []
-    for id in ledger.resources.keys {
+    for id in dirty.resources.keys {
       put(.resource(id), flows.senders[id].map(ResourceRow.init) ?? flows.receivers[id].map(ResourceRow.init))
       if let receiver = flows.receivers[id] { stored.append((receiver, receiver.stored)) }
     }
     var positions: [Store.Position] = []
-    for id in ledger.bonds.keys {
+    for id in dirty.bonds.keys {
       guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key, !bond.host.isSelf else {
         // That of the host with itself never had a row.
         if id != hostID { put(.bond(id), BondRow?.none) }
@@ -102,14 +102,14 @@ extension Engine {
       put(.bond(id), BondRow(bond, key: key))
       positions.append(position(of: bond))
     }
-    ledger.clear()
+    dirty.clear()
     store.batches.append(Store.Batch(number: store.lastBatch, positions: positions, stored: stored))
     emit(.persist(batch: store.lastBatch, facts: facts))
   }
 
   private func position(of bond: Bond) -> Store.Position {
     Store.Position(
-      bond: bond, next: bond.journal.next, received: bond.received,
+      bond: bond, next: bond.sendQueue.next, received: bond.received,
       strands: bond.incoming.values.map { ($0, $0.received) })
   }
 
@@ -122,11 +122,11 @@ extension Engine {
       for (receiver, offset) in first.stored { settle(receiver, through: offset) }
       for position in first.positions {
         let bond = position.bond
-        bond.journal.release(through: position.next - 1)
+        bond.sendQueue.release(through: position.next - 1)
         bond.stored = max(bond.stored, position.received)
         for (strand, received) in position.strands { strand.stored = max(strand.stored, received) }
         guard bond.isOpen, let link = bond.link else { continue }
-        if bond.journal.hasUnsent { wake(link) }
+        if bond.sendQueue.hasUnsent { wake(link) }
         if bond.acknowledgesAt == nil { scheduleAcknowledgement(bond) }
       }
     }
@@ -188,7 +188,7 @@ extension Engine {
   }
 
   private func restore(_ row: GroupRow, _ serial: Int) {
-    let group = Group(serial: serial, label: row.label, ledger: ledger)
+    let group = Group(serial: serial, label: row.label, dirty: dirty)
     for departed in row.departed { group.noteDeparture(of: departed.endpoint, departed.incarnation) }
     groups[serial] = group
     skipNumbers(through: UInt64(serial))
@@ -229,14 +229,14 @@ extension Engine {
         if let index = member.index { bond.members[index, default: []].append(member) }
       }
     }
-    bond.journal.restore(first: row.first)
-    for (ordinal, record) in records.sorted(by: { $0.0 < $1.0 }) where ordinal == bond.journal.next {
+    bond.sendQueue.restore(first: row.first)
+    for (ordinal, record) in records.sorted(by: { $0.0 < $1.0 }) where ordinal == bond.sendQueue.next {
       guard let strand = bond.strand(record.strand) else { break }
-      bond.journal.restore(record, of: strand, at: now)
+      bond.sendQueue.restore(record, of: strand, at: now)
       bond.behind[strand.id] = strand
       skipNumbers(through: record.message)
     }
-    guard bond.journal.next == row.next else { return }  // Rows that do not fit together: the bond begins anew.
+    guard bond.sendQueue.next == row.next else { return }  // Rows that do not fit together: the bond begins anew.
     bond.fence = row.next - 1
     host.bond = bond
     timers.set(.bond(id), now + settings.suspensionMax)
@@ -276,11 +276,11 @@ extension Engine {
   func finishRestoring() {
     store.isRestoring = false
     store.unclaimed.forEach { id, row in
-      ledger.touch(id)
+      dirty.touch(id)
       sayGone(row)
     }
     store.unclaimed.removeAll()
-    store.refusals.forEach { id, _ in ledger.touch(peer: id) }
+    store.refusals.forEach { id, _ in dirty.touch(peer: id) }
     store.refusals.removeAll()
     for group in groups.values {
       guard group.localCount > 0 else {
@@ -311,7 +311,7 @@ extension Engine {
   /// A transfer goes on, if its two ends are still there.
   private func restore(_ row: ResourceRow, _ id: ResourceID) {
     guard let member = member(of: row.pair), let tree = row.tree else {
-      ledger.touch(resource: id)
+      dirty.touch(resource: id)
       if row.farewell == nil { emit(.resourceEnded(id, .gone)) }
       return
     }

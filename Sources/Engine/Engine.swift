@@ -40,7 +40,7 @@ public final class Engine {
   var comparisons = Table<ComparisonID, Comparison>()
   var flows = Flows()
   var store = Store()
-  let ledger: Ledger
+  let dirty: DirtySet
 
   private var lastNumber: UInt64 = 0
   private(set) var lastIndex: UInt32 = 0
@@ -69,7 +69,7 @@ public final class Engine {
     self.crypto = crypto
     self.now = now
     entropy = Entropy(seed: seed)
-    ledger = Ledger(isKept: settings.isDurable)
+    dirty = DirtySet(isKept: settings.isDurable)
     restore(facts)
   }
 

@@ -70,7 +70,7 @@ import Wire
       again.greet(expects: bond)
       again.say(
         Attach(
-          bond: Rogue.bond, expects: bond ?? 0, received: a.engine.hosts[rogue.host]?.bond?.journal.everSent ?? 0,
+          bond: Rogue.bond, expects: bond ?? 0, received: a.engine.hosts[rogue.host]?.bond?.sendQueue.everSent ?? 0,
           first: 1, next: 4))
       let lines = a.take()
       #expect(lines.contains("A: R resumed") == (type == nil), "\(lines)")

@@ -277,7 +277,7 @@ import Wire
   @Test("A group remembers only so many who left")
   func departed() throws {
     let group = Group(
-      serial: 1, label: GroupID(ID128(high: 1, low: 1)), ledger: try stage.host("a").engine.ledger)
+      serial: 1, label: GroupID(ID128(high: 1, low: 1)), dirty: try stage.host("a").engine.dirty)
     let incarnation = EndpointIncarnation(host: Incarnation(1), count: 0)
     for number in UInt64(1)...10_000 {
       group.noteDeparture(of: EndpointID(ID128(high: 0, low: number)), incarnation)

@@ -44,9 +44,9 @@ extension ServiceType: TableKey {
 }
 
 extension Discovery.Spot: TableKey { var spread: UInt64 { mixed(type.spread, peer.spread) } }
-extension Ledger.MemberKey: TableKey { var spread: UInt64 { mixed(group.spread, endpoint.spread) } }
-extension Ledger.PresenceKey: TableKey { var spread: UInt64 { mixed(group.spread, host.spread) } }
-extension Ledger.RecordKey: TableKey { var spread: UInt64 { mixed(host.spread, ordinal.spread) } }
+extension DirtySet.MemberKey: TableKey { var spread: UInt64 { mixed(group.spread, endpoint.spread) } }
+extension DirtySet.PresenceKey: TableKey { var spread: UInt64 { mixed(group.spread, host.spread) } }
+extension DirtySet.RecordKey: TableKey { var spread: UInt64 { mixed(host.spread, ordinal.spread) } }
 
 extension Timer: TableKey {
   var spread: UInt64 {

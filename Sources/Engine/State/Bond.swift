@@ -19,7 +19,7 @@ final class Bond {
   var features: Hello.Features = []
   var heard: Instant
 
-  let journal = Journal()
+  let sendQueue = SendQueue()
   /// None before there was a stream or a resource.
   private(set) var openLanes: Lanes?
   private(set) var strands = Table<UInt32, Strand>()

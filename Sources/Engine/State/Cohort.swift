@@ -128,7 +128,7 @@ final class Cohort {
 
   private func changed() {
     group.pairsChanged()
-    guard group.ledger.isKept else { return }
+    guard group.dirty.isKept else { return }
     for member in members { member.changed() }
   }
 

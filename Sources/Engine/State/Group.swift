@@ -5,7 +5,7 @@ final class Group {
   /// This host's own number for it.
   let serial: Int
   let label: GroupID
-  let ledger: Ledger
+  let dirty: DirtySet
   private(set) var locals: [LocalEndpoint?] = []
   private(set) var localSlots = SlotSet()
   /// Of these, those whose endpoints show a security identity, and those that take whomever they may.
@@ -37,11 +37,11 @@ final class Group {
   /// The group that this one has become part of.
   private var successor: Group?
 
-  init(serial: Int, label: GroupID, ledger: Ledger) {
+  init(serial: Int, label: GroupID, dirty: DirtySet) {
     self.serial = serial
     self.label = label
-    self.ledger = ledger
-    ledger.touch(group: serial)
+    self.dirty = dirty
+    dirty.touch(group: serial)
   }
 
   /// A host's part of a message.
@@ -79,12 +79,12 @@ final class Group {
       for old in departed.keys.prefix(Self.departedMax / 2) { departed[old] = nil }
     }
     departed[endpoint] = incarnation
-    ledger.touch(group: serial)
+    dirty.touch(group: serial)
   }
 
   func forgetDeparture(of endpoint: EndpointID) {
     departed[endpoint] = nil
-    ledger.touch(group: serial)
+    dirty.touch(group: serial)
   }
 
   /// An introduction that was under way when its endpoint left is late by seconds; in that time fewer leave.
@@ -123,7 +123,7 @@ final class Group {
     rankMax = max(rankMax, local.rank)
     countInDigest(local.id, 1)
     knownLocals = nil
-    ledger.touch(local.id)
+    dirty.touch(local.id)
   }
 
   func remove(_ local: LocalEndpoint) {

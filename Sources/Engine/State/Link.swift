@@ -80,7 +80,7 @@ final class Link {
     rest.giveBack()
     control.giveBack()
     lossy.giveBack()
-    if let bond = host.bond, bond.link === self { bond.journal.giveBack() }
+    if let bond = host.bond, bond.link === self { bond.sendQueue.giveBack() }
   }
 
   func dropRead() {

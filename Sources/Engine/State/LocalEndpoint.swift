@@ -5,7 +5,7 @@ final class LocalEndpoint {
   let id: EndpointID
   let peer: LocalPeer
   let settings: SessionSettings
-  var incarnation: EndpointIncarnation { didSet { group.ledger.touch(id) } }
+  var incarnation: EndpointIncarnation { didSet { group.dirty.touch(id) } }
   /// Its number on the wire, never used twice.
   var index: UInt32
   /// The group and the slot there; set anew when it leaves or its group joins another.
@@ -14,13 +14,13 @@ final class LocalEndpoint {
   /// How many were there before it, as its inviter saw it: who comes last goes first where there are too many.
   var rank: UInt32 = 0 {
     didSet {
-      group.ledger.touch(id)
+      group.dirty.touch(id)
       group.rankRose(to: rank)
     }
   }
   var inviter: EndpointID {
     didSet {
-      group.ledger.touch(id)
+      group.dirty.touch(id)
       // The others of this host see it, too.
       group.members[id]?.cohort.viewsChanged()
     }
@@ -32,7 +32,7 @@ final class LocalEndpoint {
   var removed: Set<EndpointID> = [] { didSet { choiceChanged() } }
   var adhoc: Adhoc?
   /// Peers that said no to this session, or to which its peer did: ad hoc mode does not ask them.
-  var refusals = Refusals<PeerID>() { didSet { group.ledger.touch(id) } }
+  var refusals = Refusals<PeerID>() { didSet { group.dirty.touch(id) } }
   /// Whether its program does not keep up with what it is told.
   var isBehind = false
 
@@ -65,7 +65,7 @@ final class LocalEndpoint {
   }
 
   private func choiceChanged() {
-    group.ledger.touch(id)
+    group.dirty.touch(id)
     group.choiceChanged(of: self)
   }
 

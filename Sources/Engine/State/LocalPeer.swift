@@ -13,11 +13,11 @@ final class LocalPeer {
   /// Since when its program is not there; nil while it is.
   var awaySince: Instant?
   /// Sessions of others whose invitations its person declined or let run out.
-  var refusals = Refusals<EndpointID>() { didSet { ledger.touch(peer: id) } }
-  private let ledger: Ledger
+  var refusals = Refusals<EndpointID>() { didSet { dirty.touch(peer: id) } }
+  private let dirty: DirtySet
 
-  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier, ledger: Ledger) {
-    self.ledger = ledger
+  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier, dirty: DirtySet) {
+    self.dirty = dirty
     self.id = id
     self.key = key
     self.name = name

@@ -68,7 +68,7 @@ final class Member {
   }
 
   /// What local peers are to each other is not stored: it follows from their being here.
-  func changed() { if !host.isSelf { presence.group.ledger.touch(member: id, of: presence.group.serial) } }
+  func changed() { if !host.isSelf { presence.group.dirty.touch(member: id, of: presence.group.serial) } }
 
   var view: MemberView {
     MemberView(
@@ -107,7 +107,7 @@ final class Member {
 
   func restore(_ row: ChainRow) { (chain, shownTo) = (row.chain, row.shownTo) }
 
-  func chainChanged() { if !host.isSelf { presence.group.ledger.touch(chainOf: id, in: presence.group.serial) } }
+  func chainChanged() { if !host.isSelf { presence.group.dirty.touch(chainOf: id, in: presence.group.serial) } }
 
   // MARK: Where it stands
 

@@ -144,7 +144,7 @@ final class Presence {
     announcementsChanged()
   }
 
-  private func announcementsChanged() { group.ledger.touch(presence: host.id, of: group.serial) }
+  private func announcementsChanged() { group.dirty.touch(presence: host.id, of: group.serial) }
 
   /// After a restart it is not known by which record, but that it was one of those through `last`. All is said again.
   func restore(announced slots: SlotSet, through last: UInt64) {

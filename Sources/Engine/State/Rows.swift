@@ -366,8 +366,8 @@ struct BondRow: Part {
     theirs = bond.theirs
     linkOrdinal = bond.linkOrdinal
     received = bond.received
-    first = bond.journal.first
-    next = bond.journal.next
+    first = bond.sendQueue.first
+    next = bond.sendQueue.next
     lastStrand = bond.lastStrand
     var groups: [UInt32: Int] = [:]
     bond.host.presences.forEach { serial, presence in
@@ -434,7 +434,7 @@ struct RecordRow: Part {
     return head?.type == .typedMessage
   }
 
-  init(_ entry: Journal.Entry, frame: [UInt8]) {
+  init(_ entry: SendQueue.Entry, frame: [UInt8]) {
     strand = entry.strand.id
     sequence = entry.sequence
     self.frame = frame

@@ -4,7 +4,7 @@ import Wire
 ///
 /// Each has an ordinal, counted from 1 over the life of the bond. Law: `first ≤ unsent ≤ next` and
 /// `everSent < next`; `bytes` holds exactly the frames of the records from `first` on.
-final class Journal {
+final class SendQueue {
   struct Entry {
     var size: Int
     var strand: Strand

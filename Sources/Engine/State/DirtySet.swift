@@ -1,7 +1,7 @@
 import Wire
 
 /// What has changed since the last batch for the store; nothing where there is no store.
-final class Ledger {
+final class DirtySet {
   let isKept: Bool
   private(set) var endpoints = Table<EndpointID, Bool>()
   private(set) var groups = Table<Int, Bool>()
