@@ -402,7 +402,7 @@ extension Engine {
       }
     }
     dirty.touch(bond: bond.host.id)
-    forgetFarewells(over: bond)
+    forgetAcknowledgedEnds(over: bond)
     tellWritable(strand)
   }
 }

@@ -22,7 +22,7 @@ extension Engine {
   }
 
   private func undecided(_ resource: ResourceID) throws(EngineError) -> ResourceReceiver {
-    guard let receiver = flows.receivers[resource], !receiver.isAccepted, receiver.farewell == nil else {
+    guard let receiver = flows.receivers[resource], !receiver.isAccepted, receiver.ending == nil else {
       throw EngineError(.invalidParameter, "this resource waits for no decision")
     }
     return receiver
@@ -55,7 +55,7 @@ extension Engine {
         info: ResourceInfo(name: offer.name, type: offer.type), isAccepted: local.settings.resources.acceptsUnasked,
         at: now)
     }
-    guard receiver.farewell == nil else { return }
+    guard receiver.ending == nil else { return }
     guard receiver.learn(size: offer.size, root: offer.root) else { return finish(receiver, .mismatch) }
     receiver.meter.wait(at: now)
     dirty.touch(resource: receiver.id)
@@ -78,7 +78,7 @@ extension Engine {
     let isTooMuch = bond.lanes.receivers.count >= Self.receiversMax && !bond.host.isSelf
     // Some may have ended, and their sender not know it yet.
     if isTooMuch || flows.countOffered(pair) >= 2 * Int(rules.offersMax) { return .busy }
-    let others = flows.receivers.values(where: { $0.pair == pair && $0.farewell == nil }).count
+    let others = flows.receivers.values(where: { $0.pair == pair && $0.ending == nil }).count
     return others >= Int(rules.offersMax) ? .busy : nil
   }
 
@@ -93,7 +93,7 @@ extension Engine {
     guard active.count < Self.smallMax else { return }
     var busy = Set(active.map(\.pair))
     for receiver in lanes.receivers.values(where: {
-      $0.isAccepted && !$0.isActive && $0.farewell == nil && $0.isSettled
+      $0.isAccepted && !$0.isActive && $0.ending == nil && $0.isSettled
     }) {
       let hasFullWindow = active.count < Self.activeMax || bond.host.isSelf
       guard hasFullWindow || active.count < Self.smallMax && !busy.contains(receiver.pair) else { continue }
@@ -121,7 +121,7 @@ extension Engine {
     do throws(WireError) { view = try ResourceChunkView(decoding: body) } catch {
       throw Violation(.protocolViolation, "resourceChunk: \(error)")
     }
-    guard let receiver = bond.openLanes?.receivers[view.flow], receiver.isActive, receiver.farewell == nil,
+    guard let receiver = bond.openLanes?.receivers[view.flow], receiver.isActive, receiver.ending == nil,
       view.turn >= receiver.turn
     else { return }
     let count = view.payload.byteCount
@@ -143,7 +143,7 @@ extension Engine {
   func take(_ end: ResourceEnd, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
     _ = try count(end.record, bytes: 0, over: bond)
-    guard let receiver = flows.receiver(end.flow, from: bond.host.id), receiver.farewell == nil else { return }
+    guard let receiver = flows.receiver(end.flow, from: bond.host.id), receiver.ending == nil else { return }
     switch end.outcome {
     case .broken(let reason): finish(receiver, reason, isHeard: true)
     case .whole(let size, let root):
@@ -162,7 +162,7 @@ extension Engine {
   public func stored(_ resource: ResourceID, through offset: UInt64, at now: Instant) {
     enter(now)
     defer { settle() }
-    guard let receiver = flows.receivers[resource], receiver.farewell == nil, receiver.store(through: offset, crypto)
+    guard let receiver = flows.receivers[resource], receiver.ending == nil, receiver.store(through: offset, crypto)
     else { return }
     receiver.meter.move(to: receiver.stored, at: now)
     scheduleProgress(resource, receiver.meter)
@@ -172,7 +172,7 @@ extension Engine {
   }
 
   func settle(_ receiver: ResourceReceiver, through offset: UInt64) {
-    guard receiver.farewell == nil, let bond = member(of: receiver.pair)?.host.bond else { return }
+    guard receiver.ending == nil, let bond = member(of: receiver.pair)?.host.bond else { return }
     if let want = receiver.settle(through: offset), bond.isOpen, let link = bond.link { say(want, on: link) }
     if !receiver.isActive { activateReceivers(over: bond) }
   }
@@ -208,7 +208,7 @@ extension Engine {
   }
 
   func finishIfWhole(_ receiver: ResourceReceiver) {
-    guard receiver.farewell == nil, receiver.isAccepted, !receiver.isBeingKept,
+    guard receiver.ending == nil, receiver.isAccepted, !receiver.isBeingKept,
       let isWhole = receiver.isWhole(crypto)
     else { return }
     guard isWhole || sabotage.contains(.skipsRootCheck) else { return finish(receiver, .mismatch) }

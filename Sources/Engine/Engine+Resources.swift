@@ -19,13 +19,13 @@ extension Engine {
   // MARK: Ending
 
   func finish(_ transfer: Transfer, _ reason: Reason, isHeard: Bool = false) {
-    if transfer.farewell == nil { emit(.resourceEnded(transfer.id, reason)) }
+    if transfer.ending == nil { emit(.resourceEnded(transfer.id, reason)) }
     if isHeard { return forget(transfer) }
-    guard transfer.farewell == nil else { return }
+    guard transfer.ending == nil else { return }
     dirty.touch(resource: transfer.id)
-    transfer.farewell = Farewell(reason: reason)
+    transfer.ending = TransferEnd(reason: reason)
     transfer.beginLink()
-    if reason != .cancelled || !sabotage.contains(.forgetsCancel) { sayFarewell(of: transfer) }
+    if reason != .cancelled || !sabotage.contains(.forgetsCancel) { sendTransferEnd(of: transfer) }
     if let bond = member(of: transfer.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
@@ -37,22 +37,22 @@ extension Engine {
     if let bond = member(of: transfer.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
-  func sayFarewell(of transfer: Transfer) {
-    guard let farewell = transfer.farewell, let member = connectedMember(of: transfer.pair) else { return }
-    transfer.farewell?.ordinal =
+  func sendTransferEnd(of transfer: Transfer) {
+    guard let ending = transfer.ending, let member = connectedMember(of: transfer.pair) else { return }
+    transfer.ending?.ordinal =
       transfer is ResourceSender
       ? note(transfer.id, member.presence) {
-        ResourceEnd(record: $0, flow: transfer.flow, outcome: .broken(farewell.reason))
+        ResourceEnd(record: $0, flow: transfer.flow, outcome: .broken(ending.reason))
       }
       : note(transfer.id, member.presence) {
-        ResourceStop(record: $0, flow: transfer.flow, reason: farewell.reason)
+        ResourceStop(record: $0, flow: transfer.flow, reason: ending.reason)
       }
   }
 
   private func note<F: Frame>(_ resource: ResourceID, _ presence: Presence, _ make: (RecordHead) -> F) -> UInt64? {
     dirty.touch(resource: resource)
     guard let ordinal = record(presence, make) else { return nil }
-    presence.host.bond?.lanes.expectFarewell(of: resource, at: ordinal)
+    presence.host.bond?.lanes.expectAcknowledgement(of: resource, at: ordinal)
     return ordinal
   }
 
@@ -62,11 +62,11 @@ extension Engine {
   }
 
   /// The other side has heard how they ended.
-  func forgetFarewells(over bond: Bond) {
-    for resource in bond.openLanes?.takeFarewells(before: bond.sendQueue.first) ?? [] {
+  func forgetAcknowledgedEnds(over bond: Bond) {
+    for resource in bond.openLanes?.takeAcknowledgedEnds(before: bond.sendQueue.first) ?? [] {
       guard let transfer = flows.transfer(resource) else { continue }
-      if sabotage.contains(.endsResourceTwice), let farewell = transfer.farewell {
-        emit(.resourceEnded(resource, farewell.reason))
+      if sabotage.contains(.endsResourceTwice), let ending = transfer.ending {
+        emit(.resourceEnded(resource, ending.reason))
       }
       forget(transfer)
     }
@@ -81,7 +81,7 @@ extension Engine {
       let pair = Pair(local: local.id, member: member.id)
       for receiver in flows.receivers.values(where: { $0.pair == pair }) {
         receiver.meter.wait(at: now)
-        sayFarewell(of: receiver)
+        sendTransferEnd(of: receiver)
         schedule(receiver)
       }
     }
@@ -97,7 +97,7 @@ extension Engine {
     endStreams(reason, where: concerns)
     guard mayReturn else { return endResources(reason, where: concerns) }
     for transfer in flows.transfers(where: concerns) {
-      transfer.farewell?.ordinal = nil
+      transfer.ending?.ordinal = nil
       park(transfer)
     }
   }
@@ -133,7 +133,7 @@ extension Engine {
 
   /// When a transfer has waited for too long: for a decision, or for what it asked for.
   private func end(of receiver: ResourceReceiver) -> Instant? {
-    guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.farewell == nil else { return nil }
+    guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.ending == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
     return receiver.meter.moved + rules.idleMax + receiver.rereading
   }
@@ -146,7 +146,7 @@ extension Engine {
   }
 
   func resourceDue(_ id: ResourceID) {
-    if let sender = flows.senders[id], sender.farewell == nil {
+    if let sender = flows.senders[id], sender.ending == nil {
       tellProgress(id, &sender.meter, of: sender.info.size)
       let canAsk = connectedMember(of: sender.pair).map { $0.host.bond?.isOpen ?? false } ?? false
       if !canAsk { sender.meter.wait(at: now) }
@@ -156,7 +156,7 @@ extension Engine {
       sender.meter.wait(at: moved ?? now)
       schedule(sender)
     }
-    if let receiver = flows.receivers[id], receiver.farewell == nil {
+    if let receiver = flows.receivers[id], receiver.ending == nil {
       tellProgress(id, &receiver.meter, of: receiver.info.size)
       if receiver.isAccepted, !isAwaited(receiver) { receiver.meter.wait(at: now) }
       if let end = end(of: receiver), end <= now {

@@ -63,7 +63,7 @@ extension Engine {
     let pair = Pair(local: local.id, member: member.id)
     for sender in flows.senders.values(where: { $0.pair == pair }) {
       sender.meter.wait(at: now)
-      if sender.farewell == nil { offer(sender, to: member, local) } else { sayFarewell(of: sender) }
+      if sender.ending == nil { offer(sender, to: member, local) } else { sendTransferEnd(of: sender) }
       schedule(sender)
     }
   }
@@ -77,7 +77,7 @@ extension Engine {
   ) throws(EngineError) {
     enter(now)
     defer { settle() }
-    guard let sender = flows.senders[resource], sender.farewell == nil else { return }
+    guard let sender = flows.senders[resource], sender.ending == nil else { return }
     guard bytes.count <= Int(ResourceSender.readBytesMax) else {
       throw EngineError(.invalidParameter, "\(bytes.count) bytes of a resource are more than were asked for")
     }
@@ -119,14 +119,14 @@ extension Engine {
 
   /// Does what there is to do after the receiver has asked or the source has answered.
   private func goOn(_ sender: ResourceSender) {
-    guard sender.farewell == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
+    guard sender.ending == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
     if let isSame = sender.isSame(crypto) {
       // It has changed since the receiver got the first part of it.
       guard isSame else { return finish(sender, .mismatch) }
       sender.meter.begin(from: sender.confirmedThrough, at: now)
     }
     if sender.hashed == sender.info.size, !sender.isRead, sender.beginning == nil { sayEnd(of: sender) }
-    guard sender.farewell == nil else { return }
+    guard sender.ending == nil else { return }
     let window = UInt64(max(Limits.chunkBytes * 4, settings.resourceWindowBytes))
     while let piece = sender.nextRead(window: window) {
       emit(.read(sender.id, from: piece.lowerBound, bytes: piece.count))
@@ -151,7 +151,7 @@ extension Engine {
 
   func take(_ want: ResourceWant, from link: Link) throws(Violation) {
     let bond = try bond(of: link)
-    guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn, sender.farewell == nil else {
+    guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn, sender.ending == nil else {
       return
     }
     guard want.turn <= Self.turnsMax else {

@@ -312,7 +312,7 @@ extension Engine {
   private func restore(_ row: ResourceRow, _ id: ResourceID) {
     guard let member = member(of: row.pair), let tree = row.tree else {
       dirty.touch(resource: id)
-      if row.farewell == nil { emit(.resourceEnded(id, .gone)) }
+      if row.ending == nil { emit(.resourceEnded(id, .gone)) }
       return
     }
     // Those whose pair is not connected are offered again.
@@ -322,11 +322,11 @@ extension Engine {
         id: id, flow: row.flow, pair: row.pair, host: member.host.id, info: row.info, isAccepted: row.isAccepted,
         at: now)
       if !sabotage.contains(.forgetsStored) { receiver.restore(stored: row.stored, tree: tree, at: now) }
-      receiver.farewell = row.farewell
+      receiver.ending = row.ending
       flows.add(receiver)
       lanes?.receivers[row.flow] = receiver
       schedule(receiver)
-      if row.farewell == nil { emit(.resource(id, receiver.view)) }
+      if row.ending == nil { emit(.resource(id, receiver.view)) }
       // All of it was here, and nothing more will come of it.
       finishIfWhole(receiver)
     } else {
@@ -334,13 +334,13 @@ extension Engine {
         id: id, flow: row.flow, pair: row.pair, host: member.host.id, info: row.info, at: now)
       sender.wasRestored = true
       sender.hasSaidEnd = row.info.size != nil && row.info.root != nil
-      sender.farewell = row.farewell
+      sender.ending = row.ending
       flows.add(sender)
       lanes?.senders[row.flow] = sender
       schedule(sender)
-      if row.farewell == nil { emit(.resource(id, sender.view)) }
+      if row.ending == nil { emit(.resource(id, sender.view)) }
     }
-    if let ordinal = row.farewell?.ordinal { member.host.bond?.lanes.expectFarewell(of: id, at: ordinal) }
+    if let ordinal = row.ending?.ordinal { member.host.bond?.lanes.expectAcknowledgement(of: id, at: ordinal) }
   }
 
   /// An endpoint did not come back: who knew it is told.

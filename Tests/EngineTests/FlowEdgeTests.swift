@@ -136,15 +136,15 @@ import Wire
   @Test("A stored transfer that no frame could speak of is damaged", arguments: [0, 1])
   func damagedRow(kind: Int) throws {
     var row = ResourceRow(sender)
-    row.farewell = Farewell(reason: .cancelled)
+    row.ending = TransferEnd(reason: .cancelled)
     func decoded() throws -> ResourceRow {
       var sink = ArraySink()
       row.encode(into: &sink)
       var reader = Reader(sink.bytes.span.bytes)
       return try ResourceRow(from: &reader)
     }
-    #expect(try decoded().farewell == row.farewell)
-    if kind == 0 { row.flow = 0 } else { row.farewell = Farewell(reason: .none) }
+    #expect(try decoded().ending == row.ending)
+    if kind == 0 { row.flow = 0 } else { row.ending = TransferEnd(reason: .none) }
     #expect(throws: WireError.self) { try decoded() }
   }
 

@@ -74,18 +74,18 @@ final class Lanes {
   var streams = Lane<StreamWriter>()
   var resources = Lane<ResourceSender>()
   /// Records that say how a resource ended, in order; once they are acknowledged nobody asks again.
-  private(set) var farewells: [(ordinal: UInt64, resource: ResourceID)] = []
+  private(set) var unacknowledgedEnds: [(ordinal: UInt64, resource: ResourceID)] = []
 
-  func expectFarewell(of resource: ResourceID, at ordinal: UInt64) {
-    let isNewest = farewells.last.map { $0.ordinal <= ordinal } ?? true
-    farewells.append((ordinal, resource))
-    if !isNewest { farewells.sort { $0.ordinal < $1.ordinal } }
+  func expectAcknowledgement(of resource: ResourceID, at ordinal: UInt64) {
+    let isNewest = unacknowledgedEnds.last.map { $0.ordinal <= ordinal } ?? true
+    unacknowledgedEnds.append((ordinal, resource))
+    if !isNewest { unacknowledgedEnds.sort { $0.ordinal < $1.ordinal } }
   }
 
   /// Those that the other side has heard, if its word of records reaches up to `first`.
-  func takeFarewells(before first: UInt64) -> [ResourceID] {
-    let heard = farewells.prefix { $0.ordinal < first }.map(\.resource)
-    farewells.removeFirst(heard.count)
+  func takeAcknowledgedEnds(before first: UInt64) -> [ResourceID] {
+    let heard = unacknowledgedEnds.prefix { $0.ordinal < first }.map(\.resource)
+    unacknowledgedEnds.removeFirst(heard.count)
     return heard
   }
 

@@ -10,7 +10,7 @@ struct ResourceRow: Part {
   var stored: UInt64
   var peaks: [Digest]
   /// None while it is under way.
-  var farewell: Farewell?
+  var ending: TransferEnd?
 
   init(_ sender: ResourceSender) {
     isIncoming = false
@@ -20,7 +20,7 @@ struct ResourceRow: Part {
     isAccepted = true
     stored = 0
     peaks = []
-    farewell = sender.farewell
+    ending = sender.ending
   }
 
   init(_ receiver: ResourceReceiver) {
@@ -31,7 +31,7 @@ struct ResourceRow: Part {
     isAccepted = receiver.isAccepted
     stored = receiver.stored
     peaks = receiver.tree.peaks
-    farewell = receiver.farewell
+    ending = receiver.ending
   }
 
   /// The tree of what is stored; nil where the row is damaged.
@@ -55,9 +55,9 @@ struct ResourceRow: Part {
     peaks = try reader.list("peaks", max: 64)
     let reason = try Reason(from: &reader)
     let ordinal = try reader.varint()
-    if try reader.bool("ended") { farewell = Farewell(reason: reason, ordinal: ordinal == 0 ? nil : ordinal) }
+    if try reader.bool("ended") { ending = TransferEnd(reason: reason, ordinal: ordinal == 0 ? nil : ordinal) }
     // Only who has it all can say that nothing is amiss.
-    guard isIncoming || farewell?.reason != Reason.none else {
+    guard isIncoming || ending?.reason != Reason.none else {
       throw WireError(.unknownValue(field: "reason", value: 0))
     }
   }
@@ -76,9 +76,9 @@ struct ResourceRow: Part {
     sink.put(bool: isAccepted)
     sink.put(varint: stored)
     sink.put(list: peaks, max: 64)
-    (farewell?.reason ?? .none).encode(into: &sink)
-    sink.put(varint: farewell?.ordinal ?? 0)
-    sink.put(bool: farewell != nil)
+    (ending?.reason ?? .none).encode(into: &sink)
+    sink.put(varint: ending?.ordinal ?? 0)
+    sink.put(bool: ending != nil)
   }
 }
 

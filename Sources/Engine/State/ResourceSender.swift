@@ -47,7 +47,7 @@ final class ResourceSender: Transfer {
 
   func mayHaveSent(_ size: UInt64) -> Bool { wasRestored || size <= everSent }
 
-  var canSend: Bool { turn > 0 && beginning == nil && position < min(hashed, limit) && farewell == nil }
+  var canSend: Bool { turn > 0 && beginning == nil && position < min(hashed, limit) && ending == nil }
 
   /// The size of the next chunk.
   var nextBytes: Int { Int(min(UInt64(Limits.chunkBytes), hashed - position)) }
@@ -113,7 +113,7 @@ final class ResourceSender: Transfer {
 
   /// The next piece to read: as far as the receiver wants it, and no more than `window` past what it has.
   func nextRead(window: UInt64) -> Range<UInt64>? {
-    guard turn > 0, farewell == nil, unanswered < Self.unansweredMax else { return nil }
+    guard turn > 0, ending == nil, unanswered < Self.unansweredMax else { return nil }
     let chunk = UInt64(Limits.chunkBytes)
     // Where the receiver has a short chunk, the source has to end: it is asked for more.
     var end =

@@ -10,7 +10,7 @@ class Transfer {
   var info: ResourceInfo
   var meter: Meter
   /// None while it is under way.
-  var farewell: Farewell?
+  var ending: TransferEnd?
 
   init(id: ResourceID, flow: UInt64, pair: Pair, host: HostID, info: ResourceInfo, at now: Instant) {
     self.id = id
