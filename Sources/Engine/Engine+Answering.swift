@@ -2,11 +2,11 @@ import Wire
 
 /// The invitee's side of invitations: who is asked, what is answered, and what is remembered of it.
 extension Engine {
-  func take(_ request: Request, from link: Link) throws(Violation) {
+  func take(_ request: Request, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     try prove(request.carrier, of: host)
     guard request.entry.peer == request.carrier.peer, request.entry.host == host.id else {
-      throw Violation(.protocolViolation, "an invitation in the name of another peer or host")
+      throw ProtocolViolation(.protocolViolation, "an invitation in the name of another peer or host")
     }
     if let leaving = predecessor(of: request.entry, at: host) {
       leaving.successor = .invite(request)
@@ -144,7 +144,7 @@ extension Engine {
     say(answer, on: link)
   }
 
-  func take(_ confirm: Confirm, from link: Link) throws(Violation) {
+  func take(_ confirm: Confirm, from link: Link) throws(ProtocolViolation) {
     guard
       let invitation = link.host.asking[confirm.id],
       case .accepted(let local, let incarnation) = invitation.state

@@ -76,7 +76,7 @@ extension Engine {
     for peer in host.away.keys { host.away[peer]?.isStale = true }
   }
 
-  func take(_ away: Away, from link: Link) throws(Violation) {
+  func take(_ away: Away, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     var changed: Set<PeerID> = []
     for absence in away.peers {
@@ -87,7 +87,7 @@ extension Engine {
       let since = now + .milliseconds(-Int64(milliseconds))
       let known = host.away[absence.peer]
       guard known != nil || host.away.count < Self.awayMax else {
-        throw Violation(.busy, "more than \(Self.awayMax) peers of one host away")
+        throw ProtocolViolation(.busy, "more than \(Self.awayMax) peers of one host away")
       }
       // The same said again: it has only been on its way for longer.
       let isSame = known.map { abs((since - $0.since).nanoseconds) < Self.awayTolerance.nanoseconds } ?? false

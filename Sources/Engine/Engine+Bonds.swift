@@ -23,10 +23,10 @@ extension Engine {
 
   private static let features: Hello.Features = [.away, .contentTypes, .types]
 
-  func take(_ hello: Hello, from link: Link) throws(Violation) {
+  func take(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     if let known = host.incarnation, hello.incarnation < known {
-      throw Violation(.conflict, Self.newerHost)
+      throw ProtocolViolation(.conflict, Self.newerHost)
     }
     if let known = host.incarnation, hello.incarnation > known {
       host.proved.removeAll()
@@ -102,11 +102,11 @@ extension Engine {
       on: link)
   }
 
-  func take(_ attach: Attach, from link: Link) throws(Violation) {
+  func take(_ attach: Attach, from link: Link) throws(ProtocolViolation) {
     guard let bond = link.host.bond, bond.link === link, attach.bond == bond.theirs, attach.expects == bond.nonce else {
       return
     }
-    guard !bond.isOpen else { throw Violation(.protocolViolation, "attach again") }
+    guard !bond.isOpen else { throw ProtocolViolation(.protocolViolation, "attach again") }
     let sendQueue = bond.sendQueue
     let isConsistent =
       attach.received < sendQueue.next && attach.received + 1 >= sendQueue.first && attach.received <= bond.fence
@@ -291,13 +291,13 @@ extension Engine {
   // MARK: Records in
 
   /// Counts a record that came, and refuses one that is not the next.
-  func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(Violation) -> IncomingStrand {
+  func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(ProtocolViolation) -> IncomingStrand {
     let strand: IncomingStrand
     if let known = bond.incomingStrand(record.strand) {
       strand = known
     } else {
       guard bond.incoming.count < Limits.strandsMax || bond.host.isSelf else {
-        throw Violation(.busy, "more than \(Limits.strandsMax) strands")
+        throw ProtocolViolation(.busy, "more than \(Limits.strandsMax) strands")
       }
       strand = IncomingStrand(id: record.strand)
       bond.add(strand)
@@ -306,7 +306,7 @@ extension Engine {
       strand.received = record.sequence - 1
     }
     guard record.sequence == strand.received + 1 else {
-      throw Violation(
+      throw ProtocolViolation(
         .protocolViolation, "record \(record.sequence) of strand \(record.strand) where \(strand.received + 1) is next")
     }
     strand.received += 1
@@ -384,12 +384,12 @@ extension Engine {
     bond.hasPendingAcknowledgement = isPending
   }
 
-  func take(_ ack: Ack, from bond: Bond) throws(Violation) {
+  func take(_ ack: Ack, from bond: Bond) throws(ProtocolViolation) {
     guard let strand = bond.strand(ack.strand) else {
-      throw Violation(.protocolViolation, "an acknowledgement of strand \(ack.strand), which is not there")
+      throw ProtocolViolation(.protocolViolation, "an acknowledgement of strand \(ack.strand), which is not there")
     }
     guard strand.acknowledge(ack.received, at: now) else {
-      throw Violation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
+      throw ProtocolViolation(.protocolViolation, "an acknowledgement of record \(ack.received), which was not sent")
     }
     if !strand.isBehind { bond.behind[strand.id] = nil }
     var ordinal = bond.sendQueue.first

@@ -162,7 +162,7 @@ extension Engine {
     end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
   }
 
-  func take(_ answer: Answer, from link: Link) throws(Violation) {
+  func take(_ answer: Answer, from link: Link) throws(ProtocolViolation) {
     guard let invitation = outgoing[InvitationID(rawValue: answer.id)], invitation.host === link.host else {
       sayIfOpen(Confirm(id: answer.id, reason: .gone, rank: 0), to: link.host)
       return
@@ -184,7 +184,7 @@ extension Engine {
       let isCalled = if case .data(let target) = invitation.call { entry.endpoint == target } else { true }
       guard entry.peer == acceptance.carrier.peer, entry.host == link.host.id, peerID(of: entry.peer) == invitation.to,
         isCalled
-      else { throw Violation(.protocolViolation, "an invitation accepted by another peer than was invited") }
+      else { throw ProtocolViolation(.protocolViolation, "an invitation accepted by another peer than was invited") }
       if let leaving = predecessor(of: entry, at: link.host) {
         leaving.successor = .answer(acceptance, invitation)
       } else {

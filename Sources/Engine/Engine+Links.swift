@@ -221,7 +221,7 @@ extension Engine {
 
   private func takeFrames(in bytes: RawSpan, from link: Link) {
     var offset = 0
-    do throws(Violation) {
+    do throws(ProtocolViolation) {
       while !link.isClosing {
         let rest = bytes.extracting(droppingFirst: offset)
         guard let head = try next(in: rest, on: link) else { break }
@@ -255,18 +255,18 @@ extension Engine {
     }
   }
 
-  private func next(in bytes: RawSpan, on link: Link) throws(Violation) -> FrameHead? {
+  private func next(in bytes: RawSpan, on link: Link) throws(ProtocolViolation) -> FrameHead? {
     do throws(WireError) {
       return try FrameHead.next(
         in: bytes, lengthMax: link.gate.isOpen ? Limits.frameLengthMax : Limits.earlyFrameLengthMax)
     } catch {
-      throw Violation(.protocolViolation, error.description)
+      throw ProtocolViolation(.protocolViolation, error.description)
     }
   }
 
-  private func take(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
+  private func take(_ type: FrameType, _ body: RawSpan, from link: Link) throws(ProtocolViolation) {
     guard link.hasGreeted || type == .hello || type == .bye else {
-      throw Violation(.protocolViolation, "\(type) before hello")
+      throw ProtocolViolation(.protocolViolation, "\(type) before hello")
     }
     switch type {
     case .message, .typedMessage: try take(message: body, isTyped: type == .typedMessage, from: link)
@@ -314,28 +314,28 @@ extension Engine {
   }
 
   /// Counts a record that is not read.
-  private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(Violation) {
+  private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(ProtocolViolation) {
     guard type.isRecord else { return }
     let record: RecordHead
     do throws(WireError) {
       var reader = Reader(body)
       record = try RecordHead(from: &reader)
     } catch {
-      throw Violation(.protocolViolation, "\(type): \(error)")
+      throw ProtocolViolation(.protocolViolation, "\(type): \(error)")
     }
     _ = try count(record, bytes: body.byteCount, over: try bond(of: link))
   }
 
-  func decode<F: Frame>(_: F.Type, _ body: RawSpan) throws(Violation) -> F {
+  func decode<F: Frame>(_: F.Type, _ body: RawSpan) throws(ProtocolViolation) -> F {
     do throws(WireError) { return try F(decoding: body) } catch {
-      throw Violation(.protocolViolation, "\(F.type): \(error)")
+      throw ProtocolViolation(.protocolViolation, "\(F.type): \(error)")
     }
   }
 
   /// The bond that the link's records belong to: none before the link was chosen for it.
-  func bond(of link: Link) throws(Violation) -> Bond {
+  func bond(of link: Link) throws(ProtocolViolation) -> Bond {
     guard let bond = link.host.bond, bond.link === link else {
-      throw Violation(.protocolViolation, "a record on a link that is not attached")
+      throw ProtocolViolation(.protocolViolation, "a record on a link that is not attached")
     }
     return bond
   }

@@ -213,17 +213,17 @@ extension Engine {
     record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
   }
 
-  func take(introduce body: RawSpan, from link: Link) throws(Violation) {
+  func take(introduce body: RawSpan, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: IntroduceView
     do throws(WireError) { view = try IntroduceView(decoding: body) } catch {
-      throw Violation(.protocolViolation, "introduce: \(error)")
+      throw ProtocolViolation(.protocolViolation, "introduce: \(error)")
     }
     let strand = try count(view.record, bytes: 0, over: bond)
     guard let group = strand.group.flatMap({ groups[$0] }) else { return }
     let isNews: Bool
     do throws(WireError) { isNews = try view.names { self.isNews($0, in: group) } } catch {
-      throw Violation(.protocolViolation, "introduce: \(error)")
+      throw ProtocolViolation(.protocolViolation, "introduce: \(error)")
     }
     guard isNews else { return }
     let introduce = try decode(Introduce.self, body)
@@ -249,7 +249,8 @@ extension Engine {
   /// Whether a member made the introduction and it names somebody new, who becomes a member; where it is old and shown
   /// by one of those whom it names, only that one: others may have left since.
   @discardableResult
-  func believe(_ introduction: Introduction, in group: Group, only bearer: EndpointID? = nil) throws(Violation) -> Bool
+  func believe(_ introduction: Introduction, in group: Group, only bearer: EndpointID? = nil) throws(ProtocolViolation)
+    -> Bool
   {
     let entries = introduction.entries.filter { bearer == nil || $0.endpoint == bearer }
     guard entries.contains(where: { isNews($0, in: group) }) else { return false }
@@ -268,7 +269,7 @@ extension Engine {
       sabotage.contains(.believesIntroductions)
         || crypto.verify(introduction.signature, of: introduction.signedBytes, by: key)
     else {
-      throw Violation(.protocolViolation, "an introduction that its introducer did not sign")
+      throw ProtocolViolation(.protocolViolation, "an introduction that its introducer did not sign")
     }
     for entry in entries {
       if entry.host == hostID, let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation {
@@ -345,7 +346,7 @@ extension Engine {
     return locals.first { presence.isAnnounced($0.slot) && !presence.repeats.contains($0.slot) }
   }
 
-  func take(_ digest: RosterDigest, from link: Link) throws(Violation) {
+  func take(_ digest: RosterDigest, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     guard let group = bond.incoming[digest.strand]?.group.flatMap({ groups[$0] }),
       let presence = group.presences[bond.host.id]

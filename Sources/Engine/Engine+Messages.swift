@@ -129,11 +129,11 @@ extension Engine {
     appended(ordinal, to: strand, over: bond)
   }
 
-  func take(message body: RawSpan, isTyped: Bool, from link: Link) throws(Violation) {
+  func take(message body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: MessageView
     do throws(WireError) { view = try MessageView(decoding: body, isTyped: isTyped) } catch {
-      throw Violation(.protocolViolation, "message: \(error)")
+      throw ProtocolViolation(.protocolViolation, "message: \(error)")
     }
     _ = try count(view.record, bytes: body.byteCount, over: bond)
     guard let senders = bond.members[view.from] else {
@@ -241,13 +241,13 @@ extension Engine {
   /// Where the medium has no datagrams, what is sent while this many wait is dropped: late is worse than never.
   private static let lossyMax = 1
 
-  func take(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(Violation) {
+  func take(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     do throws(WireError) {
       let view = try DatagramView(decoding: body, isTyped: isTyped)
       deliver(view, payload(view.payload, of: link), over: bond)
     } catch {
-      throw Violation(.protocolViolation, "datagram: \(error)")
+      throw ProtocolViolation(.protocolViolation, "datagram: \(error)")
     }
   }
 

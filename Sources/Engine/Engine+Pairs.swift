@@ -81,13 +81,13 @@ extension Engine {
 
   // MARK: Joining
 
-  func take(_ join: Join, from link: Link) throws(Violation) {
+  func take(_ join: Join, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let host = link.host
     let strand = try count(join.record, bytes: 0, over: bond)
     try prove(join.carrier, of: host, orEarlier: true)
     guard join.entry.peer == join.carrier.peer, join.entry.host == host.id else {
-      throw Violation(.protocolViolation, "an endpoint in the name of another peer or host")
+      throw ProtocolViolation(.protocolViolation, "an endpoint in the name of another peer or host")
     }
     guard let target = endpoints[join.target], target.incarnation <= join.targetIncarnation else {
       answerStray(bond) { Gone(record: $0, endpoint: join.target, incarnation: join.targetIncarnation) }
@@ -110,10 +110,10 @@ extension Engine {
       return
     }
     guard member.entry.peer == join.entry.peer else {
-      throw Violation(.protocolViolation, "an endpoint that changes its peer")
+      throw ProtocolViolation(.protocolViolation, "an endpoint that changes its peer")
     }
     guard (bond.members[join.index] ?? []).allSatisfy({ $0.id == member.id }) else {
-      throw Violation(.protocolViolation, "an endpoint with the number \(join.index), which is another's")
+      throw ProtocolViolation(.protocolViolation, "an endpoint with the number \(join.index), which is another's")
     }
     takeWord(join.entry, of: member)
     settleOverflow(in: group)
@@ -284,11 +284,11 @@ extension Engine {
 
   func refuseEverywhere(_ member: Member, _ reason: Reason) { refuse(member, member.presence.group.localSlots, reason) }
 
-  func take(_ verdict: Verdict, from link: Link) throws(Violation) {
+  func take(_ verdict: Verdict, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(verdict.record, bytes: 0, over: bond)
     guard verdict.seen < bond.sendQueue.next else {
-      throw Violation(.protocolViolation, "a verdict that has seen record \(verdict.seen), which was not made")
+      throw ProtocolViolation(.protocolViolation, "a verdict that has seen record \(verdict.seen), which was not made")
     }
     guard let local = endpointsByIndex[verdict.about] else { return }
     let group = local.group

@@ -30,7 +30,7 @@ extension Engine {
 
   // MARK: Offers
 
-  func take(_ offer: ResourceOffer, from link: Link) throws(Violation) {
+  func take(_ offer: ResourceOffer, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(offer.record, bytes: 0, over: bond)
     guard let (member, local) = connected(offer.from, offer.to, over: bond) else {
@@ -41,11 +41,11 @@ extension Engine {
     let receiver: ResourceReceiver
     if let known = flows.receiver(offer.flow, from: bond.host.id) {
       guard known.pair == pair else {
-        throw Violation(.protocolViolation, "a resource that is on its way to another, or from another")
+        throw ProtocolViolation(.protocolViolation, "a resource that is on its way to another, or from another")
       }
       receiver = known
     } else if bond.openLanes?.receivers[offer.flow] != nil {
-      throw Violation(.protocolViolation, "a resource with the number of another member's")
+      throw ProtocolViolation(.protocolViolation, "a resource with the number of another member's")
     } else if let reason = refusal(of: offer, pair, local, bond) {
       record(member.presence) { ResourceStop(record: $0, flow: offer.flow, reason: reason) }
       return
@@ -115,18 +115,18 @@ extension Engine {
 
   // MARK: Chunks
 
-  func take(resourceChunk body: RawSpan, from link: Link) throws(Violation) {
+  func take(resourceChunk body: RawSpan, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: ResourceChunkView
     do throws(WireError) { view = try ResourceChunkView(decoding: body) } catch {
-      throw Violation(.protocolViolation, "resourceChunk: \(error)")
+      throw ProtocolViolation(.protocolViolation, "resourceChunk: \(error)")
     }
     guard let receiver = bond.openLanes?.receivers[view.flow], receiver.isActive, receiver.ending == nil,
       view.turn >= receiver.turn
     else { return }
     let count = view.payload.byteCount
     guard view.turn == receiver.turn, receiver.expects(count, at: view.offset) else {
-      throw Violation(
+      throw ProtocolViolation(
         .protocolViolation,
         "a chunk of \(count) bytes at \(view.offset), which is not the next or was not asked for")
     }
@@ -140,7 +140,7 @@ extension Engine {
     emit(.store(receiver.id, at: view.offset, payload(view.payload, of: link), view.digest))
   }
 
-  func take(_ end: ResourceEnd, from link: Link) throws(Violation) {
+  func take(_ end: ResourceEnd, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(end.record, bytes: 0, over: bond)
     guard let receiver = flows.receiver(end.flow, from: bond.host.id), receiver.ending == nil else { return }

@@ -59,17 +59,17 @@ extension Engine {
     }
   }
 
-  func take(_ browse: Browse, from link: Link) throws(Violation) {
+  func take(_ browse: Browse, from link: Link) throws(ProtocolViolation) {
     if link.browses.contains(browse.type) { return }
     guard link.browses.count < Self.browsesMax else {
-      throw Violation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
+      throw ProtocolViolation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
     }
     link.browses[browse.type] = true
     let advertising = peers.values(where: { $0.advertised.contains(browse.type) })
     try tellLater(advertising.map { .peer($0.id, browse.type) }, over: link)
   }
 
-  func take(_ ping: Ping, from link: Link) throws(Violation) {
+  func take(_ ping: Ping, from link: Link) throws(ProtocolViolation) {
     if link.untold.isEmpty {
       say(Pong(token: ping.token), on: link)
     } else {
@@ -77,9 +77,9 @@ extension Engine {
     }
   }
 
-  private func tellLater(_ tellings: [Link.Telling], over link: Link) throws(Violation) {
+  private func tellLater(_ tellings: [Link.Telling], over link: Link) throws(ProtocolViolation) {
     guard link.untold.count < Self.untoldMax else {
-      throw Violation(.slow, "\(Self.untoldMax) answers that wait to be read")
+      throw ProtocolViolation(.slow, "\(Self.untoldMax) answers that wait to be read")
     }
     for telling in tellings { link.untold.append(telling) }
     if !tellings.isEmpty { wake(link) }
@@ -151,13 +151,13 @@ extension Engine {
     dropStaleAway(at: link.host)
   }
 
-  func take(_ advertised: Advertised, from link: Link) throws(Violation) {
+  func take(_ advertised: Advertised, from link: Link) throws(ProtocolViolation) {
     guard link.rosterTypes.contains(advertised.type) else {
-      throw Violation(.protocolViolation, "a roster that was not asked for")
+      throw ProtocolViolation(.protocolViolation, "a roster that was not asked for")
     }
     let host = link.host.id
     guard (discovery.told[host]?.count ?? 0) < Self.toldMax else {
-      throw Violation(.busy, "more than \(Self.toldMax) peers advertised by one host")
+      throw ProtocolViolation(.busy, "more than \(Self.toldMax) peers advertised by one host")
     }
     let spot = Discovery.Spot(type: advertised.type, peer: advertised.peer)
     discovery.tell(spot, .init(name: advertised.name, info: advertised.info, host: host))

@@ -149,13 +149,14 @@ extension Engine {
 
   // MARK: The receiver's word
 
-  func take(_ want: ResourceWant, from link: Link) throws(Violation) {
+  func take(_ want: ResourceWant, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn, sender.ending == nil else {
       return
     }
     guard want.turn <= Self.turnsMax else {
-      throw Violation(.protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
+      throw ProtocolViolation(
+        .protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
     }
     let size = sender.info.size
     // Who was restarted may have sent its last chunk before, and not have stored where that ends.
@@ -163,14 +164,16 @@ extension Engine {
     let isBoundary = want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size || hasForgotten
     guard size.map({ want.offset <= $0 }) ?? true, isBoundary, sender.mayHaveSent(want.offset)
     else {
-      throw Violation(.protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
+      throw ProtocolViolation(
+        .protocolViolation, "a resource wanted from \(want.offset) on, where no chunk of it begins")
     }
     if want.turn > sender.turn {
       sender.meter.wait(at: now)
       sender.begin(want.turn, at: want.offset, limit: want.limit, root: want.root, crypto)
     } else if sender.beginning == nil {
       guard want.offset >= sender.confirmedThrough, want.offset <= sender.position else {
-        throw Violation(.protocolViolation, "a resource stored through \(want.offset), which was not sent in this turn")
+        throw ProtocolViolation(
+          .protocolViolation, "a resource stored through \(want.offset), which was not sent in this turn")
       }
       sender.confirm(through: want.offset, crypto)
       sender.extend(to: want.limit)
@@ -185,13 +188,13 @@ extension Engine {
   /// Each has the source read again. A link begins one, and a damaged chunk another, a few times.
   private static let turnsMax: UInt32 = 8
 
-  func take(_ stop: ResourceStop, from link: Link) throws(Violation) {
+  func take(_ stop: ResourceStop, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(stop.record, bytes: 0, over: bond)
     guard let sender = flows.sender(stop.flow, to: bond.host.id) else { return }
     if stop.reason == .none, !sender.wasRestored {
       guard let size = sender.info.size, sender.mayHaveSent(size), sender.info.root != nil else {
-        throw Violation(.protocolViolation, "a resource that its receiver has all of, and that was not sent")
+        throw ProtocolViolation(.protocolViolation, "a resource that its receiver has all of, and that was not sent")
       }
     }
     if stop.reason == .none, let size = sender.info.size { sender.meter.move(to: size, at: now) }

@@ -104,13 +104,13 @@ extension Engine {
     emit(.streamEnded(writer.id, reason))
   }
 
-  func take(_ grant: StreamGrant, from link: Link) throws(Violation) {
+  func take(_ grant: StreamGrant, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     // It may have ended while this was under way.
     guard let lanes = bond.openLanes, let writer = lanes.writers[grant.flow] else { return }
     guard writer.grant(received: grant.received, limit: grant.limit, isLate: sabotage.contains(.forgetsStreamBytes))
     else {
-      throw Violation(
+      throw ProtocolViolation(
         .protocolViolation, "a grant that has received \(grant.received) bytes of a stream, which is untrue")
     }
     if writer.isWaiting, writer.backlog < streamBacklog {
@@ -121,19 +121,19 @@ extension Engine {
     if lanes.hasUnsent { wake(link) }
   }
 
-  func take(_ stop: StreamStop, from link: Link) throws(Violation) {
+  func take(_ stop: StreamStop, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(stop.record, bytes: 0, over: bond)
     guard let writer = bond.openLanes?.writers[stop.flow] else { return }
     guard stop.reason != .none || writer.isClosed && writer.hasSentAll else {
-      throw Violation(.protocolViolation, "a stream that its reader has all of, and that was not sent")
+      throw ProtocolViolation(.protocolViolation, "a stream that its reader has all of, and that was not sent")
     }
     end(writer, stop.reason)
   }
 
   // MARK: Reading
 
-  func take(_ open: StreamOpen, from link: Link) throws(Violation) {
+  func take(_ open: StreamOpen, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(open.record, bytes: 0, over: bond)
     // Its writer has been restarted since, and knows nothing of it.
@@ -144,7 +144,7 @@ extension Engine {
     }
     let lanes = bond.lanes
     guard lanes.readers[open.flow] == nil else {
-      throw Violation(.protocolViolation, "a stream that is open already")
+      throw ProtocolViolation(.protocolViolation, "a stream that is open already")
     }
     let pair = Pair(local: local.id, member: member.id)
     guard lanes.unread.count < Self.readersMax || bond.host.isSelf,
@@ -172,15 +172,15 @@ extension Engine {
   }
   private static let fullWindowsMax = 64
 
-  func take(streamData body: RawSpan, from link: Link) throws(Violation) {
+  func take(streamData body: RawSpan, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: StreamDataView
     do throws(WireError) { view = try StreamDataView(decoding: body) } catch {
-      throw Violation(.protocolViolation, "streamData: \(error)")
+      throw ProtocolViolation(.protocolViolation, "streamData: \(error)")
     }
     guard let reader = bond.openLanes?.readers[view.flow] else { return }
     guard reader.expects(view.payload.byteCount, at: view.offset) || sabotage.contains(.ignoresCredit) else {
-      throw Violation(
+      throw ProtocolViolation(
         .protocolViolation,
         "\(view.payload.byteCount) bytes of a stream at \(view.offset), which are not the next or were not asked for")
     }
@@ -189,13 +189,13 @@ extension Engine {
     finishIfWhole(reader)
   }
 
-  func take(_ end: StreamEnd, from link: Link) throws(Violation) {
+  func take(_ end: StreamEnd, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(end.record, bytes: 0, over: bond)
     guard let reader = bond.openLanes?.readers[end.flow] else { return }
     guard end.reason == .none else { return self.end(reader, end.reason) }
     guard reader.size == nil, end.size >= reader.received else {
-      throw Violation(.protocolViolation, "a stream of \(end.size) bytes that is closed already or has more")
+      throw ProtocolViolation(.protocolViolation, "a stream of \(end.size) bytes that is closed already or has more")
     }
     reader.size = end.size
     finishIfWhole(reader)

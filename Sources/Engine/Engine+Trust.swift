@@ -46,7 +46,7 @@ extension Engine {
   // MARK: Carriers
 
   /// Checks a peer's statement that the host carries it.
-  func prove(_ carrier: Carrier, of host: RemoteHost, orEarlier: Bool = false) throws(Violation) {
+  func prove(_ carrier: Carrier, of host: RemoteHost, orEarlier: Bool = false) throws(ProtocolViolation) {
     let peer = peerID(of: carrier.peer)
     if host.proved[peer] == carrier.incarnation { return }
     // A record from before its host's restart carries the statement of that time.
@@ -57,7 +57,7 @@ extension Engine {
           carrier.signature,
           of: Carrier.signedBytes(peer: carrier.peer, host: key, incarnation: carrier.incarnation), by: carrier.peer)
     else {
-      throw Violation(.protocolViolation, "a carrier statement that its peer did not sign")
+      throw ProtocolViolation(.protocolViolation, "a carrier statement that its peer did not sign")
     }
     if host.proved.count < Self.provedMax { host.proved[peer] = carrier.incarnation }
   }
@@ -155,7 +155,7 @@ extension Engine {
     }
   }
 
-  func take(_ identity: IdentityFrame, from link: Link) throws(Violation) {
+  func take(_ identity: IdentityFrame, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     guard let members = bond.members[identity.from] else {
       if bond.earlyIdentities.count < Self.earlyMax { bond.earlyIdentities.append(identity) }
@@ -167,22 +167,22 @@ extension Engine {
   /// The records that explain an identity are under way behind it.
   private static let earlyMax = 16
 
-  func takeEarlyIdentities(of member: Member, from link: Link) throws(Violation) {
+  func takeEarlyIdentities(of member: Member, from link: Link) throws(ProtocolViolation) {
     guard let bond = link.host.bond, !bond.earlyIdentities.isEmpty else { return }
     let shown = bond.earlyIdentities.filter { $0.from == member.index }
     bond.earlyIdentities.removeAll { $0.from == member.index }
     for identity in shown { try take(identity, of: [member], link) }
   }
 
-  private func take(_ identity: IdentityFrame, of members: [Member], _ link: Link) throws(Violation) {
+  private func take(_ identity: IdentityFrame, of members: [Member], _ link: Link) throws(ProtocolViolation) {
     guard let local = endpointsByIndex[identity.to] else { return }
     for member in members where member.presence.group === local.group {
       let signed = identityBytes(link.exporter, from: (member.id, member.peer), to: (local.id, local.peer.id))
       guard !identity.chain.isEmpty, crypto.verify(identity.signature, of: signed, byLeafOf: identity.chain) else {
-        throw Violation(.protocolViolation, "a security identity that its key did not sign")
+        throw ProtocolViolation(.protocolViolation, "a security identity that its key did not sign")
       }
       guard member.chain.isEmpty || member.chain == identity.chain else {
-        throw Violation(.protocolViolation, "a second security identity of one endpoint")
+        throw ProtocolViolation(.protocolViolation, "a second security identity of one endpoint")
       }
       member.showed(identity.chain, to: local.slot)
       judge(member, SlotSet(local.slot))
@@ -235,11 +235,11 @@ extension Engine {
     comparisons.first { $0.wireID == said >> 1 && $0.isOurs == (said & 1 == 0) && $0.host === host }
   }
 
-  func take(_ commit: CompareCommit, from link: Link) throws(Violation) {
+  func take(_ commit: CompareCommit, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     if commit.id & 1 == 0 {
       guard let comparison = comparison(commit.id, of: host), comparison.remote == commit.from else { return }
-      guard comparison.theirs == nil else { throw Violation(.protocolViolation, "a second commitment") }
+      guard comparison.theirs == nil else { throw ProtocolViolation(.protocolViolation, "a second commitment") }
       comparison.theirs = commit.commitment
       return say(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link)
     }
@@ -258,11 +258,11 @@ extension Engine {
     say(commitment(of: comparison), on: link)
   }
 
-  func take(_ reveal: CompareReveal, from link: Link) throws(Violation) {
+  func take(_ reveal: CompareReveal, from link: Link) throws(ProtocolViolation) {
     guard let comparison = comparison(reveal.id, of: link.host), let theirs = comparison.theirs, !comparison.isShown
     else { return }
     guard commit(to: reveal.nonce) == theirs else {
-      throw Violation(.protocolViolation, "a nonce that is not the one committed to")
+      throw ProtocolViolation(.protocolViolation, "a nonce that is not the one committed to")
     }
     comparison.isShown = true
     if !comparison.isOurs { say(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link) }

@@ -16,13 +16,14 @@ struct Gate {
 
   /// Whether the frame may be read; a record that may not is only counted, since its sender cannot know.
   /// What it was asked for, it may tell of very many peers.
-  mutating func admits(_ type: FrameType, bytes: Int, isAsked: Bool, at now: Instant) throws(Violation) -> Bool {
+  mutating func admits(_ type: FrameType, bytes: Int, isAsked: Bool, at now: Instant) throws(ProtocolViolation) -> Bool
+  {
     if isOpen { return true }
     guard !type.carriesPayload else {
-      throw Violation(.protocolViolation, "\(type) before any peer of this host was accepted")
+      throw ProtocolViolation(.protocolViolation, "\(type) before any peer of this host was accepted")
     }
     guard bytes <= Limits.earlyFrameLengthMax else {
-      throw Violation(.protocolViolation, "\(bytes) bytes of \(type) before any peer of this host was accepted")
+      throw ProtocolViolation(.protocolViolation, "\(bytes) bytes of \(type) before any peer of this host was accepted")
     }
     if isAsked { return true }
     let elapsed = (now - counted).nanoseconds
@@ -32,7 +33,7 @@ struct Gate {
       counted = now
     }
     guard allowance > 0 else {
-      throw Violation(.busy, "more than \(Self.perSecond) frames a second before any peer was accepted")
+      throw ProtocolViolation(.busy, "more than \(Self.perSecond) frames a second before any peer was accepted")
     }
     allowance -= 1
     return type.isEarly
@@ -46,16 +47,5 @@ extension FrameType {
     case .message, .typedMessage, .datagram, .typedDatagram, .streamData, .resourceChunk: true
     default: false
     }
-  }
-}
-
-/// What the other side of a link did that no correct host does, or that this one does not put up with.
-struct Violation: Error {
-  var reason: Reason
-  var detail: String
-
-  init(_ reason: Reason, _ detail: String) {
-    self.reason = reason
-    self.detail = detail
   }
 }
