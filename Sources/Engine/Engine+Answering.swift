@@ -2,7 +2,7 @@ import Wire
 
 /// The invitee's side of invitations: who is asked, what is answered, and what is remembered of it.
 extension Engine {
-  func take(_ request: Request, from link: Link) throws(ProtocolViolation) {
+  func take(_ request: InvitationRequest, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     try prove(request.carrier, of: host)
     guard request.entry.peer == request.carrier.peer, request.entry.host == host.id else {
@@ -15,7 +15,7 @@ extension Engine {
     }
   }
 
-  func consider(_ request: Request, from link: Link) {
+  func consider(_ request: InvitationRequest, from link: Link) {
     if let known = link.host.asking[request.id] {
       if let answer = known.answer { say(answer, on: link) }
       return
@@ -26,7 +26,7 @@ extension Engine {
     }
   }
 
-  private func consider(_ request: Request, as type: ServiceType, from link: Link) {
+  private func consider(_ request: InvitationRequest, as type: ServiceType, from link: Link) {
     let host = link.host
     let inviter = peerID(of: request.entry.peer)
     func decline(_ reason: Reason) { say(Answer(id: request.id, outcome: .declined(reason)), on: link) }
@@ -65,7 +65,8 @@ extension Engine {
         expires: invitation.deadline))
   }
 
-  func incoming(_ request: Request, by inviter: PeerID, to peer: LocalPeer, from host: RemoteHost) -> IncomingInvitation
+  func incoming(_ request: InvitationRequest, by inviter: PeerID, to peer: LocalPeer, from host: RemoteHost)
+    -> IncomingInvitation
   {
     let span = Duration.milliseconds(Int64(min(request.millisecondsLeft, 3_600_000)))
     return IncomingInvitation(

@@ -61,7 +61,7 @@ extension Engine {
 
   /// Nobody is asked and nothing is kept: who is not waited for now asks again when the other side begins to wait, since
   /// then that side asks too.
-  func consider(_ request: Request, to target: EndpointID, from link: Link) {
+  func consider(_ request: InvitationRequest, to target: EndpointID, from link: Link) {
     let host = link.host
     guard let local = endpoints[target], local.peer.id == request.to else { return }
     let inviter = peerID(of: request.entry.peer)

@@ -26,7 +26,7 @@ extension Engine {
 
   @discardableResult
   func invite(
-    _ peer: PeerID, at host: RemoteHost, by call: Call, to local: LocalEndpoint, context: [UInt8] = [],
+    _ peer: PeerID, at host: RemoteHost, by call: InvitationTarget, to local: LocalEndpoint, context: [UInt8] = [],
     timeout: Duration
   ) -> InvitationID {
     let id = InvitationID(rawValue: number())

@@ -1,22 +1,22 @@
 import Wire
 
 /// How an invitation reaches whom it is for.
-enum Call: Hashable {
+enum InvitationTarget: Hashable {
   /// By what its peer advertises.
   case service(ServiceType, isAdhoc: Bool)
   /// By connection data, to this endpoint and no other.
   case data(EndpointID)
 }
 
-extension Call {
+extension InvitationTarget {
   /// Whether nobody asked for it by hand.
   var isAdhoc: Bool { if case .service(_, isAdhoc: true) = self { true } else { false } }
 }
 
 /// What an invitation says, however it calls.
-struct Request {
+struct InvitationRequest {
   var id: UInt64
-  var call: Call
+  var call: InvitationTarget
   var to: PeerID
   var entry: Entry
   var carrier: Carrier
@@ -58,7 +58,7 @@ final class OutgoingInvitation {
   let incarnation: EndpointIncarnation
   let to: PeerID
   let host: RemoteHost
-  let call: Call
+  let call: InvitationTarget
   let context: [UInt8]
   let deadline: Instant
   var state = State.reaching { didSet { if state == .ended { host.asked[id] = nil } } }
@@ -72,7 +72,7 @@ final class OutgoingInvitation {
   var forgottenAt: Instant
 
   init(
-    id: InvitationID, local: LocalEndpoint, to: PeerID, host: RemoteHost, call: Call, context: [UInt8],
+    id: InvitationID, local: LocalEndpoint, to: PeerID, host: RemoteHost, call: InvitationTarget, context: [UInt8],
     deadline: Instant
   ) {
     self.id = id
@@ -97,7 +97,7 @@ final class IncomingInvitation {
   enum State { case asked, accepted(LocalEndpoint, EndpointIncarnation), ended }
 
   let id: InvitationID
-  let request: Request
+  let request: InvitationRequest
   let inviter: PeerID
   let host: RemoteHost
   let peer: LocalPeer
@@ -114,7 +114,9 @@ final class IncomingInvitation {
   /// The own invitation to the same peer that this one took the place of.
   private(set) var replaces: OutgoingInvitation?
 
-  init(id: InvitationID, request: Request, inviter: PeerID, host: RemoteHost, peer: LocalPeer, deadline: Instant) {
+  init(
+    id: InvitationID, request: InvitationRequest, inviter: PeerID, host: RemoteHost, peer: LocalPeer, deadline: Instant
+  ) {
     self.id = id
     self.request = request
     self.inviter = inviter

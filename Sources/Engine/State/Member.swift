@@ -198,7 +198,7 @@ final class Member {
 }
 
 enum Successor {
-  case invite(Request)
+  case invite(InvitationRequest)
   case answer(Acceptance, OutgoingInvitation)
   case introduced(Entry)
 }
