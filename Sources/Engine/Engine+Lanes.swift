@@ -77,7 +77,7 @@ extension Engine {
     }
   }
 
-  private func write(_ writer: StreamWriter, into out: inout OutputRawSpan) {
+  private func write(_ writer: StreamSender, into out: inout OutputRawSpan) {
     writer.isQueued = false
     let count = min(Limits.chunkBytes, writer.sendable)
     guard count > 0 else { return }

@@ -26,7 +26,7 @@ extension Engine {
         .unavailable, "\(local.settings.streamsMax) streams to this member are open: close one first",
         endpoints: [member.id])
     }
-    let writer = StreamWriter(id: StreamID(rawValue: number()), flow: entropy.word(crypto), pair: pair)
+    let writer = StreamSender(id: StreamID(rawValue: number()), flow: entropy.word(crypto), pair: pair)
     flows.add(writer)
     member.host.bond?.lanes.writers[writer.flow] = writer
     record(member.presence) {
@@ -56,7 +56,7 @@ extension Engine {
   }
 
   /// With less than what a reader uses between two grants, each side would wait for the other.
-  private var streamBacklog: Int { max(settings.streamBacklogBytes, StreamReader.grantBytes) }
+  private var streamBacklog: Int { max(settings.streamBacklogBytes, StreamReceiver.grantBytes) }
 
   /// More at once would make the limit on what waits a jest.
   private static let writeBytesMax = 1 << 20
@@ -84,20 +84,20 @@ extension Engine {
     }
   }
 
-  private func say(_ reason: Reason, of writer: StreamWriter) {
+  private func say(_ reason: Reason, of writer: StreamSender) {
     guard let member = member(of: writer.pair) else { return }
     record(member.presence) {
       StreamEnd(record: $0, flow: writer.flow, reason: reason, size: writer.bytes.end)
     }
   }
 
-  private func wake(_ writer: StreamWriter) {
+  private func wake(_ writer: StreamSender) {
     guard writer.canSend, let bond = member(of: writer.pair)?.host.bond else { return }
     bond.lanes.wake(writer)
     wakeLink(of: bond)
   }
 
-  private func end(_ writer: StreamWriter, _ reason: Reason) {
+  private func end(_ writer: StreamSender, _ reason: Reason) {
     flows.remove(writer.id)
     writer.beginLink()
     member(of: writer.pair)?.host.bond?.openLanes?.writers[writer.flow] = nil
@@ -154,7 +154,7 @@ extension Engine {
       return
     }
     let hasFullWindow = lanes.unread.count < Self.fullWindowsMax
-    let reader = StreamReader(
+    let reader = StreamReceiver(
       id: StreamID(rawValue: number()), flow: open.flow, pair: pair,
       windowBytes: hasFullWindow ? streamWindow : Limits.chunkBytes)
     flows.add(reader)
@@ -202,7 +202,7 @@ extension Engine {
   }
 
   /// Its end is told, but it keeps its place until it is used: else many short ones would make a long queue.
-  private func finishIfWhole(_ reader: StreamReader) {
+  private func finishIfWhole(_ reader: StreamReceiver) {
     guard reader.isWhole || reader.size != nil && sabotage.contains(.endsStreamEarly),
       let member = member(of: reader.pair)
     else { return }
@@ -225,19 +225,19 @@ extension Engine {
     say(reader.grant, on: link)
   }
 
-  private func stop(_ reader: StreamReader, _ reason: Reason) {
+  private func stop(_ reader: StreamReceiver, _ reason: Reason) {
     if !reader.isOver, let member = member(of: reader.pair) {
       record(member.presence) { StreamStop(record: $0, flow: reader.flow, reason: reason) }
     }
     end(reader, reason)
   }
 
-  private func end(_ reader: StreamReader, _ reason: Reason) {
+  private func end(_ reader: StreamReceiver, _ reason: Reason) {
     forget(reader)
     if !reader.isOver { emit(.streamEnded(reader.id, reason)) }
   }
 
-  private func forget(_ reader: StreamReader) {
+  private func forget(_ reader: StreamReceiver) {
     flows.remove(reader.id)
     guard let lanes = member(of: reader.pair)?.host.bond?.openLanes else { return }
     lanes.readers[reader.flow] = nil

@@ -2,8 +2,8 @@ import Wire
 
 /// All streams and resources under way, by this engine's own numbers.
 struct Flows {
-  private(set) var writers = Table<StreamID, StreamWriter>()
-  private(set) var readers = Table<StreamID, StreamReader>()
+  private(set) var writers = Table<StreamID, StreamSender>()
+  private(set) var readers = Table<StreamID, StreamReceiver>()
   private(set) var senders = Table<ResourceID, ResourceSender>()
   private(set) var receivers = Table<ResourceID, ResourceReceiver>()
   /// How many each member has: most have none, and cost nothing when they go.
@@ -28,12 +28,12 @@ struct Flows {
   func countSent(_ pair: Pair) -> Int { sent[pair] ?? 0 }
   func countOffered(_ pair: Pair) -> Int { offered[pair] ?? 0 }
 
-  mutating func add(_ writer: StreamWriter) {
+  mutating func add(_ writer: StreamSender) {
     writers[writer.id] = writer
     count(writer.pair, 1)
   }
 
-  mutating func add(_ reader: StreamReader) {
+  mutating func add(_ reader: StreamReceiver) {
     readers[reader.id] = reader
     count(reader.pair, 1)
   }

@@ -65,13 +65,13 @@ struct Patience {
 
 /// What has ways of its own over a bond beside the records: its streams and resources, by their numbers on the wire.
 final class Lanes {
-  var writers: [UInt64: StreamWriter] = [:]
-  var readers = Table<UInt64, StreamReader>()
+  var writers: [UInt64: StreamSender] = [:]
+  var readers = Table<UInt64, StreamReceiver>()
   /// Streams that were told, and have not ended or not been used to their end.
   var unread: Set<StreamID> = []
   var senders: [UInt64: ResourceSender] = [:]
   var receivers = Table<UInt64, ResourceReceiver>()
-  var streams = Lane<StreamWriter>()
+  var streams = Lane<StreamSender>()
   var resources = Lane<ResourceSender>()
   /// Records that say how a resource ended, in order; once they are acknowledged nobody asks again.
   private(set) var unacknowledgedEnds: [(ordinal: UInt64, resource: ResourceID)] = []
@@ -115,7 +115,7 @@ final class Lanes {
     resources.remove(sender, of: sender.pair.local)
   }
 
-  func wake(_ writer: StreamWriter) {
+  func wake(_ writer: StreamSender) {
     guard writer.canSend, !writer.isQueued else { return }
     writer.isQueued = true
     streams.add(writer, of: writer.pair.local)

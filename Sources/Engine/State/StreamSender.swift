@@ -1,7 +1,7 @@
 import Wire
 
 /// A stream that a local endpoint writes.
-final class StreamWriter {
+final class StreamSender {
   let id: StreamID
   let flow: UInt64
   let pair: Pair

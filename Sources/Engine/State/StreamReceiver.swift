@@ -1,7 +1,7 @@
 import Wire
 
 /// A stream that a local endpoint reads.
-final class StreamReader {
+final class StreamReceiver {
   let id: StreamID
   let flow: UInt64
   let pair: Pair
