@@ -60,7 +60,7 @@ extension Engine {
 
   /// Whom a local endpoint asks for there: best one that has joined, since others may not know of this group yet; one
   /// that may be gone is asked for last.
-  private func target(for local: LocalEndpoint, in presence: Presence) -> Member? {
+  private func target(for local: LocalEndpoint, in presence: Presence) -> RemoteMember? {
     let members = presence.members
     return (presence.hasJoined ? members.first { $0.own !== local && $0.index != nil } : nil)
       ?? members.first { $0.own !== local && $0.cohort.forgottenAt == nil }
@@ -69,7 +69,9 @@ extension Engine {
 
   /// Whom of those who have joined a local endpoint admits: what is said of that in its announcement, the cohorts that are
   /// meant, and members for whom there is no room.
-  private func admission(to local: LocalEndpoint, in presence: Presence) -> (EndpointSelection, [Cohort], [Member]) {
+  private func admission(to local: LocalEndpoint, in presence: Presence) -> (
+    EndpointSelection, [Cohort], [RemoteMember]
+  ) {
     var isAll = true
     var admitting: [Cohort] = []
     for cohort in cohorts(of: presence)
@@ -86,7 +88,7 @@ extension Engine {
     // All of this host are known without being named, and there may be more than can be.
     if isAll, presence.host.isSelf { return (.all, admitting, []) }
     var named: [Cohort] = []
-    var unnamed: [Member] = []
+    var unnamed: [RemoteMember] = []
     var indexes: [UInt32] = []
     for cohort in admitting {
       if indexes.count + cohort.members.count <= Limits.selectedIndexesMax {

@@ -4,7 +4,7 @@ import Wire
 extension Engine {
   /// The member's cohort with nobody else in it, to be changed for the member alone.
   @discardableResult
-  func alone(_ member: Member) -> Cohort {
+  func alone(_ member: RemoteMember) -> Cohort {
     let cohort = member.cohort
     if cohort.members.count > 1 {
       let alone = Cohort(like: cohort)

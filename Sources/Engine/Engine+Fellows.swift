@@ -11,11 +11,11 @@ extension Engine {
   }
 
   /// Who is only said to be coming may be invited all the same: it may not be so.
-  private func isOnlySaid(_ member: Member, of local: LocalEndpoint) -> Bool {
+  private func isOnlySaid(_ member: RemoteMember, of local: LocalEndpoint) -> Bool {
     member.isHearsay && !member.isConnected(with: local.slot)
   }
 
-  private func isFellow(_ member: Member, of local: LocalEndpoint) -> Bool {
+  private func isFellow(_ member: RemoteMember, of local: LocalEndpoint) -> Bool {
     member.isConnected(with: local.slot)
       || (member.isConnecting(with: local.slot) && !member.isRefused(by: local.slot))
   }

@@ -194,13 +194,13 @@ extension Engine {
   }
 
   /// A member's earlier incarnation that has left, though its leave has not been read: records are slower than answers.
-  func predecessor(of entry: Entry, at host: RemoteHost) -> Member? {
+  func predecessor(of entry: Entry, at host: RemoteHost) -> RemoteMember? {
     host.presences.values.lazy.compactMap { $0.members[entry.endpoint] }
       .first { $0.index != nil && $0.entry.incarnation < entry.incarnation }
   }
 
   /// A member has left, and all that it said is read: its next incarnation has the word.
-  func succeed(_ successor: Successor, of member: Member) {
+  func succeed(_ successor: Successor, of member: RemoteMember) {
     switch successor {
     case .invite(let request):
       if let link = openLink(to: member.host) { consider(request, from: link) }

@@ -2,7 +2,7 @@ import Wire
 
 /// Lanes: what goes beside the records, by turns.
 extension Engine {
-  func connected(_ id: EndpointID, with local: LocalEndpoint) throws(EngineError) -> Member {
+  func connected(_ id: EndpointID, with local: LocalEndpoint) throws(EngineError) -> RemoteMember {
     guard let member = local.group.members[id], member.isConnected(with: local.slot) else {
       throw EngineError(.notConnected, "this member is not connected", endpoints: [id])
     }
@@ -10,13 +10,13 @@ extension Engine {
   }
 
   /// The two ends of a flow by their numbers on the wire, the sender's first.
-  func connected(_ from: UInt32, _ to: UInt32, over bond: Bond) -> (Member, LocalEndpoint)? {
+  func connected(_ from: UInt32, _ to: UInt32, over bond: Bond) -> (RemoteMember, LocalEndpoint)? {
     guard let local = endpointsByIndex[to] else { return nil }
     let member = bond.members[from]?.first { $0.presence.group === local.group && $0.isConnected(with: local.slot) }
     return member.map { ($0, local) }
   }
 
-  func member(of pair: Pair) -> Member? { endpoints[pair.local]?.group.members[pair.member] }
+  func member(of pair: Pair) -> RemoteMember? { endpoints[pair.local]?.group.members[pair.member] }
 
   func wakeLink(of bond: Bond) {
     if bond.isOpen, let link = bond.link { wake(link) }

@@ -21,7 +21,7 @@ extension Engine {
   }
 
   @discardableResult
-  func learn(_ entry: Entry, in known: Group, by voucher: Voucher) -> Member? {
+  func learn(_ entry: Entry, in known: Group, by voucher: Voucher) -> RemoteMember? {
     if entry.host == hostID { return learnLocal(entry, in: known, by: voucher) }
     var group = known
     // No other host has an endpoint of this one's own.
@@ -106,7 +106,7 @@ extension Engine {
   private static let membersMax = 65_536
 
   /// An endpoint of this host's own in another of its groups: the two are one.
-  private func learnLocal(_ entry: Entry, in known: Group, by voucher: Voucher) -> Member? {
+  private func learnLocal(_ entry: Entry, in known: Group, by voucher: Voucher) -> RemoteMember? {
     guard let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation else { return nil }
     var group = known
     if local.group !== group {
@@ -119,7 +119,7 @@ extension Engine {
     return group.members[local.id]
   }
 
-  func enter(_ entry: Entry, _ host: RemoteHost, _ group: Group) -> Member {
+  func enter(_ entry: Entry, _ host: RemoteHost, _ group: Group) -> RemoteMember {
     let presence = group.presences[host.id] ?? Presence(host: host, group: group)
     group.presences[host.id] = presence
     host.presences[group.serial] = presence
@@ -451,13 +451,13 @@ extension Engine {
         dirty.touch(member: old.id, of: presence.group.serial)
         if !old.chain.isEmpty { old.chainChanged() }
         dirty.touch(member: old.id, of: group.serial)
-        let member: Member
+        let member: RemoteMember
         if let known = group.members[old.id] {
           alone(known)
           known.absorb(old, offset: offset)
           member = known
         } else {
-          member = Member(movedFrom: old, to: moved, offset: offset)
+          member = RemoteMember(movedFrom: old, to: moved, offset: offset)
           group.add(member)
         }
         host.bond?.replace(old, by: member)

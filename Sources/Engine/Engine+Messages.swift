@@ -58,7 +58,7 @@ extension Engine {
   }
 
   private func sharesByHost(of endpoints: [EndpointID], _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
-    var named = Table<HostID, [Member]>()
+    var named = Table<HostID, [RemoteMember]>()
     var missing: [EndpointID] = []
     var seen: Set<EndpointID> = []
     for endpoint in endpoints where seen.insert(endpoint).inserted {
@@ -146,7 +146,9 @@ extension Engine {
     }
   }
 
-  private func recipients(_ selection: borrowing EndpointSelectionView, of sender: Member, seen: UInt64, inOrder: Bool)
+  private func recipients(
+    _ selection: borrowing EndpointSelectionView, of sender: RemoteMember, seen: UInt64, inOrder: Bool
+  )
     -> Locals?
   {
     if selection.isAll { return sender.connected(asSeenAt: seen, inOrder: inOrder) }
@@ -171,7 +173,7 @@ extension Engine {
   }
 
   /// What a member's host had not read of this host's records when it was over between them was not delivered to it.
-  func undeliver(to members: [Member], from local: LocalEndpoint?, after seen: UInt64) {
+  func undeliver(to members: [RemoteMember], from local: LocalEndpoint?, after seen: UInt64) {
     guard !sabotage.contains(.forgetsUndelivered), let bond = members.first?.host.bond else { return }
     let ids = Set(members.map(\.id))
     bond.sendQueue.forEach { ordinal, entry in

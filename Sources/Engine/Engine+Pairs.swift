@@ -5,7 +5,7 @@ import Wire
 /// Law: a pair is connected while the member has joined on the present bond, the local endpoint admits it and has said
 /// so, and its host has said that it admits the local endpoint. Each change is told once.
 extension Engine {
-  enum Admission: Hashable {
+  enum AdmissionState: Hashable {
     case yes
     case no(Reason)
     /// Waits for a decision, here or there.
@@ -41,7 +41,7 @@ extension Engine {
   }
 
   /// An invitation overrules what stood between the two.
-  func reconcile(_ member: Member, with local: LocalEndpoint, until: Instant) {
+  func reconcile(_ member: RemoteMember, with local: LocalEndpoint, until: Instant) {
     guard !member.isConnected(with: local.slot) else { return }
     let slot = SlotSet(local.slot)
     let isFree = local.removed.remove(member.id) == nil && !member.isRefused(by: local.slot)
@@ -150,7 +150,7 @@ extension Engine {
     update(alone(member), group.localSlots)
   }
 
-  private func takeWord(_ entry: Entry, of member: Member) {
+  private func takeWord(_ entry: Entry, of member: RemoteMember) {
     let (rank, inviter) = (member.entry.rank, member.entry.inviter)
     member.entry = entry
     if (rank, inviter) > (entry.rank, entry.inviter) { (member.entry.rank, member.entry.inviter) = (rank, inviter) }
@@ -173,7 +173,7 @@ extension Engine {
   }
 
   /// Which local slots a host's own endpoint was admitted to, or admits.
-  private func slots(admittedBy selection: EndpointSelection, seen: UInt64, _ member: Member) -> SlotSet {
+  private func slots(admittedBy selection: EndpointSelection, seen: UInt64, _ member: RemoteMember) -> SlotSet {
     let presence = member.presence
     func slots(of indexes: [UInt32]) -> SlotSet {
       var slots = SlotSet()
@@ -193,7 +193,7 @@ extension Engine {
   // MARK: Judging
 
   /// What stands against a pair by rule, whatever the session's owner may decide.
-  private func rule(_ local: LocalEndpoint, _ member: Member) -> Reason? {
+  private func rule(_ local: LocalEndpoint, _ member: RemoteMember) -> Reason? {
     if local.removed.contains(member.id), !sabotage.contains(.readmitsRemoved) { return .removed }
     if local.banned.contains(member.peer) { return .removed }
     if local.blocked.contains(member.peer) { return .blocked }
@@ -204,7 +204,7 @@ extension Engine {
     return nil
   }
 
-  func admit(_ member: Member, _ local: LocalEndpoint) -> Admission {
+  func admit(_ member: RemoteMember, _ local: LocalEndpoint) -> AdmissionState {
     let slot = local.slot
     if member.cohort.relations.refusedThere.contains(slot) { return .pending }
     if member.cohort.relations.refused.contains(slot) { return .no(rule(local, member) ?? .declined) }
@@ -219,7 +219,7 @@ extension Engine {
   }
 
   /// Says what local slots think of a member that has joined.
-  func judge(_ member: Member, _ slots: SlotSet) {
+  func judge(_ member: RemoteMember, _ slots: SlotSet) {
     guard let index = member.index, !slots.isEmpty else { return }
     let cohort = alone(member)
     var admitting = member.presence.group.plain(slots, with: cohort)
@@ -237,7 +237,7 @@ extension Engine {
     refusing.forEach { reason, slots in say(reason, of: slots, about: member, index) }
   }
 
-  private func say(_ reason: Reason, of slots: SlotSet, about member: Member, _ index: UInt32) {
+  private func say(_ reason: Reason, of slots: SlotSet, about member: RemoteMember, _ index: UInt32) {
     let presence = member.presence
     // Whom that host may not know in this group, it cannot place: that they admit the member goes with their joins.
     let unplaced = reason == .none ? presence.unannounced.union(presence.repeats) : presence.unannounced
@@ -265,14 +265,14 @@ extension Engine {
   }
 
   /// Everybody here who can be paired with the member: all, but a local endpoint is not its own member.
-  private func others(than member: Member) -> SlotSet {
+  private func others(than member: RemoteMember) -> SlotSet {
     var slots = member.presence.group.localSlots
     if let own = member.own { slots.remove(own.slot) }
     return slots
   }
 
   /// A local decision against a member.
-  func refuse(_ member: Member, _ slots: SlotSet, _ reason: Reason) {
+  func refuse(_ member: RemoteMember, _ slots: SlotSet, _ reason: Reason) {
     let cohort = alone(member)
     cohort.relations.refused.formUnion(slots)
     cohort.relations.refusedThere.subtract(slots)
@@ -282,7 +282,9 @@ extension Engine {
     if let index = member.index { say(reason, of: slots, about: member, index) }
   }
 
-  func refuseEverywhere(_ member: Member, _ reason: Reason) { refuse(member, member.presence.group.localSlots, reason) }
+  func refuseEverywhere(_ member: RemoteMember, _ reason: Reason) {
+    refuse(member, member.presence.group.localSlots, reason)
+  }
 
   func take(_ verdict: Verdict, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)

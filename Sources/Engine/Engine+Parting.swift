@@ -5,13 +5,13 @@ extension Engine {
   // MARK: Parting
 
   /// A member has left the group for good: only its next incarnation may come.
-  func depart(_ member: Member, _ reason: Reason, readThrough seen: UInt64?) {
+  func depart(_ member: RemoteMember, _ reason: Reason, readThrough seen: UInt64?) {
     if !member.host.isSelf { member.presence.group.noteDeparture(of: member.id, member.entry.incarnation) }
     dismiss(member, reason, readThrough: seen)
   }
 
   /// A member is none any more, as far as this host is concerned, and may come back as it is.
-  func dismiss(_ member: Member, _ reason: Reason, readThrough seen: UInt64? = nil) {
+  func dismiss(_ member: RemoteMember, _ reason: Reason, readThrough seen: UInt64? = nil) {
     let group = member.presence.group
     let presence = member.presence
     if let seen { undeliver(to: [member], from: nil, after: seen) }

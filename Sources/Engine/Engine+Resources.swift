@@ -56,7 +56,7 @@ extension Engine {
     return ordinal
   }
 
-  func connectedMember(of pair: Pair) -> Member? {
+  func connectedMember(of pair: Pair) -> RemoteMember? {
     guard let local = endpoints[pair.local] else { return nil }
     return member(of: pair).flatMap { $0.isConnected(with: local.slot) ? $0 : nil }
   }
@@ -75,7 +75,7 @@ extension Engine {
   // MARK: With the pair
 
   /// A pair is connected: what waited for that goes on.
-  func resumeFlows(of member: Member, _ slots: SlotSet) {
+  func resumeFlows(of member: RemoteMember, _ slots: SlotSet) {
     for local in slots.slots.compactMap(member.presence.group.local) where local !== member.own {
       resumeSenders(to: member, local)
       let pair = Pair(local: local.id, member: member.id)
@@ -88,7 +88,7 @@ extension Engine {
   }
 
   /// A pair is connected no more. Resources wait for it where it may come back.
-  func endFlows(of member: Member, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool) {
+  func endFlows(of member: RemoteMember, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool) {
     let group = member.presence.group
     func concerns(_ pair: Pair) -> Bool {
       pair.member == member.id
@@ -117,7 +117,7 @@ extension Engine {
 
   // MARK: Deadlines
 
-  func scheduleProgress(_ resource: ResourceID, _ meter: Meter) {
+  func scheduleProgress(_ resource: ResourceID, _ meter: ProgressMeter) {
     if meter.hasNews {
       timers.set(.resource(resource), max(now, meter.tellsAgain(every: settings.progressInterval)))
     }
@@ -167,7 +167,7 @@ extension Engine {
     }
   }
 
-  private func tellProgress(_ id: ResourceID, _ meter: inout Meter, of size: UInt64?) {
+  private func tellProgress(_ id: ResourceID, _ meter: inout ProgressMeter, of size: UInt64?) {
     guard meter.hasNews, meter.tellsAgain(every: settings.progressInterval) <= now else {
       return scheduleProgress(id, meter)
     }

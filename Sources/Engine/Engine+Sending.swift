@@ -45,7 +45,7 @@ extension Engine {
     }
   }
 
-  private func offer(_ sender: ResourceSender, to member: Member, _ local: LocalEndpoint) {
+  private func offer(_ sender: ResourceSender, to member: RemoteMember, _ local: LocalEndpoint) {
     guard let bond = member.host.bond else { return }
     bond.lanes.add(sender)
     sender.beginLink()
@@ -59,7 +59,7 @@ extension Engine {
   }
 
   /// The members of a pair are connected, perhaps again: offers stand, and what ended in between is told.
-  func resumeSenders(to member: Member, _ local: LocalEndpoint) {
+  func resumeSenders(to member: RemoteMember, _ local: LocalEndpoint) {
     let pair = Pair(local: local.id, member: member.id)
     for sender in flows.senders.values(where: { $0.pair == pair }) {
       sender.meter.wait(at: now)

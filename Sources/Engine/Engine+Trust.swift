@@ -4,13 +4,13 @@ public import Wire
 struct Decision {
   var id: DecisionID
   var local: LocalEndpoint
-  var member: Member
+  var member: RemoteMember
   var expires: Instant
 }
 
 /// Two peers that compare a code: nonces are committed before either is shown, so that nobody can search for one that
 /// makes two codes alike.
-final class Comparison {
+final class CodeComparison {
   let id: ComparisonID
   /// The number that the one who began gave it.
   let wireID: UInt64
@@ -68,7 +68,7 @@ extension Engine {
   // MARK: Decisions
 
   /// Whether a session's own policy lets a member in now; if not, somebody has been asked.
-  func isTrusted(_ member: Member, by local: LocalEndpoint) -> Bool {
+  func isTrusted(_ member: RemoteMember, by local: LocalEndpoint) -> Bool {
     guard case .ask(let timeout) = local.settings.trust else { return true }
     if member.cohort.relations.trusted.contains(local.slot) { return true }
     if member.entry.terms.showsIdentity, !member.shownTo.contains(local.slot) { return false }
@@ -109,11 +109,11 @@ extension Engine {
   }
 
   /// The member's group has become part of another.
-  func moveDecisions(about old: Member, to member: Member) {
+  func moveDecisions(about old: RemoteMember, to member: RemoteMember) {
     for decision in decisions.values where decision.member === old { decisions[decision.id]?.member = member }
   }
 
-  func endDecisions(about member: Member) { endDecisions { $0.member === member } }
+  func endDecisions(about member: RemoteMember) { endDecisions { $0.member === member } }
 
   func endDecisions(of local: LocalEndpoint) { endDecisions { $0.local === local } }
 
@@ -133,7 +133,7 @@ extension Engine {
   }
 
   /// Shows a member that has joined the identities of those of these local endpoints that have one.
-  func showIdentities(of slots: SlotSet, to member: Member) {
+  func showIdentities(of slots: SlotSet, to member: RemoteMember) {
     guard let link = openLink(to: member.host), let index = member.index else { return }
     let group = member.presence.group
     for local in group.identified.intersection(slots).slots.compactMap(group.local) where local.id != member.id {
@@ -167,14 +167,14 @@ extension Engine {
   /// The records that explain an identity are under way behind it.
   private static let earlyMax = 16
 
-  func takeEarlyIdentities(of member: Member, from link: Link) throws(ProtocolViolation) {
+  func takeEarlyIdentities(of member: RemoteMember, from link: Link) throws(ProtocolViolation) {
     guard let bond = link.host.bond, !bond.earlyIdentities.isEmpty else { return }
     let shown = bond.earlyIdentities.filter { $0.from == member.index }
     bond.earlyIdentities.removeAll { $0.from == member.index }
     for identity in shown { try take(identity, of: [member], link) }
   }
 
-  private func take(_ identity: IdentityFrame, of members: [Member], _ link: Link) throws(ProtocolViolation) {
+  private func take(_ identity: IdentityFrame, of members: [RemoteMember], _ link: Link) throws(ProtocolViolation) {
     guard let local = endpointsByIndex[identity.to] else { return }
     for member in members where member.presence.group === local.group {
       let signed = identityBytes(link.exporter, from: (member.id, member.peer), to: (local.id, local.peer.id))
@@ -209,9 +209,9 @@ extension Engine {
     return comparison.id
   }
 
-  private func begin(wireID: UInt64?, local: PeerID, remote: PeerID, host: RemoteHost) -> Comparison {
+  private func begin(wireID: UInt64?, local: PeerID, remote: PeerID, host: RemoteHost) -> CodeComparison {
     let id = number()
-    let comparison = Comparison(
+    let comparison = CodeComparison(
       id: ComparisonID(rawValue: id), wireID: wireID ?? id, isOurs: wireID == nil, local: local, remote: remote,
       host: host, nonce: entropy.digest(crypto), expires: now + Self.comparisonMax)
     comparisons[comparison.id] = comparison
@@ -225,13 +225,13 @@ extension Engine {
 
   private func commit(to nonce: Digest) -> Digest { crypto.hash(transcript("vicinity nonce v1", nonce)) }
 
-  private func commitment(of comparison: Comparison) -> CompareCommit {
+  private func commitment(of comparison: CodeComparison) -> CompareCommit {
     CompareCommit(
       id: comparison.said, from: comparison.local, to: comparison.remote, commitment: commit(to: comparison.nonce))
   }
 
   /// On the wire a comparison has twice its number, and one more where the one who began it speaks.
-  private func comparison(_ said: UInt64, of host: RemoteHost) -> Comparison? {
+  private func comparison(_ said: UInt64, of host: RemoteHost) -> CodeComparison? {
     comparisons.first { $0.wireID == said >> 1 && $0.isOurs == (said & 1 == 0) && $0.host === host }
   }
 
@@ -272,7 +272,7 @@ extension Engine {
         code: code(comparison, theirs: reveal.nonce, link.exporter)))
   }
 
-  private func code(_ comparison: Comparison, theirs: Digest, _ exporter: Digest) -> String {
+  private func code(_ comparison: CodeComparison, theirs: Digest, _ exporter: Digest) -> String {
     let isLower = comparison.local < comparison.remote
     let (lower, higher) =
       isLower ? (comparison.local, comparison.remote) : (comparison.remote, comparison.local)
@@ -302,7 +302,7 @@ extension Engine {
     }
   }
 
-  private func finish(_ comparison: Comparison, _ reason: Reason) {
+  private func finish(_ comparison: CodeComparison, _ reason: Reason) {
     comparisons[comparison.id] = nil
     emit(.comparisonEnded(comparison.id, reason))
   }

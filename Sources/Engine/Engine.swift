@@ -37,7 +37,7 @@ public final class Engine {
   /// Of these, those that were accepted and are not confirmed.
   var promised = Table<InvitationID, IncomingInvitation>()
   var decisions = Table<DecisionID, Decision>()
-  var comparisons = Table<ComparisonID, Comparison>()
+  var comparisons = Table<ComparisonID, CodeComparison>()
   var flows = Flows()
   var store = Store()
   let dirty: DirtySet
@@ -182,7 +182,7 @@ public final class Engine {
 
   func peerID(of key: PublicKey) -> PeerID { PeerID(digest: crypto.hash(PeerID.preimage(of: key))) }
 
-  private func fire(_ timer: Timer) {
+  private func fire(_ timer: EngineTimer) {
     switch timer {
     case .link(let id): if let link = links[id] { linkDue(link) }
     case .bond(let id): if let bond = hosts[id]?.bond { bondDue(bond) }

@@ -48,7 +48,7 @@ extension DirtySet.MemberKey: TableKey { var spread: UInt64 { mixed(group.spread
 extension DirtySet.PresenceKey: TableKey { var spread: UInt64 { mixed(group.spread, host.spread) } }
 extension DirtySet.RecordKey: TableKey { var spread: UInt64 { mixed(host.spread, ordinal.spread) } }
 
-extension Timer: TableKey {
+extension EngineTimer: TableKey {
   var spread: UInt64 {
     switch self {
     case .link(let id): mixed(0, id.spread)

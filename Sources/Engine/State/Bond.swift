@@ -36,7 +36,7 @@ final class Bond {
   /// Where the last record came in, and most likely the next one will.
   private var lastIncoming: IncomingStrand?
   /// Who has joined under each of the other side's numbers: one, but for a moment while groups join.
-  var members = Table<UInt32, [Member]>()
+  var members = Table<UInt32, [RemoteMember]>()
   var acknowledgesAt: Instant?
   var comparesRostersAt: Instant?
 
@@ -95,12 +95,12 @@ final class Bond {
     for id in strands.keys.sorted() { if let strand = strands[id] { body(strand) } }
   }
 
-  func remove(_ member: Member, _ index: UInt32) {
+  func remove(_ member: RemoteMember, _ index: UInt32) {
     members[index]?.removeAll { $0 === member }
     if members[index]?.isEmpty == true { members[index] = nil }
   }
 
-  func replace(_ old: Member, by new: Member) {
+  func replace(_ old: RemoteMember, by new: RemoteMember) {
     guard let index = old.index else { return }
     members[index]?.removeAll { $0 === old || $0 === new }
     members[index, default: []].append(new)

@@ -5,7 +5,7 @@ struct ChainRow: Part {
   var chain: [[UInt8]]
   var shownTo: SlotSet
 
-  init(_ member: Member) { (chain, shownTo) = (member.chain, member.shownTo) }
+  init(_ member: RemoteMember) { (chain, shownTo) = (member.chain, member.shownTo) }
 
   init(from reader: inout Reader) throws(WireError) {
     let count = try reader.count("chain", max: Limits.chainCertificatesMax)

@@ -9,7 +9,7 @@ import Wire
 final class Cohort {
   let presence: Presence
   private let group: Group
-  private(set) var members: [Member] = []
+  private(set) var members: [RemoteMember] = []
   var relations = Relations() {
     didSet {
       cachedLocals = nil
@@ -46,7 +46,7 @@ final class Cohort {
     forgottenAt = other.forgottenAt
   }
 
-  var only: Member? { members.count == 1 ? members[0] : nil }
+  var only: RemoteMember? { members.count == 1 ? members[0] : nil }
 
   /// Whether it is but a local endpoint as the others see it.
   func isOnly(_ local: LocalEndpoint) -> Bool { only.map { $0.own === local } ?? false }
@@ -57,7 +57,7 @@ final class Cohort {
     return !relations.connected.subtracting(SlotSet(own.slot)).isEmpty
   }
 
-  func add(_ member: Member) {
+  func add(_ member: RemoteMember) {
     member.place = members.count
     members.append(member)
     cachedViews?.append(member.view)
@@ -70,7 +70,7 @@ final class Cohort {
   private static let manyMin = 16
 
   /// The last takes its place.
-  func remove(_ member: Member) {
+  func remove(_ member: RemoteMember) {
     let place = member.place
     members[place] = members[members.count - 1]
     members[place].place = place

@@ -92,7 +92,7 @@ struct Flows {
   func concern(_ member: EndpointID) -> Bool { counts[member] != nil }
 
   /// Those of a cohort that have any, at the cost of the fewer of the two.
-  func concerned(of cohort: Cohort) -> [Member] {
+  func concerned(of cohort: Cohort) -> [RemoteMember] {
     if counts.count > cohort.members.count { return cohort.members.filter { counts[$0.id] != nil } }
     return counts.keys.compactMap { cohort.presence.members[$0] }.filter { $0.cohort === cohort }
       .sorted { $0.place < $1.place }

@@ -24,8 +24,8 @@ final class Group {
   /// The same for everybody who hears the same members.
   private(set) var digest: (count: UInt32, sum: UInt64) = (0, 0)
   private var knownLocals: [EndpointID]?
-  private(set) var members = Table<EndpointID, Member>()
-  private var membersByPeer = Table<PeerID, [Member]>()
+  private(set) var members = Table<EndpointID, RemoteMember>()
+  private var membersByPeer = Table<PeerID, [RemoteMember]>()
   var presences = Table<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
   private(set) var departed = Table<EndpointID, EndpointIncarnation>()
@@ -152,7 +152,7 @@ final class Group {
     shares = []
   }
 
-  func add(_ member: Member) {
+  func add(_ member: RemoteMember) {
     members[member.id] = member
     membersByPeer[member.peer, default: []].append(member)
     if !member.host.isSelf { remoteCount += 1 }
@@ -162,7 +162,7 @@ final class Group {
     if member.index != nil { countInDigest(member) }
   }
 
-  func remove(_ member: Member) {
+  func remove(_ member: RemoteMember) {
     guard members[member.id] != nil else { return }
     if !member.host.isSelf { remoteCount -= 1 }
     members[member.id] = nil
@@ -180,7 +180,7 @@ final class Group {
   }
 
   /// Its endpoints here: one, but where it takes part with several sessions of its own.
-  func members(of peer: PeerID) -> [Member] { membersByPeer[peer] ?? [] }
+  func members(of peer: PeerID) -> [RemoteMember] { membersByPeer[peer] ?? [] }
 
   func choiceChanged(of local: LocalEndpoint) {
     guard self.local(at: local.slot) === local else { return }
@@ -236,7 +236,7 @@ final class Group {
     var showsIdentity: Bool
 
     init(_ local: LocalEndpoint) { self.init(local.terms, isHearsay: false) }
-    init(_ member: Member) { self.init(member.entry.terms, isHearsay: member.isHearsay) }
+    init(_ member: RemoteMember) { self.init(member.entry.terms, isHearsay: member.isHearsay) }
 
     /// Who is only heard of has no limit.
     private init(_ terms: Terms, isHearsay: Bool) {
@@ -259,7 +259,7 @@ final class Group {
   }
 
   /// What is known of a member has changed, and what it allows and asks for may have.
-  func recount(_ member: Member) {
+  func recount(_ member: RemoteMember) {
     guard let counted = member.counted else { return }
     rankMax = max(rankMax, member.entry.rank)
     let demand = Demand(member)
@@ -299,7 +299,7 @@ final class Group {
   private static let rostersToldMax = 4
 
   /// A member of another host has joined, or has not any more.
-  func countInDigest(_ member: Member) {
+  func countInDigest(_ member: RemoteMember) {
     if !member.host.isSelf { countInDigest(member.id, member.index == nil ? -1 : 1) }
   }
 

@@ -4,7 +4,7 @@ import Wire
 final class Presence {
   let host: RemoteHost
   let group: Group
-  private(set) var members = Table<EndpointID, Member>()
+  private(set) var members = Table<EndpointID, RemoteMember>()
   private(set) var cohorts: [Cohort] = []
   /// Whether one of its cohorts has changed since they were last put together.
   var isLoose = false
@@ -41,9 +41,9 @@ final class Presence {
   }
 
   /// Somebody new, of whom no local slot knows yet.
-  func add(_ entry: Entry, peer: PeerID, own: LocalEndpoint?) -> Member {
+  func add(_ entry: Entry, peer: PeerID, own: LocalEndpoint?) -> RemoteMember {
     let cohort = Cohort(in: self)
-    let member = Member(entry: entry, peer: peer, own: own, in: cohort)
+    let member = RemoteMember(entry: entry, peer: peer, own: own, in: cohort)
     members[member.id] = member
     cohorts.append(cohort)
     group.pairsChanged()
@@ -56,7 +56,7 @@ final class Presence {
     cohorts.append(cohort)
   }
 
-  func remove(_ member: Member) {
+  func remove(_ member: RemoteMember) {
     members[member.id] = nil
     member.cohort.remove(member)
     group.pairsChanged()
@@ -183,7 +183,7 @@ final class Presence {
   }
 
   /// Messages that name members one by one name so many at most.
-  func addressings(for members: [Member]) -> [Addressing] {
+  func addressings(for members: [RemoteMember]) -> [Addressing] {
     stride(from: 0, to: members.count, by: Limits.selectedIndexesMax).map { start in
       let some = members[start..<min(start + Limits.selectedIndexesMax, members.count)]
       return Addressing(selection: .only(some.compactMap(\.index).sorted()), recipients: some.map(\.id))

@@ -40,7 +40,7 @@ final class ResourceReceiver: Transfer {
     self.tree = tree
     settled = stored
     received = stored
-    meter = Meter(bytes: stored, at: now)
+    meter = ProgressMeter(bytes: stored, at: now)
   }
 
   var view: ResourceView {

@@ -259,7 +259,7 @@ struct MemberRow: Part {
     }
   }
 
-  init(_ member: Member) {
+  init(_ member: RemoteMember) {
     entry = member.entry
     index = member.index ?? 0
     strand = member.cohort.strand ?? 0

@@ -8,7 +8,7 @@ class Transfer {
   /// The member's.
   let host: HostID
   var info: ResourceInfo
-  var meter: Meter
+  var meter: ProgressMeter
   /// None while it is under way.
   var ending: TransferEnd?
 
@@ -18,7 +18,7 @@ class Transfer {
     self.pair = pair
     self.host = host
     self.info = info
-    meter = Meter(bytes: 0, at: now)
+    meter = ProgressMeter(bytes: 0, at: now)
   }
 
   /// A new link, or none, knows nothing of what an old one was asked for.

@@ -1,7 +1,7 @@
 import Wire
 
 /// A remote endpoint in a group; where local slots stand with it, its cohort knows.
-final class Member {
+final class RemoteMember {
   let id: EndpointID
   let peer: PeerID
   var entry: Entry {
@@ -60,7 +60,7 @@ final class Member {
   }
 
   /// The same endpoint, in a group that its own has become part of.
-  convenience init(movedFrom old: Member, to cohort: Cohort, offset: Int) {
+  convenience init(movedFrom old: RemoteMember, to cohort: Cohort, offset: Int) {
     self.init(entry: old.entry, peer: old.peer, own: old.own, in: cohort)
     index = old.index
     isHearsay = old.isHearsay
@@ -171,7 +171,7 @@ final class Member {
 
   /// Takes over what was known of the same endpoint in a group that has become part of this one; it is alone in its
   /// cohort, as far as that is concerned.
-  func absorb(_ other: Member, offset: Int) {
+  func absorb(_ other: RemoteMember, offset: Int) {
     if index == nil {
       index = other.index
       cohort.strand = other.cohort.strand
@@ -185,7 +185,7 @@ final class Member {
   }
 
   /// What the cohort does not know.
-  private func takeOver(_ other: Member, offset: Int) {
+  private func takeOver(_ other: RemoteMember, offset: Int) {
     settledThrough = max(settledThrough, other.settledThrough)
     for (ordinal, indexLast, slots) in other.unsettled {
       unsettled.append((ordinal, indexLast, slots.shifted(by: offset)))

@@ -2,7 +2,7 @@ import Wire
 
 /// What may fall due. A timer that fires looks at its owner's own deadline: one that came too early is set again,
 /// one whose owner is gone is dropped, so that moving a deadline costs nothing.
-enum Timer: Hashable {
+enum EngineTimer: Hashable {
   case link(LinkID)
   case bond(HostID)
   case host(HostID)
@@ -17,14 +17,14 @@ enum Timer: Hashable {
 
 /// The earliest first; at most one entry for each timer.
 struct Timers {
-  private var heap: [(due: Instant, timer: Timer)] = []
-  private var earliest = Table<Timer, Instant>()
+  private var heap: [(due: Instant, timer: EngineTimer)] = []
+  private var earliest = Table<EngineTimer, Instant>()
 
   var nextDeadline: Instant? { heap.first?.due }
   var count: Int { heap.count }
 
   /// Has `timer` fire at `due` or before.
-  mutating func set(_ timer: Timer, _ due: Instant) {
+  mutating func set(_ timer: EngineTimer, _ due: Instant) {
     if let set = earliest[timer], set <= due { return }
     earliest[timer] = due
     heap.append((due, timer))
@@ -32,7 +32,7 @@ struct Timers {
     sweepIfStale()
   }
 
-  mutating func cancel(_ timer: Timer) {
+  mutating func cancel(_ timer: EngineTimer) {
     earliest[timer] = nil
     sweepIfStale()
     dropStale()
@@ -45,7 +45,7 @@ struct Timers {
     for parent in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: parent) }
   }
 
-  mutating func popDue(at now: Instant) -> Timer? {
+  mutating func popDue(at now: Instant) -> EngineTimer? {
     while let first = heap.first, first.due <= now {
       removeFirst()
       if earliest[first.timer] == first.due {

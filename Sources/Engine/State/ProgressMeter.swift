@@ -1,7 +1,7 @@
 import Wire
 
 /// How far a transfer has come, and how fast.
-struct Meter {
+struct ProgressMeter {
   private(set) var bytes: UInt64
   /// When something last moved.
   private(set) var moved: Instant
