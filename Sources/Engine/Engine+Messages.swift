@@ -58,7 +58,7 @@ extension Engine {
   }
 
   private func sharesByHost(of endpoints: [EndpointID], _ local: LocalEndpoint) throws(EngineError) -> [Group.Share] {
-    var named = Table<HostID, [RemoteMember]>()
+    var named = OrderedDictionary<HostID, [RemoteMember]>()
     var missing: [EndpointID] = []
     var seen: Set<EndpointID> = []
     for endpoint in endpoints where seen.insert(endpoint).inserted {

@@ -223,7 +223,7 @@ extension Engine {
     guard let index = member.index, !slots.isEmpty else { return }
     let cohort = alone(member)
     var admitting = member.presence.group.plain(slots, with: cohort)
-    var refusing = Table<Reason, SlotSet>()
+    var refusing = OrderedDictionary<Reason, SlotSet>()
     cohort.relations.admits.formUnion(admitting)
     slots.subtracting(admitting).forEach { slot in
       guard let local = member.presence.group.local(at: slot), local !== member.own else { return }

@@ -11,11 +11,11 @@ struct Store {
   /// What changes is not said yet: more belongs to the same batch.
   var isHeld = false
   /// Sessions of peers that have not been added again.
-  var unclaimed = Table<EndpointID, EndpointRow>()
+  var unclaimed = OrderedDictionary<EndpointID, EndpointRow>()
   /// Stored refusals of people whose peers have not been added again.
-  var refusals = Table<PeerID, RefusalsRow<EndpointID>>()
+  var refusals = OrderedDictionary<PeerID, RefusalsRow<EndpointID>>()
   /// Transfers that wait for their sessions.
-  var resources = Table<ResourceID, ResourceRow>()
+  var resources = OrderedDictionary<ResourceID, ResourceRow>()
   var isRestoring = false
 
   struct Batch {
@@ -136,7 +136,7 @@ extension Engine {
 
   /// Takes up what was stored; the sessions wait for their peers.
   func restore(_ facts: [Fact]) {
-    var groupRows = Table<Int, GroupRow>()
+    var groupRows = OrderedDictionary<Int, GroupRow>()
     var memberRows: [(Int, MemberRow)] = []
     var chainRows: [(Int, EndpointID, ChainRow)] = []
     var announced: [(Int, HostID, SlotSet)] = []

@@ -18,7 +18,7 @@ enum EngineTimer: Hashable {
 /// The earliest first; at most one entry for each timer.
 struct Timers {
   private var heap: [(due: Instant, timer: EngineTimer)] = []
-  private var earliest = Table<EngineTimer, Instant>()
+  private var earliest = OrderedDictionary<EngineTimer, Instant>()
 
   var nextDeadline: Instant? { heap.first?.due }
   var count: Int { heap.count }

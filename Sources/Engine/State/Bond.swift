@@ -22,21 +22,21 @@ final class Bond {
   let sendQueue = SendQueue()
   /// None before there was a stream or a resource.
   private(set) var openLanes: Lanes?
-  private(set) var strands = Table<UInt32, Strand>()
+  private(set) var strands = OrderedDictionary<UInt32, Strand>()
   private(set) var lastStrand: UInt32 = 0
   /// Of these, those with records that are not acknowledged.
-  var behind = Table<UInt32, Strand>()
+  var behind = OrderedDictionary<UInt32, Strand>()
   /// The last record that the other side can have read; only after a restart is it known.
   var fence: UInt64 = .max
   /// How many of the other side's records have been read.
   var received: UInt64 = 0
   /// How many of them are stored; the same as `received` without a store.
   var stored: UInt64 = 0
-  private(set) var incoming = Table<UInt32, IncomingStrand>()
+  private(set) var incoming = OrderedDictionary<UInt32, IncomingStrand>()
   /// Where the last record came in, and most likely the next one will.
   private var lastIncoming: IncomingStrand?
   /// Who has joined under each of the other side's numbers: one, but for a moment while groups join.
-  var members = Table<UInt32, [RemoteMember]>()
+  var members = OrderedDictionary<UInt32, [RemoteMember]>()
   var acknowledgesAt: Instant?
   var comparesRostersAt: Instant?
 

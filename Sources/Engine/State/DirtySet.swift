@@ -3,16 +3,16 @@ import Wire
 /// What has changed since the last batch for the store; nothing where there is no store.
 final class DirtySet {
   let isKept: Bool
-  private(set) var endpoints = Table<EndpointID, Bool>()
-  private(set) var groups = Table<Int, Bool>()
-  private(set) var members = Table<MemberKey, Bool>()
-  private(set) var presences = Table<PresenceKey, Bool>()
-  private(set) var bonds = Table<HostID, Bool>()
-  private(set) var records = Table<RecordKey, Bool>()
-  private(set) var resources = Table<ResourceID, Bool>()
-  private(set) var chains = Table<MemberKey, Bool>()
+  private(set) var endpoints = OrderedDictionary<EndpointID, Bool>()
+  private(set) var groups = OrderedDictionary<Int, Bool>()
+  private(set) var members = OrderedDictionary<MemberKey, Bool>()
+  private(set) var presences = OrderedDictionary<PresenceKey, Bool>()
+  private(set) var bonds = OrderedDictionary<HostID, Bool>()
+  private(set) var records = OrderedDictionary<RecordKey, Bool>()
+  private(set) var resources = OrderedDictionary<ResourceID, Bool>()
+  private(set) var chains = OrderedDictionary<MemberKey, Bool>()
   /// Local peers whose persons have answered somebody.
-  private(set) var peers = Table<PeerID, Bool>()
+  private(set) var peers = OrderedDictionary<PeerID, Bool>()
 
   struct MemberKey: Hashable {
     var group: Int

@@ -22,24 +22,24 @@ final class Discovery {
     var addresses: [Address]
   }
 
-  private(set) var sightings = Table<SightingID, Sighting>()
-  private(set) var rosters = Table<SightingID, RosterRecord>()
-  private var bySpot = Table<Spot, [SightingID]>()
-  private var byHost = Table<HostID, [SightingID]>()
+  private(set) var sightings = OrderedDictionary<SightingID, Sighting>()
+  private(set) var rosters = OrderedDictionary<SightingID, RosterRecord>()
+  private var bySpot = OrderedDictionary<Spot, [SightingID]>()
+  private var byHost = OrderedDictionary<HostID, [SightingID]>()
   /// What hosts have told of their peers, and whether it was over the present link.
-  private(set) var told = Table<HostID, Table<Spot, (appearance: Appearance, isFresh: Bool)>>()
-  private var tellers = Table<Spot, [HostID]>()
+  private(set) var told = OrderedDictionary<HostID, OrderedDictionary<Spot, (appearance: Appearance, isFresh: Bool)>>()
+  private var tellers = OrderedDictionary<Spot, [HostID]>()
 
   /// What browsers have been shown.
-  var visible = Table<Spot, Appearance>()
+  var visible = OrderedDictionary<Spot, Appearance>()
   /// How many local peers and sessions in ad hoc mode look for a type.
-  var browsers = Table<ServiceType, Int>()
+  var browsers = OrderedDictionary<ServiceType, Int>()
   /// The types in use that were told last.
   var typesTold: [ServiceType] = []
   /// How many local peers advertise a type.
-  var advertisers = Table<ServiceType, Int>()
+  var advertisers = OrderedDictionary<ServiceType, Int>()
   /// How many local peers that are away advertise a type.
-  var awayAdvertisers = Table<ServiceType, Int>()
+  var awayAdvertisers = OrderedDictionary<ServiceType, Int>()
   /// The types of which this host tells over links alone: its peers have no records of their own.
   var ownRosters: Set<ServiceType> = []
   /// The types for which its own record is published, for these and for those with somebody who is away.
@@ -114,7 +114,7 @@ final class Discovery {
 
   func tell(_ spot: Spot, _ appearance: Appearance) {
     if told[appearance.host]?.contains(spot) != true { tellers[spot, default: []].append(appearance.host) }
-    told[appearance.host, default: Table()][spot] = (appearance, true)
+    told[appearance.host, default: OrderedDictionary()][spot] = (appearance, true)
   }
 
   func untell(_ spot: Spot, by host: HostID) {
@@ -144,7 +144,7 @@ extension Sighting {
   var spot: Discovery.Spot { .init(type: type, peer: peer) }
 }
 
-extension Table {
+extension OrderedDictionary {
   fileprivate mutating func remove<Element: Equatable>(_ element: Element, from key: Key) where Value == [Element] {
     self[key]?.removeAll { $0 == element }
     if self[key]?.isEmpty == true { self[key] = nil }

@@ -2,10 +2,10 @@ import Wire
 
 /// All streams and resources under way, by this engine's own numbers.
 struct Flows {
-  private(set) var writers = Table<StreamID, StreamSender>()
-  private(set) var readers = Table<StreamID, StreamReceiver>()
-  private(set) var senders = Table<ResourceID, ResourceSender>()
-  private(set) var receivers = Table<ResourceID, ResourceReceiver>()
+  private(set) var writers = OrderedDictionary<StreamID, StreamSender>()
+  private(set) var readers = OrderedDictionary<StreamID, StreamReceiver>()
+  private(set) var senders = OrderedDictionary<ResourceID, ResourceSender>()
+  private(set) var receivers = OrderedDictionary<ResourceID, ResourceReceiver>()
   /// How many each member has: most have none, and cost nothing when they go.
   private var counts: [EndpointID: Int] = [:]
   /// Resources by whose they are, and as their member's host names them.

@@ -24,11 +24,11 @@ final class Group {
   /// The same for everybody who hears the same members.
   private(set) var digest: (count: UInt32, sum: UInt64) = (0, 0)
   private var knownLocals: [EndpointID]?
-  private(set) var members = Table<EndpointID, RemoteMember>()
-  private var membersByPeer = Table<PeerID, [RemoteMember]>()
-  var presences = Table<HostID, Presence>()
+  private(set) var members = OrderedDictionary<EndpointID, RemoteMember>()
+  private var membersByPeer = OrderedDictionary<PeerID, [RemoteMember]>()
+  var presences = OrderedDictionary<HostID, Presence>()
   /// Endpoints that left, with the incarnation that did.
-  private(set) var departed = Table<EndpointID, EndpointIncarnation>()
+  private(set) var departed = OrderedDictionary<EndpointID, EndpointIncarnation>()
   /// Of these, those for whom there was no room, with the place that they lost: they are still there, and may come
   /// back to another.
   var overflowed: [EndpointID: (rank: UInt32, inviter: EndpointID)] = [:]

@@ -66,11 +66,11 @@ struct Patience {
 /// What has ways of its own over a bond beside the records: its streams and resources, by their numbers on the wire.
 final class Lanes {
   var writers: [UInt64: StreamSender] = [:]
-  var readers = Table<UInt64, StreamReceiver>()
+  var readers = OrderedDictionary<UInt64, StreamReceiver>()
   /// Streams that were told, and have not ended or not been used to their end.
   var unread: Set<StreamID> = []
   var senders: [UInt64: ResourceSender] = [:]
-  var receivers = Table<UInt64, ResourceReceiver>()
+  var receivers = OrderedDictionary<UInt64, ResourceReceiver>()
   var streams = Lane<StreamSender>()
   var resources = Lane<ResourceSender>()
   /// Records that say how a resource ended, in order; once they are acknowledged nobody asks again.

@@ -22,11 +22,11 @@ final class Link {
   var isRetired = false
   var wantsToSend = false
   /// The service types whose advertising peers it wants to be told of.
-  var browses = Table<ServiceType, Bool>()
+  var browses = OrderedDictionary<ServiceType, Bool>()
   /// What is still to be told of them, and the pings that are answered after it: a piece at a time, as the link sends.
   var untold = Deque<Telling>()
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
-  var rosterTypes = Table<ServiceType, Bool>()
+  var rosterTypes = OrderedDictionary<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   /// The features that the other host announced; and the peers that it was told are away over this link.
   var features: Hello.Features = []

@@ -80,13 +80,13 @@ final class LocalEndpoint {
 struct Adhoc {
   var type: ServiceType
   /// When each peer is to be invited (again); in order of discovery.
-  var invitations = Table<PeerID, Instant>()
+  var invitations = OrderedDictionary<PeerID, Instant>()
   /// Invitations of others that wait for the one that was accepted: most often it makes them needless.
   var waiting: [InvitationID] = []
   var accepted: InvitationID?
   var restsSince: Instant?
   /// What the session was told last of those who were asked and did not come: the same is not told again.
-  var told = Table<PeerID, Reason>()
+  var told = OrderedDictionary<PeerID, Reason>()
 }
 
 extension Needs {

@@ -6,8 +6,8 @@ final class LocalPeer {
   let key: PublicKey
   var name: DisplayName
   let carrier: Carrier
-  var advertised = Table<ServiceType, DiscoveryInfo>()
-  var browsed = Table<ServiceType, Bool>()
+  var advertised = OrderedDictionary<ServiceType, DiscoveryInfo>()
+  var browsed = OrderedDictionary<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
   var endpoints: [EndpointID] = []
   /// Since when its program is not there; nil while it is.

@@ -4,7 +4,7 @@ import Wire
 final class Presence {
   let host: RemoteHost
   let group: Group
-  private(set) var members = Table<EndpointID, RemoteMember>()
+  private(set) var members = OrderedDictionary<EndpointID, RemoteMember>()
   private(set) var cohorts: [Cohort] = []
   /// Whether one of its cohorts has changed since they were last put together.
   var isLoose = false

@@ -1,7 +1,7 @@
 /// Refused invitations: nothing automatic asks these people again. An invitation by hand goes out all the same.
 ///
 /// A no stands at once. An invitation that a person let run out rests for a while, and the second of them is a no.
-struct Refusals<Key: TableKey> {
+struct Refusals<Key: OrderedDictionaryKey> {
   /// A person who was away once is asked once more.
   private static var unansweredMax: Int { 2 }
   /// So many are remembered, the latest ones: nobody is asked by more people in one session.
@@ -12,7 +12,7 @@ struct Refusals<Key: TableKey> {
     var restsUntil = Instant(nanoseconds: 0)
   }
 
-  private var refusals = Table<Key, Refusal>()
+  private var refusals = OrderedDictionary<Key, Refusal>()
 
   var isEmpty: Bool { refusals.isEmpty }
 

@@ -2,7 +2,7 @@ import Wire
 
 /// What a durable host stores of `Refusals`: who, and how often nobody answered. A rest that is under way begins anew after a
 /// restart, since moments mean nothing to the next run.
-struct RefusalsRow<Key: TableKey & Part>: Part {
+struct RefusalsRow<Key: OrderedDictionaryKey & Part>: Part {
   var refusals: [Entry]
 
   struct Entry: Part {

@@ -15,14 +15,14 @@ final class RemoteHost {
   var links: [Link] = []
   var bond: Bond?
   /// The groups it has members in.
-  var presences = Table<Int, Presence>()
+  var presences = OrderedDictionary<Int, Presence>()
   /// Own invitations to its peers that have not ended, and all that is remembered of theirs, by their numbers.
-  var asked = Table<InvitationID, OutgoingInvitation>()
-  var asking = Table<UInt64, IncomingInvitation>()
+  var asked = OrderedDictionary<InvitationID, OutgoingInvitation>()
+  var asking = OrderedDictionary<UInt64, IncomingInvitation>()
   /// Its peers that have shown a valid carrier statement.
   var proved: [PeerID: Incarnation] = [:]
   /// Its peers that are away, as it said last; stale is what it has not said again on the present link.
-  var away = Table<PeerID, (since: Instant, isStale: Bool)>()
+  var away = OrderedDictionary<PeerID, (since: Instant, isStale: Bool)>()
 
   /// The service types that its peers advertise, by its latest answer to `browseTypes`.
   var types: [ServiceType] = []

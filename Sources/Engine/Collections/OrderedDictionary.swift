@@ -3,7 +3,7 @@
 ///
 /// What was removed leaves a gap, and gaps go together. Few keys are looked through; for many there are places, found by
 /// what a key is spread to, or behind there.
-struct Table<Key: TableKey, Value> {
+struct OrderedDictionary<Key: OrderedDictionaryKey, Value> {
   private var slots: [Key] = []
   /// What each slot holds; nil for a gap.
   private var held: [Value?] = []
@@ -60,7 +60,7 @@ struct Table<Key: TableKey, Value> {
 
   func contains(where test: (Value) -> Bool) -> Bool { first(where: test) != nil }
 
-  mutating func removeAll() { self = Table() }
+  mutating func removeAll() { self = OrderedDictionary() }
 
   @discardableResult
   mutating func removeValue(forKey key: Key) -> Value? {

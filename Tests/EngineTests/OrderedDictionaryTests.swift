@@ -3,7 +3,7 @@ import Testing
 @testable import Engine
 
 @Suite("Tables")
-struct TableTests {
+struct OrderedDictionaryTests {
   /// The same as the table by the plainest means.
   private struct Model {
     var entries: [(key: UInt64, value: Int)] = []
@@ -24,7 +24,7 @@ struct TableTests {
 
   @Test("Whatever is done with a table, it holds what it was given, in order", arguments: [4, 12, 60, 400] as [UInt64])
   func model(keys: UInt64) {
-    var table = Table<UInt64, Int>()
+    var table = OrderedDictionary<UInt64, Int>()
     var model = Model()
     var random: UInt64 = keys
     func next(_ bound: UInt64) -> UInt64 {
