@@ -204,7 +204,7 @@ extension Engine {
 
   /// What has time until after the next beat is done with one of those to come.
   func scheduleBond(_ bond: Bond) {
-    if let due = bond.comparesRostersAt, due < now + settings.beat { timers.set(.bond(bond.host.id), due) }
+    if let due = bond.comparesRostersAt, due < now + settings.heartbeatInterval { timers.set(.bond(bond.host.id), due) }
   }
 
   func bondDue(_ bond: Bond) {

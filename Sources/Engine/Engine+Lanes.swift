@@ -36,12 +36,13 @@ extension Engine {
     while link.rest.count == 0, out.freeCapacity > 0 {
       let before = out.byteCount
       let lanes = bond.openLanes.flatMap { $0.hasUnsent ? $0 : nil }
-      if bond.sendQueue.hasUnsent, lanes.map({ !$0.patience.isOver && !sabotage.contains(.delaysMessages) }) ?? true {
+      if bond.sendQueue.hasUnsent, lanes.map({ !$0.recordGuard.isOver && !sabotage.contains(.delaysMessages) }) ?? true
+      {
         bond.sendQueue.fill(&out, rest: link.rest, oneRecord: bond.hasPendingAcknowledgement)
-        lanes?.patience.passOver(by: out.byteCount - before + link.rest.count)
+        lanes?.recordGuard.passOver(by: out.byteCount - before + link.rest.count)
       } else {
         guard let lanes, fillFlow(&out, for: link, lanes, isFirst: before == start) else { return }
-        lanes.patience.restore()
+        lanes.recordGuard.restore()
       }
       fillAcknowledgements(&out, for: bond)
     }
@@ -65,15 +66,15 @@ extension Engine {
 
   private func writeChunk(into out: inout OutputRawSpan, _ lanes: Lanes) {
     let start = out.byteCount
-    let mustWait = lanes.resourcePatience.isOver && !lanes.resources.isEmpty
+    let mustWait = lanes.resourceGuard.isOver && !lanes.resources.isEmpty
     if !mustWait, let writer = lanes.streams.next() {
       write(writer, into: &out)
       lanes.wake(writer)
-      if !lanes.resources.isEmpty { lanes.resourcePatience.passOver(by: out.byteCount - start) }
+      if !lanes.resources.isEmpty { lanes.resourceGuard.passOver(by: out.byteCount - start) }
     } else if let sender = lanes.resources.next(keepsTurn: sabotage.contains(.starvesPeers)) {
       write(sender, into: &out)
       lanes.wake(sender)
-      lanes.resourcePatience.restore()
+      lanes.resourceGuard.restore()
     }
   }
 

@@ -106,7 +106,7 @@ extension Engine {
     if link.isLoopback { loopback = link }
     greet(link, bond)
     if bond.theirs == 0, !link.isLoopback { inviteAtOnce(over: link) }
-    if !link.isLoopback { timers.set(.link(id), now + settings.beat) }
+    if !link.isLoopback { timers.set(.link(id), now + settings.heartbeatInterval) }
   }
 
   /// Says goodbye, and has the link closed once that is sent.
@@ -188,29 +188,30 @@ extension Engine {
       close(link, .idle)
       return
     }
-    if now - link.said >= settings.beat { beat(link) }
+    if now - link.said >= settings.heartbeatInterval { sendHeartbeat(link) }
     // It can wait for a beat, and a link that always has something to say has its turn here too.
     if let bond = link.host.bond, bond.link === link, bond.isOpen, let due = bond.comparesRostersAt, due <= now {
       compareRosters(over: bond)
     }
     let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + settings.silenceMax
-    timers.set(.link(link.id), min(link.said + settings.beat, end))
+    timers.set(.link(link.id), min(link.said + settings.heartbeatInterval, end))
   }
 
   /// Shows life. It is no answer to a question: that could wait behind a long record for longer than the other side does.
-  private func beat(_ link: Link) {
+  private func sendHeartbeat(_ link: Link) {
     link.giveBack()
     link.said = now
     say(Pong(token: 0), on: link)
-    hasBeaten = true
+    hasSentHeartbeat = true
   }
 
   /// Links whose turn it is soon show life now: a host wakes once for many links, and not once for each.
-  func beatAlong() {
-    for link in links.values where !link.isLoopback && !link.isClosing && now - link.said >= settings.beat / 2 {
-      beat(link)
+  func sendDueHeartbeats() {
+    for link in links.values
+    where !link.isLoopback && !link.isClosing && now - link.said >= settings.heartbeatInterval / 2 {
+      sendHeartbeat(link)
     }
-    hasBeaten = false
+    hasSentHeartbeat = false
   }
 
   // MARK: Bytes in

@@ -46,7 +46,7 @@ public final class Engine {
   private(set) var lastIndex: UInt32 = 0
   private var linksToTell: [LinkID] = []
   /// Whether a link has shown life since the others last had the chance to do so along with it.
-  var hasBeaten = false
+  var hasSentHeartbeat = false
   /// Where cohorts have changed since they were last put together.
   var loosePresences: [Presence] = []
   /// Links whose first bytes have been read, and may lie in outputs.
@@ -99,7 +99,7 @@ public final class Engine {
   public func advance(to now: Instant) {
     enter(now)
     while let timer = timers.popDue(at: now) { fire(timer) }
-    if hasBeaten { beatAlong() }
+    if hasSentHeartbeat { sendDueHeartbeats() }
     settle()
   }
 

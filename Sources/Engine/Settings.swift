@@ -9,7 +9,7 @@ public struct Settings: Sendable {
   public var isDurable = false
 
   /// A link that has nothing to say gives a sign of life this often.
-  public var beat: Duration = .seconds(1)
+  public var heartbeatInterval: Duration = .seconds(1)
   /// Three missed beats: a lost one and a late one do not end a link.
   public var silenceMax: Duration = .seconds(3)
   /// How long a pair stays connected without a link, counted from the last sign of life: who dies right after one is told

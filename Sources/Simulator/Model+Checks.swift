@@ -92,7 +92,7 @@ extension Model {
       check(.silenceIsNoticed, quiet < suspensionMax + 4_000_000_000) {
         "\(here.label): \(there.label) is connected, and has been silent for \(quiet / 1_000_000) ms"
       }
-      let noticed = nanoseconds(settings.silenceMax) + nanoseconds(settings.beat) + 2_000_000_000
+      let noticed = nanoseconds(settings.silenceMax) + nanoseconds(settings.heartbeatInterval) + 2_000_000_000
       check(.silenceIsNoticed, quiet < noticed || pair.suspendedAt != nil) {
         "\(here.label): \(there.label) is not suspended, and has been silent for \(quiet / 1_000_000) ms"
       }

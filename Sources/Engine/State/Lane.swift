@@ -51,7 +51,7 @@ struct Lane<Flow: AnyObject>: ~Copyable {
 }
 
 /// How long someone has let others go first: who was passed over by enough goes next, so that nobody waits for ever.
-struct Patience {
+struct StarvationGuard {
   private var bytes = 0
 
   var isOver: Bool { bytes >= Self.bytesMax }
@@ -130,6 +130,6 @@ final class Lanes {
   var hasUnsent: Bool { !streams.isEmpty || !resources.isEmpty }
 
   /// With records; and of resources with streams.
-  var patience = Patience()
-  var resourcePatience = Patience()
+  var recordGuard = StarvationGuard()
+  var resourceGuard = StarvationGuard()
 }
