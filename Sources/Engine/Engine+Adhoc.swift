@@ -9,8 +9,8 @@ extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
   {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let local = try local(endpoint)
     if local.adhoc?.type == type { return advertise(local.peer, type, info) }
     stopAdhoc(local)
@@ -23,9 +23,9 @@ extension Engine {
   }
 
   public func stopAdhoc(_ endpoint: EndpointID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let local = endpoints[endpoint] { stopAdhoc(local) }
-    settle()
+    finishMutation()
   }
 
   func stopAdhoc(_ local: LocalEndpoint) {
@@ -141,7 +141,7 @@ extension Engine {
       !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
-      let host = whereabouts(of: peer, type),
+      let host = hostAdvertising(of: peer, type),
       !host.asked.contains(where: { $0.local === local && $0.to == peer })
     else { return }
     invite(peer, at: host, by: .service(type, isAdhoc: true), to: local, timeout: Self.adhocTimeout)

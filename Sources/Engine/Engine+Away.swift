@@ -10,8 +10,8 @@ extension Engine {
 
   /// The program of a local peer is away since a moment; nil: it is there.
   public func setAway(_ id: PeerID, since moment: Instant?, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let peer = try local(peer: id)
     let since = moment.map { min($0, self.now) }
     guard since != peer.awaySince else { return }

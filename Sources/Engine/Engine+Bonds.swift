@@ -192,7 +192,7 @@ extension Engine {
     }
     tellWritable(refused)
     forgetStored(bond)
-    reach(host)
+    ensureLink(host)
     forgetIfUnknown(host)
   }
 

@@ -12,32 +12,32 @@ extension Engine {
       alone.add(member)
       member.cohort = alone
       member.presence.add(alone)
-      loosen(alone)
+      markDirty(alone)
       return alone
     }
-    loosen(cohort)
+    markDirty(cohort)
     return cohort
   }
 
   /// The cohorts of a presence, each to be changed as a whole. Cohorts that have become alike are one from here on.
   func cohorts(of presence: Presence) -> [Cohort] {
-    if presence.isLoose { presence.gather() }
-    presence.cohorts.forEach(loosen)
+    if presence.isDirty { presence.mergeAlike() }
+    presence.cohorts.forEach(markDirty)
     return presence.cohorts
   }
 
   /// Notes that a cohort changes, and may be like another when the mutation ends.
-  func loosen(_ cohort: Cohort) {
-    cohort.isLoose = true
+  func markDirty(_ cohort: Cohort) {
+    cohort.isDirty = true
     let presence = cohort.presence
-    if presence.isLoose { return }
-    presence.isLoose = true
-    loosePresences.append(presence)
+    if presence.isDirty { return }
+    presence.isDirty = true
+    dirtyPresences.append(presence)
   }
 
-  func gatherCohorts() {
-    for presence in loosePresences where presence.isLoose { presence.gather() }
-    loosePresences.removeAll(keepingCapacity: true)
+  func mergeAlikeCohorts() {
+    for presence in dirtyPresences where presence.isDirty { presence.mergeAlike() }
+    dirtyPresences.removeAll(keepingCapacity: true)
   }
 
   /// What is to be told of all pairs of a cohort with local slots: who, and to whom. Nobody is told of itself.

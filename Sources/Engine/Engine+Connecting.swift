@@ -8,8 +8,8 @@ public import Wire
 extension Engine {
   /// What the program at the other end needs, to be handed to it unchanged.
   public func connectionData(of endpoint: EndpointID, at now: Instant) throws(EngineError) -> [UInt8] {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let local = try local(endpoint)
     return ConnectionData(
       peer: local.peer.id, host: hostID, endpoint: local.id,
@@ -22,8 +22,8 @@ extension Engine {
   public func connect(
     _ endpoint: EndpointID, to peer: PeerID, with data: [UInt8], timeout: Duration, at now: Instant
   ) throws(EngineError) -> InvitationID {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let local = try local(endpoint)
     guard peer != local.peer.id else { throw EngineError(.invalidParameter, "a peer cannot connect with itself") }
     let data = try connectionData(data)

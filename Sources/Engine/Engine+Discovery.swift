@@ -7,8 +7,8 @@ extension Engine {
   /// Adds a peer that this host carries; the crypto holds its key's private half.
   @discardableResult
   public func addPeer(_ key: PublicKey, name: DisplayName, at now: Instant) -> PeerID {
-    enter(now, addingPeer: true)
-    defer { settle() }
+    beginMutation(now, addingPeer: true)
+    defer { finishMutation() }
     let id = peerID(of: key)
     if let peer = peers[id] {
       peer.name = name
@@ -26,8 +26,8 @@ extension Engine {
 
   /// The peer leaves everything that it is in.
   public func removePeer(_ id: PeerID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let peer = peers[id] else { return }
     for local in peer.endpoints.compactMap({ endpoints[$0] }) { closeSession(local) }
     for type in peer.advertised.keys { withdraw(peer, type) }
@@ -47,15 +47,15 @@ extension Engine {
   public func startAdvertising(_ id: PeerID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
   {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     advertise(try local(peer: id), type, info)
   }
 
   public func stopAdvertising(_ id: PeerID, _ type: ServiceType, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let peer = peers[id] { withdraw(peer, type) }
-    settle()
+    finishMutation()
   }
 
   func advertise(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
@@ -86,15 +86,15 @@ extension Engine {
   // MARK: Browsing
 
   public func startBrowsing(_ id: PeerID, _ type: ServiceType, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     browse(try local(peer: id), type)
   }
 
   public func stopBrowsing(_ id: PeerID, _ type: ServiceType, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let peer = peers[id] { stopBrowsing(peer, type) }
-    settle()
+    finishMutation()
   }
 
   func browse(_ peer: LocalPeer, _ type: ServiceType) {
@@ -145,8 +145,8 @@ extension Engine {
 
   /// A medium sees a record of a peer, for the first time or changed.
   public func sighted(_ id: SightingID, _ sighting: Sighting, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let host = seen(sighting.host, id) else { return }
     let old = discovery.sightings[id]?.spot
     discovery.add(sighting, as: id)
@@ -159,8 +159,8 @@ extension Engine {
   public func sightedRoster(
     _ id: SightingID, of host: HostID, type: ServiceType, addresses: [Address], at now: Instant
   ) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let host = seen(host, id) else { return }
     discovery.add(Discovery.RosterRecord(host: host.id, type: type, addresses: addresses), as: id)
     appeared(host)
@@ -180,13 +180,13 @@ extension Engine {
     scheduleProbe(host)
     if isWanted(host) {
       host.dialsAgain = nil
-      reach(host)
+      ensureLink(host)
     }
   }
 
   public func sightingGone(_ id: SightingID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let remote = discovery.host(of: id) else { return }
     let spot = discovery.sightings[id]?.spot
     // Where it was is better than nothing, for whoever wants it still.
@@ -241,7 +241,7 @@ extension Engine {
   }
 
   /// The host to ask for a peer: where it is seen, or else where it is a member.
-  func whereabouts(of peer: PeerID, _ type: ServiceType) -> RemoteHost? {
+  func hostAdvertising(of peer: PeerID, _ type: ServiceType) -> RemoteHost? {
     if let seen = discovery.visible[.init(type: type, peer: peer)] { return host(seen.host) }
     if peers[peer] != nil { return host(hostID) }
     for group in groups.values {

@@ -6,15 +6,15 @@ extension Engine {
   public func invite(
     _ peer: PeerID, as type: ServiceType, to endpoint: EndpointID, context: [UInt8], timeout: Duration, at now: Instant
   ) throws(EngineError) -> InvitationID {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let local = try local(endpoint)
     guard peer != local.peer.id else { throw EngineError(.invalidParameter, "a peer cannot invite itself") }
     guard context.count <= Limits.contextBytesMax else {
       throw EngineError(
         .invalidParameter, "the context has \(context.count) bytes; at most \(Limits.contextBytesMax) are carried")
     }
-    guard let host = whereabouts(of: peer, type) else {
+    guard let host = hostAdvertising(of: peer, type) else {
       throw EngineError(.unavailable, "peer \(peer) is not nearby as \(type); browse until it is found")
     }
     guard !local.banned.contains(peer), !local.blocked.contains(peer) else {
@@ -50,7 +50,7 @@ extension Engine {
       return id
     }
     if !sabotage.contains(.waitsForever) { timers.set(.invitation(id), invitation.deadline) }
-    reach(host)
+    ensureLink(host)
     send(invitation)
     return id
   }
@@ -59,8 +59,8 @@ extension Engine {
   private static let timeoutMax: Duration = .seconds(3_600)
 
   public func cancel(_ id: InvitationID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let invitation = outgoing[id] else { return }
     if invitation.isPending {
       takeBack(invitation, .cancelled)
@@ -71,8 +71,8 @@ extension Engine {
   }
 
   public func accept(_ id: InvitationID, with endpoint: EndpointID, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let invitation = try pending(id)
     let local = try local(endpoint)
     guard local.peer === invitation.peer else {
@@ -82,8 +82,8 @@ extension Engine {
   }
 
   public func decline(_ id: InvitationID, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     decline(try pending(id), .declined)
   }
 

@@ -6,8 +6,8 @@ extension Engine {
   public func linkOpened(
     _ id: LinkID, to key: PublicKey, exporter: Digest, dial: DialID?, datagramBytesMax: Int, at now: Instant
   ) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let remote = HostID(digest: crypto.hash(HostID.preimage(of: key)))
     let expected = dial.flatMap { dials.removeValue(forKey: $0) }
     if let expected, let dial, let host = hosts[expected] { ended(dial, of: host, hasFailed: expected != remote) }
@@ -25,25 +25,25 @@ extension Engine {
 
   /// A link's way for datagrams was proved, or carries other sizes now; or with 0, carries none any more.
   public func linkCarriesDatagrams(_ id: LinkID, bytesMax: Int, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let link = links[id], !sabotage.contains(.keepsDatagramWay) { link.datagramBytesMax = max(0, bytesMax) }
-    settle()
+    finishMutation()
   }
 
   /// One is used; some more are on their way in or out, or dead and not yet missed.
   private static let linksMax = 16
 
   public func linkClosed(_ id: LinkID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let link = links[id] { dropped(link) }
-    settle()
+    finishMutation()
   }
 
   public func dialFailed(_ id: DialID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let host = dials.removeValue(forKey: id).flatMap({ hosts[$0] }) { ended(id, of: host, hasFailed: true) }
     dialStrangers()
-    settle()
+    finishMutation()
   }
 
   /// Bytes came over a link, cut anywhere.
@@ -53,8 +53,8 @@ extension Engine {
 
   /// Bytes came over a link: `read` appends what there is room for. Nothing is copied from there to an output.
   public func receive(upTo size: Int, on id: LinkID, at now: Instant, _ read: (inout OutputRawSpan) -> Void) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let link = links[id], !link.isClosing else { return }
     spare.lend(to: link.inbound)
     guard link.inbound.append(upTo: size, read) > 0 else { return link.inbound.lend(to: spare) }
@@ -63,8 +63,8 @@ extension Engine {
   }
 
   public func receivedDatagram(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let link = links[id], let bond = link.host.bond, bond.link === link, link.gate.isOpen else { return }
     heard(link)
     // A datagram may come before the records that explain it, or be forged where the medium lets it: no offence.
@@ -152,7 +152,7 @@ extension Engine {
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
     // Who waits here for a peer whose host waits for nobody goes on waiting.
-    if reason != .conflict, reason != .idle || !host.asked.isEmpty { reach(host) }
+    if reason != .conflict, reason != .idle || !host.asked.isEmpty { ensureLink(host) }
     forgetAwayIfCut(from: host)
   }
 
@@ -199,7 +199,7 @@ extension Engine {
 
   /// Shows life. It is no answer to a question: that could wait behind a long record for longer than the other side does.
   private func sendHeartbeat(_ link: Link) {
-    link.giveBack()
+    link.releaseMemory()
     link.said = now
     say(Pong(token: 0), on: link)
     hasSentHeartbeat = true

@@ -35,7 +35,7 @@ extension Engine {
     {
       return nil
     }
-    group = unite(group, by: entry)
+    group = merge(group, by: entry)
     if case .invitation = voucher { dropHearsay(against: entry, in: group) }
     if let member = group.members[entry.endpoint] {
       // Of whom it is and where, an introducer's word changes nothing.
@@ -70,7 +70,7 @@ extension Engine {
     }
     meet(alone(member), group.localSlots)
     settleOverflow(in: group)
-    reach(host)
+    ensureLink(host)
     if let presence = group.presences[host.id] {
       // The other side knows whom it invited, or was invited by; those with it are introduced there first.
       if case .invitation(let local, _) = voucher { announce(local, to: presence) } else { announce(presence) }
@@ -90,14 +90,14 @@ extension Engine {
   }
 
   /// An endpoint is in one group: two that both know it are one.
-  private func unite(_ group: Group, by entry: Entry) -> Group {
+  private func merge(_ group: Group, by entry: Entry) -> Group {
     guard let host = hosts[entry.host], host.presences.count > (group.presences.contains(host.id) ? 1 : 0) else {
       return group
     }
     var united = group
     for presence in host.presences.values
     where presence.group !== united && presence.members[entry.endpoint]?.entry.incarnation == entry.incarnation {
-      united = unite(presence.group, united)
+      united = merge(presence.group, united)
     }
     return united
   }
@@ -111,7 +111,7 @@ extension Engine {
     var group = known
     if local.group !== group {
       if local.isLocked, case .introduction = voucher { return nil }
-      group = unite(local.group, group)
+      group = merge(local.group, group)
     }
     if case .invitation(let inviter, let until) = voucher, let mirror = group.members[local.id] {
       reconcile(mirror, with: inviter, until: until)
@@ -143,7 +143,7 @@ extension Engine {
     }
     reflect(local)
     if group.presences[hostID]?.members.count != group.localCount { group.allLocals.forEach(reflect) }
-    reach(host(hostID))
+    ensureLink(host(hostID))
     if let presence = group.presences[hostID] { announce(presence) }
   }
 
@@ -360,8 +360,8 @@ extension Engine {
   // MARK: One group from two
 
   /// Makes two groups one: the smaller becomes part of the larger.
-  func unite(_ one: Group, _ another: Group) -> Group {
-    agree(one, another)
+  func merge(_ one: Group, _ another: Group) -> Group {
+    reconcileIncarnations(one, another)
     let (one, another) = (one.current, another.current)
     if one === another { return one }
     if one.size > another.size { absorb(another, into: one) } else { absorb(one, into: another) }
@@ -369,7 +369,7 @@ extension Engine {
   }
 
   /// An endpoint has one incarnation, of which one of the two groups may not have heard yet.
-  private func agree(_ one: Group, _ another: Group) {
+  private func reconcileIncarnations(_ one: Group, _ another: Group) {
     let (few, many) = one.members.count < another.members.count ? (one, another) : (another, one)
     for member in few.members.values {
       guard let twin = many.members[member.id], twin.entry.incarnation != member.entry.incarnation else { continue }

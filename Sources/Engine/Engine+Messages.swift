@@ -11,8 +11,8 @@ extension Engine {
     _ payload: RawSpan, contentType: ContentType? = nil, from endpoint: EndpointID, to recipients: RecipientIDs,
     _ mode: Mode, receipt: Bool, at now: Instant
   ) throws(EngineError) -> MessageID {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let local = try local(endpoint)
     let shares = try shares(of: recipients, local)
     let id = MessageID(rawValue: number())
@@ -27,7 +27,7 @@ extension Engine {
           "\(payload.byteCount) bytes are too many for an unreliable message; at most \(Limits.datagramPayloadBytesMax)"
         )
       }
-      for share in shares { fling(payload, contentType, share, from: local) }
+      for share in shares { sendUnreliable(payload, contentType, share, from: local) }
     }
     return id
   }
@@ -35,8 +35,8 @@ extension Engine {
   /// A local endpoint's program does not keep up with what it is told, or does again. Meanwhile nothing that comes for
   /// its group is acknowledged: the senders fill their queues and wait, as they do for a slow host.
   public func setBehind(_ endpoint: EndpointID, _ isBehind: Bool, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let local = endpoints[endpoint] else { return }
     local.group.note(local, isBehind: isBehind)
     guard !local.group.isBehind else { return }
@@ -216,7 +216,7 @@ extension Engine {
 
   // MARK: Unreliable
 
-  private func fling(
+  private func sendUnreliable(
     _ payload: RawSpan, _ contentType: ContentType?, _ share: Group.Share, from local: LocalEndpoint
   ) {
     guard let bond = share.presence.host.bond, bond.isOpen, let link = bond.link else { return }

@@ -159,7 +159,7 @@ extension Engine {
 
   private func cohortDue(_ cohort: Cohort) {
     if !cohort.relations.connecting.isEmpty, let until = cohort.connectingUntil, until <= now {
-      loosen(cohort)
+      markDirty(cohort)
       tellNotConnected(
         cohort, cohort.relations.connecting, cohort.strand == nil ? .unreachable : .timedOut, mayReturn: true)
       if cohort.forgottenAt == nil, !cohort.isConnected {

@@ -8,8 +8,8 @@ import Wire
 /// flickers once in three and a half hours.
 extension Engine {
   public func probeAnswered(_ id: SightingID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
     host.probesUnanswered = 0
     if host.probesAgain != nil { host.probesAgain = now + settings.probeInterval }

@@ -9,7 +9,7 @@ extension Engine {
   }
 
   /// Sees to it that there is a link to the host, if one is wanted.
-  func reach(_ host: RemoteHost) {
+  func ensureLink(_ host: RemoteHost) {
     if host.isSelf {
       if host.links.isEmpty {
         open(LinkID(rawValue: .max), to: host, exporter: Digest(.init(0, 0, 0, 0)), isDialed: true, datagramBytesMax: 0)
@@ -22,7 +22,9 @@ extension Engine {
       return
     }
     let addresses = addresses(of: host)
-    if let dial = host.dial { return lead(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) }) }
+    if let dial = host.dial {
+      return addAddresses(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) })
+    }
     guard !addresses.isEmpty else { return }
     if host.key == nil, dials.count >= Self.strangersDialledMax {
       strangers[host.id] = true
@@ -35,7 +37,7 @@ extension Engine {
   }
 
   /// What is dialled already is waited for; what has become known since joins it.
-  private func lead(_ dial: DialID, of host: RemoteHost, to addresses: [Address]) {
+  private func addAddresses(_ dial: DialID, of host: RemoteHost, to addresses: [Address]) {
     guard let known = host.dial?.addresses.count, known < Self.dialledMax, !addresses.isEmpty else { return }
     let more = Array(addresses.prefix(Self.dialledMax - known))
     host.dial?.addresses += more
@@ -59,14 +61,14 @@ extension Engine {
 
   /// Where this host can be reached from now on, the best first: told in every `hello` and entry to come.
   public func setAddresses(_ addresses: [Address], at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard addresses != settings.addresses else { return }
     settings.addresses = addresses
     // It is on another network, where others may be reached that could not be.
     for host in hosts.values where host.dialsAgain != nil {
       host.dialsAgain = nil
-      reach(host)
+      ensureLink(host)
     }
   }
 
@@ -76,7 +78,7 @@ extension Engine {
   /// A dial has ended: the strangers who wait have their turn.
   func dialStrangers() {
     while dials.count < Self.strangersDialledMax, let next = strangers.removeFirst() {
-      if let host = hosts[next.key] { reach(host) }
+      if let host = hosts[next.key] { ensureLink(host) }
     }
   }
 
@@ -102,7 +104,7 @@ extension Engine {
     if let again = host.dialsAgain {
       if again <= now {
         host.dialsAgain = nil
-        reach(host)
+        ensureLink(host)
       } else {
         timers.set(.host(host.id), again)
       }

@@ -3,8 +3,8 @@ import Wire
 /// Resources that come in: accepted, asked for from what is stored on, and held to their hashes.
 extension Engine {
   public func accept(_ resource: ResourceID, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let receiver = try undecided(resource)
     receiver.isAccepted = true
     receiver.meter.wait(at: now)
@@ -16,8 +16,8 @@ extension Engine {
   }
 
   public func decline(_ resource: ResourceID, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     finish(try undecided(resource), .declined)
   }
 
@@ -160,8 +160,8 @@ extension Engine {
 
   /// All that was told before `offset` matches its digests and is stored: it is not asked for again.
   public func stored(_ resource: ResourceID, through offset: UInt64, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let receiver = flows.receivers[resource], receiver.ending == nil, receiver.store(through: offset, crypto)
     else { return }
     receiver.meter.move(to: receiver.stored, at: now)
@@ -180,8 +180,8 @@ extension Engine {
   /// The chunk at `offset` does not match its digest: it is asked for again, a few times. What was told after it is told
   /// again too, and is not to be stored before.
   public func damaged(_ resource: ResourceID, at offset: UInt64, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let receiver = flows.receivers[resource], receiver.isAwaited(at: offset) else { return }
     receiver.damages += 1
     guard receiver.damages <= Self.damagesMax else { return finish(receiver, .mismatch) }
@@ -195,16 +195,16 @@ extension Engine {
 
   /// Answers `Output.keep`: the resource has its place, and nothing that happens here takes it away again.
   public func kept(_ resource: ResourceID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let receiver = flows.receivers[resource], receiver.isBeingKept { finish(receiver, .none) }
-    settle()
+    finishMutation()
   }
 
   /// The resource cannot be stored or kept here.
   public func cannotStore(_ resource: ResourceID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let receiver = flows.receivers[resource] { finish(receiver, .unwritable) }
-    settle()
+    finishMutation()
   }
 
   func finishIfWhole(_ receiver: ResourceReceiver) {

@@ -7,8 +7,8 @@ import Wire
 extension Engine {
   /// Ends a transfer from either side.
   public func cancelResource(_ resource: ResourceID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     if let transfer = flows.transfer(resource) { finish(transfer, .cancelled) }
   }
 

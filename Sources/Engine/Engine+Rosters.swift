@@ -112,7 +112,7 @@ extension Engine {
   func askForRosters(of host: RemoteHost) {
     let types = discovery.rosterTypes(of: host.id)
     guard !types.isEmpty else { return }
-    guard let link = openLink(to: host) else { return reach(host) }
+    guard let link = openLink(to: host) else { return ensureLink(host) }
     let unasked = types.filter { !link.rosterTypes.contains($0) }
     guard !unasked.isEmpty else { return }
     for type in unasked {

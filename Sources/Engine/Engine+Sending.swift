@@ -6,8 +6,8 @@ extension Engine {
   public func offer(
     _ info: ResourceInfo, from endpoint: EndpointID, to member: EndpointID, at now: Instant
   ) throws(EngineError) -> ResourceID {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     try check(info)
     let local = try local(endpoint)
     let member = try connected(member, with: local)
@@ -75,8 +75,8 @@ extension Engine {
   public func supply(
     _ bytes: [UInt8], digests: [Digest], isLast: Bool, of resource: ResourceID, from offset: UInt64, at now: Instant
   ) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let sender = flows.senders[resource], sender.ending == nil else { return }
     guard bytes.count <= Int(ResourceSender.readBytesMax) else {
       throw EngineError(.invalidParameter, "\(bytes.count) bytes of a resource are more than were asked for")
@@ -112,9 +112,9 @@ extension Engine {
 
   /// The source is gone or unreadable.
   public func cannotRead(_ resource: ResourceID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let sender = flows.senders[resource] { finish(sender, .unreadable) }
-    settle()
+    finishMutation()
   }
 
   /// Does what there is to do after the receiver has asked or the source has answered.

@@ -5,8 +5,8 @@ extension Engine {
   public func openSession(_ peer: PeerID, _ settings: SessionSettings, at now: Instant) throws(EngineError)
     -> EndpointID
   {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let peer = try local(peer: peer)
     guard settings.peersMax >= Limits.peersMin else {
       throw EngineError(.invalidParameter, "a session has room for \(Limits.peersMin) peers at least")
@@ -41,15 +41,15 @@ extension Engine {
 
   /// Leaves the others, and ad hoc mode; the session can be used again.
   public func leave(_ endpoint: EndpointID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let local = endpoints[endpoint] { leave(local) }
-    settle()
+    finishMutation()
   }
 
   public func closeSession(_ endpoint: EndpointID, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     if let local = endpoints[endpoint] { closeSession(local) }
-    settle()
+    finishMutation()
   }
 
   private func leave(_ local: LocalEndpoint) {
@@ -98,8 +98,8 @@ extension Engine {
 
   /// Sends a member away: no introduction brings it back to this endpoint, only an invitation; banned, not that either.
   public func remove(_ member: EndpointID, from endpoint: EndpointID, ban: Bool, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let local = try local(endpoint)
     guard let member = local.group.members[member] else {
       throw EngineError(.notConnected, "\(member) is no member of this session", endpoints: [member])
@@ -116,15 +116,15 @@ extension Engine {
 
   /// Locked, a session lets in nobody whom it does not know.
   public func lock(_ endpoint: EndpointID, _ locked: Bool, at now: Instant) {
-    enter(now)
+    beginMutation(now)
     endpoints[endpoint]?.isLocked = locked
-    settle()
+    finishMutation()
   }
 
   /// A blocked peer's invitations are declined unseen, and this session does not let it in.
   public func block(_ peer: PeerID, from endpoint: EndpointID, _ blocked: Bool, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let local = endpoints[endpoint] else { return }
     guard blocked else {
       local.blocked.remove(peer)

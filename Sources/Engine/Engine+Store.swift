@@ -45,9 +45,9 @@ extension Engine {
 
   public func releaseStore(at now: Instant) {
     precondition(store.isHeld, "a release without a hold")
-    enter(now)
+    beginMutation(now)
     store.isHeld = false
-    settle()
+    finishMutation()
   }
 
   func flushStore() {
@@ -115,8 +115,8 @@ extension Engine {
 
   /// A batch is stored, and all before it.
   public func persisted(_ batch: UInt64, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     while let first = store.batches.first, first.number <= batch {
       store.batches.removeFirst()
       for (receiver, offset) in first.stored { settle(receiver, through: offset) }
@@ -304,7 +304,7 @@ extension Engine {
           for cohort in cohorts(of: presence) { lost(cohort, .lost) }
         }
       }
-      reach(host)
+      ensureLink(host)
     }
   }
 

@@ -11,8 +11,8 @@ extension Engine {
   public func openStream(
     _ name: String, from endpoint: EndpointID, to member: EndpointID, at now: Instant
   ) throws(EngineError) -> StreamID {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard name.utf8.count <= Limits.streamNameBytesMax else {
       throw EngineError(
         .invalidParameter,
@@ -38,8 +38,8 @@ extension Engine {
 
   /// Takes all of the bytes or none: they arrive in order, or the reader is told that the stream ended before.
   public func write(_ bytes: [UInt8], to stream: StreamID, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let writer = flows.writers[stream], !writer.isClosed else {
       throw EngineError(.invalidParameter, "this stream is not open for writing")
     }
@@ -64,8 +64,8 @@ extension Engine {
   /// Its writer has no more: what was written still arrives. Its reader wants no more.
   public func closeStream(_ stream: StreamID, at now: Instant) {
     guard let writer = flows.writers[stream] else { return cancelStream(stream, .cancelled, at: now) }
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard !writer.isClosed else { return }
     writer.isClosed = true
     say(.none, of: writer)
@@ -74,8 +74,8 @@ extension Engine {
   /// Ends a stream from either side, at once.
   public func cancelStream(_ stream: StreamID, _ reason: Reason, at now: Instant) {
     precondition(reason != .none, "a stream is cancelled for a reason")
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     if let writer = flows.writers[stream] {
       if !sabotage.contains(.forgetsCancel) { say(reason, of: writer) }
       end(writer, reason)
@@ -215,8 +215,8 @@ extension Engine {
 
   /// The program has used so many of the bytes that it was told: the writer may go on.
   public func consumed(_ bytes: Int, of stream: StreamID, at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let reader = flows.readers[stream] else { return }
     let isNews = reader.consume(bytes)
     if reader.isOver, reader.isUsed { return forget(reader) }

@@ -84,8 +84,8 @@ extension Engine {
   }
 
   public func decide(_ id: DecisionID, _ admit: Bool, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let decision = decisions[id] else {
       throw EngineError(.unavailable, "the decision was made, or nobody waits for it any more")
     }
@@ -194,8 +194,8 @@ extension Engine {
 
   /// Begins a comparison with a peer that is a member of a session with the local one.
   public func compare(_ local: PeerID, with remote: PeerID, at now: Instant) throws(EngineError) -> ComparisonID {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     let peer = try self.local(peer: local)
     let ends = peer.endpoints.compactMap { endpoints[$0] }
     let member = ends.lazy.compactMap { end in
@@ -285,8 +285,8 @@ extension Engine {
 
   /// The codes have been compared by their owners.
   public func conclude(_ id: ComparisonID, matches: Bool, at now: Instant) throws(EngineError) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     guard let comparison = comparisons[id], comparison.isShown else {
       throw EngineError(.unavailable, "the comparison has ended, or has no code yet")
     }

@@ -8,15 +8,15 @@ import Wire
 extension Engine {
   /// Looks for service types, until `stopBrowsingTypes` was called as often.
   public func startBrowsingTypes(at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     look(for: .hosts)
     reviewTypes()
   }
 
   public func stopBrowsingTypes(at now: Instant) {
-    enter(now)
-    defer { settle() }
+    beginMutation(now)
+    defer { finishMutation() }
     lookNoMore(for: .hosts)
     guard discovery.browsers[.hosts] == nil else { return }
     for host in hosts.values { host.types = [] }

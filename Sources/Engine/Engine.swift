@@ -48,7 +48,7 @@ public final class Engine {
   /// Whether a link has shown life since the others last had the chance to do so along with it.
   var hasSentHeartbeat = false
   /// Where cohorts have changed since they were last put together.
-  var loosePresences: [Presence] = []
+  var dirtyPresences: [Presence] = []
   /// Links whose first bytes have been read, and may lie in outputs.
   private var linksRead: [Link] = []
   /// The memory into which links read, one after the other, while none of their frames is cut.
@@ -97,10 +97,10 @@ public final class Engine {
 
   /// Does what has fallen due.
   public func advance(to now: Instant) {
-    enter(now)
+    beginMutation(now)
     while let timer = timers.popDue(at: now) { fire(timer) }
     if hasSentHeartbeat { sendDueHeartbeats() }
-    settle()
+    finishMutation()
   }
 
   // MARK: For the extensions
@@ -131,7 +131,7 @@ public final class Engine {
     linksRead.removeAll(keepingCapacity: true)
   }
 
-  func enter(_ now: Instant, addingPeer: Bool = false) {
+  func beginMutation(_ now: Instant, addingPeer: Bool = false) {
     self.now = max(self.now, now)
     if outputs.isEmpty { dropRead() }
     if store.isRestoring, !addingPeer { finishRestoring() }
@@ -151,9 +151,9 @@ public final class Engine {
   private static let loopbackPiece = 64 << 10
 
   /// Ends a mutation: passes on what local peers have for each other, and says what is to be sent and stored.
-  func settle() {
+  func finishMutation() {
     pumpLoopback()
-    gatherCohorts()
+    mergeAlikeCohorts()
     flushStore()
     for id in linksToTell where links.contains(id) { emit(.wantsToSend(id)) }
     linksToTell.removeAll(keepingCapacity: true)

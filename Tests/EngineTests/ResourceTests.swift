@@ -482,7 +482,7 @@ import Wire
     for isParted in [false, true, false] {
       if isParted { engine.endFlows(of: member, SlotSet(local.slot), .lost, mayReturn: true) }
       engine.resumeSenders(to: member, local)
-      engine.settle()
+      engine.finishMutation()
       for _ in 0..<300 {
         stage.run(.milliseconds(1))
         var turns: [ResourceSender] = []

@@ -88,7 +88,7 @@ final class ByteQueue {
   }
 
   /// Nothing has gone through for a while: an empty queue keeps no more than it begins with.
-  func giveBack() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
+  func releaseMemory() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
 
   private static let leastBytes = 512
 

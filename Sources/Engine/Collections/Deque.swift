@@ -34,7 +34,7 @@ struct Deque<Element> {
   }
 
   /// Nothing has gone through for a while: an empty queue keeps nothing.
-  mutating func giveBack() { if isEmpty { elements = [] } }
+  mutating func releaseMemory() { if isEmpty { elements = [] } }
 
   /// What an empty queue may keep room for, so that one burst does not hold memory for ever.
   private static var keptMax: Int { 1_024 }

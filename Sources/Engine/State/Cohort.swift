@@ -4,7 +4,7 @@ import Wire
 /// costs as much for thousands as for one.
 ///
 /// Law: what is done to a cohort is done to all its members; who changes alone is taken out of it before
-/// (`Engine.alone`). At the end of a mutation those that have become alike are put together (`Presence.gather`).
+/// (`Engine.alone`). At the end of a mutation those that have become alike are put together (`Presence.mergeAlike`).
 /// Where its members are local endpoints, what it says of their own slots means nothing: nobody is its own member.
 final class Cohort {
   let presence: Presence
@@ -23,7 +23,7 @@ final class Cohort {
   /// When members that were lost are forgotten.
   var forgottenAt: Instant?
   /// Whether it has changed since cohorts were last put together.
-  var isLoose = false
+  var isDirty = false
 
   // The members once more, in their order, for who is to be told of all.
   private var cachedViews: [MemberView]?

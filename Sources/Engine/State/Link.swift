@@ -75,12 +75,12 @@ final class Link {
   var answersTypes: Bool { features.contains(.types) }
 
   /// Nothing was sent for a while: gives back what bursts need.
-  func giveBack() {
-    inbound.giveBack()
-    rest.giveBack()
-    control.giveBack()
-    lossy.giveBack()
-    if let bond = host.bond, bond.link === self { bond.sendQueue.giveBack() }
+  func releaseMemory() {
+    inbound.releaseMemory()
+    rest.releaseMemory()
+    control.releaseMemory()
+    lossy.releaseMemory()
+    if let bond = host.bond, bond.link === self { bond.sendQueue.releaseMemory() }
   }
 
   func dropRead() {

@@ -7,7 +7,7 @@ final class Presence {
   private(set) var members = OrderedDictionary<EndpointID, RemoteMember>()
   private(set) var cohorts: [Cohort] = []
   /// Whether one of its cohorts has changed since they were last put together.
-  var isLoose = false
+  var isDirty = false
   /// On the present bond; nil until something was sent.
   var strand: Strand?
   /// Local slots that have been announced on the present bond, and the records that did, in order.
@@ -73,10 +73,10 @@ final class Presence {
   var hasJoined: Bool { cohorts.contains { $0.strand != nil && !$0.members.isEmpty } }
 
   /// Puts together the cohorts that have become alike.
-  func gather() {
-    var gathered = cohorts.filter { !$0.isLoose && !$0.members.isEmpty }
-    for cohort in cohorts where cohort.isLoose && !cohort.members.isEmpty {
-      cohort.isLoose = false
+  func mergeAlike() {
+    var gathered = cohorts.filter { !$0.isDirty && !$0.members.isEmpty }
+    for cohort in cohorts where cohort.isDirty && !cohort.members.isEmpty {
+      cohort.isDirty = false
       if let place = place(alike: cohort, among: gathered) {
         let (other, common) = place
         if gathered[other].members.count < cohort.members.count {
@@ -90,7 +90,7 @@ final class Presence {
       }
     }
     cohorts = gathered
-    isLoose = false
+    isDirty = false
   }
 
   private func place(alike cohort: Cohort, among others: [Cohort]) -> (Int, Relations)? {

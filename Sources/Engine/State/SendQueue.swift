@@ -167,9 +167,9 @@ final class SendQueue {
   }
 
   /// Nothing was sent for a while: gives back what bursts need.
-  func giveBack() {
-    bytes.giveBack()
-    entries.giveBack()
+  func releaseMemory() {
+    bytes.releaseMemory()
+    entries.releaseMemory()
   }
 
   /// From the oldest on, with their ordinals.
