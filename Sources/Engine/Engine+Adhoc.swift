@@ -16,7 +16,7 @@ extension Engine {
     stopAdhoc(local)
     local.adhoc = Adhoc(type: type)
     advertise(local.peer, type, info)
-    look(for: type)
+    browse(for: type)
     discovery.visible.forEach { spot, _ in
       if spot.type == type { adhocFound(spot.peer, by: local) }
     }
@@ -32,7 +32,7 @@ extension Engine {
     guard let adhoc = local.adhoc else { return }
     local.adhoc = nil
     withdraw(local.peer, adhoc.type)
-    lookNoMore(for: adhoc.type)
+    stopBrowsing(for: adhoc.type)
   }
 
   func adhocFound(_ spot: Discovery.Spot) {

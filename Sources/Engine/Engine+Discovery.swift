@@ -100,7 +100,7 @@ extension Engine {
   func browse(_ peer: LocalPeer, _ type: ServiceType) {
     guard !peer.browsed.contains(type) else { return }
     peer.browsed[type] = true
-    look(for: type)
+    browse(for: type)
     discovery.visible.forEach { spot, seen in
       if spot.type == type, spot.peer != peer.id {
         emit(
@@ -113,26 +113,26 @@ extension Engine {
   func stopBrowsing(_ peer: LocalPeer, _ type: ServiceType) {
     guard peer.browsed.contains(type) else { return }
     peer.browsed[type] = nil
-    lookNoMore(for: type)
+    stopBrowsing(for: type)
   }
 
   /// For one more: a peer that browses, or a session in ad hoc mode, and neither ends what the other has begun.
-  func look(for type: ServiceType) {
+  func browse(for type: ServiceType) {
     let others = discovery.browsers[type, default: 0]
     discovery.browsers[type] = others + 1
     guard others == 0 else { return }
-    emit(.look(for: type))
+    emit(.browse(for: type))
     for host in hosts.values {
       scheduleProbe(host)
       askForRosters(of: host)
     }
   }
 
-  func lookNoMore(for type: ServiceType) {
+  func stopBrowsing(for type: ServiceType) {
     let others = discovery.browsers[type, default: 1] - 1
     discovery.browsers[type] = others == 0 ? nil : others
     guard others == 0 else { return }
-    emit(.lookNoMore(for: type))
+    emit(.stopBrowsing(for: type))
     endRosters(of: type)
   }
 

@@ -10,14 +10,14 @@ extension Engine {
   public func startBrowsingTypes(at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
-    look(for: .hosts)
+    browse(for: .hosts)
     reviewTypes()
   }
 
   public func stopBrowsingTypes(at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
-    lookNoMore(for: .hosts)
+    stopBrowsing(for: .hosts)
     guard discovery.browsers[.hosts] == nil else { return }
     for host in hosts.values { host.types = [] }
     discovery.typesTold = []

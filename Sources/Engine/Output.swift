@@ -156,8 +156,8 @@ public enum Output {
   /// Advertise this host as one that tells of its many peers of a type over a link; seen as `sightedRoster`.
   case publishRoster(ServiceType)
   case withdrawRoster(ServiceType)
-  case look(for: ServiceType)
-  case lookNoMore(for: ServiceType)
+  case browse(for: ServiceType)
+  case stopBrowsing(for: ServiceType)
   case probe(SightingID)
   /// Open a link by the address that answers first, the best one first; answered once by `linkOpened` or `dialFailed`.
   case dial(DialID, host: HostID, addresses: [Address])

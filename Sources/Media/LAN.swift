@@ -249,12 +249,12 @@ public final class LAN {
       publish(ServiceRecord(.roster(host: host), type, port: port))
     case .withdrawRoster(let type):
       withdraw(ServiceRecord.Key(type: type, name: host.text))
-    case .look(let type):
-      directory?.look(for: type)
-    case .lookNoMore(let type):
+    case .browse(let type):
+      directory?.browse(for: type)
+    case .stopBrowsing(let type):
       if type == .hosts, isLookingForTwin { break }
       status.forget(type)
-      directory?.lookNoMore(for: type)
+      directory?.stopBrowsing(for: type)
     default:
       return false
     }
@@ -343,7 +343,7 @@ public final class LAN {
 
   private func lookForTwin() {
     isLookingForTwin = true
-    directory?.look(for: .hosts)
+    directory?.browse(for: .hosts)
   }
 
   /// A record of this host itself, or of another one with its key: its own questions a host does not answer.

@@ -93,8 +93,8 @@ struct Transcript {
     switch output {
     case .publish: 1
     case .withdraw: 2
-    case .look: 3
-    case .lookNoMore: 4
+    case .browse: 3
+    case .stopBrowsing: 4
     case .probe: 5
     case .dial: 6
     case .wantsToSend: 7

@@ -344,8 +344,8 @@ final class World {
     case .withdraw(let peer, let type): withdraw(host, peer, type)
     case .publishRoster(let type): publishRoster(host, type)
     case .withdrawRoster(let type): withdraw(host, nil, type)
-    case .look(let type): look(host, type)
-    case .lookNoMore(let type): host.looksFor.removeAll { $0 == type }
+    case .browse(let type): look(host, type)
+    case .stopBrowsing(let type): host.looksFor.removeAll { $0 == type }
     case .probe(let id): probe(host, id)
     case .dial(let dial, _, let addresses): self.dial(host, dial, addresses)
     case .dialAlso(let dial, let addresses): dialAlso(host, dial, addresses)

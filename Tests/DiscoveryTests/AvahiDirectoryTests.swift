@@ -19,7 +19,7 @@ import Wire
       try await watcher.waitUntilAvailable()
       let record = Self.record("first", ["z=1", "a=2", "=", "m"])
       await watcher.act {
-        $0.look(for: Self.type)
+        $0.browse(for: Self.type)
         $0.publish(record)
       }
       #expect(try await watcher.publishes(record.key) == "first")
@@ -38,7 +38,7 @@ import Wire
     await Lab.play(2) { lab in
       let (left, right) = try lab.pair()
       let record = Self.record("there", ["hello"])
-      await left.act { $0.look(for: Self.type) }
+      await left.act { $0.browse(for: Self.type) }
       await right.act { $0.publish(record) }
       let seen = try await left.sees("there")
       let whole = try await left.seesChange(of: seen.id) { $0.addresses.count == 2 }
@@ -58,7 +58,7 @@ import Wire
       for host in lab.hosts { try await host.plug(into: second) }
       let (left, right) = try lab.pair()
       await right.act { $0.publish(Self.record("there", ["hello"])) }
-      await left.act { $0.look(for: Self.type) }
+      await left.act { $0.browse(for: Self.type) }
       let seen = try await left.sees("there")
       let whole = try await left.seesChange(of: seen.id) { $0.addresses.count == 4 }
       #expect(Set(whole.addresses.prefix(2).map(\.description)) == ["10.77.0.2:7777", "10.78.0.2:7777"])
@@ -75,7 +75,7 @@ import Wire
     await Lab.play(2) { lab in
       let (left, right) = try lab.pair()
       await right.act { $0.publish(Self.record("there", ["hello"])) }
-      await left.act { $0.look(for: Self.type) }
+      await left.act { $0.browse(for: Self.type) }
       let seen = try await left.sees("there")
       try await lab.hosts[0].configure(["link set eth0 down"])
       try await left.losesSight(of: seen.id)
@@ -89,7 +89,7 @@ import Wire
     await Lab.play(2) { lab in
       let (left, right) = try lab.pair()
       await right.act { $0.publish(Self.record("there", ["hello"])) }
-      await left.act { $0.look(for: Self.type) }
+      await left.act { $0.browse(for: Self.type) }
       let seen = try await left.sees("there")
       try await left.seesChange(of: seen.id) { $0.addresses.count == 2 }
       try await lab.hosts[1].run(
@@ -114,7 +114,7 @@ import Wire
       await first.act { $0.publish(record) }
       #expect(try await first.publishes(record.key) == "same")
       await second.act {
-        $0.look(for: Self.type)
+        $0.browse(for: Self.type)
         $0.publish(Self.record("same", ["second"]))
       }
       let name = try await second.publishes(record.key)
@@ -130,7 +130,7 @@ import Wire
       let name = "ééé" + String(repeating: "x", count: 57)
       let record = Self.record(name, ["left"])
       await left.act {
-        $0.look(for: Self.type)
+        $0.browse(for: Self.type)
         $0.publish(record)
       }
       #expect(try await left.publishes(record.key) == name)
@@ -150,7 +150,7 @@ import Wire
     await Lab.play { lab in
       let watcher = try await lab.watcher(on: lab.loner())
       await watcher.act {
-        $0.look(for: Self.type)
+        $0.browse(for: Self.type)
         $0.publish(Self.record("moves", ["x"]))
       }
       _ = try await watcher.sees("moves")
@@ -168,7 +168,7 @@ import Wire
     await Lab.play { lab in
       let watcher = try await lab.watcher(on: lab.loner())
       await watcher.act {
-        $0.look(for: Self.type)
+        $0.browse(for: Self.type)
         $0.publish(Self.record("busy", ["0"]))
       }
       let seen = try await watcher.sees("busy")
@@ -183,15 +183,15 @@ import Wire
     await Lab.play { lab in
       let watcher = try await lab.watcher(on: lab.loner())
       await watcher.act {
-        $0.look(for: Self.type)
+        $0.browse(for: Self.type)
         $0.publish(Self.record("first", ["x"]))
       }
       let seen = try await watcher.sees("first")
-      await watcher.act { $0.lookNoMore(for: Self.type) }
+      await watcher.act { $0.stopBrowsing(for: Self.type) }
       try await watcher.losesSight(of: seen.id)
       await watcher.act { $0.publish(Self.record("second", ["x"])) }
       try await watcher.publishes(.init(type: Self.type, name: "second"))
-      await watcher.act { $0.look(for: Self.type) }
+      await watcher.act { $0.browse(for: Self.type) }
       _ = try await watcher.sees("second")
       let appearances = await watcher.all().count { if case .appeared = $0 { true } else { false } }
       #expect(appearances <= 3)

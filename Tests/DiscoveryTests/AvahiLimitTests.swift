@@ -17,7 +17,7 @@ import Wire
       let record = ServiceRecord(key: .init(type: type, name: "short"), port: 7777, txt: [])
       await watcher.act {
         $0.publish(record)
-        $0.look(for: type)
+        $0.browse(for: type)
       }
       var troubles: [Trouble] = []
       while troubles.count < 2 {
@@ -71,7 +71,7 @@ import Wire
     await Lab.play { lab in
       let host = try await lab.loner()
       let watcher = try lab.watcher(on: host)
-      await watcher.act { $0.look(for: Tests.type) }
+      await watcher.act { $0.browse(for: Tests.type) }
       try await watcher.hears("a search") { if case .looking(Tests.type) = $0 { () } else { nil } }
       try await host.stopAvahi()
       _ = try await watcher.waitUntilUnavailable()
@@ -85,7 +85,7 @@ import Wire
       let watcher = try await lab.watcher(on: lab.loner())
       let much = (0..<17).map { _ in String(repeating: "x", count: 240) }
       await watcher.act {
-        $0.look(for: Tests.type)
+        $0.browse(for: Tests.type)
         $0.publish(Tests.record("loud", much))
         $0.publish(Tests.record("quiet", ["x"]))
       }
@@ -104,7 +104,7 @@ import Wire
       let (left, right) = try lab.pair()
       let strings: [[UInt8]] = [[0], Array(0...254), [255, 254], [61], Array("a=é".utf8), [0xc3]]
       let record = ServiceRecord(key: .init(type: Tests.type, name: "odd \" \\ . name"), port: 1, txt: strings)
-      await left.act { $0.look(for: Tests.type) }
+      await left.act { $0.browse(for: Tests.type) }
       await right.act { $0.publish(record) }
       #expect(try await left.sees(record.key.name).record.txt == strings)
       let bare = ServiceRecord(key: .init(type: Tests.type, name: "bare"), port: 1, txt: [])
@@ -123,7 +123,7 @@ import Wire
       // Three are left, and each record would take two.
       let names = (0..<8).map { "\($0)" }
       await right.act { for name in names { $0.publish(Tests.record(name, ["old"])) } }
-      await left.act { $0.look(for: Tests.type) }
+      await left.act { $0.browse(for: Tests.type) }
       let seen = try await left.sees(all: Set(names))
       await right.act { for name in names { $0.publish(Tests.record(name, ["new"])) } }
       for id in seen.values { try await left.seesChange(of: id) { $0.txt == [Array("new".utf8)] } }
@@ -141,7 +141,7 @@ import Wire
       let names = (0..<7).map { "\($0)" }
       await other.act { for name in names { $0.publish(Tests.record(name, ["x"])) } }
       for name in names { try await other.publishes(.init(type: Tests.type, name: name)) }
-      await watcher.act { $0.look(for: Tests.type) }
+      await watcher.act { $0.browse(for: Tests.type) }
       var seen: [String: SeenID] = [:]
       func seesMore() async throws {
         let more = try await watcher.hears("a record") {
@@ -162,7 +162,7 @@ import Wire
     await Lab.play(2) { lab in
       let (left, right) = try lab.pair()
       await right.act { $0.publish(Tests.record("there", ["x"])) }
-      await left.act { $0.look(for: Tests.type) }
+      await left.act { $0.browse(for: Tests.type) }
       _ = try await left.sees("there")
       try await lab.hosts[1].run("avahi-set-host-name", "other")
       // The daemon says goodbye for what had the old name, which stands for another second, and asks for three quarters of
@@ -191,7 +191,7 @@ import Wire
         let name = try DisplayName(String(repeating: "é", count: 31) + "\(number % 10)")
         return Announcement.peer(PeerID(ID128(high: 3, low: UInt64(number))), host: host, name: name, info: info)
       }
-      await left.act { $0.look(for: Tests.type) }
+      await left.act { $0.browse(for: Tests.type) }
       await right.act {
         for (number, announcement) in announcements.enumerated() {
           $0.publish(

@@ -18,7 +18,7 @@ import Wire
       let watcher = try lab.watcher(on: host)
       let record = Tests.record("patient", ["x"])
       await watcher.act {
-        $0.look(for: Tests.type)
+        $0.browse(for: Tests.type)
         $0.publish(record)
       }
       let noBus = try await watcher.waitUntilUnavailable()
@@ -39,7 +39,7 @@ import Wire
       let (viewer, stayer, leaver) = (try lab.watcher(on: host), try lab.watcher(on: host), try lab.watcher(on: host))
       await stayer.act { $0.publish(Tests.record("stays", ["x"])) }
       await leaver.act { $0.publish(Tests.record("leaves", ["x"])) }
-      await viewer.act { $0.look(for: Tests.type) }
+      await viewer.act { $0.browse(for: Tests.type) }
       try await stayer.publishes(.init(type: Tests.type, name: "stays"))
       let seen = try await viewer.sees(all: ["stays", "leaves"])
       let before = await viewer.all().count
@@ -61,7 +61,7 @@ import Wire
       let host = try await lab.loner()
       let watcher = try lab.watcher(on: host)
       await watcher.act {
-        $0.look(for: Tests.type)
+        $0.browse(for: Tests.type)
         $0.publish(Tests.record("stays", ["x"]))
       }
       _ = try await watcher.sees("stays")
@@ -85,7 +85,7 @@ import Wire
       try await host.avahi?.signal(SIGSTOP)
       let start = Reactor.now
       for number in 0..<10 { await watcher.act { $0.publish(Tests.record("\(number)", ["x"])) } }
-      await watcher.act { $0.look(for: Tests.type) }
+      await watcher.act { $0.browse(for: Tests.type) }
       #expect(Reactor.now - start < 1_000_000_000)
       try await host.avahi?.signal(SIGCONT)
       _ = try await watcher.sees(all: Set((0..<10).map { "\($0)" }))

@@ -50,7 +50,7 @@ extension Stage {
     case .comparisonEnded(_, let reason): "comparison ended: \(reason)"
     case .conflict: "conflict"
     case .types(let types): "types: \(types.map(\.text).joined(separator: " "))"
-    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .dialAlso,
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist, .streamed, .read, .store, .keep, .progress:
       nil
     }

@@ -164,11 +164,11 @@ final class Stage {
       notices.removeAll { $0.says(peer, type, by: host.name) }
     case .publishRoster(let type): publishRoster(type, by: host)
     case .withdrawRoster(let type): withdrawRoster(type, by: host)
-    case .look(let type):
+    case .browse(let type):
       host.looks.insert(type)
       showRosters(of: type, to: host)
       for notice in notices where notice.sighting.type == type { show(notice, to: host) }
-    case .lookNoMore(let type):
+    case .stopBrowsing(let type):
       host.looks.remove(type)
       for roster in rosters where roster.type == type { forget(roster, by: host) }
       for notice in notices where notice.sighting.type == type { forget(notice, by: host) }

@@ -59,11 +59,11 @@ import Wire
     let scene = try Scene()
     let key = scene.rig.hostKey
     try scene.host(key)
-    scene.directory?.look(for: Self.types[0])
-    scene.after(2) { $0.directory?.look(for: Self.types[1]) }
+    scene.directory?.browse(for: Self.types[0])
+    scene.after(2) { $0.directory?.browse(for: Self.types[1]) }
     scene.after(3) {
-      $0.directory?.lookNoMore(for: Self.types[0])
-      $0.directory?.lookNoMore(for: Self.types[1])
+      $0.directory?.stopBrowsing(for: Self.types[0])
+      $0.directory?.stopBrowsing(for: Self.types[1])
     }
     scene.after(5) { $0.rig.reactor.stop() }
     scene.run()
@@ -78,7 +78,7 @@ import Wire
 
   @Test func `where nobody answers it says so, and finds the host that comes later`() throws {
     let scene = try Scene()
-    scene.directory?.look(for: Self.types[0])
+    scene.directory?.browse(for: Self.types[0])
     scene.after(1) { scene in
       do { try scene.host(scene.rig.hostKey) } catch { Issue.record(error) }
     }
@@ -97,7 +97,7 @@ import Wire
     let scene = try Scene()
     let (old, new) = (scene.rig.hostKey, SigningKey())
     try scene.host(old)
-    scene.directory?.look(for: Self.types[0])
+    scene.directory?.browse(for: Self.types[0])
     scene.after(2) { scene in
       do { try scene.host(new) } catch { Issue.record(error) }
       scene.directory?.doubt(scene.address)
@@ -115,7 +115,7 @@ import Wire
   @Test func `a doubt that was wrong changes nothing`() throws {
     let scene = try Scene()
     try scene.host(scene.rig.hostKey)
-    scene.directory?.look(for: Self.types[0])
+    scene.directory?.browse(for: Self.types[0])
     scene.after(2) { scene in
       scene.directory?.doubt(scene.address)
       scene.rig.reactor.schedule(after: .milliseconds(300)) { scene.rig.reactor.stop() }

@@ -86,9 +86,9 @@ public final class AvahiDirectory: Directory {
 
   public func withdraw(_ key: ServiceRecord.Key) { workshop.work { $0.withdraw(key) } }
 
-  public func look(for type: ServiceType) { workshop.work { $0.look(for: type) } }
+  public func browse(for type: ServiceType) { workshop.work { $0.browse(for: type) } }
 
-  public func lookNoMore(for type: ServiceType) { workshop.work { $0.lookNoMore(for: type) } }
+  public func stopBrowsing(for type: ServiceType) { workshop.work { $0.stopBrowsing(for: type) } }
 
   public func close() {
     guard counter.told != nil else { return }

@@ -115,13 +115,13 @@ final class AvahiSightings {
 
   // MARK: What is looked for
 
-  func look(for type: ServiceType) {
+  func browse(for type: ServiceType) {
     guard searches[type] == nil else { return }
     searches[type] = Search()
     browse(type)
   }
 
-  func lookNoMore(for type: ServiceType) {
+  func stopBrowsing(for type: ServiceType) {
     guard let search = searches.removeValue(forKey: type) else { return }
     end(search)
     for sight in sights.values where sight.instance.type == type {

@@ -48,9 +48,9 @@ final class AvahiWorker {
   /// Where the daemon has no room for all, those have it that were there first.
   private var publicationsInOrder: [AvahiPublication] { publications.values.sorted { $0.number < $1.number } }
 
-  func look(for type: ServiceType) { sightings?.look(for: type) }
+  func browse(for type: ServiceType) { sightings?.browse(for: type) }
 
-  func lookNoMore(for type: ServiceType) { sightings?.lookNoMore(for: type) }
+  func stopBrowsing(for type: ServiceType) { sightings?.stopBrowsing(for: type) }
 
   func close() {
     letGo()

@@ -10,9 +10,9 @@ public protocol Directory: AnyObject {
   func publish(_ record: ServiceRecord)
   func withdraw(_ key: ServiceRecord.Key)
   /// Tells of the records of a type from now on, this host's own too: who they are of, their strings say.
-  func look(for type: ServiceType)
+  func browse(for type: ServiceType)
   /// Tells no more of them; those that were seen are told gone.
-  func lookNoMore(for type: ServiceType)
+  func stopBrowsing(for type: ServiceType)
   /// Another host answers at this address than the one that was seen there.
   func doubt(_ address: SocketAddress)
   /// Withdraws everything, and tells nothing more.

@@ -44,14 +44,14 @@ public final class FixedDirectory: Directory {
 
   public func withdraw(_ key: ServiceRecord.Key) {}
 
-  public func look(for type: ServiceType) {
+  public func browse(for type: ServiceType) {
     guard types.insert(type).inserted else { return }
     for place in places {
       if place.host == nil { ask(place) } else { show(place) }
     }
   }
 
-  public func lookNoMore(for type: ServiceType) {
+  public func stopBrowsing(for type: ServiceType) {
     types.remove(type)
     for place in places {
       if let id = place.shown.removeValue(forKey: type) { events.tell(.gone(id)) }

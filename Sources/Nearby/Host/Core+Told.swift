@@ -92,7 +92,7 @@ extension Core {
       comparisons.removeValue(forKey: id)?.outcome.settle(reason)
     case .conflict(let host):
       tell(.conflict(host))
-    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .probe, .dial, .dialAlso,
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist:
       preconditionFailure("the network or the store has left undone \(output)")
     }

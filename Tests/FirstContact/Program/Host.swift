@@ -82,7 +82,7 @@ actor Host {
     case .probe(let sighting):
       // A sighting that was given by hand stands until it is taken back.
       reactor.soon { [self] in call { $0.probeAnswered(sighting, at: $1) } }
-    case .publish, .withdraw, .publishRoster, .withdrawRoster, .look, .lookNoMore, .dialAlso:
+    case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .dialAlso:
       // Nobody is looked for.
       break
     case .datagram, .persist:
