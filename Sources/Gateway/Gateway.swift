@@ -52,7 +52,7 @@ public actor Gateway {
     for folder in Archive.folders { try Folder.make("\(options.folder)/\(folder)") }
     // Before the store takes another form: where these stand in the way, an earlier release goes on from what it has left.
     var hosted = options.host
-    hosted.awaitsDoorway = true
+    hosted.awaitsAcceptor = true
     let keys = try Host.prepare(hosted)
     try CertificateSource.check(options)
     let store = try Writer("\(options.folder)/\(storeName)")
@@ -96,7 +96,7 @@ public actor Gateway {
       network.takeLink($0)
     }
     core.front = front
-    network.doorway = front
+    network.acceptor = front
     try core.openPairingDesk()
     core.log(
       .info, for: .operator, "started", "the gateway is up",
@@ -177,8 +177,8 @@ private final class Keeper: @unchecked Sendable {
     nonisolated(unsafe) let core = core
     host.reactor.spawn { [host] in
       if let network = host.network {
-        network.doorway?.close()
-        network.doorway = nil
+        network.acceptor?.close()
+        network.acceptor = nil
       }
       withExtendedLifetime(core) {}
     }

@@ -32,7 +32,7 @@ public final class LAN {
     /// Whether another host with this one's key is looked for, whatever that advertises and though this one does not.
     public var looksForTwin = false
     /// Whether connections wait in the kernel's queue until there is a doorway, which alone knows what they are.
-    public var awaitsDoorway = false
+    public var awaitsAcceptor = false
     public init() {}
   }
 
@@ -49,7 +49,7 @@ public final class LAN {
   /// Where it does; none for everywhere.
   private let listened: [SocketAddress]
   private let context: LinkContext
-  private let anteroom: Anteroom
+  private let handshakes: HandshakeQueue
   /// For IPv4 and, where the machine has it, IPv6, at one port.
   private var listeners: [Listener] = []
   /// At the same port, for probes and datagrams.
@@ -72,10 +72,10 @@ public final class LAN {
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
   /// What connects to the port is given to it, and it gives what is a link to `takeLink`.
-  public var doorway: (any Doorway)? {
-    didSet { if doorway != nil { for listener in listeners { listener.resume() } } }
+  public var acceptor: (any ConnectionAcceptor)? {
+    didSet { if acceptor != nil { for listener in listeners { listener.resume() } } }
   }
-  private let awaitsDoorway: Bool
+  private let awaitsAcceptor: Bool
   private var isStopping = false
 
   /// Of its links, for both families.
@@ -88,9 +88,9 @@ public final class LAN {
     self.driver = driver
     host = HostID(of: key.publicKey)
     listened = options.sockets.isEmpty ? options.places : []
-    awaitsDoorway = options.awaitsDoorway
+    awaitsAcceptor = options.awaitsAcceptor
     context = LinkContext(key: key)
-    anteroom = Anteroom(context, on: reactor)
+    handshakes = HandshakeQueue(context, on: reactor)
     status = DirectoryStatus(announces: options.fixed == nil)
     if options.sockets.isEmpty { try listen(at: options.port) } else { try take(options.sockets) }
     directory =
@@ -111,13 +111,15 @@ public final class LAN {
   private func listen(at port: UInt16) throws(SystemError) {
     for _ in 0..<Self.portsTried {
       if listened.isEmpty {
-        listeners = try Listener.everywhere(port: port, paused: awaitsDoorway, on: reactor) { [unowned self] in take($0)
+        listeners = try Listener.everywhere(port: port, paused: awaitsAcceptor, on: reactor) { [unowned self] in
+          take($0)
         }
       } else {
         for place in listened {
           let known = listeners.first?.address.port ?? port
           listeners.append(
-            try Listener(at: place.with(port: known), paused: awaitsDoorway, on: reactor) { [unowned self] in take($0) }
+            try Listener(at: place.with(port: known), paused: awaitsAcceptor, on: reactor) { [unowned self] in take($0)
+            }
           )
         }
       }
@@ -172,7 +174,7 @@ public final class LAN {
         bound.append(socket.release())
         continue
       }
-      listeners.append(try Listener(taking: socket, paused: awaitsDoorway, on: reactor) { [unowned self] in take($0) })
+      listeners.append(try Listener(taking: socket, paused: awaitsAcceptor, on: reactor) { [unowned self] in take($0) })
     }
     port = listeners.first?.address.port ?? 0
     guard port != 0, listeners.allSatisfy({ $0.address.port == port }), bound.count <= 1 else {
@@ -205,8 +207,8 @@ public final class LAN {
     self.stopped = stopped
     isStopping = true
     listeners = []
-    doorway?.close()
-    doorway = nil
+    acceptor?.close()
+    acceptor = nil
     datagrams?.close()
     directory?.close()
     directory = nil
@@ -215,7 +217,7 @@ public final class LAN {
     dials = [:]
     twinDial?.cancel()
     twinDial = nil
-    anteroom.close()
+    handshakes.close()
     for connection in links.values { connection.link?.close() }
     tellIfStopped()
   }
@@ -393,13 +395,13 @@ public final class LAN {
   }
 
   private func take(_ socket: consuming Descriptor) {
-    if let doorway { doorway.take(socket) } else { takeLink(socket) }
+    if let acceptor { acceptor.take(socket) } else { takeLink(socket) }
   }
 
   /// What connects to the host is a link, as far as anybody knows yet.
   public func takeLink(_ socket: consuming Descriptor) {
     // One that left before it could be watched was never here.
-    try? anteroom.take(socket, for: Connection(of: self, number()))
+    try? handshakes.take(socket, for: Connection(of: self, number()))
   }
 
   private func number() -> LinkID {

@@ -9,7 +9,7 @@ extension HostOptions {
       (lan.places, lan.port) = try listened
       lan.sockets = sockets
       lan.looksForTwin = looksForTwin
-      lan.awaitsDoorway = awaitsDoorway
+      lan.awaitsAcceptor = awaitsAcceptor
       guard case .fixed(let places) = discovery else { return lan }
       var fixed: [SocketAddress] = []
       for place in places {

@@ -18,7 +18,7 @@ public struct HostOptions: Sendable {
   /// Whether another host with the same key is looked for, whatever that advertises.
   package var looksForTwin = false
   /// Whether connections wait until something stands at the port that tells links from others.
-  package var awaitsDoorway = false
+  package var awaitsAcceptor = false
 
   public init() {}
 }

@@ -5,7 +5,7 @@ package import Reactor
 /// other hosts, HTTP, WebSockets, the last two in the clear or over TLS.
 ///
 /// It belongs to its reactor's thread.
-package final class Front: Doorway {
+package final class Front: ConnectionAcceptor {
   private let reactor: Reactor
   private let handler: any WebHandler
   private let limits: WebLimits

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Media
 
-@Suite struct AnteroomTests {
+@Suite struct HandshakeQueueTests {
   /// A connection from one of the many addresses of this machine, that says so many bytes of what might become a
   /// handshake, and nothing more.
   private static func visitor(
@@ -50,7 +50,7 @@ import Wire
     var limits = SecureLink.Limits()
     // All of them come before the first of them has had its time.
     limits.handshakeTime = .seconds(6)
-    let room = Anteroom(rig.hostContext, on: rig.reactor, linkLimits: limits)
+    let room = HandshakeQueue(rig.hostContext, on: rig.reactor, linkLimits: limits)
     let (host, guest, silent) = (Bulk(8 << 20), Bulk(8 << 20), Recorder())
     var isFirst = true
     let listener = try Listener(at: .loopback(port: 0), on: rig.reactor) {
@@ -99,9 +99,9 @@ import Wire
 
   @Test func `one address fills its own places, and the oldest of them go first`() throws {
     let rig = try Rig()
-    var limits = Anteroom.Limits()
+    var limits = HandshakeQueue.Limits()
     (limits.linksMax, limits.linksPerAddressMax) = (6, 3)
-    let room = Anteroom(rig.hostContext, on: rig.reactor, limits: limits)
+    let room = HandshakeQueue(rig.hostContext, on: rig.reactor, limits: limits)
     let owners = (0..<9).map { _ in Recorder() }
     var came = 0
     let listener = try Listener(at: .loopback(port: 0), on: rig.reactor) {
@@ -130,9 +130,9 @@ import Wire
 
   @Test func `who shakes hands has a place while a flood comes from elsewhere`() throws {
     let rig = try Rig()
-    var limits = Anteroom.Limits()
+    var limits = HandshakeQueue.Limits()
     (limits.linksMax, limits.linksPerAddressMax) = (60, 25)
-    let room = Anteroom(rig.hostContext, on: rig.reactor, limits: limits)
+    let room = HandshakeQueue(rig.hostContext, on: rig.reactor, limits: limits)
     let host = Recorder()
     let listener = try Listener(at: .loopback(port: 0), on: rig.reactor) { try? room.take($0, for: host) }
     var visitors: [Line] = []
@@ -165,17 +165,17 @@ import Wire
   @Test func `256 that say half a hello, and the rest of a room, cost no more than 56 MiB`() async {
     await #expect(processExitsWith: .success) {
       let reactor = try Reactor()
-      let room = Anteroom(LinkContext(key: SigningKey()), on: reactor)
+      let room = HandshakeQueue(LinkContext(key: SigningKey()), on: reactor)
       let owner = Recorder()
       let listener = try Listener(at: .loopback(port: 0), on: reactor) { try? room.take($0, for: owner) }
       var visitors: [Line] = []
-      let before = AnteroomTests.residentBytes()
+      let before = HandshakeQueueTests.residentBytes()
       // As many at once as the listener lets wait; those of the second half find the memory of others, in use before.
       func come() throws {
         for number in 0..<500 {
           visitors.append(
-            try AnteroomTests.visitor(
-              from: UInt8(1 + number % 10), at: listener.address, saying: AnteroomTests.halfHello, on: reactor))
+            try HandshakeQueueTests.visitor(
+              from: UInt8(1 + number % 10), at: listener.address, saying: HandshakeQueueTests.halfHello, on: reactor))
         }
       }
       var last = -1
@@ -192,8 +192,8 @@ import Wire
       look()
       reactor.run()
       // What the visitors wrote is not the room's.
-      let written = visitors.count * AnteroomTests.halfHello.count
-      let bytes = AnteroomTests.residentBytes() - before - written
+      let written = visitors.count * HandshakeQueueTests.halfHello.count
+      let bytes = HandshakeQueueTests.residentBytes() - before - written
       precondition(bytes < 56 << 20, "\(bytes) bytes")
       withExtendedLifetime((listener, visitors, room)) {}
     }

@@ -11,7 +11,7 @@ internal import Wire
 ///   Each is over at its handshake's deadline.
 ///
 /// It belongs to its reactor's thread.
-public final class Anteroom {
+public final class HandshakeQueue {
   public struct Limits: Sendable {
     /// A session of 256 hosts may come all at once, after a power cut.
     public var linksMax = 256
