@@ -54,7 +54,7 @@ public final class LAN {
   private var listeners: [Listener] = []
   /// At the same port, for probes and datagrams.
   private var datagrams: DatagramPort?
-  fileprivate var links: [LinkID: Connection] = [:]
+  fileprivate var links: [LinkID: LANConnection] = [:]
   private var dials: [DialID: Dialer] = [:]
   /// Whether records of hosts are looked for in any case.
   private var isLookingForTwin = false
@@ -361,7 +361,7 @@ public final class LAN {
     if isStopping { return }
     twinDial?.cancel()
     twinDial = Dialer.dial(
-      [address], expecting: host, context, on: reactor, owner: Connection(of: self, number())
+      [address], expecting: host, context, on: reactor, owner: LANConnection(of: self, number())
     ) { _ in }
   }
 
@@ -375,7 +375,7 @@ public final class LAN {
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
     // The engine misses the links that are closed now.
     if isStopping { return }
-    let end = Connection(of: self, number())
+    let end = LANConnection(of: self, number())
     dials[dial] = Dialer.dial(
       others(addresses.compactMap { SocketAddress($0) }), expecting: host, context, on: reactor,
       owner: end.answering(dial)
@@ -401,7 +401,7 @@ public final class LAN {
   /// What connects to the host is a link, as far as anybody knows yet.
   public func takeLink(_ socket: consuming Descriptor) {
     // One that left before it could be watched was never here.
-    try? handshakes.take(socket, for: Connection(of: self, number()))
+    try? handshakes.take(socket, for: LANConnection(of: self, number()))
   }
 
   private func number() -> LinkID {
@@ -409,7 +409,7 @@ public final class LAN {
     return LinkID(rawValue: lastLink)
   }
 
-  fileprivate func opened(_ connection: Connection, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
+  fileprivate func opened(_ connection: LANConnection, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
     if let dial { dials[dial] = nil }
     // One that a host accepts while it stops.
     guard !isStopping, let link = connection.link else { return connection.link?.close() ?? () }
@@ -436,7 +436,7 @@ extension LAN: DatagramPortOwner {
 }
 
 /// A link and its datagrams, by the number under which the engine knows them.
-private final class Connection: SecureLinkOwner, DatagramPathOwner {
+private final class LANConnection: SecureLinkOwner, DatagramPathOwner {
   let id: LinkID
   private(set) var link: SecureLink?
   var path: DatagramPath?
@@ -448,7 +448,7 @@ private final class Connection: SecureLinkOwner, DatagramPathOwner {
     self.id = id
   }
 
-  func answering(_ dial: DialID) -> Connection {
+  func answering(_ dial: DialID) -> LANConnection {
     self.dial = dial
     return self
   }

@@ -68,7 +68,7 @@ final class SimHost {
   var writing: [StreamID: Writing] = [:]
   var reading: [StreamID: Reading] = [:]
   var sources: [ResourceID: Source] = [:]
-  var files: [ResourceID: IncomingFile] = [:]
+  var files: [ResourceID: SimFile] = [:]
   var filesFreeAt: Int64 = 0
 
   // Media.

@@ -17,7 +17,7 @@ final class Intruder {
   var entries: [Entry] = []
 
   final class Line {
-    let link: Link
+    let link: SimLink
     let side: Int
     var rest: [UInt8] = []
     var isGreeted = false
@@ -33,7 +33,7 @@ final class Intruder {
     /// How many records it has read.
     var records: UInt64 = 0
 
-    init(link: Link, side: Int, endpoint: EndpointID, group: GroupID) {
+    init(link: SimLink, side: Int, endpoint: EndpointID, group: GroupID) {
       self.link = link
       self.side = side
       self.endpoint = endpoint
@@ -79,7 +79,7 @@ extension World {
     events.push(.malice(host: host.index), at: now + 2_000_000_000)
   }
 
-  func maliciousOpened(_ host: SimHost, _ link: Link, _ side: Int) {
+  func maliciousOpened(_ host: SimHost, _ link: SimLink, _ side: Int) {
     guard let intruder = host.intruder else { return }
     let line = Intruder.Line(link: link, side: side, endpoint: EndpointID(intruder.id()), group: GroupID(intruder.id()))
     intruder.lines.append(line)
@@ -94,7 +94,7 @@ extension World {
     transmit(bytes, line.link, line.side)
   }
 
-  func maliciousReceived(_ bytes: [UInt8], _ host: SimHost, _ link: Link, _ side: Int) {
+  func maliciousReceived(_ bytes: [UInt8], _ host: SimHost, _ link: SimLink, _ side: Int) {
     guard let intruder = host.intruder, let line = intruder.lines.last(where: { $0.link === link }) else { return }
     if intruder.heard.count < 200 { intruder.heard.append(bytes) }
     var rest = line.rest + bytes

@@ -12,7 +12,7 @@ enum Reaction {
   case answer(ResourceID, Bool)
   case cancelResource(ResourceID)
   case supply(ResourceID, from: UInt64, bytes: Int, series: Int)
-  case wrote(ResourceID, [IncomingFile.Chunk], series: Int)
+  case wrote(ResourceID, [SimFile.Chunk], series: Int)
   case kept(ResourceID)
 }
 

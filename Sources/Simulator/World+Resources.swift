@@ -12,7 +12,7 @@ struct Source {
 }
 
 /// A file that a program stores: chunks that wait for the disk, and how far it is written.
-struct IncomingFile {
+struct SimFile {
   /// Nil where a stranger sends it.
   let number: Int?
   var waiting: [Chunk] = []
@@ -123,7 +123,7 @@ extension World {
       return
     }
     let isNew = host.files[id] == nil
-    host.files[id] = IncomingFile(
+    host.files[id] = SimFile(
       number: place?.number, next: view.bytes, stored: view.bytes, damagesLeft: plan?.damages ?? 0)
     if let cancel = plan?.cancel, !cancel.isSenders, isNew { later(host, after: cancel.after, .cancelResource(id)) }
     guard !view.isAccepted else { return }
@@ -161,7 +161,7 @@ extension World {
     }
     let isIntact = payload.withBytes { host.crypto.leaf(of: $0) } == digest
     host.files[id]?.next = end
-    host.files[id]?.waiting.append(IncomingFile.Chunk(offset: offset, end: end, isIntact: isIntact))
+    host.files[id]?.waiting.append(SimFile.Chunk(offset: offset, end: end, isIntact: isIntact))
     startWriting(id, host)
   }
 
@@ -173,13 +173,13 @@ extension World {
   }
 
   /// Some chunks are on the disk, or turn out to be damaged, or do not fit.
-  func wrote(_ id: ResourceID, _ chunks: [IncomingFile.Chunk], series: Int, _ host: SimHost, _ engine: Engine) {
+  func wrote(_ id: ResourceID, _ chunks: [SimFile.Chunk], series: Int, _ host: SimHost, _ engine: Engine) {
     guard let file = host.files[id] else { return }
     host.files[id]?.isWriting = false
     guard file.series == series else { return startWriting(id, host) }
     let plan = file.number.map { model.resources[$0].plan }
     var through: UInt64?
-    var bad: IncomingFile.Chunk?
+    var bad: SimFile.Chunk?
     for chunk in chunks {
       if let number = file.number, let unwritableAt = plan?.unwritableAt, chunk.end > unwritableAt {
         say(host, "file \(number) cannot be written at \(unwritableAt)")

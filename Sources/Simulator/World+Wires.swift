@@ -2,7 +2,7 @@ import Engine
 import Wire
 
 /// A pipe between two hosts, and room for datagrams beside it.
-final class Link {
+final class SimLink {
   let index: Int
   let exporter: Digest
   let latency: Int64
@@ -158,10 +158,10 @@ extension World {
     let latency =
       Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
     let bandwidth = wires.chance(perMille: faults.slowLinks) ? faults.slowBandwidth : faults.bandwidth
-    let link = Link(
+    let link = SimLink(
       index: links.count, exporter: Digest(Bytes32(wires.next(), wires.next(), wires.next(), wires.next())),
       latency: latency, bandwidth: Int64(bandwidth),
-      ends: [Link.End(host: from, run: hosts[from].run), Link.End(host: to, run: hosts[to].run)])
+      ends: [SimLink.End(host: from, run: hosts[from].run), SimLink.End(host: to, run: hosts[to].run)])
     links.append(link)
     // The accepting side is done half a round trip after the dialling one, or a little before.
     let done = now + 3 * latency
@@ -171,7 +171,7 @@ extension World {
     for side in 0...1 { link.ends[side].arrivalLast = side == 0 ? accepted : done }
   }
 
-  func open(_ link: Link, _ side: Int, _ dial: DialID?) {
+  func open(_ link: SimLink, _ side: Int, _ dial: DialID?) {
     let end = link.ends[side]
     let other = link.ends[1 - side]
     let host = hosts[end.host]
@@ -200,7 +200,7 @@ extension World {
     planDatagramWay(of: link, side)
   }
 
-  private func planDatagramWay(of link: Link, _ side: Int) {
+  private func planDatagramWay(of link: SimLink, _ side: Int) {
     guard faults.datagramBytesMax > 0 else { return }
     var time = now
     func tell(_ bytesMax: Int) {
@@ -213,7 +213,7 @@ extension World {
     if wires.flip() { tell(faults.datagramBytesMax / 2) }
   }
 
-  func datagramWay(_ link: Link, _ side: Int, bytesMax: Int) {
+  func datagramWay(_ link: SimLink, _ side: Int, bytesMax: Int) {
     let end = link.ends[side]
     guard end.isOpen else { return }
     link.ends[side].datagramBytesMax = bytesMax
@@ -225,7 +225,7 @@ extension World {
 
   // MARK: Bytes
 
-  private func place(of host: SimHost, _ id: LinkID) -> (Link, Int)? {
+  private func place(of host: SimHost, _ id: LinkID) -> (SimLink, Int)? {
     let index = Int(id.rawValue) - 1
     guard links.indices.contains(index) else { return nil }
     let link = links[index]
@@ -241,7 +241,7 @@ extension World {
     if !host.pumps.contains(link.index) { host.pumps.append(link.index) }
   }
 
-  func pump(_ link: Link, _ host: SimHost, _ engine: Engine) {
+  func pump(_ link: SimLink, _ host: SimHost, _ engine: Engine) {
     guard let (_, side) = place(of: host, link.id), link.ends[side].isOpen || link.ends[side].isClosing else { return }
     let most = faults.socketBytesMax
     while link.ends[side].wants {
@@ -268,7 +268,7 @@ extension World {
   }
 
   /// Sends bytes from one side, cut anywhere.
-  func transmit(_ bytes: [UInt8], _ link: Link, _ side: Int) {
+  func transmit(_ bytes: [UInt8], _ link: SimLink, _ side: Int) {
     link.ends[side].underway += bytes.count
     tally.bytes += bytes.count
     // A large write is cut in few places, else a run would be nothing but pieces; on a slow link in as many as it takes
@@ -285,7 +285,7 @@ extension World {
     }
   }
 
-  private func arrival(of size: Int, _ link: Link, _ side: Int) -> Int64 {
+  private func arrival(of size: Int, _ link: SimLink, _ side: Int) -> Int64 {
     let gone = max(now, link.ends[side].freeAt)
     link.ends[side].freeAt = link.bandwidth > 0 ? gone + Int64(size) * 1_000_000_000 / link.bandwidth : gone
     let jitter = Int64(wires.below(faults.jitter * 1_000 + 1)) * 1_000
@@ -294,20 +294,20 @@ extension World {
     return time
   }
 
-  private func sendEnd(_ link: Link, _ side: Int) {
+  private func sendEnd(_ link: SimLink, _ side: Int) {
     guard !link.ends[side].hasEnded else { return }
     link.ends[side].hasEnded = true
     link.ends[side].isOpen = false
     send(.end, link, side, at: arrival(of: 1, link, side))
   }
 
-  func send(_ parcel: Link.Parcel, _ link: Link, _ side: Int, at time: Int64) {
+  func send(_ parcel: SimLink.Parcel, _ link: SimLink, _ side: Int, at time: Int64) {
     link.ends[side].flight.append(parcel)
     events.push(.arrival(link: link.index, side: 1 - side), at: time)
   }
 
   /// A pipe holds what comes while its way is down, and sends it on when the way is back.
-  func arrive(_ link: Link, _ side: Int) {
+  func arrive(_ link: SimLink, _ side: Int) {
     let sender = link.ends[1 - side]
     guard !link.isStray else { return }
     guard sender.held == 0, isUp(from: sender.host, to: link.ends[side].host) else {
@@ -318,14 +318,14 @@ extension World {
   }
 
   /// The sender tries again: what was held arrives, unless the way is down once more.
-  func arriveHeld(_ link: Link, _ side: Int) {
+  func arriveHeld(_ link: SimLink, _ side: Int) {
     let sender = link.ends[1 - side]
     guard !link.isStray, isUp(from: sender.host, to: link.ends[side].host) else { return }
     link.ends[1 - side].held = 0
     for _ in 0..<sender.held { take(from: link, side) }
   }
 
-  private func take(from link: Link, _ side: Int) {
+  private func take(from link: SimLink, _ side: Int) {
     switch link.ends[1 - side].flight.removeFirst() {
     case .bytes(let bytes): arrive(bytes, link, side)
     case .end: lose(link, side)
@@ -333,7 +333,7 @@ extension World {
     }
   }
 
-  private func arrive(_ bytes: [UInt8], _ link: Link, _ side: Int) {
+  private func arrive(_ bytes: [UInt8], _ link: SimLink, _ side: Int) {
     let end = link.ends[side]
     link.ends[1 - side].underway -= bytes.count
     if end.isOpen, hosts[end.host].isMalicious {
@@ -346,7 +346,7 @@ extension World {
     with(sender.host, sender.run) { host, _ in host.pumps.append(link.index) }
   }
 
-  private func take(_ bytes: [UInt8], _ host: SimHost, _ engine: Engine, _ link: Link, _ side: Int) {
+  private func take(_ bytes: [UInt8], _ host: SimHost, _ engine: Engine, _ link: SimLink, _ side: Int) {
     countFrames(in: bytes, link, side)
     engine.received(bytes.span.bytes, on: link.id, at: host.local(now))
   }
@@ -363,7 +363,7 @@ extension World {
     return byes
   }
 
-  private func countFrames(in bytes: [UInt8], _ link: Link, _ side: Int) {
+  private func countFrames(in bytes: [UInt8], _ link: SimLink, _ side: Int) {
     let whole = link.ends[side].rest + bytes
     var offset = 0
     do {
@@ -379,7 +379,7 @@ extension World {
   }
 
   /// One side is told that the link is gone.
-  func lose(_ link: Link, _ side: Int) {
+  func lose(_ link: SimLink, _ side: Int) {
     let end = link.ends[side]
     link.ends[side].hasEnded = true
     guard end.isOpen else { return }
@@ -429,7 +429,7 @@ extension World {
     }
   }
 
-  func arriveDatagram(_ bytes: [UInt8], _ link: Link, _ side: Int) {
+  func arriveDatagram(_ bytes: [UInt8], _ link: SimLink, _ side: Int) {
     let end = link.ends[side]
     guard end.isOpen, !link.isStray, !hosts[end.host].isMalicious, isUp(from: link.ends[1 - side].host, to: end.host)
     else { return }

@@ -37,7 +37,7 @@ final class World {
   var hosts: [SimHost] = []
   var events = EventQueue<Event>()
   var now: Int64 = 0
-  var links: [Link] = []
+  var links: [SimLink] = []
   /// Until when the way from one host to another is down, by `from * hosts.count + to`.
   var downUntil: [Int64]
   var hiddenUntil: [Int64]

@@ -21,7 +21,7 @@ public final class FixedDirectory: Directory {
 
   private let reactor: Reactor
   private let context: LinkContext
-  private let events: EventQueue
+  private let events: DirectoryEventQueue
   private let places: [Place]
   private var types: Set<ServiceType> = []
   private var isAvailable: Bool?
@@ -32,7 +32,7 @@ public final class FixedDirectory: Directory {
   ) {
     self.reactor = reactor
     self.context = context
-    events = EventQueue(on: reactor, told: told)
+    events = DirectoryEventQueue(on: reactor, told: told)
     places = addresses.map(Place.init)
   }
 

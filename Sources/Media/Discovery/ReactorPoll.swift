@@ -27,7 +27,7 @@ final class ReactorPoll {
 
 /// A descriptor that Avahi wants watched. D-Bus has two for one descriptor, and closes it when it likes: so each watches
 /// a copy of its own.
-private final class Watch {
+private final class DescriptorWatch {
   private let reactor: Reactor
   private let descriptor: Descriptor
   private let number: CInt
@@ -131,23 +131,24 @@ private func newWatch(
   _ api: UnsafePointer<AvahiPoll>?, _ number: CInt, _ events: AvahiWatchEvent, _ callback: AvahiWatchCallback?,
   _ userdata: UnsafeMutableRawPointer?
 ) -> OpaquePointer? {
-  guard let callback, let watch = Watch(number, callback, userdata, on: reactor(of: api)), watch.watch(for: events)
+  guard let callback, let watch = DescriptorWatch(number, callback, userdata, on: reactor(of: api)),
+    watch.watch(for: events)
   else { return nil }
   return OpaquePointer(Unmanaged.passRetained(watch).toOpaque())
 }
 
 private func updateWatch(_ watch: OpaquePointer?, _ events: AvahiWatchEvent) {
-  let watch: Unmanaged<Watch> = object(watch)
+  let watch: Unmanaged<DescriptorWatch> = object(watch)
   _ = watch.takeUnretainedValue().watch(for: events)
 }
 
 private func eventsOfWatch(_ watch: OpaquePointer?) -> AvahiWatchEvent {
-  let watch: Unmanaged<Watch> = object(watch)
+  let watch: Unmanaged<DescriptorWatch> = object(watch)
   return watch.takeUnretainedValue().events
 }
 
 private func freeWatch(_ watch: OpaquePointer?) {
-  let watch: Unmanaged<Watch> = object(watch)
+  let watch: Unmanaged<DescriptorWatch> = object(watch)
   watch.takeUnretainedValue().end()
   watch.release()
 }

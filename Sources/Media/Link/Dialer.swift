@@ -25,7 +25,7 @@ public final class Dialer {
   private let failed: (DialFailure) -> Void
   private var owner: (any SecureLinkOwner)?
   private var waiting: ArraySlice<SocketAddress>
-  private var attempts: [Attempt] = []
+  private var attempts: [DialAttempt] = []
   private var outcomes: [DialFailure.Attempt] = []
   private var nextAttempt: Timer?
   private var lastAttempt: UInt64?
@@ -102,7 +102,7 @@ public final class Dialer {
     if let nextAttempt { reactor.cancel(nextAttempt) }
     nextAttempt = nil
     while let address = waiting.popFirst() {
-      let attempt = Attempt(of: self, at: address)
+      let attempt = DialAttempt(of: self, at: address)
       lastAttempt = Reactor.now
       do throws(SystemError) {
         attempt.link = try .dial(address, context, resuming: expected, on: reactor, owner: attempt)
@@ -124,7 +124,7 @@ public final class Dialer {
     nextAttempt = reactor.schedule(after: limits.attemptDelay - alone) { [self] in goOn() }
   }
 
-  fileprivate func opened(_ attempt: Attempt, _ link: SecureLink, _ key: PublicKey, _ exporter: Digest) {
+  fileprivate func opened(_ attempt: DialAttempt, _ link: SecureLink, _ key: PublicKey, _ exporter: Digest) {
     guard let owner, let place = attempts.firstIndex(where: { $0 === attempt }) else { return link.close() }
     attempts.remove(at: place)
     let host = HostID(of: key)
@@ -138,14 +138,14 @@ public final class Dialer {
     owner.opened(link, remoteKey: key, exporter: exporter)
   }
 
-  fileprivate func closed(_ attempt: Attempt, because end: LinkEnd) {
+  fileprivate func closed(_ attempt: DialAttempt, because end: LinkEnd) {
     guard let place = attempts.firstIndex(where: { $0 === attempt }) else { return }
     attempts.remove(at: place)
     note(attempt, .ended(end))
     goOn()
   }
 
-  private func note(_ attempt: Attempt, _ outcome: DialFailure.Attempt.Outcome) {
+  private func note(_ attempt: DialAttempt, _ outcome: DialFailure.Attempt.Outcome) {
     outcomes.append(DialFailure.Attempt(address: attempt.address, outcome: outcome))
   }
 
@@ -171,7 +171,7 @@ public final class Dialer {
 }
 
 /// One address that is being tried: it owns the link until that is the one.
-private final class Attempt: SecureLinkOwner {
+private final class DialAttempt: SecureLinkOwner {
   let address: SocketAddress
   private let dialer: Dialer
   weak var link: SecureLink?

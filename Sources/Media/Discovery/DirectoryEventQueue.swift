@@ -1,7 +1,7 @@
 internal import Reactor
 
 /// What a directory has to tell, on its way to who listens: in order, in a later turn, and nothing after the end.
-final class EventQueue {
+final class DirectoryEventQueue {
   private let reactor: Reactor
   private var told: ((DirectoryEvent) -> Void)?
   private var waiting: [DirectoryEvent] = []
