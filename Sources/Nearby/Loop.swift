@@ -7,7 +7,7 @@ internal import Reactor
 /// has been stopped, and is let go of then.
 actor Loop {
   let reactor: Reactor
-  private var core: Core?
+  private var driver: HostDriver?
 
   init() throws(SystemError) {
     let reactor = try Reactor(standsVigil: true)
@@ -20,11 +20,11 @@ actor Loop {
   }
 
   /// For who is on the loop's thread, and stays there with it; nil where the host has been stopped.
-  nonisolated var coreHere: Core? {
+  nonisolated var driverHere: HostDriver? {
     // Unsafe for the compiler only: it does not leave the loop's thread.
-    nonisolated(unsafe) var core: Core?
-    assumeIsolated { core = $0.core?.isUp == true ? $0.core : nil }
-    return core
+    nonisolated(unsafe) var driver: HostDriver?
+    assumeIsolated { driver = $0.driver?.isUp == true ? $0.driver : nil }
+    return driver
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
@@ -33,41 +33,41 @@ actor Loop {
     _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
     _ advice: Mailbox<Advice>, _ options: HostOptions
   ) throws -> HostID {
-    let core = try Core(keys, store, cargo, conditions, advice, options, on: self)
-    self.core = core
-    return core.hostID
+    let driver = try HostDriver(keys, store, cargo, conditions, advice, options, on: self)
+    self.driver = driver
+    return driver.hostID
   }
 
   /// Returns when the goodbyes are said.
   func stop(leaving: Bool) async {
-    guard let core else { return }
+    guard let driver else { return }
     await withCheckedContinuation { continuation in
-      if leaving { core.stop() } else { core.suspend() }
-      core.wait(for: continuation)
+      if leaving { driver.stop() } else { driver.suspend() }
+      driver.wait(for: continuation)
     }
     // What a suspended host holds it finds again.
-    if leaving || core.store == nil { await core.disk.discardAll() }
+    if leaving || driver.store == nil { await driver.disk.discardAll() }
   }
 
   /// By the core, whose network is gone.
-  nonisolated func letGo() { assumeIsolated { $0.core = nil } }
+  nonisolated func letGo() { assumeIsolated { $0.driver = nil } }
 
   /// One entry into the core; it throws `NearbyError.closed` where the host has been stopped.
-  func run<Result: Sendable>(_ body: @Sendable (Core) throws -> Result) throws(NearbyError) -> Result {
-    guard let core, core.isUp else { throw .closed }
+  func run<Result: Sendable>(_ body: @Sendable (HostDriver) throws -> Result) throws(NearbyError) -> Result {
+    guard let driver, driver.isUp else { throw .closed }
     do {
-      return try body(core)
+      return try body(driver)
     } catch {
       throw NearbyError(wrapping: error)
     }
   }
 
   /// For what has no answer, and means nothing to a host that has been stopped.
-  nonisolated func post(_ body: @escaping @Sendable (Core) -> Void) {
+  nonisolated func post(_ body: @escaping @Sendable (HostDriver) -> Void) {
     reactor.post { self.assumeIsolated { $0.go(body) } }
   }
 
-  func go(_ body: @Sendable (Core) -> Void) {
-    if let core, core.isUp { body(core) }
+  func go(_ body: @Sendable (HostDriver) -> Void) {
+    if let driver, driver.isUp { body(driver) }
   }
 }

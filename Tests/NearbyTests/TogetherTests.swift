@@ -19,8 +19,8 @@ struct TogetherTests {
     try await meet(peer, session, bob)
     let row = Array(host.id.text.utf8)
     let payloads = (0..<3).map { Array("one of those that go together: \($0)".utf8) }
-    try await host.loop.run { core in
-      try core.together {
+    try await host.loop.run { driver in
+      try driver.together {
         for payload in payloads {
           _ = try session.dispatch(payload, .reliable, wantsFate: true)
           scribe.notes.append(
@@ -53,9 +53,9 @@ struct TogetherTests {
       break
     }
     try await invited
-    let isTold = try await host.loop.run { core in
+    let isTold = try await host.loop.run { driver in
       var noted: [String] = []
-      try core.together {
+      try driver.together {
         _ = try session.dispatch(Array("all at once".utf8), .reliable, wantsFate: true)
         noted = scribe.told
       }
@@ -81,7 +81,7 @@ struct TogetherTests {
     }
     #expect(waits == 160)
     let commits = writer.meter.commits - before
-    #expect(commits > 0 && Double(commits) <= (ContinuousClock.now - start) / Core.gatheringTime + 2)
+    #expect(commits > 0 && Double(commits) <= (ContinuousClock.now - start) / HostDriver.gatheringTime + 2)
     await host.stop()
   }
 
@@ -91,16 +91,16 @@ struct TogetherTests {
     let (host, _) = try await keeper(in: folder, scribe)
     let isStored = Mutex<Bool?>(nil)
     let waiting = AsyncStream<Bool>.makeStream()
-    try await host.loop.run { core in
-      scribe.keepsBusy(core.reactor)
+    try await host.loop.run { driver in
+      scribe.keepsBusy(driver.reactor)
       scribe.notes.append(
         Note({ _ in }) { _ in
           scribe.notes.append(Note({ _ in }) { stored in isStored.withLock { $0 = stored } })
-          core.together {}
-          waiting.continuation.yield(core.storing.isGathering && core.storing.current == nil)
-          core.suspend()
+          driver.together {}
+          waiting.continuation.yield(driver.storing.isGathering && driver.storing.current == nil)
+          driver.suspend()
         })
-      core.together {}
+      driver.together {}
     }
     // Once the first one is stored: a host that ends before that waits for nothing more.
     let waited = await waiting.stream.first { _ in true }
@@ -123,9 +123,9 @@ struct TogetherTests {
     var waits = 0
     for _ in 0..<count {
       let waiting = AsyncStream<Bool>.makeStream()
-      try await host.loop.run { core in
-        scribe.notes.append(Note({ _ in }) { _ in waiting.continuation.yield(core.storing.isGathering) })
-        core.together {}
+      try await host.loop.run { driver in
+        scribe.notes.append(Note({ _ in }) { _ in waiting.continuation.yield(driver.storing.isGathering) })
+        driver.together {}
       }
       for await isWaiting in waiting.stream {
         waits += isWaiting ? 1 : 0

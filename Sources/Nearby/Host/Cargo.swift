@@ -75,12 +75,12 @@ extension Host {
   }
 
   /// Whether the store takes nothing, so that what is noted waits.
-  package var storeIsFailing: Bool { loop.coreHere?.storing.isFailing ?? false }
+  package var storeIsFailing: Bool { loop.driverHere?.storing.isFailing ?? false }
 
   /// What the body makes happen, and what is noted by its end, is stored as one.
   package func together<Result>(_ body: () throws -> Result) throws -> Result {
-    guard let core = loop.coreHere else { throw NearbyError.closed }
-    return try core.together(body)
+    guard let driver = loop.driverHere else { throw NearbyError.closed }
+    return try driver.together(body)
   }
 }
 
@@ -91,8 +91,8 @@ extension Session {
   package func dispatch(
     _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode, wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
-    guard let core = loop.coreHere else { throw .closed }
-    return try core.dispatch(bytes, contentType, from: id, to: recipients, mode, wantsFate)
+    guard let driver = loop.driverHere else { throw .closed }
+    return try driver.dispatch(bytes, contentType, from: id, to: recipients, mode, wantsFate)
   }
 }
 

@@ -8,7 +8,7 @@ extension Host {
   package var reactor: Reactor { loop.reactor }
 
   /// The host's network, for who lives on its loop too.
-  package var network: LAN? { loop.coreHere?.network }
+  package var network: LAN? { loop.driverHere?.network }
 
   /// A peer with a key that is kept elsewhere, or nowhere.
   package func carry(_ key: SigningKey, named text: String) async throws(NearbyError) -> Peer {

@@ -46,8 +46,8 @@ public final class Host: Sendable {
           try await HostStore.open(options.store, with: keys)
         }
       let loop = try Loop()
-      let conditions = Mailbox<Condition>(weightMax: Core.conditionsMax)
-      let advice = Mailbox<Advice>(weightMax: Core.adviceMax)
+      let conditions = Mailbox<Condition>(weightMax: HostDriver.conditionsMax)
+      let advice = Mailbox<Advice>(weightMax: HostDriver.adviceMax)
       let id = try await loop.begin(keys, store, cargo, conditions, advice, options)
       return Host(id, keys, conditions, advice, loop)
     } catch {

@@ -24,7 +24,7 @@ public struct Peer: Sendable, Identifiable {
   public func advertise(
     _ type: String, info: [String: String] = [:], until: Until = .stopped
   ) async throws(NearbyError) -> Advertiser {
-    let invitations = Mailbox<Invitation>(weightMax: Core.eventsMax)
+    let invitations = Mailbox<Invitation>(weightMax: HostDriver.eventsMax)
     let monitor = DiscoveryMonitor()
     let interest = try await loop.run { [id] in try $0.advertise(id, type, info, until, invitations, monitor) }
     return Advertiser(interest, invitations, monitor, loop)
@@ -33,7 +33,7 @@ public struct Peer: Sendable, Identifiable {
   /// Looks for peers that advertise the service type, of this host and of others. Once it has ended by itself, so have the
   /// browser's events.
   public func browse(_ type: String, until: Until = .stopped) async throws(NearbyError) -> Browser {
-    let events = Mailbox<BrowserEvent>(weightMax: Core.eventsMax)
+    let events = Mailbox<BrowserEvent>(weightMax: HostDriver.eventsMax)
     let monitor = DiscoveryMonitor()
     let (interest, number) = try await loop.run { [id] in try $0.browse(id, type, until, events, monitor) }
     return Browser(interest, number, events, monitor, loop)

@@ -77,7 +77,7 @@ public final class Session: Sendable, Identifiable {
   }
 
   private func attempt(
-    _ what: String, _ begin: @Sendable (Core) throws -> (InvitationID, Outcome<Reason>)
+    _ what: String, _ begin: @Sendable (HostDriver) throws -> (InvitationID, Outcome<Reason>)
   ) async throws(NearbyError) -> Attempt {
     let (invitation, meeting) = try await loop.run(begin)
     return Attempt(invitation, meeting, what, loop)

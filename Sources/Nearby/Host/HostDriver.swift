@@ -8,7 +8,7 @@ internal import Wire
 ///
 /// Law: the engine is called through `call` alone. That is one mutation, and all that comes of it, before anything else;
 /// what is told only goes into mailboxes.
-final class Core: EngineDriver {
+final class HostDriver: EngineDriver {
   static let conditionsMax = 256
   static let adviceMax = 32
   /// A program that does not read what it asked for is told no more.
@@ -100,7 +100,7 @@ final class Core: EngineDriver {
   var network: LAN? { lan }
   var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
   /// One moment by the engine's clock and by that of programs.
-  let begun = (inside: Core.now, outside: ContinuousClock.now)
+  let begun = (inside: HostDriver.now, outside: ContinuousClock.now)
   static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
 
   // MARK: The engine

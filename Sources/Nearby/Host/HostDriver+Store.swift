@@ -8,7 +8,7 @@ internal import Wire
 /// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
 /// came whole has its place before the engine hears of that, and its hidden name until that is stored; so it gets no
 /// second place after a restart. Its row goes last.
-extension Core {
+extension HostDriver {
   // MARK: Storing
 
   /// Goes with the engine's batch of this moment, where there is one.

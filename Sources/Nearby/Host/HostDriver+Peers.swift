@@ -3,7 +3,7 @@ internal import Media
 internal import Wire
 
 /// Advertising, browsing, inviting.
-extension Core {
+extension HostDriver {
   // MARK: Advertising
 
   func advertise(

@@ -1,7 +1,7 @@
 internal import Engine
 internal import Wire
 
-extension Core {
+extension HostDriver {
   func openStream(_ name: String, from id: EndpointID, to member: EndpointID) throws -> StreamWriterState {
     let stream = try call { engine, now throws(EngineError) in
       try engine.openStream(name, from: id, to: member, at: now)

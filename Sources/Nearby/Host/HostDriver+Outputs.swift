@@ -2,7 +2,7 @@ internal import Engine
 internal import Wire
 
 /// What the engine tells the peers' own programs, put where they read it.
-extension Core {
+extension HostDriver {
   func told(_ output: Output) {
     switch output {
     case .found(let by, let type, let peer, let name, let info, let since):

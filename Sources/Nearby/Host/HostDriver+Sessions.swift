@@ -3,7 +3,7 @@ internal import Reactor
 internal import Wire
 
 /// Sessions: opening, sending, leaving, and what their owners decide about members.
-extension Core {
+extension HostDriver {
   /// What one session sends before others have their turn.
   private static let postsPerTurnMax = 1_024
 

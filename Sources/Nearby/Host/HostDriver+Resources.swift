@@ -4,7 +4,7 @@ internal import Reactor
 internal import Wire
 
 /// Resources: what the engine wants read and stored, done by the disk's thread.
-extension Core {
+extension HostDriver {
   // MARK: Sending
 
   func offer(
@@ -192,9 +192,9 @@ extension Core {
     let release = { [self, loop] in
       drop(target, keepsPlace: true) {
         released()
-        loop.post { core in
-          core.note(.forget(id))
-          core.advanceStore()
+        loop.post { driver in
+          driver.note(.forget(id))
+          driver.advanceStore()
         }
       }
     }
