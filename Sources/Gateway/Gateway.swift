@@ -62,7 +62,7 @@ public actor Gateway {
       let peers = try await store.perform { try $0.peers() }.compactMap { peer in
         SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
       }
-      host = try await Host.start(hosted, prepared: keys, carrying: Cargo(store, peers: peers, archive))
+      host = try await Host.start(hosted, prepared: keys, carrying: HostExtension(store, peers: peers, archive))
     } else {
       host = try await Host.start(hosted, prepared: keys, carrying: nil)
     }

@@ -30,10 +30,10 @@ actor Loop {
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   func begin(
-    _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
+    _ keys: KeyStore, _ store: HostStore?, _ hostExtension: HostExtension?, _ conditions: Mailbox<Condition>,
     _ advice: Mailbox<Advice>, _ options: HostOptions
   ) throws -> HostID {
-    let driver = try HostDriver(keys, store, cargo, conditions, advice, options, on: self)
+    let driver = try HostDriver(keys, store, hostExtension, conditions, advice, options, on: self)
     self.driver = driver
     return driver.hostID
   }

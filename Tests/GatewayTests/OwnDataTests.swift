@@ -318,7 +318,7 @@ struct OwnDataTests {
     meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
     // What was noted at the start is stored before what comes after it.
     _ = try await anna.client.make("/v1/peers", ["displayName": "Another"])
-    await here.gateway.run { core in await core.archive.settled(Note { _ in }, core.host) }
+    await here.gateway.run { core in await core.archive.settled(PendingWrite { _ in }, core.host) }
     #expect(files(here).isEmpty)
     await meeting.end()
   }

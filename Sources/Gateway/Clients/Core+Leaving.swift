@@ -17,7 +17,7 @@ extension Core {
     // These end by themselves, too: here it is waited for.
     for session in entered { await session.session.close() }
     for peer in owned { await peer.peer.remove() }
-    if archive.isLasting { await archive.settled(Note { _ in }, host) }
+    if archive.isLasting { await archive.settled(PendingWrite { _ in }, host) }
     while (try? await store.perform { try $0.clearAway() }) == true {}
     try? await store.emptyLog()
   }
@@ -28,7 +28,7 @@ extension Core {
       try await store.perform { try $0.removeClient(text) }
       return letGo(of: id)
     }
-    guard await archive.settled(Note { try $0.removeClient(text) }, host, with: { letGo(of: id) }) else {
+    guard await archive.settled(PendingWrite { try $0.removeClient(text) }, host, with: { letGo(of: id) }) else {
       throw Problem(.unavailable, "the gateway stopped before the client was deleted: ask again once it is back")
     }
   }

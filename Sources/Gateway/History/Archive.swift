@@ -10,7 +10,7 @@ internal import Wire
 ///
 /// Law: what is noted is stored together with what the engine says of it at that moment; what came of it is told when it
 /// is stored, and not before.
-final class Archive: Witness, @unchecked Sendable {
+final class Archive: TransactionObserver, @unchecked Sendable {
   // `@unchecked`: it is made before its host starts, and touched on the host's loop alone from then on.
 
   /// Where files lie, in the gateway's.
@@ -24,7 +24,7 @@ final class Archive: Witness, @unchecked Sendable {
   private(set) var histories: [EndpointID: History] = [:]
   /// Sessions that were open when it was last closed, or its process was killed, and are not taken up yet.
   private var stored: [String: StoredSession] = [:]
-  private var notes: [Note] = []
+  private var notes: [PendingWrite] = []
   /// Noted after all of these.
   private var messages: [MessageNote] = []
   private var works: [(work: () -> Void, giveUp: (any Error) -> Void)] = []
@@ -84,7 +84,7 @@ final class Archive: Witness, @unchecked Sendable {
 
   // MARK: Noting
 
-  func note(_ note: Note) {
+  func note(_ note: PendingWrite) {
     noteMessages()
     notes.append(note)
   }
@@ -92,10 +92,10 @@ final class Archive: Witness, @unchecked Sendable {
   func note(_ message: MessageNote) { messages.append(message) }
 
   /// What belongs to nothing that the host does, with its next batch.
-  func note(_ note: Note, _ host: Host) {
+  func note(_ note: PendingWrite, _ host: Host) {
     self.note(note)
     // Where the host was stopped nobody takes it any more.
-    host.reactor.soon { try? host.together {} }
+    host.reactor.soon { try? host.inTransaction {} }
   }
 
   private func noteMessages() {
@@ -111,7 +111,7 @@ final class Archive: Witness, @unchecked Sendable {
 
   func isRestless(_ history: History) { restless.append(history) }
 
-  func takeNotes() -> [Note] {
+  func takePendingWrites() -> [PendingWrite] {
     for history in restless { history.noteFates() }
     restless = []
     noteMessages()
@@ -127,7 +127,7 @@ final class Archive: Witness, @unchecked Sendable {
       let due = works
       works = []
       do {
-        try host.together { for (work, _) in due { work() } }
+        try host.inTransaction { for (work, _) in due { work() } }
       } catch {
         // The host was stopped.
         for (_, giveUp) in due { giveUp(error) }
@@ -182,7 +182,7 @@ final class Archive: Witness, @unchecked Sendable {
     histories[id] = nil
     let text = id.text
     note(
-      Note {
+      PendingWrite {
         try $0.endSession(text)
       } settle: { [weak self] isStored in
         if isStored { discard() }
@@ -212,25 +212,25 @@ final class Archive: Witness, @unchecked Sendable {
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
     let state = ResourceModel.State(after: reason).rawValue
     let path = path?.named(from: folder)
-    note(Note { try $0.endTransfer(resource, state, at: path) })
+    note(PendingWrite { try $0.endTransfer(resource, state, at: path) })
   }
 }
 
 extension Archive {
   /// Returns when it is stored, with what the work notes, or never will be.
   @discardableResult
-  func settled(_ note: Note, _ host: Host, with work: () -> Void = {}) async -> Bool {
+  func settled(_ note: PendingWrite, _ host: Host, with work: () -> Void = {}) async -> Bool {
     await withCheckedContinuation { continuation in
       self.note(
-        Note(note.change) { isStored in
+        PendingWrite(note.change) { isStored in
           note.settle(isStored)
           continuation.resume(returning: isStored)
         })
       do {
-        try host.together(work)
+        try host.inTransaction(work)
       } catch {
         // The host was stopped: nobody takes it any more.
-        for note in takeNotes() { note.settle(false) }
+        for note in takePendingWrites() { note.settle(false) }
       }
     }
   }

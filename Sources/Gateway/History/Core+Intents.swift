@@ -34,24 +34,24 @@ extension Core {
     guard isLasting(intent.peer), peers[intent.peer.id] === intent.peer else { return }
     let row = StoredIntent(
       id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)
-    archive.note(Note { try $0.keep(row) }, host)
+    archive.note(PendingWrite { try $0.keep(row) }, host)
   }
 
   func forget(_ intent: some Intent) {
     guard isLasting(intent.peer) else { return }
     let id = intent.id
-    archive.note(Note { try $0.removeIntent(id) }, host)
+    archive.note(PendingWrite { try $0.removeIntent(id) }, host)
   }
 
   /// Returns when what was kept of a peer until now would be there after a power cut.
   func kept(of peer: PeerModel) async {
-    if isLasting(peer) { await archive.settled(Note { _ in }, host) }
+    if isLasting(peer) { await archive.settled(PendingWrite { _ in }, host) }
   }
 
   /// Returns when what was forgotten until now would be gone after a power cut. Where the disk is full, at once: whoever
   /// deletes there may be making room.
   func gone() async {
-    if archive.isLasting, !host.storeIsFailing { await archive.settled(Note { _ in }, host) }
+    if archive.isLasting, !host.storeIsFailing { await archive.settled(PendingWrite { _ in }, host) }
   }
 
   /// Those of before this start, once the peers and the sessions are there again.

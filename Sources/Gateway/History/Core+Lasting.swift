@@ -64,7 +64,7 @@ extension Core {
     // It may have ended meanwhile, and must not be there again.
     guard var stored = model.stored, sessions[model.id] === model else { return }
     stored.settings = model.settings.bytes
-    await archive.settled(Note { [stored] in try $0.keep(stored) }, host)
+    await archive.settled(PendingWrite { [stored] in try $0.keep(stored) }, host)
   }
 
   /// Sessions from before this start, of a peer that is carried again.

@@ -12,22 +12,22 @@ extension Core {
     let row = resource.row(in: number, of: options.folder)
     guard row != resource.stored else { return }
     resource.stored = row
-    archive.note(Note { try $0.keep(row) })
+    archive.note(PendingWrite { try $0.keep(row) })
     // Where the host was stopped there is nobody to keep it.
-    try? host.together {}
+    try? host.inTransaction {}
   }
 
   /// With its content: that goes after the row that names it, unless it is what there has to be room for.
   func forget(_ resource: ResourceModel) {
     guard let row = resource.stored, !host.storeIsFailing else { return resource.discard() }
     archive.note(
-      Note {
+      PendingWrite {
         try $0.removeResource(row.id)
       } settle: { _ in
         resource.discard()
       })
     do {
-      try host.together {}
+      try host.inTransaction {}
     } catch {
       resource.discard()
     }
@@ -35,7 +35,7 @@ extension Core {
 
   /// Returns when what was kept of the session until now would be there after a power cut.
   func stored(_ session: SessionModel) async {
-    if session.stored != nil { await archive.settled(Note { _ in }, host) }
+    if session.stored != nil { await archive.settled(PendingWrite { _ in }, host) }
   }
 }
 

@@ -288,9 +288,9 @@ struct MessageNote {
     row = Row(message, of: history.session.number)
   }
 
-  static func together(_ notes: [MessageNote]) -> Note {
+  static func together(_ notes: [MessageNote]) -> PendingWrite {
     let rows = notes.map(\.row)
-    return Note { database in
+    return PendingWrite { database in
       for row in rows { try database.keep(row.message, of: row.session) }
     } settle: { isStored in
       for note in notes { note.history.settled(note, isStored) }

@@ -37,18 +37,18 @@ public final class Host: Sendable {
   }
 
   static func start(
-    _ options: HostOptions, with keys: KeyStore? = nil, carrying cargo: Cargo?
+    _ options: HostOptions, with keys: KeyStore? = nil, carrying hostExtension: HostExtension?
   ) async throws(NearbyError) -> Host {
     do {
       let keys = try keys ?? KeyStore(options.keys)
       let store =
-        if let cargo { try await HostStore(cargo.writer, keys) } else {
+        if let hostExtension { try await HostStore(hostExtension.writer, keys) } else {
           try await HostStore.open(options.store, with: keys)
         }
       let loop = try Loop()
       let conditions = Mailbox<Condition>(weightMax: HostDriver.conditionsMax)
       let advice = Mailbox<Advice>(weightMax: HostDriver.adviceMax)
-      let id = try await loop.begin(keys, store, cargo, conditions, advice, options)
+      let id = try await loop.begin(keys, store, hostExtension, conditions, advice, options)
       return Host(id, keys, conditions, advice, loop)
     } catch {
       throw NearbyError(wrapping: error)

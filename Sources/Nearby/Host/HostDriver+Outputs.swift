@@ -42,13 +42,13 @@ extension HostDriver {
       for local in locals.all {
         guard let port = sessions[local], let member = port.members[from] else { continue }
         let message = Message(from: member, mode: mode, contentType: contentType?.text, bytes: bytes)
-        cargo?.witness.heard(message, in: local)
+        hostExtension?.observer.heard(message, in: local)
         // Late is worse than never: what waits for a program that is behind is reliable.
         if mode == .unreliable, port.state.mailbox.isHigh { continue }
         tell(.message(message), port, weight: bytes.count + SessionState.overhead)
       }
     case .fate(let id, let from, let to, let fate):
-      cargo?.witness.settled(id.rawValue, for: to, fate, in: from)
+      hostExtension?.observer.settled(id.rawValue, for: to, fate, in: from)
       if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
         onceStored { [self] in inform(id, of: to, fate, from) }
       } else {

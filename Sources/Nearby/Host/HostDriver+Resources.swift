@@ -171,7 +171,7 @@ extension HostDriver {
 
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
-    cargo?.witness.ended(id.rawValue, reason, at: transfer.reception?.path)
+    hostExtension?.observer.ended(id.rawValue, reason, at: transfer.reception?.path)
     if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
     guard let reception = transfer.reception else {
       note(.forget(id))

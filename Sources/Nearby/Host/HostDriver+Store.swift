@@ -32,7 +32,7 @@ extension HostDriver {
   func advanceStore() {
     if storing.holds > 0 { return }
     if storing.isDue {
-      for note in cargo?.witness.takeNotes() ?? [] {
+      for note in hostExtension?.observer.takePendingWrites() ?? [] {
         storing.next.changes.append(.perform(note.change))
         storing.next.afterwards.append(note.settle)
       }
@@ -42,7 +42,7 @@ extension HostDriver {
   }
 
   /// What the body notes, and all that it makes the engine change, is stored as one, however often it calls that.
-  func together<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+  func inTransaction<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     holdStore()
     defer { releaseStore() }
     return try body()
@@ -109,7 +109,7 @@ extension HostDriver {
     guard let store, !store.facts.isEmpty else { return }
     for identity in keys.identities { crypto.hold(identity) }
     let named = try keys.peerNames.map { (key: try keys.peerKey(named: $0), name: $0) }
-    let carried = try (cargo?.peers ?? []).map { (key: $0.key, name: try DisplayName($0.name)) }
+    let carried = try (hostExtension?.peers ?? []).map { (key: $0.key, name: try DisplayName($0.name)) }
     for (key, name) in named + carried {
       let sessions = addRestoredPeer(key, named: name)
       if let peer = sessions.first?.peer { restored[peer] = sessions }

@@ -31,7 +31,7 @@ final class HostDriver: EngineDriver {
   /// Nil for a host that begins anew each time.
   let store: HostStore?
   /// What it carries for a program of this package.
-  let cargo: Cargo?
+  let hostExtension: HostExtension?
   var storing = Storing()
   /// Sessions of an earlier run that their program has not taken up yet.
   var restored: [PeerID: [SessionState]] = [:]
@@ -65,13 +65,13 @@ final class HostDriver: EngineDriver {
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
   init(
-    _ keys: KeyStore, _ store: HostStore?, _ cargo: Cargo?, _ conditions: Mailbox<Condition>,
+    _ keys: KeyStore, _ store: HostStore?, _ hostExtension: HostExtension?, _ conditions: Mailbox<Condition>,
     _ advice: Mailbox<Advice>, _ options: HostOptions, on loop: Loop
   ) throws {
     self.loop = loop
     self.keys = keys
     self.store = store
-    self.cargo = cargo
+    self.hostExtension = hostExtension
     restoredFiles = store?.files
     self.conditions = conditions
     self.advice = advice

@@ -5,33 +5,33 @@ package import Store
 package import Wire
 
 /// What a host carries for a program of this package: peers of others, and what is kept with what the host keeps.
-package struct Cargo: Sendable {
+package struct HostExtension: Sendable {
   /// The host's store too, which is closed with the host.
   package var writer: Writer
   package var peers: [(key: SigningKey, name: String)]
-  package var witness: any Witness
+  package var observer: any TransactionObserver
 
-  package init(_ writer: Writer, peers: [(key: SigningKey, name: String)], _ witness: any Witness) {
+  package init(_ writer: Writer, peers: [(key: SigningKey, name: String)], _ observer: any TransactionObserver) {
     self.writer = writer
     self.peers = peers
-    self.witness = witness
+    self.observer = observer
   }
 }
 
 /// Told on the host's loop of what belongs to the engine's next batch; what it notes meanwhile is stored with that, or
 /// neither is.
-package protocol Witness: AnyObject, Sendable {
+package protocol TransactionObserver: AnyObject, Sendable {
   func heard(_ message: Message, in session: EndpointID)
   /// What became of what was dispatched under this number.
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID)
   /// How a resource has ended, and where it lies if it came whole.
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?)
   /// All that is to be stored by now.
-  func takeNotes() -> [Note]
+  func takePendingWrites() -> [PendingWrite]
 }
 
 /// A change that is stored with what the engine says. It may be run more than once, and changes the database alone.
-package struct Note {
+package struct PendingWrite {
   package var change: @Sendable (Database) throws -> Void
   /// Whether it is stored, or never will be.
   package var settle: (_ isStored: Bool) -> Void
@@ -46,8 +46,10 @@ package struct Note {
 
 /// On the host's loop.
 extension Host {
-  package static func start(_ options: HostOptions, carrying cargo: Cargo) async throws(NearbyError) -> Host {
-    try await start(options, carrying: Optional(cargo))
+  package static func start(_ options: HostOptions, carrying hostExtension: HostExtension) async throws(NearbyError)
+    -> Host
+  {
+    try await start(options, carrying: Optional(hostExtension))
   }
 
   /// What a start needs besides a store, for who must not change that in vain: the keys, and a port that nobody has.
@@ -69,18 +71,18 @@ extension Host {
   }
 
   package static func start(
-    _ options: HostOptions, prepared keys: KeyStore, carrying cargo: Cargo?
+    _ options: HostOptions, prepared keys: KeyStore, carrying hostExtension: HostExtension?
   ) async throws(NearbyError) -> Host {
-    try await start(options, with: keys, carrying: cargo)
+    try await start(options, with: keys, carrying: hostExtension)
   }
 
   /// Whether the store takes nothing, so that what is noted waits.
   package var storeIsFailing: Bool { loop.driverHere?.storing.isFailing ?? false }
 
   /// What the body makes happen, and what is noted by its end, is stored as one.
-  package func together<Result>(_ body: () throws -> Result) throws -> Result {
+  package func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     guard let driver = loop.driverHere else { throw NearbyError.closed }
-    return try driver.together(body)
+    return try driver.inTransaction(body)
   }
 }
 

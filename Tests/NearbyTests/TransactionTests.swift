@@ -20,11 +20,11 @@ struct TogetherTests {
     let row = Array(host.id.text.utf8)
     let payloads = (0..<3).map { Array("one of those that go together: \($0)".utf8) }
     try await host.loop.run { driver in
-      try driver.together {
+      try driver.inTransaction {
         for payload in payloads {
           _ = try session.dispatch(payload, .reliable, wantsFate: true)
           scribe.notes.append(
-            Note { database in
+            PendingWrite { database in
               let values = try database.facts(of: row).map(\.value)
               scribe.found(payloads.count { payload in values.contains { $0.contains(payload) } })
             })
@@ -55,7 +55,7 @@ struct TogetherTests {
     try await invited
     let isTold = try await host.loop.run { driver in
       var noted: [String] = []
-      try driver.together {
+      try driver.inTransaction {
         _ = try session.dispatch(Array("all at once".utf8), .reliable, wantsFate: true)
         noted = scribe.told
       }
@@ -94,13 +94,13 @@ struct TogetherTests {
     try await host.loop.run { driver in
       scribe.keepsBusy(driver.reactor)
       scribe.notes.append(
-        Note({ _ in }) { _ in
-          scribe.notes.append(Note({ _ in }) { stored in isStored.withLock { $0 = stored } })
-          driver.together {}
+        PendingWrite({ _ in }) { _ in
+          scribe.notes.append(PendingWrite({ _ in }) { stored in isStored.withLock { $0 = stored } })
+          driver.inTransaction {}
           waiting.continuation.yield(driver.storing.isGathering && driver.storing.current == nil)
           driver.suspend()
         })
-      driver.together {}
+      driver.inTransaction {}
     }
     // Once the first one is stored: a host that ends before that waits for nothing more.
     let waited = await waiting.stream.first { _ in true }
@@ -115,7 +115,7 @@ struct TogetherTests {
     options.keys = .folder("\(folder.path)/keys")
     options.discovery = .fixed(places)
     let writer = try Writer("\(folder.path)/host.db")
-    return (try await Nearby.Host.start(options, carrying: Cargo(writer, peers: [], scribe)), writer)
+    return (try await Nearby.Host.start(options, carrying: HostExtension(writer, peers: [], scribe)), writer)
   }
 
   /// Has so many notes stored, one after the other; returns after how many of them the host waits for more.
@@ -124,8 +124,8 @@ struct TogetherTests {
     for _ in 0..<count {
       let waiting = AsyncStream<Bool>.makeStream()
       try await host.loop.run { driver in
-        scribe.notes.append(Note({ _ in }) { _ in waiting.continuation.yield(driver.storing.isGathering) })
-        driver.together {}
+        scribe.notes.append(PendingWrite({ _ in }) { _ in waiting.continuation.yield(driver.storing.isGathering) })
+        driver.inTransaction {}
       }
       for await isWaiting in waiting.stream {
         waits += isWaiting ? 1 : 0
@@ -150,9 +150,9 @@ struct TogetherTests {
 }
 
 /// Notes what it is given, and how many messages each note has found stored along with it.
-private final class Scribe: Witness {
+private final class Scribe: TransactionObserver {
   /// Unsafe for the compiler: it is touched on the loop alone.
-  nonisolated(unsafe) var notes: [Note] = []
+  nonisolated(unsafe) var notes: [PendingWrite] = []
   /// Unsafe for the compiler, in the same way.
   nonisolated(unsafe) var told: [String] = []
   private let found = Mutex<[Int]>([])
@@ -172,7 +172,7 @@ private final class Scribe: Witness {
   }
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {}
 
-  func takeNotes() -> [Note] {
+  func takePendingWrites() -> [PendingWrite] {
     defer { notes = [] }
     return notes
   }
