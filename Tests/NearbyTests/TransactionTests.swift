@@ -8,7 +8,7 @@ import Wire
 @testable internal import Nearby
 
 @Suite("What is made to happen together", .timeLimit(.minutes(1)))
-struct TogetherTests {
+struct TransactionTests {
   @Test("All that is sent together is stored with every note of it, as one")
   func notes() async throws {
     let (bob, folder, scribe) = (Home("Bob"), TemporaryFolder(), Scribe())
@@ -81,7 +81,7 @@ struct TogetherTests {
     }
     #expect(waits == 160)
     let commits = writer.meter.commits - before
-    #expect(commits > 0 && Double(commits) <= (ContinuousClock.now - start) / HostDriver.gatheringTime + 2)
+    #expect(commits > 0 && Double(commits) <= (ContinuousClock.now - start) / HostDriver.commitDelay + 2)
     await host.stop()
   }
 
@@ -97,7 +97,7 @@ struct TogetherTests {
         PendingWrite({ _ in }) { _ in
           scribe.notes.append(PendingWrite({ _ in }) { stored in isStored.withLock { $0 = stored } })
           driver.inTransaction {}
-          waiting.continuation.yield(driver.storing.isGathering && driver.storing.current == nil)
+          waiting.continuation.yield(driver.writes.isDelaying && driver.writes.current == nil)
           driver.suspend()
         })
       driver.inTransaction {}
@@ -124,7 +124,7 @@ struct TogetherTests {
     for _ in 0..<count {
       let waiting = AsyncStream<Bool>.makeStream()
       try await host.loop.run { driver in
-        scribe.notes.append(PendingWrite({ _ in }) { _ in waiting.continuation.yield(driver.storing.isGathering) })
+        scribe.notes.append(PendingWrite({ _ in }) { _ in waiting.continuation.yield(driver.writes.isDelaying) })
         driver.inTransaction {}
       }
       for await isWaiting in waiting.stream {

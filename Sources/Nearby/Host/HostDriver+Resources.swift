@@ -203,7 +203,7 @@ extension HostDriver {
 
   /// Once the engine's word of this moment is stored, or never will be.
   private func afterStoring(_ action: @escaping () -> Void) {
-    if store == nil { action() } else { storing.next.afterwards.append { _ in action() } }
+    if store == nil { action() } else { writes.next.afterwards.append { _ in action() } }
   }
 
   /// What is hidden goes, with its place or without.

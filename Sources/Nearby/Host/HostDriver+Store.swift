@@ -13,32 +13,32 @@ extension HostDriver {
 
   /// Goes with the engine's batch of this moment, where there is one.
   func note(_ change: HostStore.Change) {
-    if store != nil { storing.next.changes.append(change) }
+    if store != nil { writes.next.changes.append(change) }
   }
 
   /// What was delivered here came with the engine's batch of this moment: nobody hears of it before that is stored.
   func onceStored(_ action: @escaping () -> Void) {
     if store == nil { return action() }
-    storing.next.afterwards.append { isStored in if isStored { action() } }
+    writes.next.afterwards.append { isStored in if isStored { action() } }
   }
 
   func persist(_ batch: UInt64, _ facts: [Fact]) {
-    precondition(storing.holds == 0, "a batch in the middle of what belongs together")
-    storing.next.batch = batch
-    storing.next.facts = facts
+    precondition(writes.holds == 0, "a batch in the middle of what belongs together")
+    writes.next.batch = batch
+    writes.next.facts = facts
   }
 
   /// Hands what is noted to the store, one load at a time.
   func advanceStore() {
-    if storing.holds > 0 { return }
-    if storing.isDue {
+    if writes.holds > 0 { return }
+    if writes.isDue {
       for note in hostExtension?.observer.takePendingWrites() ?? [] {
-        storing.next.changes.append(.perform(note.change))
-        storing.next.afterwards.append(note.settle)
+        writes.next.changes.append(.perform(note.change))
+        writes.next.afterwards.append(note.settle)
       }
-      storing.seal()
+      writes.seal()
     }
-    if storing.begin() { write() }
+    if writes.begin() { write() }
   }
 
   /// What the body notes, and all that it makes the engine change, is stored as one, however often it calls that.
@@ -49,41 +49,41 @@ extension HostDriver {
   }
 
   private func holdStore() {
-    storing.holds += 1
-    if storing.holds == 1 { call { engine, _ in engine.holdStore() } }
+    writes.holds += 1
+    if writes.holds == 1 { call { engine, _ in engine.holdStore() } }
   }
 
   private func releaseStore() {
-    storing.holds -= 1
-    if storing.holds == 0 { call { $0.releaseStore(at: $1) } }
+    writes.holds -= 1
+    if writes.holds == 0 { call { $0.releaseStore(at: $1) } }
   }
 
   /// A commit costs the same for one and for many. A loop that is behind wants the processor that it would take, and nobody
   /// waits for that commit alone: what is noted within a moment is stored together.
-  private func gather() {
+  private func delayCommit() {
     if isStopping || !reactor.isBehind { return }
-    storing.isGathering = true
+    writes.isDelaying = true
     holdStore()
-    reactor.schedule(after: Self.gatheringTime) { [weak self] in self?.endGathering() }
+    reactor.schedule(after: Self.commitDelay) { [weak self] in self?.endDelay() }
   }
 
-  static let gatheringTime: Duration = .microseconds(500)
+  static let commitDelay: Duration = .microseconds(500)
 
-  func endGathering() {
-    guard storing.isGathering else { return }
-    storing.isGathering = false
+  func endDelay() {
+    guard writes.isDelaying else { return }
+    writes.isDelaying = false
     releaseStore()
   }
 
   private func write() {
-    guard let store, let load = storing.current else { return }
+    guard let store, let load = writes.current else { return }
     store.write(load.facts, load.changes) { [loop] error in loop.post { $0.wrote(error) } }
   }
 
   private func wrote(_ error: (any Error)?) {
     guard let error else { return stored() }
-    if !storing.isFailing { tell(.notStored("\(error)")) }
-    storing.isFailing = true
+    if !writes.isFailing { tell(.notStored("\(error)")) }
+    writes.isFailing = true
     // Who is told to end does not wait for a disk that may never have room.
     if isStopping { return letGoOfNetwork() }
     reactor.schedule(after: Self.storingAgain) { [weak self] in self?.write() }
@@ -92,14 +92,14 @@ extension HostDriver {
   private static let storingAgain: Duration = .seconds(1)
 
   private func stored() {
-    guard let load = storing.end() else { return }
-    if storing.isFailing { tell(.storedAgain) }
-    storing.isFailing = false
-    if load.isWritten { gather() }
+    guard let load = writes.end() else { return }
+    if writes.isFailing { tell(.storedAgain) }
+    writes.isFailing = false
+    if load.isWritten { delayCommit() }
     if let batch = load.batch { call { $0.persisted(batch, at: $1) } }
     for action in load.afterwards { action(true) }
     advanceStore()
-    if isStopping, storing.current == nil { letGoOfNetwork() }
+    if isStopping, writes.current == nil { letGoOfNetwork() }
   }
 
   // MARK: Going on
@@ -182,64 +182,5 @@ extension HostDriver {
     } else {
       port.untold[member, default: []].append(event)
     }
-  }
-}
-
-/// What is on its way to the store: one load at a time.
-///
-/// Law: a batch of the engine has all that was noted up to its moment, and nothing of what was noted later, which may rest
-/// on what only the next batch will hold.
-struct Storing {
-  struct Load {
-    /// Of the engine, where it has a part in it.
-    var batch: UInt64?
-    var facts: [Fact] = []
-    var changes: [HostStore.Change] = []
-    var afterwards: [(_ isStored: Bool) -> Void] = []
-
-    var isEmpty: Bool { batch == nil && changes.isEmpty }
-    /// Whether the disk had anything to do with it.
-    var isWritten: Bool { !facts.isEmpty || !changes.isEmpty }
-  }
-
-  var next = Load()
-  /// With a batch of the engine, which has no other under way: it waits for the current one.
-  private var sealed: Load?
-  private(set) var current: Load?
-  var isFailing = false
-  /// How many have something under way that belongs together.
-  var holds = 0
-  /// One of them: what is noted waits for more, for a moment.
-  var isGathering = false
-
-  /// Whether what is noted by now goes into the next load; else more may come together there.
-  var isDue: Bool { next.batch != nil || current == nil && sealed == nil }
-
-  /// The moment of the engine's batch, if it has said one, is over.
-  mutating func seal() {
-    guard next.batch != nil else { return }
-    precondition(sealed == nil, "two batches at once")
-    sealed = next
-    next = Load()
-  }
-
-  /// Whether there is something to write.
-  mutating func begin() -> Bool {
-    if current != nil || sealed == nil && next.isEmpty { return false }
-    if let load = sealed.take() {
-      current = load
-    } else {
-      current = next
-      next = Load()
-    }
-    return true
-  }
-
-  mutating func end() -> Load? { current.take() }
-
-  /// What was to follow when it was written, and will not be.
-  mutating func giveUp() -> [(_ isStored: Bool) -> Void] {
-    defer { (next, sealed, current) = (Load(), nil, nil) }
-    return (current?.afterwards ?? []) + (sealed?.afterwards ?? []) + next.afterwards
   }
 }

@@ -32,7 +32,7 @@ final class HostDriver: EngineDriver {
   let store: HostStore?
   /// What it carries for a program of this package.
   let hostExtension: HostExtension?
-  var storing = Storing()
+  var writes = WriteQueue()
   /// Sessions of an earlier run that their program has not taken up yet.
   var restored: [PeerID: [SessionState]] = [:]
   /// Of an earlier run's transfers; nil once all of that is taken up.
@@ -203,9 +203,9 @@ final class HostDriver: EngineDriver {
   func suspend() {
     if isStopping { return }
     isStopping = true
-    endGathering()
+    endDelay()
     // What is not stored is not said.
-    if storing.current == nil { letGoOfNetwork() }
+    if writes.current == nil { letGoOfNetwork() }
   }
 
   func letGoOfNetwork() {
@@ -229,7 +229,7 @@ final class HostDriver: EngineDriver {
     alarm = nil
     for session in sessions.values { session.patience.map(reactor.cancel) }
     letGo()
-    for action in storing.giveUp() { action(false) }
+    for action in writes.giveUp() { action(false) }
     conditions.finish()
     advice.finish()
     let waiters = stopWaiters

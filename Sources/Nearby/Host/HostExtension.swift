@@ -77,7 +77,7 @@ extension Host {
   }
 
   /// Whether the store takes nothing, so that what is noted waits.
-  package var storeIsFailing: Bool { loop.driverHere?.storing.isFailing ?? false }
+  package var storeIsFailing: Bool { loop.driverHere?.writes.isFailing ?? false }
 
   /// What the body makes happen, and what is noted by its end, is stored as one.
   package func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
