@@ -13,7 +13,7 @@ struct DurableTests {
   func receiver(size: Int) async throws {
     let (sent, offer) = try await beginFile(size)
     await bob.suspend()
-    try await bob.goOn()
+    try await bob.resume()
     let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(resource.isUnderWay && resource.name == "long.bin" && resource.size == UInt64(size))
     #expect(resource.member == offer.member)
@@ -29,10 +29,10 @@ struct DurableTests {
   func sender() async throws {
     let (sent, offer) = try await beginFile(400_000_000)
     await ada.suspend()
-    try await ada.goOn()
+    try await ada.resume()
     let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
     #expect(resource.name == "long.bin" && resource.member == sent.member && resource.file == sent.file)
-    #expect(try ada.session.filesGoingOn == [#require(sent.file)])
+    #expect(try ada.session.resumedFiles == [#require(sent.file)])
     try await resource.finished()
     #expect(try await offer.finished() == "\(bob.folder.path)/long.bin")
     #expect(try bob.hasSame("long.bin", as: ada))
@@ -46,7 +46,7 @@ struct DurableTests {
       try await reach(UInt64(tenth) * 40_000_000, of: offer)
       let home = tenth.isMultiple(of: 2) ? bob : ada
       await home.suspend()
-      try await home.goOn()
+      try await home.resume()
       if tenth.isMultiple(of: 2) {
         offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
       } else {
@@ -65,7 +65,7 @@ struct DurableTests {
     let (_, offer) = try await beginFile(400_000_000)
     await ada.suspend()
     _ = try ada.file("long.bin", bytes: 400_000_000)
-    try await ada.goOn()
+    try await ada.resume()
     let resource = try await ada.next { if case .sending(let resource) = $0 { resource } else { nil } }
     let hersEnd = await #expect(throws: NearbyError.self) { try await resource.finished() }
     let hisEnd = await #expect(throws: NearbyError.self) { try await offer.finished() }
@@ -79,7 +79,7 @@ struct DurableTests {
     let (sent, _) = try await beginFile(400_000_000)
     await bob.suspend()
     for name in bob.files where name.hasPrefix(".vicinity-") { unlink("\(bob.folder.path)/\(name)") }
-    try await bob.goOn()
+    try await bob.resume()
     let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     let hisEnd = await #expect(throws: NearbyError.self) { try await resource.finished() }
     let hersEnd = await #expect(throws: NearbyError.self) { try await sent.finished() }
@@ -96,7 +96,7 @@ struct DurableTests {
     // It is stored by the time at which something that came after it is acknowledged.
     try await ada.session.deliver([1], to: sent.member)
     await bob.suspend()
-    try await bob.goOn()
+    try await bob.resume()
     let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(!resource.isUnderWay)
     // Without a place it would not outlive the next restart, and the offer stands.
@@ -124,7 +124,7 @@ struct DurableTests {
       }
       let home = round.isMultiple(of: 2) ? bob : ada
       await home.suspend()
-      try await home.goOn()
+      try await home.resume()
     }
     await leave()
   }
@@ -235,7 +235,7 @@ final class Home {
   }
 
   /// In the session in which it was.
-  func goOn() async throws {
+  func resume() async throws {
     let host = try await Nearby.Host.start(options())
     let peer = try await host.peer(named: name)
     let sessions = try await peer.restoredSessions()

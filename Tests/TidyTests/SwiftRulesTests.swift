@@ -43,7 +43,7 @@ struct SwiftRulesTests {
   func findsUnheld() {
     let text = """
       reactor.soon { [unowned self] in go() }
-      errands.append { [weak a, unowned b] in go() }
+      deferredActions.append { [weak a, unowned b] in go() }
       reactor.soon { [weak self] in self?.go() }
       timer = reactor.schedule(after: pause) { [unowned self] in go() }
       reactor.spawn { [self] in await go() }

@@ -88,7 +88,7 @@ extension Core {
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
         model.resourceModels[resource.id] = resource
         // The host goes on with it, and will say so, though a power cut came before the resource knew of that.
-        if let path = resource.path, session.filesGoingOn.contains(path) { resource.waitsForMember = false }
+        if let path = resource.path, session.resumedFiles.contains(path) { resource.waitsForMember = false }
         // It had ended, and this was still to be done.
         if !resource.hasContent { resource.discard() }
         publish(resource, in: model)

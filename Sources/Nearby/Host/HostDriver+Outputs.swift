@@ -3,7 +3,7 @@ internal import Wire
 
 /// What the engine tells the peers' own programs, put where they read it.
 extension HostDriver {
-  func told(_ output: Output) {
+  func handle(_ output: Output) {
     switch output {
     case .found(let by, let type, let peer, let name, let info, let since):
       tell(.found(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
@@ -24,7 +24,7 @@ extension HostDriver {
     case .inviteeNotConnected(let view, let reason, let local):
       if let port = sessions[local] { tell(.notConnected(Invitee(view), reason), port) }
     case .members(let views, let state, let locals):
-      for local in locals.all { stands(views, state, local) }
+      for local in locals.all { update(views, state, local) }
     case .suspended(let views, let isSuspended, let locals):
       for local in locals.all {
         guard let port = sessions[local] else { continue }
@@ -68,7 +68,7 @@ extension HostDriver {
     case .streamEnded(let id, let reason):
       ended(id, reason)
     case .resource(let id, let view):
-      if restoredFiles == nil { offered(id, view) } else { goesOn(id, view) }
+      if restoredFiles == nil { offered(id, view) } else { resume(id, view) }
     case .read(let id, let offset, let count):
       read(id, from: offset, count)
     case .store(let id, let offset, let payload, let digest):
@@ -126,7 +126,7 @@ extension HostDriver {
     }
   }
 
-  private func stands(_ views: [MemberView], _ state: PairState, _ local: EndpointID) {
+  private func update(_ views: [MemberView], _ state: PairState, _ local: EndpointID) {
     guard let port = sessions[local] else { return }
     for view in views {
       let member = member(view)

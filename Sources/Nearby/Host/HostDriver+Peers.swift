@@ -120,16 +120,16 @@ extension HostDriver {
     let (session, peer) = (port.state.id, port.state.peer)
     let isFull = isFull(session)
     for (interest, one) in advertised where interest.peer == peer && one.until.ends(isFull: isFull) {
-      errands.append { [self] in stopAdvertising(interest) }
+      deferredActions.append { [self] in stopAdvertising(interest) }
     }
     for (interest, state) in interests where interest.peer == peer {
       for number in state.numbers(where: { $0.ends(isFull: isFull) }) {
-        errands.append { [self] in stopBrowsing(interest, number) }
+        deferredActions.append { [self] in stopBrowsing(interest, number) }
       }
     }
     guard port.adhocUntil.ends(isFull: isFull) else { return }
     port.adhocUntil = .stopped
-    errands.append { [self] in stopAdhoc(session) }
+    deferredActions.append { [self] in stopAdhoc(session) }
     tell(.adhocEnded, port)
   }
 

@@ -40,7 +40,7 @@ extension HostDriver {
       let end = min(all.count, start + count)
       supply(id, from: offset) { await $0.piece(Array(all[start..<end]), isLast: end == all.count) }
     case .web(let source):
-      errands.append {
+      deferredActions.append {
         source.read(from: offset, count) { [weak self] result in
           self?.supply(id, from: offset) { disk in
             let piece = try result.get()
@@ -116,7 +116,7 @@ extension HostDriver {
   private func writeSoon(_ id: ResourceID, _ reception: Reception) {
     guard !reception.isWriting, reception.hasBatch else { return }
     reception.isWriting = true
-    errands.append { [self] in write(id, reception) }
+    deferredActions.append { [self] in write(id, reception) }
   }
 
   private func write(_ id: ResourceID, _ reception: Reception) {
@@ -172,7 +172,7 @@ extension HostDriver {
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     hostExtension?.observer.ended(id.rawValue, reason, at: transfer.reception?.path)
-    if case .sends(.web(let source)) = transfer.part { errands.append { source.cancel() } }
+    if case .sends(.web(let source)) = transfer.part { deferredActions.append { source.cancel() } }
     guard let reception = transfer.reception else {
       note(.forget(id))
       guard case .sends = transfer.part else { return transfer.state.end(reason) }

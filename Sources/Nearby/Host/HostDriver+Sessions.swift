@@ -15,7 +15,7 @@ extension HostDriver {
   }
 
   func openPort(_ id: EndpointID, of peer: PeerID) -> SessionState {
-    let state = SessionState(id, of: peer) { [loop] in loop.post { $0.keepsUp(id) } }
+    let state = SessionState(id, of: peer) { [loop] in loop.post { $0.markCaughtUp(id) } }
     sessions[id] = SessionPort(state)
     return state
   }
@@ -76,15 +76,15 @@ extension HostDriver {
     case .low:
       break
     case .high:
-      if port.patience == nil { errands.append { [self] in fallsBehind(port) } }
+      if port.patience == nil { deferredActions.append { [self] in markBehind(port) } }
     case .full:
       if port.hasOverflowed { return }
       port.hasOverflowed = true
-      errands.append { [self] in closeSession(port.state.id) }
+      deferredActions.append { [self] in closeSession(port.state.id) }
     }
   }
 
-  private func fallsBehind(_ port: SessionPort) {
+  private func markBehind(_ port: SessionPort) {
     let id = port.state.id
     // Who has caught up meanwhile has said so already, and will not say it again.
     guard sessions[id] != nil, port.patience == nil, port.state.mailbox.isHigh else { return }
@@ -92,7 +92,7 @@ extension HostDriver {
     call { $0.setBehind(id, true, at: $1) }
   }
 
-  func keepsUp(_ id: EndpointID) {
+  func markCaughtUp(_ id: EndpointID) {
     guard let port = sessions[id], let patience = port.patience else { return }
     reactor.cancel(patience)
     port.patience = nil
@@ -108,10 +108,10 @@ extension HostDriver {
       // An unreliable message waits behind nothing.
       if post.mode == .unreliable { send(post, port) } else { port.append(post) }
     }
-    goOn(port)
+    sendWaiting(port)
   }
 
-  private func goOn(_ port: SessionPort) {
+  private func sendWaiting(_ port: SessionPort) {
     guard !port.isFlushing else { return }
     var left = Self.postsPerTurnMax
     while !port.isStuck, let post = port.first {
@@ -119,23 +119,23 @@ extension HostDriver {
         port.isFlushing = true
         return reactor.soon { [self] in
           port.isFlushing = false
-          goOn(port)
+          sendWaiting(port)
         }
       }
       left -= 1
       send(post, port)
     }
     // What is offered meanwhile is news to nobody until the outbox was seen empty.
-    reactor.soon { [self] in again(port) }
+    reactor.soon { [self] in flushAgain(port) }
   }
 
-  private func again(_ port: SessionPort) {
+  private func flushAgain(_ port: SessionPort) {
     let posts = port.state.takeOutbox()
     if posts.isEmpty { return }
     for post in posts {
       if post.mode == .unreliable { send(post, port) } else { port.append(post) }
     }
-    goOn(port)
+    sendWaiting(port)
   }
 
   private func send(_ post: SessionState.Post, _ port: SessionPort) {
@@ -223,9 +223,9 @@ extension HostDriver {
 
   func writable(_ id: EndpointID) {
     guard let port = sessions[id] else { return }
-    errands.append { [self] in
+    deferredActions.append { [self] in
       port.isStuck = false
-      goOn(port)
+      sendWaiting(port)
     }
   }
 }

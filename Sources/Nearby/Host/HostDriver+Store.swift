@@ -121,7 +121,7 @@ extension HostDriver {
 
   /// Sessions that their program takes up again.
   func takeRestored(_ peer: PeerID) -> [(state: SessionState, files: [String])] {
-    (restored.removeValue(forKey: peer) ?? []).map { ($0, sessions[$0.id]?.filesGoingOn ?? []) }
+    (restored.removeValue(forKey: peer) ?? []).map { ($0, sessions[$0.id]?.resumedFiles ?? []) }
   }
 
   private func closeUntaken() {
@@ -131,7 +131,7 @@ extension HostDriver {
   }
 
   /// The engine takes up what it has stored, and tells of it.
-  func goOn() {
+  func takeUp() {
     guard store != nil else { return }
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
@@ -144,10 +144,10 @@ extension HostDriver {
   }
 
   /// The engine tells of a transfer that went on before this start, or waits for an answer since then.
-  func goesOn(_ id: ResourceID, _ view: ResourceView) {
+  func resume(_ id: ResourceID, _ view: ResourceView) {
     var state = TransferState(id, view.info.name)
     switch (view.isIncoming, restoredFiles?[id]) {
-    case (true, .target(let target)) where target.goOn(from: view.bytes):
+    case (true, .target(let target)) where target.resume(from: view.bytes):
       transfers[id] = Transfer(state, .receives(Reception(target, syncs: true)))
     case (true, nil) where !view.isAccepted:
       transfers[id] = Transfer(state, .waits)
@@ -157,13 +157,13 @@ extension HostDriver {
     default:
       if case .target(let target) = restoredFiles?[id] { drop(target, keepsPlace: false) }
       transfers[id] = Transfer(state, .waits)
-      errands.append { [self] in
+      deferredActions.append { [self] in
         call { view.isIncoming ? $0.cannotStore(id, at: $1) : $0.cannotRead(id, at: $1) }
       }
     }
     let local = view.isIncoming ? view.to : view.from
     guard let port = sessions[local] else { return }
-    if let file = state.file { port.filesGoingOn.append(file) }
+    if let file = state.file { port.resumedFiles.append(file) }
     tell(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
       view.isIncoming
         ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: view.isAccepted, loop))

@@ -59,7 +59,7 @@ final class HostDriver: EngineDriver {
   var decisions: [DecisionID: TrustDecision] = [:]
   var comparisons: [ComparisonID: Comparison] = [:]
   /// What the disk is to do once the outputs are drained.
-  var errands: [() -> Void] = []
+  var deferredActions: [() -> Void] = []
   private(set) var isStopping = false
   private var isLettingGo = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -93,7 +93,7 @@ final class HostDriver: EngineDriver {
       throw NearbyError(error, listeningAt: network.places, port: network.port)
     }
     // After the network's own first word.
-    reactor.soon { [weak self] in self?.goOn() }
+    reactor.soon { [weak self] in self?.takeUp() }
   }
 
   var hostID: HostID { engine.hostID }
@@ -126,16 +126,16 @@ final class HostDriver: EngineDriver {
       if case .persist(let batch, let facts) = output {
         persist(batch, facts)
       } else if lan?.carryOut(output) != true {
-        told(output)
+        handle(output)
       }
     }
     isDraining = false
     setAlarm()
     advanceStore()
-    if errands.isEmpty { return }
-    let due = errands
-    errands = []
-    for errand in due { errand() }
+    if deferredActions.isEmpty { return }
+    let due = deferredActions
+    deferredActions = []
+    for action in due { action() }
   }
 
   private func setAlarm() {

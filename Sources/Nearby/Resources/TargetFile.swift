@@ -37,7 +37,7 @@ final class TargetFile: @unchecked Sendable {
   }
 
   /// Whether it has all that comes before. Before the disk's thread hears of it.
-  func goOn(from offset: UInt64) -> Bool {
+  func resume(from offset: UInt64) -> Bool {
     var status = stat()
     guard fstat(descriptor.number, &status) == 0, UInt64(status.st_size) >= offset else { return false }
     end = offset

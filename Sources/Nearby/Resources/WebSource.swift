@@ -48,7 +48,7 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
   func read(from offset: UInt64, _ count: Int, _ answer: @escaping (Result<Piece, NearbyError>) -> Void) {
     if offset != readings.last.map({ $0.offset + UInt64($0.count) }) ?? position { beginAgain(at: offset) }
     readings.append(Reading(offset: offset, count: count, answer: answer))
-    goOn()
+    resume()
   }
 
   func cancel() {
@@ -70,7 +70,7 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
   }
 
   /// Answers what can be answered, and wants what is missing.
-  private func goOn() {
+  private func resume() {
     while let reading = readings.first {
       if let fault {
         readings.removeFirst()
@@ -107,10 +107,10 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
     guard content.size == first.size, content.version == first.version, content.offset <= skipsTo else {
       fetch.cancel()
       fault = NearbyError(.unavailable, "\(url) holds something else by now than when it was offered")
-      return goOn()
+      return resume()
     }
     position = content.offset
-    if position < skipsTo { want(Self.skippedAtOnce) } else { goOn() }
+    if position < skipsTo { want(Self.skippedAtOnce) } else { resume() }
   }
 
   private static let skippedAtOnce = 256 << 10
@@ -121,7 +121,7 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
     let skipped = Int(min(UInt64(span.byteCount), skipsTo - min(position, skipsTo)))
     position += UInt64(skipped)
     span.extracting(droppingFirst: skipped).withUnsafeBytes { bytes.append(contentsOf: $0) }
-    if position < skipsTo { want(Self.skippedAtOnce) } else { goOn() }
+    if position < skipsTo { want(Self.skippedAtOnce) } else { resume() }
   }
 
   func ended(_ fetch: WebFetch, because error: WebError?) {
@@ -132,6 +132,6 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
       fault = NearbyError(error)
       head.settle(.failure(NearbyError(error)))
     }
-    goOn()
+    resume()
   }
 }

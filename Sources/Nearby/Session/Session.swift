@@ -22,14 +22,14 @@ public final class Session: Sendable, Identifiable {
   /// session is closed, and its events end.
   public let events: Events<SessionEvent>
   /// The files that it goes on sending since before its host was started again: `SessionEvent.sending` tells of each.
-  public let filesGoingOn: [String]
+  public let resumedFiles: [String]
   /// Each state that ad hoc mode comes to, the latest where several were not read. It has one reader.
   public let adhocStates: Events<DiscoveryState>
   let state: SessionState
   let loop: Loop
 
-  init(_ state: SessionState, filesGoingOn: [String] = [], _ loop: Loop) {
-    self.filesGoingOn = filesGoingOn
+  init(_ state: SessionState, resumedFiles: [String] = [], _ loop: Loop) {
+    self.resumedFiles = resumedFiles
     id = state.id
     peer = state.peer
     events = Events(mailbox: state.mailbox)

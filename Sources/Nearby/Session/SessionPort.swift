@@ -11,7 +11,7 @@ final class SessionPort {
   private var gone: [EndpointID: Member] = [:]
   private static let goneMax = 1_024
   /// What goes on from before a restart, for when its member is there again.
-  var filesGoingOn: [String] = []
+  var resumedFiles: [String] = []
   var untold: [EndpointID: [(Member) -> SessionEvent]] = [:]
   /// What the engine had no room for, and what was offered behind it.
   private var waiting: [SessionState.Post] = []

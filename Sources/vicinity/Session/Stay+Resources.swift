@@ -56,7 +56,7 @@ extension Stay {
   /// Sends a file, or waits for the end of what goes on being sent since before this program was killed.
   func send(file path: String, to member: Member) async -> Failure? {
     let file = FileSystem.absolute(path)
-    while session.filesGoingOn.contains(file) {
+    while session.resumedFiles.contains(file) {
       let seen = news.count
       if let end = resumed[file] {
         if end.peer == member.peer { return end.failure }
