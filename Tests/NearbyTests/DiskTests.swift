@@ -77,16 +77,16 @@ struct DiskTests {
 
   @Test(arguments: [false, true])
   func `batches follow each other, and those of before a new beginning go`(_ syncs: Bool) throws {
-    let reception = Reception(target, syncs: syncs)
+    let incomingFile = IncomingFile(target, syncs: syncs)
     func come(_ chunks: Range<Int>) {
-      for number in chunks { append(0, to: { reception.append($0, $1, at: $2 + UInt64(number * Self.chunk)) }) }
+      for number in chunks { append(0, to: { incomingFile.append($0, $1, at: $2 + UInt64(number * Self.chunk)) }) }
     }
     func batches() -> [Range<UInt64>] {
       var found: [Range<UInt64>] = []
-      while reception.hasBatch {
-        let batch = reception.nextBatch()
+      while incomingFile.hasBatch {
+        let batch = incomingFile.nextBatch()
         found.append(batch.offset..<batch.end)
-        reception.takeBack(batch)
+        incomingFile.takeBack(batch)
       }
       return found
     }

@@ -17,7 +17,7 @@ extension HostDriver {
     }
     try call { engine, now throws(EngineError) in try engine.startAdvertising(peer, interest.type, info: info, at: now)
     }
-    advertised[interest] = Advertised(invitations: invitations, until: until, monitor: monitor)
+    advertised[interest] = Advertisement(invitations: invitations, until: until, monitor: monitor)
     monitor.set(network?.standing(ofAdvertised: peer, interest.type))
     advise(peer, info.warning)
     return interest
@@ -137,7 +137,7 @@ extension HostDriver {
 
   func invite(
     _ peer: PeerID, to session: EndpointID, as type: String, context: [UInt8], timeout: Duration
-  ) throws -> (InvitationID, Outcome<Reason>) {
+  ) throws -> (InvitationID, Promise<Reason>) {
     let type = try ServiceType(type)
     return try call { engine, now throws(EngineError) in
       let id = try engine.invite(peer, as: type, to: session, context: context, timeout: timeout, at: now)
@@ -145,7 +145,7 @@ extension HostDriver {
     }
   }
 
-  private func join(_ peer: PeerID, in session: EndpointID, by id: InvitationID) -> Outcome<Reason> {
+  private func join(_ peer: PeerID, in session: EndpointID, by id: InvitationID) -> Promise<Reason> {
     let joining = Joining(session: session, peer: peer)
     joinings[id] = joining
     return joining.meeting
@@ -157,7 +157,7 @@ extension HostDriver {
 
   func connect(
     _ session: EndpointID, to peer: PeerID, with data: [UInt8], timeout: Duration
-  ) throws -> (InvitationID, Outcome<Reason>) {
+  ) throws -> (InvitationID, Promise<Reason>) {
     try call { engine, now throws(EngineError) in
       let id = try engine.connect(session, to: peer, with: data, timeout: timeout, at: now)
       return (id, join(peer, in: session, by: id))
@@ -168,7 +168,7 @@ extension HostDriver {
     call { $0.cancel(id, at: $1) }
   }
 
-  func accept(_ id: InvitationID, from peer: PeerID, with session: EndpointID) throws -> Outcome<Reason> {
+  func accept(_ id: InvitationID, from peer: PeerID, with session: EndpointID) throws -> Promise<Reason> {
     try call { engine, now throws(EngineError) in
       try engine.accept(id, with: session, at: now)
       return join(peer, in: session, by: id)
@@ -181,7 +181,7 @@ extension HostDriver {
 }
 
 /// What is advertised, and who reads its invitations.
-struct Advertised {
+struct Advertisement {
   let invitations: Mailbox<Invitation>
   let until: Until
   let monitor: DiscoveryMonitor

@@ -18,12 +18,12 @@ extension HostDriver {
       return resource
     }
     let state = TransferState(resource, name, sending: source.content.file)
-    transfers[resource] = Transfer(state, .sends(source.content))
+    transfers[resource] = HostTransfer(state, .sends(source.content))
     return state
   }
 
   /// Begins to fetch: the outcome says what there is to be had.
-  func fetch(_ address: String) throws -> Outcome<Result<OpenSource, NearbyError>> {
+  func fetch(_ address: String) throws -> Promise<Result<OpenSource, NearbyError>> {
     let source = WebSource(try WebURL(address), web, on: reactor)
     source.begin()
     return source.head
@@ -78,7 +78,7 @@ extension HostDriver {
   func offered(_ id: ResourceID, _ view: ResourceView) {
     guard let port = sessions[view.to], let member = port.members[view.from] else { return }
     let state = TransferState(id, view.info.name)
-    transfers[id] = Transfer(state, .waits)
+    transfers[id] = HostTransfer(state, .waits)
     tell(.resource(IncomingResource(state, view.info, from: member, loop)), port)
   }
 
@@ -87,7 +87,7 @@ extension HostDriver {
       throw NearbyError(.unavailable, "this offer has ended: its sender took it back, or its time was over")
     }
     guard case .waits = transfer.part else { throw NearbyError(.invalidParameter, "this was accepted already") }
-    transfer.part = .receives(Reception(target, syncs: store != nil))
+    transfer.part = .receives(IncomingFile(target, syncs: store != nil))
     do {
       try call { engine, now throws(EngineError) in
         try engine.accept(id, at: now)
@@ -107,30 +107,30 @@ extension HostDriver {
   }
 
   func store(_ id: ResourceID, at offset: UInt64, _ payload: Payload, _ digest: Digest) {
-    guard let reception = transfers[id]?.reception else { return }
-    payload.withBytes { reception.append($0, digest, at: offset) }
-    writeSoon(id, reception)
+    guard let incomingFile = transfers[id]?.incomingFile else { return }
+    payload.withBytes { incomingFile.append($0, digest, at: offset) }
+    writeSoon(id, incomingFile)
   }
 
   /// One batch is with the disk at a time.
-  private func writeSoon(_ id: ResourceID, _ reception: Reception) {
-    guard !reception.isWriting, reception.hasBatch else { return }
-    reception.isWriting = true
-    deferredActions.append { [self] in write(id, reception) }
+  private func writeSoon(_ id: ResourceID, _ incomingFile: IncomingFile) {
+    guard !incomingFile.isWriting, incomingFile.hasBatch else { return }
+    incomingFile.isWriting = true
+    deferredActions.append { [self] in write(id, incomingFile) }
   }
 
-  private func write(_ id: ResourceID, _ reception: Reception) {
-    let batch = reception.nextBatch()
-    reactor.spawn { [loop, disk, target = reception.target, syncs = reception.syncs] in
+  private func write(_ id: ResourceID, _ incomingFile: IncomingFile) {
+    let batch = incomingFile.nextBatch()
+    reactor.spawn { [loop, disk, target = incomingFile.target, syncs = incomingFile.syncs] in
       let outcome = await disk.write(batch, to: target, syncs: syncs)
       await loop.go { $0.wrote(batch, outcome, id) }
     }
   }
 
   private func wrote(_ batch: Disk.Batch, _ outcome: Disk.Written, _ id: ResourceID) {
-    guard let reception = transfers[id]?.reception else { return }
-    reception.isWriting = false
-    reception.takeBack(batch)
+    guard let incomingFile = transfers[id]?.incomingFile else { return }
+    incomingFile.isWriting = false
+    incomingFile.takeBack(batch)
     call { engine, now in
       switch outcome {
       case .through(let offset): engine.stored(id, through: offset, at: now)
@@ -139,31 +139,31 @@ extension HostDriver {
         engine.damaged(id, at: offset, at: now)
       case .late: break
       case .failed(let fault):
-        reception.fault = fault
+        incomingFile.fault = fault
         engine.cannotStore(id, at: now)
       }
-      writeSoon(id, reception)
+      writeSoon(id, incomingFile)
     }
   }
 
   /// Gives the whole file its name; until that is done for good, nobody hears that the transfer has succeeded.
   func keep(_ id: ResourceID) {
-    guard let reception = transfers[id]?.reception else { return }
-    reactor.spawn { [loop, disk, target = reception.target] in
+    guard let incomingFile = transfers[id]?.incomingFile else { return }
+    reactor.spawn { [loop, disk, target = incomingFile.target] in
       let outcome = await disk.finish(target)
       await loop.go { $0.kept(outcome, id) }
     }
   }
 
   private func kept(_ outcome: Result<String, NearbyError>, _ id: ResourceID) {
-    guard let reception = transfers[id]?.reception else { return }
+    guard let incomingFile = transfers[id]?.incomingFile else { return }
     call { engine, now in
       switch outcome {
       case .success(let path):
-        reception.path = path
+        incomingFile.path = path
         engine.kept(id, at: now)
       case .failure(let fault):
-        reception.fault = fault
+        incomingFile.fault = fault
         engine.cannotStore(id, at: now)
       }
     }
@@ -171,16 +171,16 @@ extension HostDriver {
 
   func ended(_ id: ResourceID, _ reason: Reason) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
-    hostExtension?.observer.ended(id.rawValue, reason, at: transfer.reception?.path)
+    hostExtension?.observer.ended(id.rawValue, reason, at: transfer.incomingFile?.path)
     if case .sends(.web(let source)) = transfer.part { deferredActions.append { source.cancel() } }
-    guard let reception = transfer.reception else {
+    guard let incomingFile = transfer.incomingFile else {
       note(.forget(id))
       guard case .sends = transfer.part else { return transfer.state.end(reason) }
       // Whoever hears of it may take the file away: it would be missed where the end is not known after a restart.
       return afterStoring { [state = transfer.state] in state.end(reason) }
     }
-    let (state, target, fault) = (transfer.state, reception.target, reception.fault)
-    if reason == .none, let path = reception.path {
+    let (state, target, fault) = (transfer.state, incomingFile.target, incomingFile.fault)
+    if reason == .none, let path = incomingFile.path {
       return release(target, of: id) { state.end(.success(path)) }
     }
     note(.forget(id))
@@ -212,67 +212,5 @@ extension HostDriver {
       await disk.drop(target, keepsPlace: keepsPlace)
       dropped()
     }
-  }
-}
-
-/// A transfer as its loop has it.
-final class Transfer {
-  enum Part {
-    case sends(OpenSource.Content)
-    /// For a decision.
-    case waits
-    case receives(Reception)
-  }
-
-  let state: TransferState
-  var part: Part
-
-  init(_ state: TransferState, _ part: Part) {
-    self.state = state
-    self.part = part
-  }
-
-  var reception: Reception? { if case .receives(let reception) = part { reception } else { nil } }
-}
-
-/// A file that comes: its chunks gather in batches, which go to the disk one after the other.
-final class Reception {
-  let target: TargetFile
-  /// Whether a batch is there after a power cut before it is told as written.
-  let syncs: Bool
-  /// All of them full but the last.
-  private var batches: [Disk.Batch] = []
-  private var spare: [Disk.Batch] = []
-  /// Whether the disk has a batch.
-  var isWriting = false
-  /// Its name, once it is whole.
-  var path: String?
-  /// Why it cannot be stored, where it cannot.
-  var fault: NearbyError?
-
-  init(_ target: TargetFile, syncs: Bool) {
-    self.target = target
-    self.syncs = syncs
-  }
-
-  /// The next one fills while the disk has this one, and the sender hears soon of what is stored; but where each is synced,
-  /// the fewer they are the better.
-  private var batchBytesMax: Int { syncs ? .max : 1 << 20 }
-
-  func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {
-    // The transfer has begun anew from there: what stands here comes again.
-    if let last = batches.last, last.end != offset { while !batches.isEmpty { takeBack(nextBatch()) } }
-    if batches.last.map({ $0.bytes.count >= batchBytesMax }) ?? true { batches.append(spare.popLast() ?? Disk.Batch()) }
-    batches[batches.count - 1].append(chunk, digest, at: offset)
-  }
-
-  var hasBatch: Bool { !batches.isEmpty }
-
-  /// What has come first, for the disk.
-  func nextBatch() -> Disk.Batch { batches.removeFirst() }
-
-  func takeBack(_ batch: Disk.Batch) {
-    batch.removeAll()
-    spare.append(batch)
   }
 }

@@ -138,7 +138,7 @@ extension HostDriver {
     sendWaiting(port)
   }
 
-  private func send(_ post: SessionState.Post, _ port: SessionPort) {
+  private func send(_ post: SessionState.OutboxEntry, _ port: SessionPort) {
     adviseOnSize(post.bytes.count, post.mode, port)
     do throws(EngineError) {
       try call { engine, now throws(EngineError) in
@@ -216,7 +216,7 @@ extension HostDriver {
     }
   }
 
-  private func done(_ post: SessionState.Post, _ port: SessionPort) {
+  private func done(_ post: SessionState.OutboxEntry, _ port: SessionPort) {
     if post.mode == .reliable { port.removeFirst() }
     port.state.sent(post.cost)
   }

@@ -148,15 +148,15 @@ extension HostDriver {
     var state = TransferState(id, view.info.name)
     switch (view.isIncoming, restoredFiles?[id]) {
     case (true, .target(let target)) where target.resume(from: view.bytes):
-      transfers[id] = Transfer(state, .receives(Reception(target, syncs: true)))
+      transfers[id] = HostTransfer(state, .receives(IncomingFile(target, syncs: true)))
     case (true, nil) where !view.isAccepted:
-      transfers[id] = Transfer(state, .waits)
+      transfers[id] = HostTransfer(state, .waits)
     case (false, .source(let file)):
       state = TransferState(id, view.info.name, sending: file)
-      transfers[id] = Transfer(state, .sends(.file(file)))
+      transfers[id] = HostTransfer(state, .sends(.file(file)))
     default:
       if case .target(let target) = restoredFiles?[id] { drop(target, keepsPlace: false) }
-      transfers[id] = Transfer(state, .waits)
+      transfers[id] = HostTransfer(state, .waits)
       deferredActions.append { [self] in
         call { view.isIncoming ? $0.cannotStore(id, at: $1) : $0.cannotRead(id, at: $1) }
       }

@@ -47,15 +47,15 @@ final class HostDriver: EngineDriver {
   var typeBrowsers: [UInt64: Mailbox<[String]>] = [:]
   var typesInUse: [String] = []
   var lastTypeBrowser: UInt64 = 0
-  var advertised: [Interest: Advertised] = [:]
-  var invitations: [InvitationID: Outcome<Reason>] = [:]
+  var advertised: [Interest: Advertisement] = [:]
+  var invitations: [InvitationID: Promise<Reason>] = [:]
   /// Who waits for an invitation, or for its peer to be connected then.
   var joinings: [InvitationID: Joining] = [:]
   /// Who wants to know what becomes of a message.
   var inquiries: [MessageID: (inquiry: Inquiry, left: Int)] = [:]
   var readers: [StreamID: StreamState] = [:]
   var writers: [StreamID: StreamWriterState] = [:]
-  var transfers: [ResourceID: Transfer] = [:]
+  var transfers: [ResourceID: HostTransfer] = [:]
   var decisions: [DecisionID: TrustDecision] = [:]
   var comparisons: [ComparisonID: Comparison] = [:]
   /// What the disk is to do once the outputs are drained.
@@ -262,7 +262,7 @@ final class HostDriver: EngineDriver {
 struct Joining {
   var session: EndpointID
   var peer: PeerID
-  var meeting = Outcome<Reason>()
+  var meeting = Promise<Reason>()
 }
 
 /// A local peer's interest in peers of a type.

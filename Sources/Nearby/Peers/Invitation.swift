@@ -17,7 +17,7 @@ public final class Invitation: Sendable {
   /// For how long it stands, from when it came.
   public let timeLeft: Duration
   let id: InvitationID
-  let outcome = Outcome<Reason>()
+  let outcome = Promise<Reason>()
   private let loop: Loop
 
   init(_ id: InvitationID, from: PeerID, name: String, type: String, context: [UInt8], timeLeft: Duration, _ loop: Loop)

@@ -7,7 +7,7 @@ final class TransferState: Sendable {
   let id: ResourceID
   let progress = Mailbox<ResourceProgress>(weightMax: .max)
   /// None, and the path where it was received; or why it failed.
-  let outcome = Outcome<Result<String, NearbyError>>()
+  let outcome = Promise<Result<String, NearbyError>>()
   let name: String
   /// Which is sent.
   let file: String?

@@ -20,7 +20,7 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
     let answer: (Result<Piece, NearbyError>) -> Void
   }
 
-  let head = Outcome<Result<OpenSource, NearbyError>>()
+  let head = Promise<Result<OpenSource, NearbyError>>()
   private let url: WebURL
   private let options: WebFetch.Options
   private let reactor: Reactor

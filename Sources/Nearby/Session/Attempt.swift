@@ -3,11 +3,11 @@ internal import Engine
 /// A peer is to come into a session, and may not.
 public struct Attempt: Sendable {
   private let invitation: InvitationID
-  private let meeting: Outcome<Reason>
+  private let meeting: Promise<Reason>
   private let what: String
   private let loop: Loop
 
-  init(_ invitation: InvitationID, _ meeting: Outcome<Reason>, _ what: String, _ loop: Loop) {
+  init(_ invitation: InvitationID, _ meeting: Promise<Reason>, _ what: String, _ loop: Loop) {
     self.invitation = invitation
     self.meeting = meeting
     self.what = what

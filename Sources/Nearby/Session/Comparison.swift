@@ -11,7 +11,7 @@ internal import Wire
 public final class Comparison: Sendable {
   public let member: Member
   public let code: String
-  let outcome = Outcome<Reason>()
+  let outcome = Promise<Reason>()
   private let id: ComparisonID
   private let loop: Loop
 

@@ -9,7 +9,7 @@ public struct Receipt: Hashable, Sendable, Identifiable {
 /// Who wants to know what becomes of a message.
 enum Inquiry: Sendable {
   /// Of its only recipient.
-  case once(Outcome<DeliveryStatus>)
+  case once(Promise<DeliveryStatus>)
   /// Of each.
   case each(Receipt.ID)
 }

@@ -77,7 +77,7 @@ public final class Session: Sendable, Identifiable {
   }
 
   private func attempt(
-    _ what: String, _ begin: @Sendable (HostDriver) throws -> (InvitationID, Outcome<Reason>)
+    _ what: String, _ begin: @Sendable (HostDriver) throws -> (InvitationID, Promise<Reason>)
   ) async throws(NearbyError) -> Attempt {
     let (invitation, meeting) = try await loop.run(begin)
     return Attempt(invitation, meeting, what, loop)
@@ -116,7 +116,7 @@ public final class Session: Sendable, Identifiable {
   public func deliver(
     _ bytes: [UInt8], contentType: String? = nil, to member: Member
   ) async throws(NearbyError) {
-    let receipt = Outcome<DeliveryStatus>()
+    let receipt = Promise<DeliveryStatus>()
     while case .full = try post(bytes, contentType, .only([member]), .reliable, .once(receipt)) {
       await state.room()
       if Task.isCancelled { throw NearbyError(.cancelled, "the send was cancelled") }

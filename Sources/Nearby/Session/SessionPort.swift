@@ -14,7 +14,7 @@ final class SessionPort {
   var resumedFiles: [String] = []
   var untold: [EndpointID: [(Member) -> SessionEvent]] = [:]
   /// What the engine had no room for, and what was offered behind it.
-  private var waiting: [SessionState.Post] = []
+  private var waiting: [SessionState.OutboxEntry] = []
   private var sent = 0
   /// The engine tells when there is room again.
   var isStuck = false
@@ -33,7 +33,7 @@ final class SessionPort {
     self.state = state
   }
 
-  var first: SessionState.Post? { sent < waiting.count ? waiting[sent] : nil }
+  var first: SessionState.OutboxEntry? { sent < waiting.count ? waiting[sent] : nil }
 
   func removeFirst() {
     sent += 1
@@ -42,7 +42,7 @@ final class SessionPort {
     sent = 0
   }
 
-  func append(_ post: SessionState.Post) { waiting.append(post) }
+  func append(_ post: SessionState.OutboxEntry) { waiting.append(post) }
 
   /// What waits may leave out those who have gone since it was offered.
   func readdressFirst(without missing: [EndpointID]) -> Bool {

@@ -11,7 +11,7 @@ final class SessionState: Sendable {
   static let outboxBytesMax = 1 << 20
   static let overhead = 128
 
-  struct Post: Sendable {
+  struct OutboxEntry: Sendable {
     var bytes: [UInt8]
     var contentType: ContentType?
     var recipients: RecipientIDs
@@ -33,13 +33,13 @@ final class SessionState: Sendable {
 
   fileprivate struct Shared {
     var connected: [EndpointID: Member] = [:]
-    var outbox: [Post] = []
+    var outbox: [OutboxEntry] = []
     var outboxCost = 0
     /// Whether the loop knows that the outbox is not empty.
     var isAnnounced = false
     var waiters: [CheckedContinuation<Void, Never>] = []
     /// Who waits for a peer to be connected, or to be not.
-    var meetings: [PeerID: [Outcome<Reason>]] = [:]
+    var meetings: [PeerID: [Promise<Reason>]] = [:]
     var isOver = false
     var lastReceipt: Receipt.ID = 0
   }
@@ -67,7 +67,7 @@ final class SessionState: Sendable {
     let contentType = try ContentType(ofMessage: contentType)
     return try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
-      let post = Post(
+      let post = OutboxEntry(
         bytes: bytes, contentType: contentType, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry
       )
       guard bytes.count <= Limits.messagePayloadBytesMax else {
@@ -109,7 +109,7 @@ final class SessionState: Sendable {
   // MARK: From the loop
 
   /// The peer has joined: the meeting is none once it is connected, or why it is not.
-  func expect(_ peer: PeerID, _ meeting: Outcome<Reason>) {
+  func expect(_ peer: PeerID, _ meeting: Promise<Reason>) {
     shared.withLock { shared in
       if shared.isOver { return meeting.settle(.left) }
       if shared.connected.values.contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
@@ -140,7 +140,7 @@ final class SessionState: Sendable {
   }
 
   /// All that waits; the next offer is news again where this is nothing.
-  func takeOutbox() -> [Post] {
+  func takeOutbox() -> [OutboxEntry] {
     shared.withLock { shared in
       if shared.outbox.isEmpty { shared.isAnnounced = false }
       defer { shared.outbox = [] }

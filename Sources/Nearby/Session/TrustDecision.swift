@@ -18,7 +18,7 @@ public final class TrustDecision: Sendable {
   public var chain: [[UInt8]] { member.chain }
   /// Summaries of the certificates that can be read.
   public var certificates: [CertificateSummary] { member.certificates }
-  let outcome = Outcome<Void>()
+  let outcome = Promise<Void>()
   private let id: DecisionID
   private let loop: Loop
 

@@ -61,7 +61,7 @@ final class StreamState: Sendable {
   let id: StreamID
   /// The engine gives no more than its window; this is far past it.
   let mailbox = Mailbox<[UInt8]>(weightMax: .max)
-  let outcome = Outcome<Reason>()
+  let outcome = Promise<Reason>()
 
   init(_ id: StreamID) {
     self.id = id

@@ -71,7 +71,7 @@ final class StreamWriterState: Sendable {
   }
 
   let id: StreamID
-  let outcome = Outcome<Reason>()
+  let outcome = Promise<Reason>()
   private let waiting = Mutex(Waiting())
 
   init(_ id: StreamID) {

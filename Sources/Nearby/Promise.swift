@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// One value that comes once, for all who wait for it.
-final class Outcome<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
   private enum State {
     case waiting([CheckedContinuation<Value, Never>])
     case settled(Value)
