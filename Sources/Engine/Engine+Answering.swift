@@ -2,7 +2,7 @@ import Wire
 
 /// The invitee's side of invitations: who is asked, what is answered, and what is remembered of it.
 extension Engine {
-  func take(_ request: InvitationRequest, from link: Link) throws(ProtocolViolation) {
+  func handle(_ request: InvitationRequest, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     try prove(request.carrier, of: host)
     guard request.entry.peer == request.carrier.peer, request.entry.host == host.id else {
@@ -145,7 +145,7 @@ extension Engine {
     say(answer, on: link)
   }
 
-  func take(_ confirm: Confirm, from link: Link) throws(ProtocolViolation) {
+  func handle(_ confirm: Confirm, from link: Link) throws(ProtocolViolation) {
     guard
       let invitation = link.host.asking[confirm.id],
       case .accepted(let local, let incarnation) = invitation.state
@@ -167,7 +167,7 @@ extension Engine {
   }
 
   /// The inviter takes it back.
-  func take(_ cancel: Cancel, from link: Link) {
+  func handle(_ cancel: Cancel, from link: Link) {
     guard let invitation = link.host.asking[cancel.id], invitation.isPending else { return }
     end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
   }

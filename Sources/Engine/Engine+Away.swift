@@ -76,7 +76,7 @@ extension Engine {
     for peer in host.away.keys { host.away[peer]?.isStale = true }
   }
 
-  func take(_ away: Away, from link: Link) throws(ProtocolViolation) {
+  func handle(_ away: Away, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     var changed: Set<PeerID> = []
     for absence in away.peers {

@@ -23,7 +23,7 @@ extension Engine {
 
   private static let features: Hello.Features = [.away, .contentTypes, .types]
 
-  func take(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
+  func handle(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     if let known = host.incarnation, hello.incarnation < known {
       throw ProtocolViolation(.conflict, Self.newerHost)
@@ -102,7 +102,7 @@ extension Engine {
       on: link)
   }
 
-  func take(_ attach: Attach, from link: Link) throws(ProtocolViolation) {
+  func handle(_ attach: Attach, from link: Link) throws(ProtocolViolation) {
     guard let bond = link.host.bond, bond.link === link, attach.bond == bond.theirs, attach.expects == bond.nonce else {
       return
     }
@@ -384,7 +384,7 @@ extension Engine {
     bond.hasPendingAcknowledgement = isPending
   }
 
-  func take(_ ack: Ack, from bond: Bond) throws(ProtocolViolation) {
+  func handle(_ ack: Ack, from bond: Bond) throws(ProtocolViolation) {
     guard let strand = bond.strand(ack.strand) else {
       throw ProtocolViolation(.protocolViolation, "an acknowledgement of strand \(ack.strand), which is not there")
     }

@@ -162,7 +162,7 @@ extension Engine {
     end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
   }
 
-  func take(_ answer: Answer, from link: Link) throws(ProtocolViolation) {
+  func handle(_ answer: Answer, from link: Link) throws(ProtocolViolation) {
     guard let invitation = outgoing[InvitationID(rawValue: answer.id)], invitation.host === link.host else {
       sayIfOpen(Confirm(id: answer.id, reason: .gone, rank: 0), to: link.host)
       return

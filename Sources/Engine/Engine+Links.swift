@@ -231,7 +231,7 @@ extension Engine {
         guard isInTime(head.type, on: link) else { continue }
         let body = rest.extracting(head.body)
         if try link.gate.admits(head.type, bytes: head.end, isAsked: isAsked(head.type, of: link), at: now) {
-          try take(head.type, body, from: link)
+          try handle(head.type, body, from: link)
         } else {
           try skip(head.type, body, from: link)
         }
@@ -265,51 +265,51 @@ extension Engine {
     }
   }
 
-  private func take(_ type: FrameType, _ body: RawSpan, from link: Link) throws(ProtocolViolation) {
+  private func handle(_ type: FrameType, _ body: RawSpan, from link: Link) throws(ProtocolViolation) {
     guard link.hasGreeted || type == .hello || type == .bye else {
       throw ProtocolViolation(.protocolViolation, "\(type) before hello")
     }
     switch type {
-    case .message, .typedMessage: try take(message: body, isTyped: type == .typedMessage, from: link)
-    case .ack: try take(try decode(Ack.self, body), from: try bond(of: link))
-    case .ping: try take(try decode(Ping.self, body), from: link)
-    case .pong: take(try decode(Pong.self, body), from: link)
-    case .hello: try take(try decode(Hello.self, body), from: link)
-    case .attach: try take(try decode(Attach.self, body), from: link)
-    case .bye: take(try decode(Bye.self, body), from: link)
-    case .browse: try take(try decode(Browse.self, body), from: link)
-    case .browseEnd: take(try decode(BrowseEnd.self, body), from: link)
-    case .advertised: try take(try decode(Advertised.self, body), from: link)
-    case .withdrawn: take(try decode(Withdrawn.self, body), from: link)
-    case .away: try take(try decode(Away.self, body), from: link)
-    case .browseTypes: take(try decode(BrowseTypes.self, body), from: link)
-    case .advertisedTypes: take(try decode(AdvertisedTypes.self, body), from: link)
-    case .invite: try take(InvitationRequest(try decode(Invite.self, body)), from: link)
-    case .answer: try take(try decode(Answer.self, body), from: link)
-    case .confirm: try take(try decode(Confirm.self, body), from: link)
-    case .cancel: take(try decode(Cancel.self, body), from: link)
-    case .connect: try take(InvitationRequest(try decode(Connect.self, body)), from: link)
-    case .join: try take(try decode(Join.self, body), from: link)
-    case .leave: try take(try decode(Leave.self, body), from: link)
-    case .verdict: try take(try decode(Verdict.self, body), from: link)
-    case .introduce: try take(introduce: body, from: link)
-    case .gone: try take(try decode(Gone.self, body), from: link)
-    case .digest: try take(try decode(RosterDigest.self, body), from: link)
-    case .datagram, .typedDatagram: try take(datagram: body, isTyped: type == .typedDatagram, from: link)
-    case .compareCommit: try take(try decode(CompareCommit.self, body), from: link)
-    case .compareReveal: try take(try decode(CompareReveal.self, body), from: link)
-    case .compareEnd: take(try decode(CompareEnd.self, body), from: link)
-    case .identity: try take(try decode(IdentityFrame.self, body), from: link)
-    case .streamOpen: try take(try decode(StreamOpen.self, body), from: link)
-    case .streamEnd: try take(try decode(StreamEnd.self, body), from: link)
-    case .streamStop: try take(try decode(StreamStop.self, body), from: link)
-    case .streamGrant: try take(try decode(StreamGrant.self, body), from: link)
-    case .streamData: try take(streamData: body, from: link)
-    case .resourceOffer: try take(try decode(ResourceOffer.self, body), from: link)
-    case .resourceEnd: try take(try decode(ResourceEnd.self, body), from: link)
-    case .resourceStop: try take(try decode(ResourceStop.self, body), from: link)
-    case .resourceWant: try take(try decode(ResourceWant.self, body), from: link)
-    case .resourceChunk: try take(resourceChunk: body, from: link)
+    case .message, .typedMessage: try handle(message: body, isTyped: type == .typedMessage, from: link)
+    case .ack: try handle(try decode(Ack.self, body), from: try bond(of: link))
+    case .ping: try handle(try decode(Ping.self, body), from: link)
+    case .pong: handle(try decode(Pong.self, body), from: link)
+    case .hello: try handle(try decode(Hello.self, body), from: link)
+    case .attach: try handle(try decode(Attach.self, body), from: link)
+    case .bye: handle(try decode(Bye.self, body), from: link)
+    case .browse: try handle(try decode(Browse.self, body), from: link)
+    case .browseEnd: handle(try decode(BrowseEnd.self, body), from: link)
+    case .advertised: try handle(try decode(Advertised.self, body), from: link)
+    case .withdrawn: handle(try decode(Withdrawn.self, body), from: link)
+    case .away: try handle(try decode(Away.self, body), from: link)
+    case .browseTypes: handle(try decode(BrowseTypes.self, body), from: link)
+    case .advertisedTypes: handle(try decode(AdvertisedTypes.self, body), from: link)
+    case .invite: try handle(InvitationRequest(try decode(Invite.self, body)), from: link)
+    case .answer: try handle(try decode(Answer.self, body), from: link)
+    case .confirm: try handle(try decode(Confirm.self, body), from: link)
+    case .cancel: handle(try decode(Cancel.self, body), from: link)
+    case .connect: try handle(InvitationRequest(try decode(Connect.self, body)), from: link)
+    case .join: try handle(try decode(Join.self, body), from: link)
+    case .leave: try handle(try decode(Leave.self, body), from: link)
+    case .verdict: try handle(try decode(Verdict.self, body), from: link)
+    case .introduce: try handle(introduce: body, from: link)
+    case .gone: try handle(try decode(Gone.self, body), from: link)
+    case .digest: try handle(try decode(RosterDigest.self, body), from: link)
+    case .datagram, .typedDatagram: try handle(datagram: body, isTyped: type == .typedDatagram, from: link)
+    case .compareCommit: try handle(try decode(CompareCommit.self, body), from: link)
+    case .compareReveal: try handle(try decode(CompareReveal.self, body), from: link)
+    case .compareEnd: handle(try decode(CompareEnd.self, body), from: link)
+    case .identity: try handle(try decode(IdentityFrame.self, body), from: link)
+    case .streamOpen: try handle(try decode(StreamOpen.self, body), from: link)
+    case .streamEnd: try handle(try decode(StreamEnd.self, body), from: link)
+    case .streamStop: try handle(try decode(StreamStop.self, body), from: link)
+    case .streamGrant: try handle(try decode(StreamGrant.self, body), from: link)
+    case .streamData: try handle(streamData: body, from: link)
+    case .resourceOffer: try handle(try decode(ResourceOffer.self, body), from: link)
+    case .resourceEnd: try handle(try decode(ResourceEnd.self, body), from: link)
+    case .resourceStop: try handle(try decode(ResourceStop.self, body), from: link)
+    case .resourceWant: try handle(try decode(ResourceWant.self, body), from: link)
+    case .resourceChunk: try handle(resourceChunk: body, from: link)
     }
     if type != .ping && type != .pong { link.used = now }
   }
@@ -341,7 +341,7 @@ extension Engine {
     return bond
   }
 
-  private func take(_ bye: Bye, from link: Link) {
+  private func handle(_ bye: Bye, from link: Link) {
     emit(.close(link.id, bye.reason))
     link.isClosing = true
     if bye.reason == .conflict { emit(.conflict(hostID)) }

@@ -213,7 +213,7 @@ extension Engine {
     record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
   }
 
-  func take(introduce body: RawSpan, from link: Link) throws(ProtocolViolation) {
+  func handle(introduce body: RawSpan, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: IntroduceView
     do throws(WireError) { view = try IntroduceView(decoding: body) } catch {
@@ -346,7 +346,7 @@ extension Engine {
     return locals.first { presence.isAnnounced($0.slot) && !presence.repeats.contains($0.slot) }
   }
 
-  func take(_ digest: RosterDigest, from link: Link) throws(ProtocolViolation) {
+  func handle(_ digest: RosterDigest, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     guard let group = bond.incoming[digest.strand]?.group.flatMap({ groups[$0] }),
       let presence = group.presences[bond.host.id]

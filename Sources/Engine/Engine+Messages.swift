@@ -129,7 +129,7 @@ extension Engine {
     appended(ordinal, to: strand, over: bond)
   }
 
-  func take(message body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
+  func handle(message body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: MessageView
     do throws(WireError) { view = try MessageView(decoding: body, isTyped: isTyped) } catch {
@@ -243,7 +243,7 @@ extension Engine {
   /// Where the medium has no datagrams, what is sent while this many wait is dropped: late is worse than never.
   private static let lossyMax = 1
 
-  func take(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
+  func handle(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     do throws(WireError) {
       let view = try DatagramView(decoding: body, isTyped: isTyped)

@@ -81,7 +81,7 @@ extension Engine {
 
   // MARK: Joining
 
-  func take(_ join: Join, from link: Link) throws(ProtocolViolation) {
+  func handle(_ join: Join, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let host = link.host
     let strand = try count(join.record, bytes: 0, over: bond)
@@ -286,7 +286,7 @@ extension Engine {
     refuse(member, member.presence.group.localSlots, reason)
   }
 
-  func take(_ verdict: Verdict, from link: Link) throws(ProtocolViolation) {
+  func handle(_ verdict: Verdict, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(verdict.record, bytes: 0, over: bond)
     guard verdict.seen < bond.sendQueue.next else {

@@ -63,7 +63,7 @@ extension Engine {
 
   private func rejoinMax(of group: Group) -> Duration { group.allLocals.map(\.settings.rejoinMax).max() ?? .zero }
 
-  func take(_ leave: Leave, from link: Link) throws(ProtocolViolation) {
+  func handle(_ leave: Leave, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(leave.record, bytes: 0, over: bond)
     guard leave.reason != .none else { throw ProtocolViolation(.protocolViolation, "a leave for no reason") }
@@ -73,7 +73,7 @@ extension Engine {
     for member in bond.members[leave.index] ?? [] { depart(member, leave.reason, readThrough: leave.seen) }
   }
 
-  func take(_ gone: Gone, from link: Link) throws(ProtocolViolation) {
+  func handle(_ gone: Gone, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(gone.record, bytes: 0, over: bond)
     for presence in bond.host.presences.values {

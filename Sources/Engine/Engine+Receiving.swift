@@ -30,7 +30,7 @@ extension Engine {
 
   // MARK: Offers
 
-  func take(_ offer: ResourceOffer, from link: Link) throws(ProtocolViolation) {
+  func handle(_ offer: ResourceOffer, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(offer.record, bytes: 0, over: bond)
     guard let (member, local) = connected(offer.from, offer.to, over: bond) else {
@@ -115,7 +115,7 @@ extension Engine {
 
   // MARK: Chunks
 
-  func take(resourceChunk body: RawSpan, from link: Link) throws(ProtocolViolation) {
+  func handle(resourceChunk body: RawSpan, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: ResourceChunkView
     do throws(WireError) { view = try ResourceChunkView(decoding: body) } catch {
@@ -140,7 +140,7 @@ extension Engine {
     emit(.store(receiver.id, at: view.offset, payload(view.payload, of: link), view.digest))
   }
 
-  func take(_ end: ResourceEnd, from link: Link) throws(ProtocolViolation) {
+  func handle(_ end: ResourceEnd, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(end.record, bytes: 0, over: bond)
     guard let receiver = flows.receiver(end.flow, from: bond.host.id), receiver.ending == nil else { return }

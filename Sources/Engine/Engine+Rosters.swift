@@ -59,7 +59,7 @@ extension Engine {
     }
   }
 
-  func take(_ browse: Browse, from link: Link) throws(ProtocolViolation) {
+  func handle(_ browse: Browse, from link: Link) throws(ProtocolViolation) {
     if link.browses.contains(browse.type) { return }
     guard link.browses.count < Self.browsesMax else {
       throw ProtocolViolation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
@@ -69,7 +69,7 @@ extension Engine {
     try tellLater(advertising.map { .peer($0.id, browse.type) }, over: link)
   }
 
-  func take(_ ping: Ping, from link: Link) throws(ProtocolViolation) {
+  func handle(_ ping: Ping, from link: Link) throws(ProtocolViolation) {
     if link.untold.isEmpty {
       say(Pong(token: ping.token), on: link)
     } else {
@@ -104,7 +104,7 @@ extension Engine {
 
   private static let browsesMax = 64
 
-  func take(_ end: BrowseEnd, from link: Link) { link.browses[end.type] = nil }
+  func handle(_ end: BrowseEnd, from link: Link) { link.browses[end.type] = nil }
 
   // MARK: Asking
 
@@ -144,14 +144,14 @@ extension Engine {
     }
   }
 
-  func take(_ pong: Pong, from link: Link) {
+  func handle(_ pong: Pong, from link: Link) {
     guard pong.token == link.rosterFence, link.rosterFence != 0 else { return }
     link.rosterFence = 0
     for spot in discovery.stale(of: link.host.id) { untell(spot, by: link.host.id) }
     dropStaleAway(at: link.host)
   }
 
-  func take(_ advertised: Advertised, from link: Link) throws(ProtocolViolation) {
+  func handle(_ advertised: Advertised, from link: Link) throws(ProtocolViolation) {
     guard link.rosterTypes.contains(advertised.type) else {
       throw ProtocolViolation(.protocolViolation, "a roster that was not asked for")
     }
@@ -167,7 +167,7 @@ extension Engine {
   /// Three times what one host has been measured with.
   private static let toldMax = 16_384
 
-  func take(_ withdrawn: Withdrawn, from link: Link) {
+  func handle(_ withdrawn: Withdrawn, from link: Link) {
     untell(.init(type: withdrawn.type, peer: withdrawn.peer), by: link.host.id)
   }
 

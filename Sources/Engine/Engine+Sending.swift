@@ -84,7 +84,7 @@ extension Engine {
     // What was read for a receiver that has begun anew since, or past the end of the source, is late.
     guard sender.answers(bytes.count, from: offset, isLast: isLast), sender.info.size.map({ offset < $0 }) ?? true
     else {
-      return goOn(sender)
+      return resumeSending(sender)
     }
     let chunks = (bytes.count + Limits.chunkBytes - 1) / Limits.chunkBytes
     guard digests.count == chunks else {
@@ -104,7 +104,7 @@ extension Engine {
       return finish(sender, .mismatch)
     }
     if isEnd, sender.info.size == nil { sender.info.size = end }
-    goOn(sender)
+    resumeSending(sender)
   }
 
   /// Memory that a piece of this resource had, which was sent: to read the next one into costs less than into new memory.
@@ -118,7 +118,7 @@ extension Engine {
   }
 
   /// Does what there is to do after the receiver has asked or the source has answered.
-  private func goOn(_ sender: ResourceSender) {
+  private func resumeSending(_ sender: ResourceSender) {
     guard sender.ending == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
     if let isSame = sender.isSame(crypto) {
       // It has changed since the receiver got the first part of it.
@@ -149,7 +149,7 @@ extension Engine {
 
   // MARK: The receiver's word
 
-  func take(_ want: ResourceWant, from link: Link) throws(ProtocolViolation) {
+  func handle(_ want: ResourceWant, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     guard let sender = bond.openLanes?.senders[want.flow], want.turn >= sender.turn, sender.ending == nil else {
       return
@@ -182,13 +182,13 @@ extension Engine {
       sender.extend(to: want.limit)
     }
     scheduleProgress(sender.id, sender.meter)
-    goOn(sender)
+    resumeSending(sender)
   }
 
   /// Each has the source read again. A link begins one, and a damaged chunk another, a few times.
   private static let turnsMax: UInt32 = 8
 
-  func take(_ stop: ResourceStop, from link: Link) throws(ProtocolViolation) {
+  func handle(_ stop: ResourceStop, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(stop.record, bytes: 0, over: bond)
     guard let sender = flows.sender(stop.flow, to: bond.host.id) else { return }

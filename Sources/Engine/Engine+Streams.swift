@@ -104,7 +104,7 @@ extension Engine {
     emit(.streamEnded(writer.id, reason))
   }
 
-  func take(_ grant: StreamGrant, from link: Link) throws(ProtocolViolation) {
+  func handle(_ grant: StreamGrant, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     // It may have ended while this was under way.
     guard let lanes = bond.openLanes, let writer = lanes.writers[grant.flow] else { return }
@@ -121,7 +121,7 @@ extension Engine {
     if lanes.hasUnsent { wake(link) }
   }
 
-  func take(_ stop: StreamStop, from link: Link) throws(ProtocolViolation) {
+  func handle(_ stop: StreamStop, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(stop.record, bytes: 0, over: bond)
     guard let writer = bond.openLanes?.writers[stop.flow] else { return }
@@ -133,7 +133,7 @@ extension Engine {
 
   // MARK: Reading
 
-  func take(_ open: StreamOpen, from link: Link) throws(ProtocolViolation) {
+  func handle(_ open: StreamOpen, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(open.record, bytes: 0, over: bond)
     // Its writer has been restarted since, and knows nothing of it.
@@ -172,7 +172,7 @@ extension Engine {
   }
   private static let fullWindowsMax = 64
 
-  func take(streamData body: RawSpan, from link: Link) throws(ProtocolViolation) {
+  func handle(streamData body: RawSpan, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     let view: StreamDataView
     do throws(WireError) { view = try StreamDataView(decoding: body) } catch {
@@ -189,7 +189,7 @@ extension Engine {
     finishIfWhole(reader)
   }
 
-  func take(_ end: StreamEnd, from link: Link) throws(ProtocolViolation) {
+  func handle(_ end: StreamEnd, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(end.record, bytes: 0, over: bond)
     guard let reader = bond.openLanes?.readers[end.flow] else { return }

@@ -155,13 +155,13 @@ extension Engine {
     }
   }
 
-  func take(_ identity: IdentityFrame, from link: Link) throws(ProtocolViolation) {
+  func handle(_ identity: IdentityFrame, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     guard let members = bond.members[identity.from] else {
       if bond.earlyIdentities.count < Self.earlyMax { bond.earlyIdentities.append(identity) }
       return
     }
-    try take(identity, of: members, link)
+    try handle(identity, of: members, link)
   }
 
   /// The records that explain an identity are under way behind it.
@@ -171,10 +171,10 @@ extension Engine {
     guard let bond = link.host.bond, !bond.earlyIdentities.isEmpty else { return }
     let shown = bond.earlyIdentities.filter { $0.from == member.index }
     bond.earlyIdentities.removeAll { $0.from == member.index }
-    for identity in shown { try take(identity, of: [member], link) }
+    for identity in shown { try handle(identity, of: [member], link) }
   }
 
-  private func take(_ identity: IdentityFrame, of members: [RemoteMember], _ link: Link) throws(ProtocolViolation) {
+  private func handle(_ identity: IdentityFrame, of members: [RemoteMember], _ link: Link) throws(ProtocolViolation) {
     guard let local = endpointsByIndex[identity.to] else { return }
     for member in members where member.presence.group === local.group {
       let signed = identityBytes(link.exporter, from: (member.id, member.peer), to: (local.id, local.peer.id))
@@ -235,7 +235,7 @@ extension Engine {
     comparisons.first { $0.wireID == said >> 1 && $0.isOurs == (said & 1 == 0) && $0.host === host }
   }
 
-  func take(_ commit: CompareCommit, from link: Link) throws(ProtocolViolation) {
+  func handle(_ commit: CompareCommit, from link: Link) throws(ProtocolViolation) {
     let host = link.host
     if commit.id & 1 == 0 {
       guard let comparison = comparison(commit.id, of: host), comparison.remote == commit.from else { return }
@@ -258,7 +258,7 @@ extension Engine {
     say(commitment(of: comparison), on: link)
   }
 
-  func take(_ reveal: CompareReveal, from link: Link) throws(ProtocolViolation) {
+  func handle(_ reveal: CompareReveal, from link: Link) throws(ProtocolViolation) {
     guard let comparison = comparison(reveal.id, of: link.host), let theirs = comparison.theirs, !comparison.isShown
     else { return }
     guard commit(to: reveal.nonce) == theirs else {
@@ -296,7 +296,7 @@ extension Engine {
     finish(comparison, matches ? .none : .mismatch)
   }
 
-  func take(_ end: CompareEnd, from link: Link) {
+  func handle(_ end: CompareEnd, from link: Link) {
     if let comparison = comparison(end.id, of: link.host), end.reason != .duplicate || comparison.isOurs {
       finish(comparison, end.reason == .none ? .cancelled : end.reason)
     }

@@ -39,7 +39,7 @@ extension Engine {
 
   // MARK: Telling
 
-  func take(_ browse: BrowseTypes, from link: Link) {
+  func handle(_ browse: BrowseTypes, from link: Link) {
     guard link.browsesTypes != browse.isOn else { return }
     link.browsesTypes = browse.isOn
     if browse.isOn { tellTypes(over: link) }
@@ -61,7 +61,7 @@ extension Engine {
 
   // MARK: Being told
 
-  func take(_ told: AdvertisedTypes, from link: Link) {
+  func handle(_ told: AdvertisedTypes, from link: Link) {
     // It may have been said before the question was taken back.
     guard link.rosterTypes.contains(.hosts) else { return }
     link.host.types = told.types.filter { $0 != .hosts }

@@ -146,7 +146,7 @@ final class Cohort {
   }
 
   /// Takes the other's members in.
-  func take(_ other: Cohort, as common: Relations) {
+  func absorb(_ other: Cohort, as common: Relations) {
     if relations != common { relations = common }
     for member in other.members {
       member.cohort = self

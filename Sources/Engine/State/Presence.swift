@@ -80,10 +80,10 @@ final class Presence {
       if let place = place(alike: cohort, among: gathered) {
         let (other, common) = place
         if gathered[other].members.count < cohort.members.count {
-          cohort.take(gathered[other], as: common)
+          cohort.absorb(gathered[other], as: common)
           gathered[other] = cohort
         } else {
-          gathered[other].take(cohort, as: common)
+          gathered[other].absorb(cohort, as: common)
         }
       } else {
         gathered.append(cohort)

@@ -53,7 +53,7 @@ public final class Dialer {
     waiting = []
     line(up: Self.order(of: addresses), attemptsMax: limits.attemptsMax)
     deadline = reactor.schedule(after: limits.time) { [self] in giveUp() }
-    reactor.soon { [self] in goOn() }
+    reactor.soon { [self] in startNextAttempt() }
   }
 
   /// Ends it; nothing is told any more.
@@ -97,7 +97,7 @@ public final class Dialer {
   // MARK: Attempts
 
   /// Starts the next attempt; where there is none, and none is under way, it is over.
-  private func goOn() {
+  private func startNextAttempt() {
     guard owner != nil else { return }
     if let nextAttempt { reactor.cancel(nextAttempt) }
     nextAttempt = nil
@@ -121,7 +121,7 @@ public final class Dialer {
   private func setNextAttempt() {
     guard let lastAttempt, !waiting.isEmpty else { return }
     let alone = Duration.nanoseconds(Reactor.now - lastAttempt)
-    nextAttempt = reactor.schedule(after: limits.attemptDelay - alone) { [self] in goOn() }
+    nextAttempt = reactor.schedule(after: limits.attemptDelay - alone) { [self] in startNextAttempt() }
   }
 
   fileprivate func opened(_ attempt: DialAttempt, _ link: SecureLink, _ key: PublicKey, _ exporter: Digest) {
@@ -131,7 +131,7 @@ public final class Dialer {
     guard expected == nil || expected == host else {
       link.close()
       note(attempt, .answeredBy(host))
-      return goOn()
+      return startNextAttempt()
     }
     end()
     link.handOver(to: owner)
@@ -142,7 +142,7 @@ public final class Dialer {
     guard let place = attempts.firstIndex(where: { $0 === attempt }) else { return }
     attempts.remove(at: place)
     note(attempt, .ended(end))
-    goOn()
+    startNextAttempt()
   }
 
   private func note(_ attempt: DialAttempt, _ outcome: DialFailure.Attempt.Outcome) {
