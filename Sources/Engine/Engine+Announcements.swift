@@ -38,7 +38,7 @@ extension Engine {
         carrier: local.peer.carrier, tickets: tickets(of: presence.group, for: local))
     }
     guard let announced else { return }
-    if bond.isOpen, let link = bond.link { sayIfAway(local.peer, over: link) }
+    if bond.isOpen, let link = bond.link { sendIfAway(local.peer, over: link) }
     // What a host says to who joins it is no more a stranger's word.
     bond.accept()
     presence.repeats.remove(slot)

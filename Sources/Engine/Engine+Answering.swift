@@ -17,7 +17,7 @@ extension Engine {
 
   func consider(_ request: InvitationRequest, from link: Link) {
     if let known = link.host.asking[request.id] {
-      if let answer = known.answer { say(answer, on: link) }
+      if let answer = known.answer { send(answer, on: link) }
       return
     }
     switch request.call {
@@ -29,7 +29,7 @@ extension Engine {
   private func consider(_ request: InvitationRequest, as type: ServiceType, from link: Link) {
     let host = link.host
     let inviter = peerID(of: request.entry.peer)
-    func decline(_ reason: Reason) { say(Answer(id: request.id, outcome: .declined(reason)), on: link) }
+    func decline(_ reason: Reason) { send(Answer(id: request.id, outcome: .declined(reason)), on: link) }
     guard let peer = peers[request.to] else { return decline(.gone) }
     let ends = peer.endpoints.compactMap { endpoints[$0] }
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
@@ -142,7 +142,7 @@ extension Engine {
   func give(_ answer: Answer, to invitation: IncomingInvitation) {
     guard let link = invitation.host.bond?.link else { return }
     invitation.answeredOn = link.id
-    say(answer, on: link)
+    send(answer, on: link)
   }
 
   func handle(_ confirm: Confirm, from link: Link) throws(ProtocolViolation) {
@@ -152,13 +152,13 @@ extension Engine {
     else {
       // The same again, where the answer was given again.
       if link.host.asking[confirm.id]?.endedAs == Reason.none { return }
-      if confirm.reason == .none { say(Answer(id: confirm.id, outcome: .declined(.timedOut)), on: link) }
+      if confirm.reason == .none { send(Answer(id: confirm.id, outcome: .declined(.timedOut)), on: link) }
       return
     }
     let isCurrent = local.incarnation == incarnation && endpoints[local.id] === local
     end(invitation, isCurrent ? confirm.reason : .left)
     guard confirm.reason == .none else { return }
-    guard isCurrent else { return say(Answer(id: confirm.id, outcome: .declined(.left)), on: link) }
+    guard isCurrent else { return send(Answer(id: confirm.id, outcome: .declined(.left)), on: link) }
     if confirm.rank > local.rank {
       local.rank = confirm.rank
       local.inviter = invitation.request.entry.endpoint

@@ -22,38 +22,38 @@ extension Engine {
       reviewRoster(of: type)
       review(.init(type: type, peer: id))
     }
-    tellAway(peer)
-    if let own = hosts[hostID] { tellMembers([id], of: own) }
+    notifyAway(peer)
+    if let own = hosts[hostID] { emitAway([id], of: own) }
   }
 
   /// Says where a peer stands by now to all hosts that have to do with it, or that were told before.
-  func tellAway(_ peer: LocalPeer) {
+  func notifyAway(_ peer: LocalPeer) {
     for link in links.values {
-      if peer.awaySince == nil ? link.toldAway.remove(peer.id) != nil : concerns(peer, link) { say(peer, over: link) }
+      if peer.awaySince == nil ? link.sentAway.remove(peer.id) != nil : concerns(peer, link) { send(peer, over: link) }
     }
   }
 
   /// The other side hears of the peer just now.
-  func sayIfAway(_ peer: LocalPeer, over link: Link) {
-    if peer.awaySince != nil, !link.toldAway.contains(peer.id) { say(peer, over: link) }
+  func sendIfAway(_ peer: LocalPeer, over link: Link) {
+    if peer.awaySince != nil, !link.sentAway.contains(peer.id) { send(peer, over: link) }
   }
 
-  private func say(_ peer: LocalPeer, over link: Link) {
+  private func send(_ peer: LocalPeer, over link: Link) {
     guard link.readsAway, !link.isLoopback, let bond = link.host.bond, bond.link === link, bond.isOpen else { return }
-    if peer.awaySince != nil { link.toldAway.insert(peer.id) }
-    say(Away(peers: [absence(of: peer)]), on: link)
+    if peer.awaySince != nil { link.sentAway.insert(peer.id) }
+    send(Away(peers: [absence(of: peer)]), on: link)
   }
 
   /// All of it, on a link that has just been taken into use.
-  func sayWhoIsAway(over bond: Bond) {
+  func sendAwayPeers(over bond: Bond) {
     guard let link = bond.link, link.readsAway, !link.isLoopback, !sabotage.contains(.forgetsWhoIsAway) else { return }
     let peers = peers.values(where: { $0.awaySince != nil && concerns($0, link) })
-    link.toldAway = Set(peers.map(\.id))
+    link.sentAway = Set(peers.map(\.id))
     let absences = peers.map(absence)
     var start = 0
     repeat {
       let end = min(start + Limits.awayPeersMax, absences.count)
-      say(Away(isLast: end == absences.count, peers: Array(absences[start..<end])), on: link)
+      send(Away(isLast: end == absences.count, peers: Array(absences[start..<end])), on: link)
       start = end
     } while start < absences.count
   }
@@ -72,7 +72,7 @@ extension Engine {
   // MARK: Being told
 
   /// All of it will be said anew.
-  func expectWhoIsAway(at host: RemoteHost) {
+  func expectAwayPeers(at host: RemoteHost) {
     for peer in host.away.keys { host.away[peer]?.isStale = true }
   }
 
@@ -125,10 +125,10 @@ extension Engine {
   private func awayChanged(_ peers: Set<PeerID>, at host: RemoteHost) {
     if peers.isEmpty { return }
     for spot in discovery.spots(of: host.id) where peers.contains(spot.peer) { review(spot) }
-    tellMembers(peers, of: host)
+    emitAway(peers, of: host)
   }
 
-  private func tellMembers(_ peers: Set<PeerID>, of host: RemoteHost) {
+  private func emitAway(_ peers: Set<PeerID>, of host: RemoteHost) {
     for presence in host.presences.values {
       for member in presence.members.values where peers.contains(member.peer) {
         member.cohort.viewsChanged()

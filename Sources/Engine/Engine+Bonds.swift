@@ -13,7 +13,7 @@ extension Engine {
   }
 
   func greet(_ link: Link, _ bond: Bond) {
-    say(
+    send(
       Hello(
         incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal,
         features: Self.features,
@@ -95,7 +95,7 @@ extension Engine {
     for invitation in bond.host.asking.values { invitation.answeredOn = nil }
     // Whoever is told of it may begin at once with large records, though the other link of the two is used in the end.
     if bond.isAccepted { link.gate.open() }
-    say(
+    send(
       Attach(
         bond: bond.nonce, expects: bond.theirs, received: bond.received, first: bond.sendQueue.first,
         next: bond.sendQueue.next),
@@ -135,14 +135,14 @@ extension Engine {
   private func opened(_ bond: Bond) {
     bond.hasBeenOpen = true
     dirty.touch(bond: bond.host.id)
-    if bond.isSuspended { tellSuspended(bond, false) }
+    if bond.isSuspended { emitSuspended(bond, false) }
     if bond.host.isVanished { markReachable(bond.host) }
     bond.comparesRostersAt = now + Self.rosterPause
     scheduleBond(bond)
     for other in bond.host.links where other.isRetired { close(other, .duplicate) }
     acknowledgeAgain(bond)
-    expectWhoIsAway(at: bond.host)
-    sayWhoIsAway(over: bond)
+    expectAwayPeers(at: bond.host)
+    sendAwayPeers(over: bond)
     for presence in bond.host.presences.values { announce(presence) }
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)
@@ -154,14 +154,14 @@ extension Engine {
 
   /// No link is left; where another is about to take over, nobody is told.
   func suspend(_ bond: Bond) {
-    if !bond.isSuspended, bond.host.links.allSatisfy({ $0.isClosing || $0.isRetired }) { tellSuspended(bond, true) }
+    if !bond.isSuspended, bond.host.links.allSatisfy({ $0.isClosing || $0.isRetired }) { emitSuspended(bond, true) }
     timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
   }
 
-  private func tellSuspended(_ bond: Bond, _ isSuspended: Bool) {
+  private func emitSuspended(_ bond: Bond, _ isSuspended: Bool) {
     bond.isSuspended = isSuspended
     for presence in bond.host.presences.values {
-      for cohort in presence.cohorts { tellSuspended(cohort, cohort.relations.connected, isSuspended) }
+      for cohort in presence.cohorts { emitSuspended(cohort, cohort.relations.connected, isSuspended) }
     }
   }
 
@@ -190,7 +190,7 @@ extension Engine {
         }
       }
     }
-    tellWritable(refused)
+    notifyWritable(refused)
     forgetStored(bond)
     ensureLink(host)
     forgetIfUnknown(host)
@@ -403,6 +403,6 @@ extension Engine {
     }
     dirty.touch(bond: bond.host.id)
     forgetAcknowledgedEnds(over: bond)
-    tellWritable(strand)
+    notifyWritable(strand)
   }
 }

@@ -66,7 +66,7 @@ extension Engine {
     forEachTelling(cohort, slots) { emit(.members($0, state, of: $1)) }
   }
 
-  func tellSuspended(_ cohort: Cohort, _ slots: SlotSet, _ isSuspended: Bool) {
+  func emitSuspended(_ cohort: Cohort, _ slots: SlotSet, _ isSuspended: Bool) {
     forEachTelling(cohort, slots) { emit(.suspended($0, isSuspended, of: $1)) }
   }
 }

@@ -68,13 +68,13 @@ extension Engine {
     let invitation = incoming(request, by: inviter, to: local.peer, from: host)
     guard let own = host.asked.first(where: { crosses(invitation, $0) }) ?? anybodys(local) else {
       if isConnected(local, with: request.entry.endpoint) {
-        say(Answer(id: request.id, outcome: .declined(.already)), on: link)
+        send(Answer(id: request.id, outcome: .declined(.already)), on: link)
       }
       return
     }
     guard local.peer.id < inviter, own.to == inviter else { return answer(own, by: invitation) }
     // Both ask for the same, and the lower peer's counts; it may have come before it was waited for.
-    say(Answer(id: request.id, outcome: .declined(.duplicate)), on: link)
+    send(Answer(id: request.id, outcome: .declined(.duplicate)), on: link)
     own.saidOn = nil
     send(own)
   }

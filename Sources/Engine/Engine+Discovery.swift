@@ -19,7 +19,7 @@ extension Engine {
     let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier, dirty: dirty)
     peers[id] = peer
     restoreRefusals(of: peer)
-    tellAway(peer)
+    notifyAway(peer)
     restoreSessions(of: peer)
     return id
   }

@@ -106,28 +106,28 @@ extension Engine {
   func send(_ invitation: OutgoingInvitation) {
     guard let link = openLink(to: invitation.host) else { return }
     invitation.state = .sent
-    if invitation.saidOn != link.id { say(invitation, on: link) }
+    if invitation.saidOn != link.id { send(invitation, on: link) }
   }
 
   /// The first link of a bond has greeted: whoever takes it into use reads these before anything that needs the bond.
   func inviteAtOnce(over link: Link) {
-    for invitation in link.host.asked.values { say(invitation, on: link) }
+    for invitation in link.host.asked.values { send(invitation, on: link) }
   }
 
-  private func say(_ invitation: OutgoingInvitation, on link: Link) {
+  private func send(_ invitation: OutgoingInvitation, on link: Link) {
     let local = invitation.local
     invitation.saidOn = link.id
     let left = UInt32(max(1, (invitation.deadline - now).nanoseconds / 1_000_000))
     switch invitation.call {
     case .service(let type, let isAdhoc):
-      say(
+      send(
         Invite(
           id: invitation.id.rawValue, type: type, to: invitation.to, adhoc: isAdhoc, group: local.group.label,
           entry: entry(of: local), carrier: local.peer.carrier, standing: local.group.standing, millisecondsLeft: left,
           context: invitation.context),
         on: link)
     case .data(let target):
-      say(
+      send(
         Connect(
           id: invitation.id.rawValue, to: invitation.to, target: target, entry: entry(of: local),
           carrier: local.peer.carrier, standing: local.group.standing, millisecondsLeft: left),
@@ -147,14 +147,14 @@ extension Engine {
     host.bond.flatMap { $0.isOpen ? $0.link : nil }
   }
 
-  private func sayIfOpen(_ frame: some Frame, to host: RemoteHost) {
-    if let link = openLink(to: host) { say(frame, on: link) }
+  private func sendIfOpen(_ frame: some Frame, to host: RemoteHost) {
+    if let link = openLink(to: host) { send(frame, on: link) }
   }
 
   /// Ends it for the invitee, too.
   func takeBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
     if let link = invitation.saidOn.flatMap({ links[$0] }) {
-      say(Cancel(id: invitation.id.rawValue, reason: reason), on: link)
+      send(Cancel(id: invitation.id.rawValue, reason: reason), on: link)
     }
     guard reason == .timedOut else { return end(invitation, reason) }
     // It has come there, and a program would have answered: a person did not.
@@ -164,7 +164,7 @@ extension Engine {
 
   func handle(_ answer: Answer, from link: Link) throws(ProtocolViolation) {
     guard let invitation = outgoing[InvitationID(rawValue: answer.id)], invitation.host === link.host else {
-      sayIfOpen(Confirm(id: answer.id, reason: .gone, rank: 0), to: link.host)
+      sendIfOpen(Confirm(id: answer.id, reason: .gone, rank: 0), to: link.host)
       return
     }
     switch answer.outcome {
@@ -175,9 +175,9 @@ extension Engine {
       invitation.ranOut = reason == .timedOut
       end(invitation, reason)
     case .accepted(let acceptance):
-      if let said = invitation.confirmation { return sayIfOpen(said, to: link.host) }
+      if let said = invitation.confirmation { return sendIfOpen(said, to: link.host) }
       guard invitation.isPending else {
-        return sayIfOpen(Confirm(id: answer.id, reason: .cancelled, rank: 0), to: link.host)
+        return sendIfOpen(Confirm(id: answer.id, reason: .cancelled, rank: 0), to: link.host)
       }
       try prove(acceptance.carrier, of: link.host)
       let entry = acceptance.entry
@@ -208,7 +208,7 @@ extension Engine {
       if invitation.isPending {
         conclude(invitation, acceptance)
       } else {
-        sayIfOpen(Confirm(id: invitation.id.rawValue, reason: .cancelled, rank: 0), to: member.host)
+        sendIfOpen(Confirm(id: invitation.id.rawValue, reason: .cancelled, rank: 0), to: member.host)
       }
     case .introduced(let entry):
       let group = member.presence.group.current
@@ -235,7 +235,7 @@ extension Engine {
     }
     let confirmation = Confirm(id: invitation.id.rawValue, reason: reason, rank: entry.rank)
     invitation.confirmation = confirmation
-    sayIfOpen(confirmation, to: invitation.host)
+    sendIfOpen(confirmation, to: invitation.host)
     if reason == .none { local.peer.refusals.lift(entry.endpoint) }
     end(invitation, reason)
     if reason == .none { join(local, entry, isInviter: true, until: invitation.deadline) }

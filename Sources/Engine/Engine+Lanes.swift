@@ -26,7 +26,7 @@ extension Engine {
   func resumeFlows(over bond: Bond) {
     guard let lanes = bond.openLanes, let link = bond.link else { return }
     lanes.beginLink()
-    for reader in lanes.readers.values { say(reader.grant, on: link) }
+    for reader in lanes.readers.values { send(reader.grant, on: link) }
     activateReceivers(over: bond)
   }
 

@@ -112,7 +112,7 @@ extension Engine {
   /// Says goodbye, and has the link closed once that is sent.
   func close(_ link: Link, _ reason: Reason, _ detail: String = "") {
     guard !link.isClosing else { return }
-    say(Bye(reason: reason, detail: Self.shortened(detail)), on: link)
+    send(Bye(reason: reason, detail: Self.shortened(detail)), on: link)
     if link.isClosing { return }
     link.isClosing = true
     detach(link, reason)
@@ -201,7 +201,7 @@ extension Engine {
   private func sendHeartbeat(_ link: Link) {
     link.releaseMemory()
     link.said = now
-    say(Pong(token: 0), on: link)
+    send(Pong(token: 0), on: link)
     hasSentHeartbeat = true
   }
 
@@ -352,7 +352,7 @@ extension Engine {
 
   // MARK: Bytes out
 
-  func say<F: Frame>(_ frame: F, on link: Link) {
+  func send<F: Frame>(_ frame: F, on link: Link) {
     guard !link.isClosing else { return }
     guard link.control.count < Self.controlBytesMax else {
       // It asks and does not listen to the answers.
@@ -374,7 +374,7 @@ extension Engine {
     defer { if out.byteCount > before { link.said = now } }
     link.rest.move(link.rest.count, into: &out)
     guard link.rest.count == 0 else { return }
-    tellUntold(over: link)
+    sendPending(over: link)
     link.control.move(link.control.count, into: &out)
     guard link.control.count == 0, !link.isClosing, let bond = link.host.bond, bond.link === link, bond.isOpen else {
       return

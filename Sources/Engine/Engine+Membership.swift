@@ -311,10 +311,10 @@ extension Engine {
     for presence in bond.host.presences.values {
       guard let strand = presence.strand, let link = bond.link else { continue }
       let mine = presence.group.digest
-      say(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
+      send(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
       // While the rosters change, word of it is under way.
       if let theirs = presence.theirDigest, theirs != mine { differs = true }
-      if presence.myDigest.map({ $0 == mine }) ?? false { tellRoster(to: presence) }
+      if presence.myDigest.map({ $0 == mine }) ?? false { sendRoster(to: presence) }
       presence.myDigest = mine
     }
     bond.comparesRostersAt = now + (differs ? Self.rosterPause : settings.rosterInterval)
@@ -324,7 +324,7 @@ extension Engine {
   static let rosterPause: Duration = .milliseconds(500)
 
   /// Where the rosters differ, the other side is introduced to everybody.
-  private func tellRoster(to presence: Presence) {
+  private func sendRoster(to presence: Presence) {
     let group = presence.group
     let mine = group.digest
     guard let theirs = presence.theirDigest, theirs != mine else { return }

@@ -196,17 +196,17 @@ extension Engine {
     }
   }
 
-  func tellWritable(_ strand: Strand) {
+  func notifyWritable(_ strand: Strand) {
     guard !strand.waiting.isEmpty, strand.byteCount <= settings.backlogBytesMax / 2,
       strand.count <= settings.backlogCountMax / 2
     else { return }
     let refused = strand.waiting
     strand.waiting = []
-    tellWritable(refused)
+    notifyWritable(refused)
   }
 
   /// Tells those that no other host keeps waiting.
-  func tellWritable(_ refused: [EndpointID]) {
+  func notifyWritable(_ refused: [EndpointID]) {
     for endpoint in refused {
       guard let local = endpoints[endpoint] else { continue }
       let waits = local.group.presences.contains { $0.strand?.waiting.contains(endpoint) ?? false }

@@ -32,12 +32,12 @@ extension Engine {
       case nil: connecting.insert(slot)
       case .encryption?:
         connecting.insert(slot)
-        tellConnecting(cohort, SlotSet(slot))
+        emitConnecting(cohort, SlotSet(slot))
         refuse(member, SlotSet(slot), .encryption)
       case .some: cohort.relations.refused.insert(slot)
       }
     }
-    tellConnecting(cohort, connecting.subtracting(cohort.relations.refused))
+    emitConnecting(cohort, connecting.subtracting(cohort.relations.refused))
   }
 
   /// An invitation overrules what stood between the two.
@@ -59,7 +59,7 @@ extension Engine {
     announce(member.presence)
   }
 
-  private func tellConnecting(_ cohort: Cohort, _ slots: SlotSet) {
+  private func emitConnecting(_ cohort: Cohort, _ slots: SlotSet) {
     let news = slots.subtracting(cohort.relations.connecting).subtracting(cohort.relations.connected)
     guard !news.isEmpty else { return }
     cohort.relations.connecting.formUnion(news)
@@ -70,7 +70,7 @@ extension Engine {
   }
 
   /// Where the pairs may be connected again as they are, what is under way waits for that.
-  func tellNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool = false) {
+  func emitNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool = false) {
     for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason, mayReturn: mayReturn) }
     let news = slots.intersection(cohort.relations.connecting.union(cohort.relations.connected))
     guard !news.isEmpty else { return }
@@ -137,7 +137,7 @@ extension Engine {
       member.index = join.index
       bond.members[join.index, default: []].append(member)
     }
-    tellConnecting(cohort, cohort.relations.met.subtracting(cohort.relations.refused))
+    emitConnecting(cohort, cohort.relations.met.subtracting(cohort.relations.refused))
     let admitted = slots(admittedBy: join.admits, seen: join.seen, member)
     if hadJoined { noteAdmission(by: cohort, admitted, seen: join.seen) }
     cohort.relations.admitted = admitted
@@ -233,11 +233,11 @@ extension Engine {
       case .pending: break
       }
     }
-    if !admitting.isEmpty { say(.none, of: admitting, about: member, index) }
-    refusing.forEach { reason, slots in say(reason, of: slots, about: member, index) }
+    if !admitting.isEmpty { send(.none, of: admitting, about: member, index) }
+    refusing.forEach { reason, slots in send(reason, of: slots, about: member, index) }
   }
 
-  private func say(_ reason: Reason, of slots: SlotSet, about member: RemoteMember, _ index: UInt32) {
+  private func send(_ reason: Reason, of slots: SlotSet, about member: RemoteMember, _ index: UInt32) {
     let presence = member.presence
     // Whom that host may not know in this group, it cannot place: that they admit the member goes with their joins.
     let unplaced = reason == .none ? presence.unannounced.union(presence.repeats) : presence.unannounced
@@ -278,8 +278,8 @@ extension Engine {
     cohort.relations.refusedThere.subtract(slots)
     cohort.relations.admits.subtract(slots)
     cohort.relations.told.subtract(slots)
-    tellNotConnected(cohort, slots, reason)
-    if let index = member.index { say(reason, of: slots, about: member, index) }
+    emitNotConnected(cohort, slots, reason)
+    if let index = member.index { send(reason, of: slots, about: member, index) }
   }
 
   func refuseEverywhere(_ member: RemoteMember, _ reason: Reason) {
@@ -344,7 +344,7 @@ extension Engine {
     cohort.relations.told.remove(slot)
     if !cohort.relations.refused.contains(slot) { cohort.relations.refusedThere.insert(slot) }
     cohort.relations.refused.insert(slot)
-    tellNotConnected(cohort, SlotSet(slot), reason)
+    emitNotConnected(cohort, SlotSet(slot), reason)
   }
 
   /// A host would not let a local endpoint in at all: not yet, or never again.
@@ -356,7 +356,7 @@ extension Engine {
     } else {
       for cohort in cohorts(of: presence) {
         cohort.relations.refused.insert(local.slot)
-        tellNotConnected(cohort, SlotSet(local.slot), reason)
+        emitNotConnected(cohort, SlotSet(local.slot), reason)
       }
     }
   }
@@ -367,7 +367,7 @@ extension Engine {
     undeliver(to: members, from: local, after: seen)
     for cohort in cohorts(of: presence) where !cohort.isOnly(local) {
       cohort.relations.refused.insert(local.slot)
-      tellNotConnected(cohort, SlotSet(local.slot), .full)
+      emitNotConnected(cohort, SlotSet(local.slot), .full)
     }
     guard presence.group.localCount == 1 else { return }
     for member in members { dismiss(member, .full) }
@@ -400,7 +400,7 @@ extension Engine {
     if agreed.isEmpty { return }
     let news = agreed.subtracting(cohort.relations.refused).subtracting(cohort.relations.connected)
     guard !news.isEmpty else { return }
-    tellConnecting(cohort, news)
+    emitConnecting(cohort, news)
     cohort.relations.connecting.subtract(news)
     cohort.relations.connected.formUnion(news)
     cohort.forgottenAt = nil
@@ -408,6 +408,6 @@ extension Engine {
     endAttempts(with: cohort, news)
     for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
     // What was agreed while the link was there may be decided while it is away.
-    if cohort.presence.host.bond?.isSuspended == true { tellSuspended(cohort, news, true) }
+    if cohort.presence.host.bond?.isSuspended == true { emitSuspended(cohort, news, true) }
   }
 }

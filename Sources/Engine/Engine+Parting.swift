@@ -16,7 +16,7 @@ extension Engine {
     let presence = member.presence
     if let seen { undeliver(to: [member], from: nil, after: seen) }
     let cohort = alone(member)
-    tellNotConnected(cohort, cohort.relations.connecting.union(cohort.relations.connected), reason)
+    emitNotConnected(cohort, cohort.relations.connecting.union(cohort.relations.connected), reason)
     if flows.concern(member.id) {
       endResources(reason) { $0.member == member.id && endpoints[$0.local]?.group === group }
     }
@@ -53,7 +53,7 @@ extension Engine {
     cohort.relations.admits = SlotSet()
     cohort.relations.admitted = SlotSet()
     cohort.relations.told = SlotSet()
-    tellNotConnected(
+    emitNotConnected(
       cohort, cohort.relations.connecting.union(cohort.relations.connected), reason, mayReturn: true)
     let group = cohort.presence.group
     let end = cohort.forgottenAt ?? now + rejoinMax(of: group)
@@ -98,7 +98,7 @@ extension Engine {
     }
     abandonMessages(of: local)
     for presence in group.presences.values {
-      for cohort in cohorts(of: presence) { tellNotConnected(cohort, slot, reason) }
+      for cohort in cohorts(of: presence) { emitNotConnected(cohort, slot, reason) }
     }
     endDecisions(of: local)
     group.remove(local)
@@ -160,7 +160,7 @@ extension Engine {
   private func cohortDue(_ cohort: Cohort) {
     if !cohort.relations.connecting.isEmpty, let until = cohort.connectingUntil, until <= now {
       markDirty(cohort)
-      tellNotConnected(
+      emitNotConnected(
         cohort, cohort.relations.connecting, cohort.strand == nil ? .unreachable : .timedOut, mayReturn: true)
       if cohort.forgottenAt == nil, !cohort.isConnected {
         cohort.forgottenAt = now + rejoinMax(of: cohort.presence.group)

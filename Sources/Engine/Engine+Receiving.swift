@@ -101,7 +101,7 @@ extension Engine {
       busy.insert(receiver.pair)
       receiver.meter.begin(from: receiver.stored, at: now)
       if sabotage.contains(.startsResourcesAnew) { receiver.restore(stored: 0, tree: ChunkTree(), at: now) }
-      say(receiver.begin(windowBytes: hasFullWindow ? resourceWindow : Self.smallWindow, crypto), on: link)
+      send(receiver.begin(windowBytes: hasFullWindow ? resourceWindow : Self.smallWindow, crypto), on: link)
       schedule(receiver)
     }
   }
@@ -173,7 +173,7 @@ extension Engine {
 
   func settle(_ receiver: ResourceReceiver, through offset: UInt64) {
     guard receiver.ending == nil, let bond = member(of: receiver.pair)?.host.bond else { return }
-    if let want = receiver.settle(through: offset), bond.isOpen, let link = bond.link { say(want, on: link) }
+    if let want = receiver.settle(through: offset), bond.isOpen, let link = bond.link { send(want, on: link) }
     if !receiver.isActive { activateReceivers(over: bond) }
   }
 

@@ -147,7 +147,7 @@ extension Engine {
 
   func resourceDue(_ id: ResourceID) {
     if let sender = flows.senders[id], sender.ending == nil {
-      tellProgress(id, &sender.meter, of: sender.info.size)
+      emitProgress(id, &sender.meter, of: sender.info.size)
       let canAsk = connectedMember(of: sender.pair).map { $0.host.bond?.isOpen ?? false } ?? false
       if !canAsk { sender.meter.wait(at: now) }
       // Its turn may come after that of others.
@@ -157,7 +157,7 @@ extension Engine {
       schedule(sender)
     }
     if let receiver = flows.receivers[id], receiver.ending == nil {
-      tellProgress(id, &receiver.meter, of: receiver.info.size)
+      emitProgress(id, &receiver.meter, of: receiver.info.size)
       if receiver.isAccepted, !isAwaited(receiver) { receiver.meter.wait(at: now) }
       if let end = end(of: receiver), end <= now {
         // Who does not offer again knows nothing of it any more.
@@ -167,7 +167,7 @@ extension Engine {
     }
   }
 
-  private func tellProgress(_ id: ResourceID, _ meter: inout ProgressMeter, of size: UInt64?) {
+  private func emitProgress(_ id: ResourceID, _ meter: inout ProgressMeter, of size: UInt64?) {
     guard meter.hasNews, meter.tellsAgain(every: settings.progressInterval) <= now else {
       return scheduleProgress(id, meter)
     }

@@ -9,7 +9,7 @@ extension Engine {
   private static let recordsAgain = 12
 
   func publish(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
-    tellBrowsers(of: type, peer)
+    notifyBrowsers(of: type, peer)
     if discovery.ownRosters.contains(type) { return }
     if discovery.advertisers[type, default: 0] <= Self.recordsMax {
       emit(.publish(peer: peer.id, type: type, name: peer.name, info: info))
@@ -23,7 +23,7 @@ extension Engine {
   }
 
   func unpublish(_ peer: LocalPeer, _ type: ServiceType) {
-    tellBrowsers(of: type, peer)
+    notifyBrowsers(of: type, peer)
     guard discovery.ownRosters.contains(type) else { return emit(.withdraw(peer: peer.id, type: type)) }
     guard discovery.advertisers[type, default: 0] <= Self.recordsAgain else { return }
     discovery.ownRosters.remove(type)
@@ -46,16 +46,16 @@ extension Engine {
 
   /// Whoever has asked over a link is told there, whatever is published beside: hosts that know this one by its address
   /// alone see no record.
-  private func tellBrowsers(of type: ServiceType, _ peer: LocalPeer) {
+  private func notifyBrowsers(of type: ServiceType, _ peer: LocalPeer) {
     for link in links.values where link.browses.contains(type) { tell(peer, type, over: link) }
   }
 
   private func tell(_ peer: LocalPeer, _ type: ServiceType, over link: Link) {
     if let info = peer.advertised[type] {
-      sayIfAway(peer, over: link)
-      say(Advertised(type: type, peer: peer.id, name: peer.name, info: info), on: link)
+      sendIfAway(peer, over: link)
+      send(Advertised(type: type, peer: peer.id, name: peer.name, info: info), on: link)
     } else {
-      say(Withdrawn(type: type, peer: peer.id), on: link)
+      send(Withdrawn(type: type, peer: peer.id), on: link)
     }
   }
 
@@ -66,36 +66,36 @@ extension Engine {
     }
     link.browses[browse.type] = true
     let advertising = peers.values(where: { $0.advertised.contains(browse.type) })
-    try tellLater(advertising.map { .peer($0.id, browse.type) }, over: link)
+    try sendLater(advertising.map { .peer($0.id, browse.type) }, over: link)
   }
 
   func handle(_ ping: Ping, from link: Link) throws(ProtocolViolation) {
-    if link.untold.isEmpty {
-      say(Pong(token: ping.token), on: link)
+    if link.pending.isEmpty {
+      send(Pong(token: ping.token), on: link)
     } else {
-      try tellLater([.pong(ping.token)], over: link)
+      try sendLater([.pong(ping.token)], over: link)
     }
   }
 
-  private func tellLater(_ tellings: [Link.Telling], over link: Link) throws(ProtocolViolation) {
-    guard link.untold.count < Self.untoldMax else {
-      throw ProtocolViolation(.slow, "\(Self.untoldMax) answers that wait to be read")
+  private func sendLater(_ frames: [Link.PendingFrame], over link: Link) throws(ProtocolViolation) {
+    guard link.pending.count < Self.pendingMax else {
+      throw ProtocolViolation(.slow, "\(Self.pendingMax) answers that wait to be read")
     }
-    for telling in tellings { link.untold.append(telling) }
-    if !tellings.isEmpty { wake(link) }
+    for telling in frames { link.pending.append(telling) }
+    if !frames.isEmpty { wake(link) }
   }
 
   /// Some types of a host with very many peers.
-  private static let untoldMax = 65_536
+  private static let pendingMax = 65_536
 
   /// Tells what is still untold, as long as little waits to be sent.
-  func tellUntold(over link: Link) {
-    while link.control.count < Self.pieceBytes, let next = link.untold.first {
-      link.untold.removeFirst()
+  func sendPending(over link: Link) {
+    while link.control.count < Self.pieceBytes, let next = link.pending.first {
+      link.pending.removeFirst()
       switch next {
       case .peer(let id, let type):
         if let peer = peers[id], link.browses.contains(type) { tell(peer, type, over: link) }
-      case .pong(let token): say(Pong(token: token), on: link)
+      case .pong(let token): send(Pong(token: token), on: link)
       }
     }
   }
@@ -117,22 +117,22 @@ extension Engine {
     guard !unasked.isEmpty else { return }
     for type in unasked {
       link.rosterTypes[type] = true
-      say(looksFor: type, true, on: link)
+      send(looksFor: type, true, on: link)
     }
     // The answer to this comes after all that they tell now: what is not told by then is over.
     discovery.beginSnapshot(of: host.id, unasked)
     link.rosterFence = number()
-    say(Ping(token: link.rosterFence), on: link)
+    send(Ping(token: link.rosterFence), on: link)
   }
 
   /// Hosts as such are asked for types; one that would not understand that is not asked.
-  private func say(looksFor type: ServiceType, _ isOn: Bool, on link: Link) {
+  private func send(looksFor type: ServiceType, _ isOn: Bool, on link: Link) {
     if type == .hosts {
-      if link.answersTypes { say(BrowseTypes(isOn: isOn), on: link) }
+      if link.answersTypes { send(BrowseTypes(isOn: isOn), on: link) }
     } else if isOn {
-      say(Browse(type: type), on: link)
+      send(Browse(type: type), on: link)
     } else {
-      say(BrowseEnd(type: type), on: link)
+      send(BrowseEnd(type: type), on: link)
     }
   }
 
@@ -187,7 +187,7 @@ extension Engine {
   func endRosters(of type: ServiceType) {
     for link in links.values where link.rosterTypes.contains(type) {
       link.rosterTypes[type] = nil
-      say(looksFor: type, false, on: link)
+      send(looksFor: type, false, on: link)
       for spot in discovery.told[link.host.id]?.keys ?? [] where spot.type == type { untell(spot, by: link.host.id) }
     }
   }

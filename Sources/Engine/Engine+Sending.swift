@@ -125,7 +125,7 @@ extension Engine {
       guard isSame else { return finish(sender, .mismatch) }
       sender.meter.begin(from: sender.confirmedThrough, at: now)
     }
-    if sender.hashed == sender.info.size, !sender.isRead, sender.beginning == nil { sayEnd(of: sender) }
+    if sender.hashed == sender.info.size, !sender.isRead, sender.beginning == nil { sendSourceEnd(of: sender) }
     guard sender.ending == nil else { return }
     let window = UInt64(max(Limits.chunkBytes * 4, settings.resourceWindowBytes))
     while let piece = sender.nextRead(window: window) {
@@ -135,7 +135,7 @@ extension Engine {
     if bond.lanes.hasUnsent { wakeLink(of: bond) }
   }
 
-  private func sayEnd(of sender: ResourceSender) {
+  private func sendSourceEnd(of sender: ResourceSender) {
     let root = sender.readThrough(crypto)
     if let promised = sender.info.root, promised != root, !sabotage.contains(.skipsRootCheck) {
       return finish(sender, .mismatch)

@@ -277,7 +277,7 @@ extension Engine {
     store.isRestoring = false
     store.unclaimed.forEach { id, row in
       dirty.touch(id)
-      sayGone(row)
+      sendGone(row)
     }
     store.unclaimed.removeAll()
     store.refusals.forEach { id, _ in dirty.touch(peer: id) }
@@ -289,7 +289,7 @@ extension Engine {
       }
       for presence in group.presences.values {
         for cohort in cohorts(of: presence) { cohort.relations.keepOnly(group.localSlots) }
-        tellRestored(presence)
+        emitRestored(presence)
       }
       for local in group.allLocals { mirror(local) }
       for presence in group.presences.values {
@@ -344,7 +344,7 @@ extension Engine {
   }
 
   /// An endpoint did not come back: who knew it is told.
-  private func sayGone(_ row: EndpointRow) {
+  private func sendGone(_ row: EndpointRow) {
     for presence in groups[Int(row.group)]?.presences.values ?? [] where presence.isAnnounced(Int(row.slot)) {
       record(presence) {
         Leave(record: $0, index: row.index, reason: .gone, seen: presence.host.bond?.received ?? 0)
@@ -352,11 +352,11 @@ extension Engine {
     }
   }
 
-  private func tellRestored(_ presence: Presence) {
+  private func emitRestored(_ presence: Presence) {
     for cohort in presence.cohorts {
       tell(cohort, cohort.relations.connected, .connecting)
       tell(cohort, cohort.relations.connected, .connected)
-      tellSuspended(cohort, cohort.relations.connected, true)
+      emitSuspended(cohort, cohort.relations.connected, true)
     }
   }
 }

@@ -68,7 +68,7 @@ extension Engine {
     defer { finishMutation() }
     guard !writer.isClosed else { return }
     writer.isClosed = true
-    say(.none, of: writer)
+    send(.none, of: writer)
   }
 
   /// Ends a stream from either side, at once.
@@ -77,14 +77,14 @@ extension Engine {
     beginMutation(now)
     defer { finishMutation() }
     if let writer = flows.writers[stream] {
-      if !sabotage.contains(.forgetsCancel) { say(reason, of: writer) }
+      if !sabotage.contains(.forgetsCancel) { send(reason, of: writer) }
       end(writer, reason)
     } else if let reader = flows.readers[stream] {
       stop(reader, reason)
     }
   }
 
-  private func say(_ reason: Reason, of writer: StreamSender) {
+  private func send(_ reason: Reason, of writer: StreamSender) {
     guard let member = member(of: writer.pair) else { return }
     record(member.presence) {
       StreamEnd(record: $0, flow: writer.flow, reason: reason, size: writer.bytes.end)
@@ -161,7 +161,7 @@ extension Engine {
     lanes.readers[open.flow] = reader
     lanes.unread.insert(reader.id)
     emit(.streamOpened(reader.id, name: open.name, from: member.id, to: local.id))
-    say(reader.grant, on: link)
+    send(reader.grant, on: link)
   }
 
   /// What one host may have open here; those past the first ones get a small window, so that its programs hold no
@@ -222,7 +222,7 @@ extension Engine {
     if reader.isOver, reader.isUsed { return forget(reader) }
     guard isNews, !reader.isOver, let bond = member(of: reader.pair)?.host.bond, bond.isOpen, let link = bond.link
     else { return }
-    say(reader.grant, on: link)
+    send(reader.grant, on: link)
   }
 
   private func stop(_ reader: StreamReceiver, _ reason: Reason) {
@@ -250,7 +250,7 @@ extension Engine {
   func endStreams(_ reason: Reason, where test: (Pair) -> Bool) {
     precondition(reason != .none, "a pair ends for a reason")
     for writer in flows.writers.values where test(writer.pair) {
-      say(reason, of: writer)
+      send(reason, of: writer)
       end(writer, reason)
     }
     for reader in flows.readers.values where test(reader.pair) { end(reader, reason) }

@@ -142,7 +142,7 @@ extension Engine {
           identityBytes(link.exporter, from: (local.id, local.peer.id), to: (member.id, member.peer)),
           with: identity.id)
       else { continue }
-      say(IdentityFrame(from: local.index, to: index, chain: identity.chain, signature: signature), on: link)
+      send(IdentityFrame(from: local.index, to: index, chain: identity.chain, signature: signature), on: link)
     }
   }
 
@@ -205,7 +205,7 @@ extension Engine {
       throw EngineError(.notConnected, "codes are compared with a peer that is connected in a session")
     }
     let comparison = begin(wireID: nil, local: local, remote: remote, host: member.host)
-    say(commitment(of: comparison), on: link)
+    send(commitment(of: comparison), on: link)
     return comparison.id
   }
 
@@ -241,21 +241,21 @@ extension Engine {
       guard let comparison = comparison(commit.id, of: host), comparison.remote == commit.from else { return }
       guard comparison.theirs == nil else { throw ProtocolViolation(.protocolViolation, "a second commitment") }
       comparison.theirs = commit.commitment
-      return say(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link)
+      return send(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link)
     }
     guard peers.contains(commit.to), host.proved[commit.from] != nil,
       comparisons.values.count(where: { $0.host === host }) < Self.comparisonsMax
-    else { return say(CompareEnd(id: commit.id ^ 1, reason: .declined), on: link) }
+    else { return send(CompareEnd(id: commit.id ^ 1, reason: .declined), on: link) }
     if let own = comparisons.first(where: {
       $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil
     }) {
       // Both began: the lower peer's counts.
-      if own.local < own.remote { return say(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
+      if own.local < own.remote { return send(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
       finish(own, .duplicate)
     }
     let comparison = begin(wireID: commit.id >> 1, local: commit.to, remote: commit.from, host: host)
     comparison.theirs = commit.commitment
-    say(commitment(of: comparison), on: link)
+    send(commitment(of: comparison), on: link)
   }
 
   func handle(_ reveal: CompareReveal, from link: Link) throws(ProtocolViolation) {
@@ -265,7 +265,7 @@ extension Engine {
       throw ProtocolViolation(.protocolViolation, "a nonce that is not the one committed to")
     }
     comparison.isShown = true
-    if !comparison.isOurs { say(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link) }
+    if !comparison.isOurs { send(CompareReveal(id: comparison.said, nonce: comparison.nonce), on: link) }
     emit(
       .comparison(
         comparison.id, local: comparison.local, remote: comparison.remote,
@@ -291,7 +291,7 @@ extension Engine {
       throw EngineError(.unavailable, "the comparison has ended, or has no code yet")
     }
     if !matches, let link = openLink(to: comparison.host) {
-      say(CompareEnd(id: comparison.said, reason: .mismatch), on: link)
+      send(CompareEnd(id: comparison.said, reason: .mismatch), on: link)
     }
     finish(comparison, matches ? .none : .mismatch)
   }
@@ -316,7 +316,7 @@ extension Engine {
   func comparisonDue(_ id: ComparisonID) {
     guard let comparison = comparisons[id] else { return }
     guard comparison.expires <= now else { return timers.set(.comparison(id), comparison.expires) }
-    if let link = openLink(to: comparison.host) { say(CompareEnd(id: comparison.said, reason: .timedOut), on: link) }
+    if let link = openLink(to: comparison.host) { send(CompareEnd(id: comparison.said, reason: .timedOut), on: link) }
     finish(comparison, .timedOut)
   }
 }

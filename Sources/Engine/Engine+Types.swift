@@ -42,16 +42,16 @@ extension Engine {
   func handle(_ browse: BrowseTypes, from link: Link) {
     guard link.browsesTypes != browse.isOn else { return }
     link.browsesTypes = browse.isOn
-    if browse.isOn { tellTypes(over: link) }
+    if browse.isOn { sendTypes(over: link) }
   }
 
-  private func tellTypes(over link: Link) {
-    say(AdvertisedTypes(types: Array(ownTypes.prefix(Limits.advertisedTypesMax))), on: link)
+  private func sendTypes(over link: Link) {
+    send(AdvertisedTypes(types: Array(ownTypes.prefix(Limits.advertisedTypesMax))), on: link)
   }
 
   /// A first peer advertises a type, or the last one does no more.
   func ownTypesChanged() {
-    for link in links.values where link.browsesTypes { tellTypes(over: link) }
+    for link in links.values where link.browsesTypes { sendTypes(over: link) }
     reviewTypes()
   }
 

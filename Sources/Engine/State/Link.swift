@@ -24,13 +24,13 @@ final class Link {
   /// The service types whose advertising peers it wants to be told of.
   var browses = OrderedDictionary<ServiceType, Bool>()
   /// What is still to be told of them, and the pings that are answered after it: a piece at a time, as the link sends.
-  var untold = Deque<Telling>()
+  var pending = Deque<PendingFrame>()
   /// The service types that it was asked about, and the token whose return ends what it tells at first.
   var rosterTypes = OrderedDictionary<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   /// The features that the other host announced; and the peers that it was told are away over this link.
   var features: Hello.Features = []
-  var toldAway: Set<PeerID> = []
+  var sentAway: Set<PeerID> = []
   /// Whether the host at the other end wants to be told of types.
   var browsesTypes = false
   var gate: Gate
@@ -65,7 +65,7 @@ final class Link {
     if host.isSelf { gate.open() }
   }
 
-  enum Telling {
+  enum PendingFrame {
     case peer(PeerID, ServiceType)
     case pong(UInt64)
   }
