@@ -1,4 +1,4 @@
-/// How a medium reaches a host; what the bytes mean is the medium's.
+/// A host's address on some medium, which defines its bytes.
 public struct Address: Part, CustomStringConvertible {
   public let bytes: [UInt8]
 

@@ -11,7 +11,7 @@ public struct Carrier: Part {
     self.signature = signature
   }
 
-  /// What the peer signs.
+  /// The bytes that the peer signs.
   public static func signedBytes(peer: PublicKey, host hostKey: PublicKey, incarnation: Incarnation) -> [UInt8] {
     var sink = ArraySink(labelled("vicinity carrier v1"))
     peer.encode(into: &sink)

@@ -1,6 +1,6 @@
-/// What a program hands to another by its own means, for their endpoints to find each other without discovery.
+/// Data that a program hands to another by its own means, for their endpoints to find each other without discovery.
 ///
-/// It is no frame and proves nothing: whoever changes it can only keep the two apart.
+/// It is no frame and proves nothing: a change to it can only keep the two apart.
 public struct ConnectionData: Part {
   public static let version: UInt8 = 1
 

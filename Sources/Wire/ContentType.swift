@@ -1,4 +1,4 @@
-/// The media type of a message, as its sender says: of RFC 9110, such as `text/plain; charset=utf-8`.
+/// The media type of a message (RFC 9110), by its sender, such as `text/plain; charset=utf-8`.
 public struct ContentType: Part, CustomStringConvertible {
   public let text: String
   public var description: String { text }

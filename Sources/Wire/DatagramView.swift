@@ -1,9 +1,9 @@
-/// An unreliable message as it lies in a frame: read and written without an allocation.
+/// An unreliable message in its frame: read and written without an allocation.
 public struct DatagramView: ~Escapable {
   public let from: UInt32
   public let seen: UInt64
   public let selection: EndpointSelectionView
-  /// Nil in a frame that has no place for it.
+  /// Nil in a frame type without content types.
   public let contentType: ContentType?
   public let payload: RawSpan
 
@@ -18,7 +18,7 @@ public struct DatagramView: ~Escapable {
     payload = try reader.rest("datagram payload", max: Limits.datagramPayloadBytesMax)
   }
 
-  /// Bytes of the whole frame, its length with it.
+  /// The size of the whole frame, including its length.
   @inlinable @inline(__always)
   public static func encodedSize(
     from: UInt32, seen: UInt64, to selection: EndpointSelection, contentType: ContentType? = nil, payloadBytes: Int
@@ -48,7 +48,7 @@ public struct DatagramView: ~Escapable {
     return sink.byteCount &+ payloadBytes
   }
 
-  /// All but the payload.
+  /// The frame up to the payload.
   @inlinable @inline(__always)
   static func put<S: Sink & ~Copyable & ~Escapable>(
     _ from: UInt32, _ seen: UInt64, _ selection: EndpointSelection, _ contentType: ContentType?, into sink: inout S

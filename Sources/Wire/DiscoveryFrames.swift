@@ -1,4 +1,4 @@
-/// The sender looks for peers of a service type among those that the other host carries.
+/// Asks the other host for its peers of a service type.
 public struct Browse: Frame {
   public static let type = FrameType.browse
   public var type: ServiceType
@@ -8,7 +8,7 @@ public struct Browse: Frame {
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { type.encode(into: &sink) }
 }
 
-/// The sender looks no more.
+/// Ends a browse.
 public struct BrowseEnd: Frame {
   public static let type = FrameType.browseEnd
   public var type: ServiceType
@@ -49,7 +49,7 @@ public struct Advertised: Frame {
   }
 }
 
-/// A peer of the sender advertises no more.
+/// A peer of the sender does not advertise any more.
 public struct Withdrawn: Frame {
   public static let type = FrameType.withdrawn
   public var type: ServiceType
@@ -72,16 +72,16 @@ public struct Withdrawn: Frame {
   }
 }
 
-/// Which of the sender's peers are away: their programs are not there for now. It is sent to hosts with the feature only.
+/// The away peers of the sender: their programs are absent for now. It is sent to hosts with the feature only.
 public struct Away: Frame {
   public static let type = FrameType.away
-  /// With it all is said that there was to say when the link was attached.
+  /// Ends the report of everything that there was when the link was attached.
   public var isLast: Bool
   public var peers: [Absence]
 
   public struct Absence: Part {
     public var peer: PeerID
-    /// For how long it has been away, at most `Limits.awayMillisecondsMax`; nil for a peer that is here again.
+    /// For how long it has been away, at most `Limits.awayMillisecondsMax`; nil for a peer that is present again.
     public var milliseconds: UInt64?
 
     @inlinable
@@ -126,8 +126,7 @@ public struct Away: Frame {
   }
 }
 
-/// The sender looks for the service types that peers of the other host advertise, or looks for them no more. It is sent to
-/// hosts with the feature only.
+/// Asks the other host for the service types of its peers, or ends that. It is sent to hosts with the feature only.
 public struct BrowseTypes: Frame {
   public static let type = FrameType.browseTypes
   public var isOn: Bool
@@ -137,7 +136,7 @@ public struct BrowseTypes: Frame {
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { sink.put(u8: isOn ? 1 : 0) }
 }
 
-/// The service types that peers of the sender advertise now, in the place of those that it told before.
+/// The service types that peers of the sender advertise now, replacing earlier ones.
 public struct AdvertisedTypes: Frame {
   public static let type = FrameType.advertisedTypes
   public var types: [ServiceType]

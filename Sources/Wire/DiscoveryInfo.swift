@@ -1,4 +1,4 @@
-/// What an advertiser tells of itself, in the order of the keys' bytes; fit for a DNS-SD TXT record (RFC 6763 §6).
+/// An advertiser's key-value pairs, in the order of the keys' bytes; fit for a DNS-SD TXT record (RFC 6763 §6).
 public struct DiscoveryInfo: Part {
   public let pairs: [(key: String, value: String)]
 
@@ -26,7 +26,7 @@ public struct DiscoveryInfo: Part {
   /// As a TXT record counts: each `key=value` with one byte of length.
   public var byteCount: Int { pairs.reduce(0) { $0 + 1 + Self.size($1) } }
 
-  /// A sentence for the advertiser when this is large enough to cost it reach.
+  /// Advice for the advertiser when this is large enough to cost it reach.
   public var warning: String? {
     guard byteCount > Limits.discoveryInfoBytesAdvised else { return nil }
     return "The discovery info has \(byteCount) bytes; over \(Limits.discoveryInfoBytesAdvised) an announcement may "

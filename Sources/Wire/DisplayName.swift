@@ -1,5 +1,5 @@
-/// What people see of a peer: 1 to 63 bytes of UTF-8, not of white space only. It identifies nobody, and is equal only byte
-/// for byte.
+/// A peer's name for people: 1 to 63 bytes of UTF-8, not of white space only. It identifies nobody, and is equal only
+/// byte for byte.
 public struct DisplayName: Part, CustomStringConvertible {
   public let text: String
   public var description: String { text }
@@ -14,7 +14,7 @@ public struct DisplayName: Part, CustomStringConvertible {
     self.text = text
   }
 
-  /// A sentence for the peer when this is too long to be seen whole.
+  /// Advice for the peer when this is too long to be seen whole.
   public var warning: String? {
     let count = text.utf8.count
     guard count > Limits.displayNameBytesAdvised else { return nil }

@@ -1,4 +1,4 @@
-/// Which of the endpoints of the receiving host something is for, by index.
+/// A selection of endpoints by index.
 public enum EndpointSelection: Part {
   case all
   /// In strictly ascending order, at most `Limits.selectedIndexesMax`.
@@ -49,7 +49,7 @@ public enum EndpointSelection: Part {
   }
 }
 
-/// An audience as it lies in a frame: checked, and read without an allocation.
+/// A selection in its frame: checked, and read without an allocation.
 public struct EndpointSelectionView: ~Escapable {
   public enum Kind: UInt8, Sendable {
     case all = 0
@@ -114,7 +114,7 @@ public struct EndpointSelectionView: ~Escapable {
     get { Indexes(encoded, count: count) }
   }
 
-  /// Whether the endpoint with this index is meant.
+  /// Whether the endpoint with this index is selected.
   public func contains(_ index: UInt32) -> Bool {
     if kind == .all { return true }
     var indexes = indexes
@@ -135,7 +135,7 @@ public struct EndpointSelectionView: ~Escapable {
     return kind == .only ? .only(list) : .allBut(list)
   }
 
-  /// Reads the indexes of a checked audience.
+  /// Reads the indexes of a checked selection.
   public struct Indexes: ~Escapable {
     @usableFromInline var reader: Reader
     @usableFromInline var left: Int
@@ -150,7 +150,7 @@ public struct EndpointSelectionView: ~Escapable {
 
     @_lifetime(self: copy self)
     public mutating func next() -> UInt32? {
-      // A checked audience has as many good numbers as it says: the varint cannot fail before `left` is 0.
+      // A checked selection has as many good numbers as it says: the varint cannot fail before `left` is 0.
       guard left > 0, let distance = try? reader.varint() else { return nil }
       left -= 1
       let index = floor + distance

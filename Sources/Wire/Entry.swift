@@ -45,7 +45,7 @@ public struct Entry: Part {
     .init(endpoint: endpoint, incarnation: incarnation, rank: rank, inviter: inviter)
   }
 
-  /// The same as it lies in a frame.
+  /// The same, in a frame.
   static func named(from reader: inout Reader) throws(WireError) -> IntroduceView.Named {
     let (endpoint, incarnation) = (try EndpointID(from: &reader), try EndpointIncarnation(from: &reader))
     _ = try (PublicKey(from: &reader), HostID(from: &reader))

@@ -1,4 +1,4 @@
-/// One frame of docs/protocol.md. Its body has one description, which decoding mirrors.
+/// A frame of docs/protocol.md. Its body has one description, which decoding mirrors.
 public protocol Frame: Hashable, Sendable {
   static var type: FrameType { get }
   init(body: inout Reader) throws(WireError)
@@ -13,7 +13,7 @@ extension Frame {
     try reader.finish()
   }
 
-  /// Bytes of the type and the body, which is the number that the frame begins with.
+  /// The size of type and body, which is the number that the frame begins with.
   public var length: Int {
     var sink = MeasuringSink()
     sink.put(u8: Self.type.rawValue)
@@ -21,7 +21,7 @@ extension Frame {
     return sink.byteCount
   }
 
-  /// Bytes of the whole frame, its length with it.
+  /// The size of the whole frame, including its length.
   public var encodedSize: Int { Self.encodedSize(of: length) }
 
   /// The same, where its `length` is known.
@@ -115,7 +115,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// Where a frame's body lies in a buffer.
+/// The position of a frame's body in a buffer.
 public struct FrameHead: Hashable, Sendable {
   public let type: FrameType
   public let body: Range<Int>

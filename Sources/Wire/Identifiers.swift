@@ -1,4 +1,4 @@
-/// 128 bits in big endian order, which is also their order.
+/// 128 bits, ordered as their big-endian bytes.
 public struct ID128: Hashable, Comparable, Sendable {
   public var high: UInt64
   public var low: UInt64
@@ -55,7 +55,7 @@ extension ID128 {
   }
 }
 
-/// What an identifier names is its type; how it looks is the same for all.
+/// An identifier of 128 bits with one text form; its type says what it names.
 public protocol Identifier: Part, Comparable, CustomStringConvertible {
   var raw: ID128 { get }
   init(_ raw: ID128)
@@ -114,7 +114,7 @@ public struct GroupID: Identifier {
   @inlinable public init(_ raw: ID128) { self.raw = raw }
 }
 
-/// What is hashed or signed starts with a label and a 0, so that no two uses of a key can be mistaken.
+/// Domain separation: hashed and signed bytes start with a label and a 0, so that no two uses of a key can be mistaken.
 func labelled(_ label: StaticString, _ bytes: [UInt8] = []) -> [UInt8] {
   var labelled: [UInt8] = []
   labelled.reserveCapacity(label.utf8CodeUnitCount + 1 + bytes.count)

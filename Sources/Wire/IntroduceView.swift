@@ -1,6 +1,6 @@
-/// An introduction as it lies in a frame, read as far as it takes to see whether it names anybody new: most do not.
+/// An introduction in its frame, read as far as it takes to see whether it names anybody new: most do not.
 public struct IntroduceView: ~Escapable {
-  /// What is known better when it is heard again.
+  /// The parts that may be news.
   public struct Named {
     public let endpoint: EndpointID
     public let incarnation: EndpointIncarnation
@@ -25,7 +25,7 @@ public struct IntroduceView: ~Escapable {
     rest = reader
   }
 
-  /// Of each up to the one that is meant, no more is checked than where its parts lie.
+  /// Whether the test holds for one of the entries; entries before it are parsed, but not checked.
   public func names(_ isMeant: (Named) -> Bool) throws(WireError) -> Bool {
     var reader = rest
     _ = try reader.bool("spread")

@@ -1,6 +1,6 @@
-/// A member's word, signed by its peer, that endpoints belong to its group.
+/// A member's statement, signed by its peer, that endpoints belong to its group.
 ///
-/// It is told to many as it was signed, so its bytes are kept with it.
+/// It is forwarded as it was signed, so its bytes are kept with it.
 public struct Introduction: Part {
   public let group: GroupID
   public let introducer: EndpointID
@@ -28,7 +28,7 @@ public struct Introduction: Part {
 
   private static let label = labelled("vicinity introduction v1")
 
-  /// What the introducer's peer signs.
+  /// The bytes that the introducer's peer signs.
   public static func signedBytes(
     group: GroupID, introducer: EndpointID, introducerIncarnation: EndpointIncarnation, entries: [Entry]
   ) -> [UInt8] {
@@ -37,7 +37,7 @@ public struct Introduction: Part {
     return sink.bytes
   }
 
-  /// What the introducer's peer has signed, if the signature is its own.
+  /// The bytes that the introducer's peer has signed, if the signature is its own.
   public var signedBytes: [UInt8] { Self.label + encoded.dropLast(Signature.byteCount) }
 
   private static func put(

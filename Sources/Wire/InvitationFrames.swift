@@ -103,7 +103,7 @@ public struct Connect: Frame {
   }
 }
 
-/// What an accepting peer gives back: its own end.
+/// The accepting peer's own end.
 public struct Acceptance: Part {
   public var group: GroupID
   public var entry: Entry
@@ -170,7 +170,7 @@ public struct Answer: Frame {
   }
 }
 
-/// The inviter's last word on an accepted invitation.
+/// The inviter's confirmation of an accepted invitation, or its end.
 public struct Confirm: Frame {
   public static let type = FrameType.confirm
   public var id: UInt64
@@ -198,7 +198,7 @@ public struct Confirm: Frame {
   }
 }
 
-/// The inviter takes its invitation back.
+/// The inviter cancels its invitation.
 public struct Cancel: Frame {
   public static let type = FrameType.cancel
   public var id: UInt64

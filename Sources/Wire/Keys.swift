@@ -1,4 +1,4 @@
-/// 32 bytes as big endian words, in the order of the bytes.
+/// 32 bytes as big-endian words, in the order of the bytes.
 public struct Bytes32: Part, Comparable {
   public var a: UInt64
   public var b: UInt64
@@ -33,7 +33,7 @@ public struct Bytes32: Part, Comparable {
   }
 }
 
-/// A value of one size: `bytes` and `init(bytes:)` are each other's inverse.
+/// A value of a fixed size: `bytes` and `init(bytes:)` are each other's inverse.
 public protocol FixedBytes: Part, CustomStringConvertible {
   static var byteCount: Int { get }
   static var fieldName: String { get }

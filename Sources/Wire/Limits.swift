@@ -1,6 +1,6 @@
 /// Every maximum of docs/protocol.md, each with its reason. Lengths are in bytes, counts in items.
 public enum Limits {
-  /// Room for the longest message with the longest audience, and for nothing larger.
+  /// Room for the longest message with the longest selection, and for nothing larger.
   public static let frameLengthMax = 1_114_112
   /// A stranger may make us hold no more than this before a peer of its host is accepted.
   public static let earlyFrameLengthMax = 16_384
@@ -22,9 +22,10 @@ public enum Limits {
   /// Beyond this a TXT record no longer fits a packet with the other records of an answer (RFC 6763 §6.2).
   public static let discoveryInfoBytesAdvised = 400
 
-  /// Peers in one `away`; more come in several. Each has 27 bytes at most, so that the frame is small enough to come early.
+  /// Peers in one `away`; more come in several. Each has 27 bytes at most, so that the frame is small enough to come
+  /// early.
   public static let awayPeersMax = 512
-  /// Ten years: whoever is away for longer is shown so all the same.
+  /// Ten years: longer absences are shown as this.
   public static let awayMillisecondsMax: UInt64 = 315_576_000_000
 
   /// More than a person reads through; all of them in one frame are small enough to come early.
@@ -34,7 +35,7 @@ public enum Limits {
   public static let addressBytesMax = 64
   /// One for each medium a host is likely to have at once, IPv4 and IPv6 apart.
   public static let entryAddressesMax = 4
-  /// A host may have more ways in than it tells for each endpoint.
+  /// A host may have more addresses than it sends with each endpoint.
   public static let helloAddressesMax = 8
   /// Room to grow for many versions, and still a small first frame.
   public static let helloExtensionsMax = 16
@@ -55,13 +56,13 @@ public enum Limits {
   public static let introductionEntriesMax = 64
   /// Introductions that may vouch for one join.
   public static let ticketsMax = 8
-  /// What is larger is a resource, which can be resumed and never delays a message.
+  /// Larger data is a resource, which can be resumed and never delays a message.
   public static let messagePayloadBytesMax = 1_048_576
   /// A media type as long as that of a resource, or a shorter one and a parameter such as its character set.
   public static let contentTypeBytesMax = 127
-  /// What one UDP packet can carry after headers and seal.
+  /// A UDP packet's capacity after headers and seal.
   public static let datagramPayloadBytesMax = 65_000
-  /// Beyond this a message may not fit one UDP packet that every network carries in one piece, beside what goes with it.
+  /// Beyond this a message may not fit, with its headers, one UDP packet that every network carries in one piece.
   public static let unreliableBytesAdvised = 1_024
 
   /// A name that a program looks for, as long as one length byte says.
@@ -70,9 +71,9 @@ public enum Limits {
   public static let resourceNameBytesMax = 255
   /// A media type: two names of at most 63 characters (RFC 6838 §4.2, advised) and the slash between them.
   public static let resourceTypeBytesMax = 127
-  /// The chunks that we offer have 2^14 bytes: a digest costs a five-hundredth part, and a chunk fits one frame.
+  /// Our chunks have 2^14 bytes: a digest costs a five-hundredth part, and a chunk fits one frame.
   public static let chunkBits: UInt8 = 14
-  /// What one frame carries of a stream or resource: so little that a message never waits long behind it.
+  /// The payload of a stream or resource frame: so small that a message never waits long behind it.
   public static let chunkBytes = 16_384
   /// Under 4 KiB digests would cost more than a hundredth part; over 1 MiB too much is sent again after a bad chunk.
   public static let chunkBitsRange: ClosedRange<UInt8> = 12...20

@@ -12,7 +12,7 @@ public struct Hello: Frame {
   public var addresses: [Address]
   public var extensions: [Extension]
 
-  /// What its sender understands beyond the first version; unknown bits mean nothing.
+  /// The features of its sender beyond the first version; unknown bits mean nothing.
   public struct Features: OptionSet, Hashable, Sendable {
     public var rawValue: UInt64
     @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -25,7 +25,7 @@ public struct Hello: Frame {
     public static let types = Features(rawValue: 4)
   }
 
-  /// Something that a later version says; unknown ones are skipped.
+  /// A later version's addition; unknown ones are skipped.
   public struct Extension: Part {
     public var id: UInt32
     public var value: [UInt8]
@@ -87,7 +87,7 @@ public struct Hello: Frame {
   }
 }
 
-/// How far each side has read, so that a new link goes on where an old one was cut.
+/// How far each side has read, so that a new link resumes where an old one was cut.
 public struct Attach: Frame {
   public static let type = FrameType.attach
   /// The sender's number for the bond, and the receiver's: an attach for another pair of numbers is late.
@@ -95,7 +95,7 @@ public struct Attach: Frame {
   public var expects: UInt64
   /// How many of the other side's records its sender has.
   public var received: UInt64
-  /// Of its own it still holds `first ..< next`.
+  /// The sender still holds its own records `first ..< next`.
   public var first: UInt64
   public var next: UInt64
 
@@ -145,7 +145,7 @@ public struct Pong: Frame {
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { sink.put(u64: token) }
 }
 
-/// The last frame of a host that closes a link, and why.
+/// The last frame of a host that closes a link, with its reason.
 public struct Bye: Frame {
   public static let type = FrameType.bye
   public var reason: Reason
@@ -169,7 +169,7 @@ public struct Bye: Frame {
   }
 }
 
-/// The receiving host has taken responsibility for all records up to this one.
+/// A cumulative acknowledgement: the receiving host has taken responsibility for all records up to this one.
 public struct Ack: Frame {
   public static let type = FrameType.ack
   public var strand: UInt32
@@ -192,7 +192,7 @@ public struct Ack: Frame {
   }
 }
 
-/// What a strand's receiver should have seen, in short.
+/// A digest of the roster, for comparison (anti-entropy).
 public struct RosterDigest: Frame {
   public static let type = FrameType.digest
   public var strand: UInt32

@@ -1,10 +1,10 @@
-/// A message as it lies in a frame: read and written without an allocation.
+/// A message in its frame: read and written without an allocation.
 public struct MessageView: ~Escapable {
   public let record: RecordHead
   public let from: UInt32
   public let seen: UInt64
   public let selection: EndpointSelectionView
-  /// Nil in a frame that has no place for it.
+  /// Nil in a frame type without content types.
   public let contentType: ContentType?
   public let payload: RawSpan
 
@@ -20,7 +20,7 @@ public struct MessageView: ~Escapable {
     payload = try reader.rest("message payload", max: Limits.messagePayloadBytesMax)
   }
 
-  /// Bytes of the whole frame, its length with it.
+  /// The size of the whole frame, including its length.
   @inlinable @inline(__always)
   public static func encodedSize(
     record: RecordHead, from: UInt32, seen: UInt64, to selection: EndpointSelection, contentType: ContentType? = nil,
@@ -52,7 +52,7 @@ public struct MessageView: ~Escapable {
     return sink.byteCount &+ payloadBytes
   }
 
-  /// All but the payload.
+  /// The frame up to the payload.
   @inlinable @inline(__always)
   static func put<S: Sink & ~Copyable & ~Escapable>(
     _ record: RecordHead, _ from: UInt32, _ seen: UInt64, _ selection: EndpointSelection, _ contentType: ContentType?,

@@ -1,5 +1,5 @@
-/// Reads the parts of a frame's body in order. Total: any bytes give a value or a `WireError`, never a trap,
-/// and nothing is allocated for a length or count before the bytes that it promises are seen to be there.
+/// Reads the parts of a frame's body in order. Total: any bytes give a value or a `WireError`, never a trap, and
+/// nothing is allocated for a length or count before the bytes that it promises are seen to be there.
 public struct Reader: ~Escapable {
   @usableFromInline let bytes: RawSpan
   /// Never more than `bytes.byteCount`.

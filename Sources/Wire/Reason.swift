@@ -1,4 +1,4 @@
-/// Why something ended, or did not come to be.
+/// The reason of an end or a refusal.
 public enum Reason: UInt8, CaseIterable, Part, CustomStringConvertible {
   case none = 0
   case declined = 1

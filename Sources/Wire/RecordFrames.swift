@@ -31,7 +31,7 @@ public struct Join: Frame {
   public var record: RecordHead
   public var index: UInt32
   public var target: EndpointID
-  /// The one of its incarnations that is meant.
+  /// The incarnation of the target.
   public var targetIncarnation: EndpointIncarnation
   public var seen: UInt64
   public var admits: EndpointSelection
@@ -113,7 +113,7 @@ public struct Leave: Frame {
   }
 }
 
-/// What endpoints of the sender have decided about one of the receiver's.
+/// The decision of endpoints of the sender about one of the receiver's.
 public struct Verdict: Frame {
   public static let type = FrameType.verdict
   public var record: RecordHead
@@ -149,7 +149,7 @@ public struct Verdict: Frame {
   }
 }
 
-/// Tells of endpoints that belong to the group.
+/// Introduces endpoints that belong to the group.
 public struct Introduce: Frame {
   public static let type = FrameType.introduce
   public var record: RecordHead
@@ -176,7 +176,7 @@ public struct Introduce: Frame {
   }
 }
 
-/// The sender has no such endpoint (any more).
+/// The sender has no such endpoint, or not any more.
 public struct Gone: Frame {
   public static let type = FrameType.gone
   public var record: RecordHead

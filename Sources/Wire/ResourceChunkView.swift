@@ -1,12 +1,12 @@
-/// A chunk of a resource as it lies in a frame: read and written without an allocation.
+/// A chunk of a resource in its frame: read and written without an allocation.
 public struct ResourceChunkView: ~Escapable {
   public let flow: UInt64
-  /// That of the want which it answers.
+  /// The turn of the want that it answers.
   public let turn: UInt32
-  /// Of the payload's first byte in the resource.
+  /// The offset of the payload's first byte in the resource.
   public let offset: UInt64
   public let digest: Digest
-  /// Digests that stand in the proof, which is passed over.
+  /// Digests in the proof, which is skipped.
   public let proofCount: Int
   /// Never empty.
   public let payload: RawSpan
@@ -24,14 +24,15 @@ public struct ResourceChunkView: ~Escapable {
     payload = try reader.rest("chunk payload", min: 1, max: Limits.chunkBytes)
   }
 
-  /// Bytes of the whole frame, its length and payload with it.
+  /// The size of the whole frame, including its length and payload.
   @inlinable @inline(__always)
   public static func encodedSize(flow: UInt64, turn: UInt32, offset: UInt64, digest: Digest, payloadBytes: Int) -> Int {
     let length = length(flow, turn, offset, digest, payloadBytes)
     return MeasuringSink.size(varint: UInt64(length)) &+ length
   }
 
-  /// Writes all but the payload, of which exactly `payloadBytes` must follow; `out` must have room for `encodedSize`.
+  /// Writes the frame up to the payload, of which exactly `payloadBytes` must follow; `out` must have room for
+  /// `encodedSize`.
   @inlinable @inline(__always)
   public static func writeHead(
     flow: UInt64, turn: UInt32, offset: UInt64, digest: Digest, payloadBytes: Int, into out: inout OutputRawSpan
@@ -50,7 +51,7 @@ public struct ResourceChunkView: ~Escapable {
     return sink.byteCount &+ payloadBytes
   }
 
-  /// All but the payload. The proof is empty: who sends the chunk is its source.
+  /// The frame up to the payload. The proof is empty: the sender of the chunk is its source.
   @inlinable @inline(__always)
   static func put<S: Sink & ~Copyable & ~Escapable>(
     _ flow: UInt64, _ turn: UInt32, _ offset: UInt64, _ digest: Digest, into sink: inout S

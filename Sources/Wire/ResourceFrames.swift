@@ -14,7 +14,7 @@ public struct ResourceOffer: Frame {
   public var chunkBits: UInt8
   /// Nil while its sender does not know; at most `Limits.flowBytesMax`.
   public var size: UInt64?
-  /// Of all its chunks; nil while its sender does not know.
+  /// The root of all its chunks; nil while its sender does not know.
   public var root: Digest?
 
   @inlinable
@@ -137,7 +137,7 @@ public struct ResourceStop: Frame {
   }
 }
 
-/// The receiver of a resource has the chunks before `offset`, and room for those before `limit`.
+/// Flow control: the receiver of a resource has the chunks before `offset`, and room for those before `limit`.
 public struct ResourceWant: Frame {
   public static let type = FrameType.resourceWant
   public var flow: UInt64
@@ -146,7 +146,7 @@ public struct ResourceWant: Frame {
   public var offset: UInt64
   /// Not under `offset`; at most `Limits.flowBytesMax`.
   public var limit: UInt64
-  /// Of the chunks before `offset`.
+  /// The root of the chunks before `offset`.
   public var root: Digest
 
   @inlinable

@@ -1,4 +1,4 @@
-/// What kind of peers look for each other: a legal service name of RFC 6335.
+/// The kind of peers that look for each other: a legal service name of RFC 6335.
 public struct ServiceType: Part, Comparable, CustomStringConvertible {
   public let text: String
   public var description: String { text }

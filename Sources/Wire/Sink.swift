@@ -1,4 +1,4 @@
-/// Where the description of a frame goes: one description both measures and writes, so the two cannot differ.
+/// The output of a frame's description: one description both measures and writes, so the two cannot differ.
 public protocol Sink: ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   mutating func put(u8 value: UInt8)
@@ -16,7 +16,7 @@ public protocol Part: Hashable, Sendable {
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S)
 }
 
-// A value over its limit here is our own bug: what callers give is checked where they give it.
+// A value over its limit here is our own bug: values from callers are checked on entry.
 extension Sink where Self: ~Copyable & ~Escapable {
   @inlinable @inline(__always)
   @_lifetime(self: copy self)
@@ -52,7 +52,7 @@ extension Sink where Self: ~Copyable & ~Escapable {
   }
 }
 
-/// Counts what would be written.
+/// Counts the bytes that would be written.
 public struct MeasuringSink: Sink {
   public var byteCount = 0
 
@@ -71,7 +71,7 @@ public struct MeasuringSink: Sink {
   @inlinable @inline(__always)
   public mutating func put(raw bytes: RawSpan) { byteCount &+= bytes.byteCount }
 
-  /// Bytes in the minimal form of a number: one for each seven bits, and one for 0.
+  /// The size of a number as a minimal varint: one byte for each seven bits, and one for 0.
   @inlinable @inline(__always)
   public static func size(varint value: UInt64) -> Int {
     let bits = 64 &- (value | 1).leadingZeroBitCount

@@ -1,7 +1,7 @@
-/// Bytes of a stream as they lie in a frame: read and written without an allocation.
+/// Bytes of a stream in their frame: read and written without an allocation.
 public struct StreamDataView: ~Escapable {
   public let flow: UInt64
-  /// Of the payload's first byte in the stream.
+  /// The offset of the payload's first byte in the stream.
   public let offset: UInt64
   /// Never empty.
   public let payload: RawSpan
@@ -15,14 +15,15 @@ public struct StreamDataView: ~Escapable {
     payload = try reader.rest("stream payload", min: 1, max: Limits.chunkBytes)
   }
 
-  /// Bytes of the whole frame, its length and payload with it.
+  /// The size of the whole frame, including its length and payload.
   @inlinable @inline(__always)
   public static func encodedSize(flow: UInt64, offset: UInt64, payloadBytes: Int) -> Int {
     let length = length(flow, offset, payloadBytes)
     return MeasuringSink.size(varint: UInt64(length)) &+ length
   }
 
-  /// Writes all but the payload, of which exactly `payloadBytes` must follow; `out` must have room for `encodedSize`.
+  /// Writes the frame up to the payload, of which exactly `payloadBytes` must follow; `out` must have room for
+  /// `encodedSize`.
   @inlinable @inline(__always)
   public static func writeHead(flow: UInt64, offset: UInt64, payloadBytes: Int, into out: inout OutputRawSpan) {
     precondition(
@@ -38,7 +39,7 @@ public struct StreamDataView: ~Escapable {
     return sink.byteCount &+ payloadBytes
   }
 
-  /// All but the payload.
+  /// The frame up to the payload.
   @inlinable @inline(__always)
   static func put<S: Sink & ~Copyable & ~Escapable>(_ flow: UInt64, _ offset: UInt64, into sink: inout S) {
     sink.put(u8: FrameType.streamData.rawValue)

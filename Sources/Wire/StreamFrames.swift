@@ -4,7 +4,7 @@ public struct StreamOpen: Frame {
   public var record: RecordHead
   /// Not 0.
   public var flow: UInt64
-  /// Of the sender's host.
+  /// The incarnation of the sender's host.
   public var incarnation: Incarnation
   public var from: UInt32
   public var to: UInt32
@@ -47,7 +47,7 @@ public struct StreamEnd: Frame {
   public var flow: UInt64
   /// `none` means that the stream is whole with `size` bytes.
   public var reason: Reason
-  /// Bytes that were written in all; at most `Limits.flowBytesMax`.
+  /// The bytes written in all; at most `Limits.flowBytesMax`.
   public var size: UInt64
 
   @inlinable
@@ -101,7 +101,7 @@ public struct StreamStop: Frame {
   }
 }
 
-/// The reader has the bytes before `received`, and room for those before `limit`.
+/// Flow control: the reader has the bytes before `received`, and room for those before `limit`.
 public struct StreamGrant: Frame {
   public static let type = FrameType.streamGrant
   public var flow: UInt64
@@ -129,7 +129,7 @@ public struct StreamGrant: Frame {
   }
 }
 
-// What streams and resources have in common: both are flows of bytes.
+// Streams and resources are both flows of bytes.
 
 extension Reader {
   @inlinable @inline(__always)

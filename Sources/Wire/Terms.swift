@@ -5,7 +5,7 @@ public enum Encryption: UInt8, Sendable {
   case none = 2
 }
 
-/// What an endpoint asks of those that it is joined with.
+/// An endpoint's conditions for its members.
 public struct Terms: Part {
   public var encryption: Encryption
   public var showsIdentity: Bool
@@ -35,9 +35,9 @@ public struct Terms: Part {
   }
 }
 
-/// What the members of some endpoint's group are and need, taken together.
+/// The size and the needs of an endpoint's group as a whole.
 public struct Standing: Part {
-  /// Members now, the endpoint with them; at least 1.
+  /// Members now, including the endpoint; at least 1.
   public var size: UInt32
   /// The lowest of the members' limits; at least 2.
   public var peersMax: UInt32
@@ -68,7 +68,7 @@ public struct Standing: Part {
   }
 }
 
-/// What keeps two groups apart: one that requires encryption, and one that has none.
+/// The needs that keep two groups apart: one requires encryption, and one has none.
 public struct Needs: OptionSet, Hashable, Sendable {
   public var rawValue: UInt8
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }

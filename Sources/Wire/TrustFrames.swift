@@ -1,4 +1,4 @@
-/// Begins a comparison of codes: the nonce is committed before any is shown.
+/// Begins a comparison of codes: the nonce is committed before any is revealed.
 public struct CompareCommit: Frame {
   public static let type = FrameType.compareCommit
   public var id: UInt64
@@ -29,7 +29,7 @@ public struct CompareCommit: Frame {
   }
 }
 
-/// Shows the nonce that was committed.
+/// Reveals the nonce that was committed.
 public struct CompareReveal: Frame {
   public static let type = FrameType.compareReveal
   public var id: UInt64

@@ -45,7 +45,7 @@ public struct WireError: Error, Hashable, Sendable {
 }
 
 extension WireError: CustomStringConvertible {
-  /// What was wrong, the limit, and what to do.
+  /// The fault, the limit, and what to do.
   public var description: String {
     switch rule {
     case .truncated:

@@ -1,7 +1,7 @@
 import Testing
 import Wire
 
-/// Where an offset or size stands in a frame of a stream or resource, and how to build a body that has it there.
+/// The place of an offset or size in a frame of a stream or resource, and a way to build a body with it.
 struct FlowNumber: Sendable, CustomTestStringConvertible {
   var field: String
   var decode: @Sendable ([UInt8]) throws -> Void

@@ -52,7 +52,7 @@ import Wire
     for count in 0..<body.count {
       let cut = Array(body[..<count])
       if sample.isOpen {
-        // The last field takes what is there, so only what stands before it can be missed, or all of it.
+        // The last field takes the rest, so only bytes before it can be missing, or all of it.
         var recoded: [UInt8]?
         let rule = broken { recoded = try sample.recoded(cut) }
         switch rule {

@@ -1,7 +1,7 @@
 import Testing
 import Wire
 
-/// A list or text of a frame, and how to build a body in which it has `count` items or bytes.
+/// A list or text of a frame, and a way to build a body in which it has `count` items or bytes.
 struct Limited: Sendable, CustomTestStringConvertible {
   var field: String
   var max: Int

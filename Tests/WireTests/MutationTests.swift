@@ -23,7 +23,7 @@ import Wire
         if error.description.isEmpty { Issue.record("an error without a sentence") }
       }
     }
-    // The damage must leave enough frames whole to test what decodes, too.
+    // The damage must leave enough frames whole to test decoded ones, too.
     #expect(decoded > 1_000)
   }
 

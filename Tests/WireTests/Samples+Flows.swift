@@ -1,6 +1,6 @@
 import Wire
 
-/// Bytes of a stream that are owned; they are written by the view, and described once more here to hold the view to it.
+/// Bytes of a stream that are owned; the view writes them, and they are described once more here to check the view.
 struct StreamData: Frame {
   static let type = FrameType.streamData
   var flow: UInt64
@@ -34,7 +34,7 @@ struct StreamData: Frame {
   }
 }
 
-/// A chunk that owns its bytes, and its proof, which the view passes over.
+/// A chunk that owns its bytes, and its proof, which the view skips.
 struct ResourceChunk: Frame {
   static let type = FrameType.resourceChunk
   var flow: UInt64

@@ -1,12 +1,12 @@
 import Wire
 
-/// A frame as the vector of the same name means it, with the type erased.
+/// The frame of the vector of the same name, with the type erased.
 struct Sample: Sendable {
   var name: String
   var type: FrameType
   var encoded: [UInt8]
   var encodedSize: Int
-  /// What `write` gives for a buffer of exactly `encodedSize` bytes.
+  /// The output of `write` for a buffer of exactly `encodedSize` bytes.
   var written: [UInt8]
   /// Whether the body decodes to the very frame.
   var isDecoded: @Sendable ([UInt8]) throws(WireError) -> Bool
@@ -38,7 +38,7 @@ func filled(_ size: Int, _ work: (inout OutputRawSpan) -> Void) -> [UInt8] {
   }
 }
 
-/// A message that owns its bytes; it is written by the view, and described once more here to hold the view to it.
+/// A message that owns its bytes; the view writes it, and it is described once more here to check the view.
 struct Message: Frame {
   static let type = FrameType.message
   var record: RecordHead
@@ -371,7 +371,7 @@ extension Sample {
     Sample("identity-none", IdentityFrame(from: 1, to: 2, chain: [], signature: [])),
   ]
 
-  /// A value that the rules allow, as its own tests show: a refusal ends the run.
+  /// A legal value, as its own tests show: a refusal ends the run.
   static func known<T>(_ value: () throws -> T) -> T { try! value() }
 
   static func id(_ first: UInt64) -> ID128 {

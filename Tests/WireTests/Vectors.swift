@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Wire
 
-/// A golden frame of `Vectors/*.txt`: blocks of a name, what it means, and lines of hexadecimal.
+/// A golden frame of `Vectors/*.txt`: blocks of a name, a meaning, and lines of hexadecimal.
 struct Vector: Sendable, CustomStringConvertible {
   var name: String
   var meaning: String
@@ -40,7 +40,7 @@ extension [UInt8] {
   }
 }
 
-/// Fields of a frame by hand, for what the encoder refuses to write.
+/// Fields of a frame by hand, for values that the encoder refuses to write.
 enum Raw {
   static func varint(_ value: UInt64) -> [UInt8] {
     var sink = ArraySink()
