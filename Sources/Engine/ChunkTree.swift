@@ -1,17 +1,17 @@
 public import Wire
 
-/// The hash tree over a resource's chunks from the first on, as RFC 6962 builds it: as many digests as the number of
-/// chunks has ones in its binary form, whatever their number.
+/// The Merkle tree over a resource's chunks from the first on, as RFC 6962 builds it: as many digests as the chunk
+/// count has ones in binary.
 ///
-/// The chunks' own digests are the program's, which has the bytes. No chunk must have the digest of a node.
+/// The program computes the digests of the chunks, since it has the bytes. No chunk may have the digest of a node.
 public struct ChunkTree: Hashable, Sendable {
-  /// The roots of whole subtrees, the largest first.
+  /// Roots of complete subtrees, the largest first.
   private(set) var peaks: [Digest] = []
   private(set) var count: UInt64 = 0
 
   public init() {}
 
-  /// As it was stored; nil where these cannot be the peaks of so many chunks.
+  /// Restores a stored tree; nil where these cannot be the peaks of so many chunks.
   init?(peaks: [Digest], count: UInt64) {
     guard peaks.count == count.nonzeroBitCount else { return nil }
     self.peaks = peaks
@@ -20,7 +20,7 @@ public struct ChunkTree: Hashable, Sendable {
 
   public mutating func append(_ leaf: Digest, _ crypto: any Crypto) {
     var node = leaf
-    // Each one at the end of the number is a subtree of the same size, with which it makes a larger one.
+    // Each one bit at the end of the count is a subtree of the same size; two of these make a larger one.
     for _ in 0..<(~count).trailingZeroBitCount { node = Self.node(peaks.removeLast(), node, crypto) }
     peaks.append(node)
     count += 1

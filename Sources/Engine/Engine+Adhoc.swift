@@ -1,10 +1,10 @@
 public import Wire
 
-/// Ad hoc mode: everybody nearby of one service type connects, with nobody's help.
+/// Ad hoc mode: all nearby peers of one service type connect by themselves.
 ///
 /// Of two peers the lower ID invites at once; the higher waits a little, in case only it sees the other, and then
-/// invites too. Invitations that cross become one, so that both may. A peer whose person is asked instead is left alone
-/// once that person has said no (`Refusals`).
+/// invites too. Invitations that cross become one, so both may. A peer whose person is asked instead is not asked again
+/// after a no (`Refusals`).
 extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
@@ -36,7 +36,7 @@ extension Engine {
   }
 
   func adhocFound(_ spot: Discovery.Spot) {
-    // Who is in ad hoc mode browses.
+    // An endpoint in ad hoc mode browses.
     guard discovery.browsers[spot.type] != nil else { return }
     for local in endpoints.values where local.adhoc?.type == spot.type { adhocFound(spot.peer, by: local) }
   }
@@ -48,7 +48,7 @@ extension Engine {
     timers.set(.adhoc(local.id), now + patience)
   }
 
-  /// Whether its peer is asked again by itself: what did not work is tried again, unless there is no sense in it.
+  /// Whether the peer will be invited again automatically: yes, unless a retry makes no sense.
   func adhocEnded(_ invitation: OutgoingInvitation, _ reason: Reason) -> Bool {
     let local = invitation.local
     guard case .service(let type, isAdhoc: true) = invitation.call, type == local.adhoc?.type else { return false }
@@ -65,7 +65,7 @@ extension Engine {
 
   // MARK: Invited
 
-  /// One invitation is accepted at a time: once its session is joined, most of the others come from there.
+  /// Accepts one invitation at a time: once that session is joined, it introduces most of the others.
   func adhocInvited(_ invitation: IncomingInvitation, _ local: LocalEndpoint) {
     guard local.adhoc?.accepted == nil, local.adhoc?.restsSince == nil else {
       local.adhoc?.waiting.append(invitation.id)
@@ -84,11 +84,11 @@ extension Engine {
     }
   }
 
-  /// What it takes until a newcomer has heard of everybody.
+  /// The time that introductions take to reach everybody.
   private static let introductionTime: Duration = .milliseconds(100)
 
-  /// Two sessions become one by one invitation, and by each more they would all be introduced to each other once more. So
-  /// of those in a session one accepts first, and the others in turn, in case that one cannot.
+  /// One invitation joins two sessions, and each further one would make all members introduce each other again. So one
+  /// member of a session accepts first, and the others in turn, in case that one cannot.
   private func turn(of local: LocalEndpoint, since rest: Instant) -> Instant {
     rest + Self.introductionTime + Self.turnTime * min(local.group.countOfPeers(before: local.peer.id), Self.lineMax)
   }
@@ -127,7 +127,7 @@ extension Engine {
         next = min(next, due)
         continue
       }
-      // Looked at again later: a pair that was refused or lost may be free again.
+      // A later retry: a pair that was refused or lost may be free again.
       let again = now + settings.adhocPatience * 2
       local.adhoc?.invitations[peer] = again
       next = min(next, again)
@@ -149,6 +149,6 @@ extension Engine {
 
   /// A person may be asked, who needs as long as for any other invitation.
   private static let adhocTimeout: Duration = .seconds(30)
-  /// A program that has nobody to ask answers sooner.
+  /// A program without a person to ask answers sooner.
   static let adhocAnswerMax: Duration = .seconds(10)
 }

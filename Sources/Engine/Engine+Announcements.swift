@@ -1,8 +1,8 @@
 import Wire
 
-/// Announcements: what a host says to another of its own endpoints in a group, and whom they admit there.
+/// Announcements: a host's joins of its own endpoints in a group, and whom they admit there.
 extension Engine {
-  /// Says to a host which local endpoints are in the group, as far as it has not been told on the present bond.
+  /// Announces to a host the local endpoints of the group that it does not know on the present bond.
   func announce(_ presence: Presence) {
     // Until a member there has joined, its host's gate may be closed to more.
     var room = presence.hasJoined ? Int.max : Self.announcedAtFirst
@@ -14,7 +14,7 @@ extension Engine {
 
   private static let announcedAtFirst = 32
 
-  /// Says it all again: the answers tell where both sides stand.
+  /// Announces all of it again: the answers bring both sides up to date.
   func announceAnew(_ presence: Presence) {
     presence.repeats = presence.group.localSlots
     announce(presence)
@@ -39,13 +39,13 @@ extension Engine {
     }
     guard let announced else { return }
     if bond.isOpen, let link = bond.link { sendIfAway(local.peer, over: link) }
-    // What a host says to who joins it is no more a stranger's word.
+    // The host has been sent a join, so it is no stranger any more.
     bond.accept()
     presence.repeats.remove(slot)
     let isNew = !presence.isAnnounced(slot)
     if isNew { presence.setAnnounced(slot, at: announced, isFirst: isFirst) }
     for cohort in named {
-      // Where it is the first, the announcement to everybody there tells the admission too.
+      // A first announcement to everybody there says the admission as well.
       if isFirst { cohort.relations.told.insert(slot) } else { settle(cohort, SlotSet(slot), at: announced) }
       update(cohort, SlotSet(slot))
     }
@@ -53,13 +53,13 @@ extension Engine {
       judge(member, SlotSet(slot))
       update(alone(member), SlotSet(slot))
     }
-    // Members that join later are shown it then.
+    // Members that join later are shown the identity then.
     guard isNew, local.settings.identity != nil else { return }
     for member in presence.members.values where member.index != nil { showIdentities(of: SlotSet(slot), to: member) }
   }
 
-  /// Whom a local endpoint asks for there: best one that has joined, since others may not know of this group yet; one
-  /// that may be gone is asked for last.
+  /// The endpoint to which a local one addresses its join: best one that has joined, since others may not know of this
+  /// group yet; one that may be gone is the last choice.
   private func target(for local: LocalEndpoint, in presence: Presence) -> RemoteMember? {
     let members = presence.members
     return (presence.hasJoined ? members.first { $0.own !== local && $0.index != nil } : nil)
@@ -67,8 +67,8 @@ extension Engine {
       ?? members.first { $0.own !== local }
   }
 
-  /// Whom of those who have joined a local endpoint admits: what is said of that in its announcement, the cohorts that are
-  /// meant, and members for whom there is no room.
+  /// The joined members that a local endpoint admits: the selection for its announcement, the cohorts in it, and
+  /// members for whom there is no room.
   private func admission(to local: LocalEndpoint, in presence: Presence) -> (
     EndpointSelection, [Cohort], [RemoteMember]
   ) {
@@ -85,7 +85,7 @@ extension Engine {
         if admit(member, local) == .yes { admitting.append(alone(member)) } else { isAll = false }
       }
     }
-    // All of this host are known without being named, and there may be more than can be.
+    // All endpoints of this host are known without a list, which could be longer than a frame allows.
     if isAll, presence.host.isSelf { return (.all, admitting, []) }
     var named: [Cohort] = []
     var unnamed: [RemoteMember] = []
@@ -101,7 +101,7 @@ extension Engine {
     return (.only(named.count > 1 ? indexes.sorted() : indexes), named, unnamed)
   }
 
-  /// These slots' admission is told by this record, as far as it was not by an earlier one.
+  /// Records that this record says the admission of these slots, except where an earlier one did.
   func settle(_ cohort: Cohort, _ slots: SlotSet, at ordinal: UInt64) {
     let news = slots.subtracting(cohort.relations.told)
     guard !news.isEmpty else { return }
@@ -113,7 +113,7 @@ extension Engine {
     group.tickets.filter { ticket in ticket.entries.contains { $0.endpoint == local.id } }.suffix(2).map { $0 }
   }
 
-  /// Says it all again after a pause that grows while that is in vain.
+  /// Announces all of it again after an exponential backoff.
   func announceSoon(_ presence: Presence) {
     guard presence.announcesAgain == nil else { return }
     let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
@@ -122,6 +122,6 @@ extension Engine {
     timers.set(.group(presence.group.serial), now + pause)
   }
 
-  /// An introduction is on its way for a moment, or it does not come at all.
+  /// An introduction is in flight for a moment, or it does not come at all.
   private static let introductionPauseMax: Duration = .seconds(5)
 }

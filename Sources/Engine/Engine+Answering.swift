@@ -1,6 +1,6 @@
 import Wire
 
-/// The invitee's side of invitations: who is asked, what is answered, and what is remembered of it.
+/// The invitee's side of invitations: asking the program, answering, and remembering the answer.
 extension Engine {
   func handle(_ request: InvitationRequest, from link: Link) throws(ProtocolViolation) {
     let host = link.host
@@ -33,7 +33,7 @@ extension Engine {
     guard let peer = peers[request.to] else { return decline(.gone) }
     let ends = peer.endpoints.compactMap { endpoints[$0] }
     if ends.contains(where: { $0.blocked.contains(inviter) }) { return decline(.blocked) }
-    // Its host may be of a kind that asks without end.
+    // The other host may be one that asks without end.
     if request.isAdhoc, peer.refusals.forbid(request.entry.endpoint, at: now), !sabotage.contains(.asksAgain) {
       return decline(peer.refusals.stand(for: request.entry.endpoint) ? .declined : .busy)
     }
@@ -45,7 +45,7 @@ extension Engine {
 
     let invitation = incoming(request, by: inviter, to: peer, from: host)
     if let own = host.asked.first(where: { crosses(invitation, $0) }) {
-      // Both ask for the same: the lower peer's invitation counts.
+      // Both invite each other: the lower peer's invitation counts.
       if peer.id < inviter { return decline(.duplicate) }
       return answer(own, by: invitation)
     }
@@ -92,7 +92,7 @@ extension Engine {
     invitation.host.asking[invitation.request.id] = nil
   }
 
-  /// A person who looks at more than this from one host has been flooded.
+  /// More pending invitations than this from one host are a flood.
   private static let heldMax = 64
 
   func crosses(_ theirs: IncomingInvitation, _ ours: OutgoingInvitation) -> Bool {
@@ -138,7 +138,8 @@ extension Engine {
     end(invitation, reason)
   }
 
-  /// Behind our `attach`, with which the other side takes the link into use: theirs is not waited for.
+  /// Sends the answer behind our `attach`, with which the other side takes the link into use; there is no need to wait
+  /// for theirs.
   func give(_ answer: Answer, to invitation: IncomingInvitation) {
     guard let link = invitation.host.bond?.link else { return }
     invitation.answeredOn = link.id
@@ -150,7 +151,7 @@ extension Engine {
       let invitation = link.host.asking[confirm.id],
       case .accepted(let local, let incarnation) = invitation.state
     else {
-      // The same again, where the answer was given again.
+      // The same again, where the answer was repeated.
       if link.host.asking[confirm.id]?.endedAs == Reason.none { return }
       if confirm.reason == .none { send(Answer(id: confirm.id, outcome: .declined(.timedOut)), on: link) }
       return
@@ -166,13 +167,13 @@ extension Engine {
     join(local, invitation.request.entry, isInviter: false, until: invitation.deadline)
   }
 
-  /// The inviter takes it back.
+  /// The inviter cancels.
   func handle(_ cancel: Cancel, from link: Link) {
     guard let invitation = link.host.asking[cancel.id], invitation.isPending else { return }
     end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)
   }
 
-  /// A host came up anew: of what it had asked before it knows nothing, and it counts its invitations from the start.
+  /// A host has restarted: it has forgotten its invitations and numbers new ones from the start.
   func forgetInvitations(from host: RemoteHost) {
     for invitation in host.asking.values {
       end(invitation, .lost)
@@ -198,7 +199,7 @@ extension Engine {
     }
   }
 
-  /// Remembers a person's answer; an invitation that nobody was shown was answered by a program.
+  /// Remembers a person's answer; an invitation that was never shown was answered by a program.
   private func noteAnswer(_ reason: Reason, to invitation: IncomingInvitation) {
     let (peer, inviting) = (invitation.peer, invitation.request.entry.endpoint)
     let locals = peer.endpoints.compactMap { endpoints[$0] }
@@ -215,13 +216,13 @@ extension Engine {
     }
   }
 
-  /// A host that invites and takes back, again and again, is not remembered without bound.
+  /// Bounds the memory of a host that invites and cancels again and again.
   private func forgetOldest(of host: RemoteHost) {
     guard host.asking.count > Self.rememberedCountMax else { return }
     var ended = host.asking.values(where: { !$0.isPending })[...]
     while ended.count > Self.rememberedCountMax, let oldest = ended.popFirst() { forget(oldest) }
   }
 
-  /// As many as may wait for an answer at once: their answers may all be on their way when the link is lost.
+  /// As many as may be pending at once: their answers may all be in flight when the link is lost.
   private static let rememberedCountMax = heldMax
 }

@@ -1,14 +1,14 @@
 public import Wire
 
-/// Away: peers whose programs are not there for now.
+/// Away: peers whose programs are absent for now.
 ///
-/// Law: a host speaks of its own peers only, over the link that a bond uses, and to those who have to do with them: hosts
-/// that asked for their types, and hosts of their groups. On each new link it says all of it again: of groups at once, of
-/// types as they are asked for. What it said stands as long as there is a link to it, or one is wanted.
+/// Law: a host reports its own peers only, over the bond's link, and only to hosts that browse for their types and
+/// hosts of their groups. On each new link it reports all of it again: for groups at once, for types when they are
+/// asked for. A report stands as long as there is a link to its host, or one is wanted.
 extension Engine {
-  // MARK: Telling
+  // MARK: Sending
 
-  /// The program of a local peer is away since a moment; nil: it is there.
+  /// Sets since when the program of a local peer is away; nil: it is present.
   public func setAway(_ id: PeerID, since moment: Instant?, at now: Instant) throws(EngineError) {
     beginMutation(now)
     defer { finishMutation() }
@@ -26,14 +26,14 @@ extension Engine {
     if let own = hosts[hostID] { emitAway([id], of: own) }
   }
 
-  /// Says where a peer stands by now to all hosts that have to do with it, or that were told before.
+  /// Sends a peer's present state to all hosts that it concerns, and to those that had an earlier one.
   func notifyAway(_ peer: LocalPeer) {
     for link in links.values {
       if peer.awaySince == nil ? link.sentAway.remove(peer.id) != nil : concerns(peer, link) { send(peer, over: link) }
     }
   }
 
-  /// The other side hears of the peer just now.
+  /// Sends it to a host that has just learned of the peer.
   func sendIfAway(_ peer: LocalPeer, over link: Link) {
     if peer.awaySince != nil, !link.sentAway.contains(peer.id) { send(peer, over: link) }
   }
@@ -44,7 +44,7 @@ extension Engine {
     send(Away(peers: [absence(of: peer)]), on: link)
   }
 
-  /// All of it, on a link that has just been taken into use.
+  /// Sends the whole state on a link that has just been taken into use.
   func sendAwayPeers(over bond: Bond) {
     guard let link = bond.link, link.readsAway, !link.isLoopback, !sabotage.contains(.forgetsWhoIsAway) else { return }
     let peers = peers.values(where: { $0.awaySince != nil && concerns($0, link) })
@@ -63,15 +63,15 @@ extension Engine {
     return Away.Absence(peer: peer.id, milliseconds: milliseconds.map { min($0, Limits.awayMillisecondsMax) })
   }
 
-  /// Whether the host at the other end asked for a type of the peer's, or is in a group with it.
+  /// Whether the host at the other end browses for a type of the peer, or is in a group with it.
   private func concerns(_ peer: LocalPeer, _ link: Link) -> Bool {
     peer.advertised.keys.contains { link.browses.contains($0) }
       || peer.endpoints.contains { endpoints[$0]?.group.presences[link.host.id] != nil }
   }
 
-  // MARK: Being told
+  // MARK: Receiving
 
-  /// All of it will be said anew.
+  /// Marks all of it stale: the host will send it anew.
   func expectAwayPeers(at host: RemoteHost) {
     for peer in host.away.keys { host.away[peer]?.isStale = true }
   }
@@ -89,17 +89,17 @@ extension Engine {
       guard known != nil || host.away.count < Self.awayMax else {
         throw ProtocolViolation(.busy, "more than \(Self.awayMax) peers of one host away")
       }
-      // The same said again: it has only been on its way for longer.
+      // The same report again: only its travel time differs.
       let isSame = known.map { abs((since - $0.since).nanoseconds) < Self.awayTolerance.nanoseconds } ?? false
       host.away[absence.peer] = (isSame ? known?.since ?? since : since, false)
       if !isSame { changed.insert(absence.peer) }
     }
     awayChanged(changed, at: host)
-    // Where this host has asked for types, the answers are to come.
+    // Where this host has asked for types, the answers are still to come.
     if away.isLast, link.rosterFence == 0 { dropStaleAway(at: host) }
   }
 
-  /// All has been said: those who were not named are here.
+  /// The report is complete: peers that it did not name are present.
   func dropStaleAway(at host: RemoteHost) {
     let stale = host.away.keys.filter { host.away[$0]?.isStale == true }
     for peer in stale { host.away[peer] = nil }
@@ -110,12 +110,12 @@ extension Engine {
   private static let awayMax = 16_384
   private static let awayTolerance: Duration = .seconds(10)
 
-  /// Without a link to it, and where none is wanted, it cannot say any more that somebody is back.
+  /// Without a link, and where none is wanted, the host could not report a return any more.
   func forgetAwayIfCut(from host: RemoteHost) {
     if !host.away.isEmpty, host.links.allSatisfy(\.isClosing), !isWanted(host) { forgetWhoIsAway(at: host) }
   }
 
-  /// Nothing is known of it any more, so that all count as here.
+  /// Forgets the reports of a host, so that all its peers count as present.
   func forgetWhoIsAway(at host: RemoteHost) {
     let peers = Set(host.away.keys)
     host.away.removeAll()

@@ -1,13 +1,13 @@
 import Wire
 
-/// Bonds: how two hosts agree which link they use, how far each has read, and when it is over.
+/// Bonds: how two hosts agree which link they use, how far each has read, and when the bond is over.
 extension Engine {
   // MARK: Greeting
 
   func makeBond(with host: RemoteHost) -> Bond {
     let bond = Bond(host: host, nonce: entropy.word(crypto), at: now)
     host.bond = bond
-    // What was said under another number may have been read by nobody.
+    // Frames that were sent under another number may not have been read.
     for invitation in host.asked.values { invitation.saidOn = nil }
     return bond
   }
@@ -33,7 +33,7 @@ extension Engine {
       forgetInvitations(from: host)
       // A program that was restarted has no end of a stream any more.
       endStreams(.lost) { pair in host.presences.contains { $0.members.contains(pair.member) } }
-      // Who greeted before is over, or is another host with the same key, which hears of it.
+      // A link with an earlier greeting is over, or leads to another host with the same key; close it with that reason.
       for other in host.links where other !== link && other.hasGreeted { close(other, .conflict, Self.newerHost) }
     }
     host.incarnation = hello.incarnation
@@ -48,11 +48,11 @@ extension Engine {
       if bond.hasBeenOpen { bond = replace(bond, keeping: link) } else { bond.theirs = 0 }
     }
     if bond.theirs == 0 {
-      // Who expects another bond has not read our newest hello; when it has, it says hello again.
+      // A hello that expects another bond was sent before our newest one was read; it will be repeated.
       guard hello.expects == 0 || hello.expects == bond.nonce else { return }
       bond.theirs = hello.bond
     } else if hello.expects != 0, hello.expects != bond.nonce {
-      return  // The same: it was said before our newest hello was read.
+      return  // The same: it was sent before our newest hello was read.
     }
     prefer(link, for: bond)
   }
@@ -82,7 +82,7 @@ extension Engine {
       guard link.ordinal > current.ordinal || (link.ordinal == current.ordinal && isLowerDial) else {
         return close(link, .duplicate)
       }
-      // It is closed once the other is in use: who hears of the end first would think the bond was cut.
+      // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
       current.isRetired = true
     }
     attach(link, to: bond)
@@ -91,9 +91,10 @@ extension Engine {
   private func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
-    // What was answered behind an earlier `attach`, which the other side may have taken for another bond's, is said again.
+    // Answers that were sent behind an earlier `attach`, which the other side may have taken for another bond's, are
+    // sent again.
     for invitation in bond.host.asking.values { invitation.answeredOn = nil }
-    // Whoever is told of it may begin at once with large records, though the other link of the two is used in the end.
+    // The other side may begin at once with large records, though the other link of the two is used in the end.
     if bond.isAccepted { link.gate.open() }
     send(
       Attach(
@@ -111,10 +112,10 @@ extension Engine {
     let isConsistent =
       attach.received < sendQueue.next && attach.received + 1 >= sendQueue.first && attach.received <= bond.fence
       && attach.first <= bond.received + 1 && attach.next > bond.received
-    // A host may come back as an older version, which cannot read what waits for it.
+    // A host may come back as an older version that cannot read the records in the queue.
     let isReadable = link.features.contains(.contentTypes) || !sendQueue.holdsTyped(after: attach.received)
     guard isConsistent && isReadable || sabotage.contains(.believesBackups) else {
-      // Or one of us has lost what the other relies on, as from an old backup: begin anew.
+      // One of the two has lost state that the other relies on, as from an old backup: begin a new bond.
       _ = replace(bond, keeping: link)
       return
     }
@@ -124,7 +125,7 @@ extension Engine {
     bond.sendQueue.resume(after: received)
     bond.features = link.features
     bond.isOpen = true
-    // That it opens is a sign of life, though the link may be cut before there is another.
+    // Opening counts as activity, though the link may be cut before there is any other.
     bond.heard = now
     bond.fence = .max
     link.used = now
@@ -152,7 +153,7 @@ extension Engine {
 
   // MARK: Ending
 
-  /// No link is left; where another is about to take over, nobody is told.
+  /// No link is left; where another is about to take over, nothing is reported.
   func suspend(_ bond: Bond) {
     if !bond.isSuspended, bond.host.links.allSatisfy({ $0.isClosing || $0.isRetired }) { emitSuspended(bond, true) }
     timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
@@ -165,7 +166,7 @@ extension Engine {
     }
   }
 
-  /// The bond is over: whoever is connected by it is not any more, and what was not acknowledged is told.
+  /// Ends the bond: its connected members become not connected, and unacknowledged messages get their delivery status.
   func lose(_ bond: Bond, _ reason: Reason) {
     let host = bond.host
     guard host.bond === bond else { return }
@@ -173,7 +174,7 @@ extension Engine {
     if let link = bond.link {
       bond.link = nil
       close(link, reason)
-      // Of two that were being changed for each other, neither is of use.
+      // Neither of two links that were being exchanged is of use.
       for other in host.links where other.isRetired { close(other, reason) }
     }
     var refused: [EndpointID] = []
@@ -202,7 +203,7 @@ extension Engine {
     bond.sendQueue.forEach { ordinal, _ in dirty.touch(record: ordinal, of: bond.host.id) }
   }
 
-  /// What has time until after the next beat is done with one of those to come.
+  /// Sets the timer; work that may wait beyond the next heartbeat is done with a later one.
   func scheduleBond(_ bond: Bond) {
     if let due = bond.comparesRostersAt, due < now + settings.heartbeatInterval { timers.set(.bond(bond.host.id), due) }
   }
@@ -230,8 +231,8 @@ extension Engine {
     }
   }
 
-  /// The oldest progress of a strand that waits for an acknowledgement; what local peers have for each other waits for
-  /// nobody but the store.
+  /// The oldest progress of a strand that waits for an acknowledgement; records between local peers wait for the store
+  /// alone.
   private func waitingSince(_ bond: Bond) -> Instant? {
     if bond.host.isSelf { return nil }
     var oldest: Instant?
@@ -242,7 +243,7 @@ extension Engine {
     return oldest
   }
 
-  /// Messages stop far before; who has so many answers and introductions waiting asks without listening.
+  /// Messages stop far below; a host with so many unread answers and introductions sends and does not read.
   private static let recordsMax = 65_536
 
   // MARK: Records out
@@ -267,7 +268,7 @@ extension Engine {
 
   func appended(_ ordinal: UInt64, to strand: Strand, over bond: Bond) {
     if let link = bond.link, bond.isOpen { wake(link) }
-    // Nothing waited before, so nobody looks after it.
+    // The strand had nothing in flight, so no timer covers it.
     if strand.acknowledged + 1 == strand.last {
       bond.behind[strand.id] = strand
       timers.set(.bond(bond.host.id), now + settings.backlogAgeMax)
@@ -277,8 +278,8 @@ extension Engine {
     dirty.touch(record: ordinal, of: bond.host.id)
   }
 
-  /// Whether what is said over it has to be stored first. What local peers have for each other changes both sides at once:
-  /// one batch has what was said and all that came of it, or neither.
+  /// Whether records over the bond are stored before they are sent. Records between local peers change both sides at
+  /// once: one batch has the record and all its effects, or neither.
   func waitsForStore(_ bond: Bond) -> Bool { settings.isDurable && !bond.host.isSelf }
 
   func strand(of presence: Presence, _ bond: Bond) -> Strand {
@@ -290,7 +291,7 @@ extension Engine {
 
   // MARK: Records in
 
-  /// Counts a record that came, and refuses one that is not the next.
+  /// Counts an incoming record, and refuses one that is not the next.
   func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(ProtocolViolation) -> IncomingStrand {
     let strand: IncomingStrand
     if let known = bond.incomingStrand(record.strand) {
@@ -330,7 +331,8 @@ extension Engine {
     timers.set(.bond(bond.host.id), now + settings.acknowledgementDelay)
   }
 
-  /// A sender has far more room than this, so it never waits for an acknowledgement alone.
+  /// Bytes after which an acknowledgement goes out at once; a sender's window is far larger, so it never waits for an
+  /// acknowledgement alone.
   private static let acknowledgedBytesMax = 64 << 10
 
   func acknowledge(_ bond: Bond) {
@@ -339,7 +341,7 @@ extension Engine {
     bond.incoming.forEach { _, strand in
       let ready = waitsForStore(bond) && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
       guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { return }
-      // What this host said before it took the record, it must also be heard to say before: a leave, above all.
+      // This host's records up to this moment go out before the acknowledgement: a leave, above all.
       strand.pending = (ready, bond.sendQueue.next - 1)
       strand.unacknowledgedBytes = 0
       isPending = true
@@ -350,13 +352,13 @@ extension Engine {
     }
   }
 
-  /// Whether its senders are to wait for a program of this host.
+  /// Backpressure: whether the senders to this strand must wait for a slow program of this host.
   private func isHeldBack(_ strand: IncomingStrand) -> Bool {
     guard let group = strand.group.flatMap({ groups[$0] }) else { return false }
     return group.isBehind
   }
 
-  /// What was acknowledged over the last link may not have come through.
+  /// Repeats acknowledgements on a new link, since those on the last one may be lost.
   private func acknowledgeAgain(_ bond: Bond) {
     bond.hasPendingAcknowledgement = false
     bond.incoming.forEach { _, strand in

@@ -1,6 +1,6 @@
 import Wire
 
-/// Cohorts: what is the same for many members is done once, and told once.
+/// Cohorts: one operation and one output for many members in the same state.
 extension Engine {
   /// The member's cohort with nobody else in it, to be changed for the member alone.
   @discardableResult
@@ -19,14 +19,14 @@ extension Engine {
     return cohort
   }
 
-  /// The cohorts of a presence, each to be changed as a whole. Cohorts that have become alike are one from here on.
+  /// The cohorts of a presence, each to be changed as a whole. Alike cohorts are merged first.
   func cohorts(of presence: Presence) -> [Cohort] {
     if presence.isDirty { presence.mergeAlike() }
     presence.cohorts.forEach(markDirty)
     return presence.cohorts
   }
 
-  /// Notes that a cohort changes, and may be like another when the mutation ends.
+  /// Marks a cohort as changed, so that it may be merged with an alike one when the mutation ends.
   func markDirty(_ cohort: Cohort) {
     cohort.isDirty = true
     let presence = cohort.presence
@@ -40,7 +40,8 @@ extension Engine {
     dirtyPresences.removeAll(keepingCapacity: true)
   }
 
-  /// What is to be told of all pairs of a cohort with local slots: who, and to whom. Nobody is told of itself.
+  /// Groups the pairs of a cohort with local slots into outputs: which members, and for which local endpoints. No
+  /// endpoint is told of itself.
   func forEachTelling(_ cohort: Cohort, _ slots: SlotSet, _ tell: ([MemberView], Locals) -> Void) {
     let presence = cohort.presence
     let group = presence.group

@@ -1,12 +1,12 @@
 public import Wire
 
-/// Connecting: two programs hand each other connection data by means of their own, and their endpoints are connected
-/// with no discovery.
+/// Connecting: two programs exchange connection data by their own means, and their endpoints connect without discovery.
 ///
-/// Law: connection data prove nothing and open nothing. An endpoint takes in only the one endpoint of the one peer that
-/// its own program named, by that peer's own proof, and only while it waits for it; to everybody else it is not there.
+/// Law: connection data prove nothing and open nothing. An endpoint admits only the one endpoint of the one peer that
+/// its own program named, by that peer's own proof, and only while it waits for it; to everybody else it does not
+/// exist.
 extension Engine {
-  /// What the program at the other end needs, to be handed to it unchanged.
+  /// The data for the program at the other end, to be handed to it unchanged.
   public func connectionData(of endpoint: EndpointID, at now: Instant) throws(EngineError) -> [UInt8] {
     beginMutation(now)
     defer { finishMutation() }
@@ -59,8 +59,8 @@ extension Engine {
     }
   }
 
-  /// Nobody is asked and nothing is kept: who is not waited for now asks again when the other side begins to wait, since
-  /// then that side asks too.
+  /// Asks nobody and stores nothing: a request that nothing waits for now is repeated when the other side begins to
+  /// wait, since that side then asks too.
   func consider(_ request: InvitationRequest, to target: EndpointID, from link: Link) {
     let host = link.host
     guard let local = endpoints[target], local.peer.id == request.to else { return }
@@ -73,7 +73,7 @@ extension Engine {
       return
     }
     guard local.peer.id < inviter, own.to == inviter else { return answer(own, by: invitation) }
-    // Both ask for the same, and the lower peer's counts; it may have come before it was waited for.
+    // Both ask for the same, and the lower peer's request counts; it may have come before it was expected.
     send(Answer(id: request.id, outcome: .declined(.duplicate)), on: link)
     own.saidOn = nil
     send(own)
@@ -83,7 +83,7 @@ extension Engine {
     sabotage.contains(.connectsAnybody) ? outgoing.first { $0.isPending && $0.local === local } : nil
   }
 
-  /// They have met by other ways than the one that they wait for.
+  /// The two have met in another way than the one that they wait for.
   func endAttempts(with cohort: Cohort, _ slots: SlotSet) {
     let group = cohort.presence.group
     for invitation in cohort.presence.host.asked.values {

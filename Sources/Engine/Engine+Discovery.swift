@@ -1,10 +1,10 @@
 public import Wire
 
-/// Discovery: what peers advertise, and what the browsing ones are told.
+/// Discovery: advertising, and what browsers are shown.
 extension Engine {
   // MARK: Peers
 
-  /// Adds a peer that this host carries; the crypto holds its key's private half.
+  /// Adds a peer that this host carries; the crypto holds its private key.
   @discardableResult
   public func addPeer(_ key: PublicKey, name: DisplayName, at now: Instant) -> PeerID {
     beginMutation(now, addingPeer: true)
@@ -24,7 +24,7 @@ extension Engine {
     return id
   }
 
-  /// The peer leaves everything that it is in.
+  /// Removes a peer, which leaves all its sessions.
   public func removePeer(_ id: PeerID, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
@@ -116,7 +116,8 @@ extension Engine {
     stopBrowsing(for: type)
   }
 
-  /// For one more: a peer that browses, or a session in ad hoc mode, and neither ends what the other has begun.
+  /// Counts one more browser of a type: a peer that browses, or a session in ad hoc mode. Neither ends the other's
+  /// search.
   func browse(for type: ServiceType) {
     let others = discovery.browsers[type, default: 0]
     discovery.browsers[type] = others + 1
@@ -155,7 +156,7 @@ extension Engine {
     review(sighting.spot)
   }
 
-  /// A medium sees a record of a host that tells of its peers over a link.
+  /// A medium sees a record of a host that reports its peers over a link.
   public func sightedRoster(
     _ id: SightingID, of host: HostID, type: ServiceType, addresses: [Address], at now: Instant
   ) {
@@ -189,14 +190,14 @@ extension Engine {
     defer { finishMutation() }
     guard let remote = discovery.host(of: id) else { return }
     let spot = discovery.sightings[id]?.spot
-    // Where it was is better than nothing, for whoever wants it still.
+    // The last known addresses are better than none, for an endpoint that still wants the host.
     hosts[remote]?.learn(byHearsay: discovery.addresses(of: id))
     discovery.remove(id)
     if let spot { review(spot) } else { endRosters(of: remote) }
     if let host = hosts[remote] { forgetIfUnknown(host) }
   }
 
-  /// Brings what browsers were told of a peer up to what is to be seen of it.
+  /// Brings browsers up to date with the sightings of a peer.
   func review(_ spot: Discovery.Spot) {
     let before = discovery.visible[spot]
     let after = appearance(of: spot)

@@ -1,6 +1,6 @@
 import Wire
 
-/// Fellows: whoever is connected with a local endpoint, or about to be, is not invited again.
+/// Fellows: peers that are connected with a local endpoint, or about to be, are not invited again.
 extension Engine {
   func isConnected(_ local: LocalEndpoint, with endpoint: EndpointID) -> Bool {
     local.group.members[endpoint].map { isFellow($0, of: local) && !isOnlySaid($0, of: local) } ?? false
@@ -10,7 +10,7 @@ extension Engine {
     local.group.members(of: peer).contains { isConnected(local, with: $0.id) }
   }
 
-  /// Who is only said to be coming may be invited all the same: it may not be so.
+  /// A peer that is only announced by others may be invited all the same: the announcement may be wrong.
   private func isOnlySaid(_ member: RemoteMember, of local: LocalEndpoint) -> Bool {
     member.isHearsay && !member.isConnected(with: local.slot)
   }

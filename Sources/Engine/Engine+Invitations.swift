@@ -1,6 +1,6 @@
 public import Wire
 
-/// Invitations: every one ends once, joined or with a reason, inside its timeout.
+/// Invitations: each ends once, joined or with a reason, inside its timeout.
 extension Engine {
   /// Invites a peer that is nearby. Zero or a negative timeout means 30 seconds.
   public func invite(
@@ -44,7 +44,7 @@ extension Engine {
       return id
     }
     if let crossing = host.asking.first(where: { crosses($0, invitation) }) {
-      // They asked first, and this is the answer.
+      // They invited first, and this is the answer.
       crossing.replace(invitation)
       accept(crossing, with: local)
       return id
@@ -65,7 +65,7 @@ extension Engine {
     if invitation.isPending {
       takeBack(invitation, .cancelled)
     } else if let answered = promised.first(where: { $0.replaces === invitation }) {
-      // It has become the answer to the other side's, and takes that back.
+      // It has become the answer to the other side's invitation, and declines that.
       decline(answered, .cancelled)
     }
   }
@@ -109,7 +109,8 @@ extension Engine {
     if invitation.saidOn != link.id { send(invitation, on: link) }
   }
 
-  /// The first link of a bond has greeted: whoever takes it into use reads these before anything that needs the bond.
+  /// Sends the invitations behind the first greeting of a bond: the host that takes the link into use reads them before
+  /// anything that needs the bond.
   func inviteAtOnce(over link: Link) {
     for invitation in link.host.asked.values { send(invitation, on: link) }
   }
@@ -135,7 +136,7 @@ extension Engine {
     }
   }
 
-  /// The link is there (again): says what may have been lost with the one before.
+  /// A new link: sends again what may have been lost with the last one.
   func resumeInvitations(with host: RemoteHost) {
     for invitation in host.asked.values { send(invitation) }
     for invitation in host.asking.values where invitation.answeredOn != host.bond?.link?.id {
@@ -151,13 +152,13 @@ extension Engine {
     if let link = openLink(to: host) { send(frame, on: link) }
   }
 
-  /// Ends it for the invitee, too.
+  /// Cancels the invitation for the invitee, too.
   func takeBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
     if let link = invitation.saidOn.flatMap({ links[$0] }) {
       send(Cancel(id: invitation.id.rawValue, reason: reason), on: link)
     }
     guard reason == .timedOut else { return end(invitation, reason) }
-    // It has come there, and a program would have answered: a person did not.
+    // It has arrived there, and a program would have answered: so a person did not.
     if let link = openLink(to: invitation.host), link.id == invitation.saidOn { invitation.ranOut = true }
     end(invitation, invitation.state == .reaching ? .unreachable : .timedOut)
   }
@@ -199,7 +200,7 @@ extension Engine {
       .first { $0.index != nil && $0.entry.incarnation < entry.incarnation }
   }
 
-  /// A member has left, and all that it said is read: its next incarnation has the word.
+  /// A member has left, and all its records are read: its next incarnation may join.
   func succeed(_ successor: Successor, of member: RemoteMember) {
     switch successor {
     case .invite(let request):
@@ -228,7 +229,7 @@ extension Engine {
         .removed
       } else if isFellow { .none } else { obstacle(promisedStanding(of: group), acceptance.standing) ?? .none }
     if reason == .none, !isFellow {
-      // Who has lost a place gets another, further back: so everybody knows it from the lost one.
+      // A peer that lost its place gets another, further back: so everybody can tell the two apart.
       let lost = group.overflowed[entry.endpoint]?.rank ?? 0
       entry.rank = max(group.rankMax, lost).saturatingSuccessor
       entry.inviter = local.id
@@ -241,7 +242,7 @@ extension Engine {
     if reason == .none { join(local, entry, isInviter: true, until: invitation.deadline) }
   }
 
-  /// A group's standing, with those counted who were accepted and have not been confirmed.
+  /// A group's standing, including those that were accepted and not yet confirmed.
   func promisedStanding(of group: Group) -> Standing {
     var standing = group.standing
     for invitation in promised.values {
@@ -253,7 +254,7 @@ extension Engine {
     return standing
   }
 
-  /// What stands against everybody of two groups being connected with everybody.
+  /// The first rule that keeps everybody of two groups from being connected with everybody.
   func obstacle(_ ours: Standing, _ theirs: Standing) -> Reason? {
     if !sabotage.contains(.ignoresEncryption), !ours.needs.agrees(with: theirs.needs) { return .encryption }
     var both = ours
@@ -269,7 +270,7 @@ extension Engine {
     concluded(invitation, reason)
   }
 
-  /// An own invitation has come to its end: a person's answer is remembered, and the session is told where it failed.
+  /// An own invitation has ended: remembers a person's answer, and reports a failure to the session.
   func concluded(_ invitation: OutgoingInvitation, _ reason: Reason) {
     let (local, peer) = (invitation.local, invitation.to)
     emit(.invitationEnded(invitation.id, reason))
@@ -283,7 +284,7 @@ extension Engine {
     default: break
     }
     let isAskedAgain = adhocEnded(invitation, reason)
-    // The session hears of a peer that is there already, or on its way, as a member.
+    // The session hears of a peer that is there already, or joining, as a member.
     if reason == .none || reason == .already || isFellow(peer, of: local) { return }
     if isAskedAgain, local.adhoc?.told[peer] == reason { return }
     if isAskedAgain { local.adhoc?.told[peer] = reason }
@@ -303,7 +304,7 @@ extension Engine {
     return invitation.local.group.members(of: invitation.to).first?.view.name
   }
 
-  /// The invitee takes back what was agreed on, before it has joined.
+  /// The invitee cancels its acceptance before it has joined.
   private func takenBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
     guard invitation.confirmation?.reason == Reason.none, invitation.isCurrent else { return }
     for member in invitation.local.group.members.values
@@ -312,7 +313,7 @@ extension Engine {
     }
   }
 
-  /// How long an answer may be late because its link was lost.
+  /// How late an answer may be because its link was lost.
   static let rememberedMax: Duration = .seconds(60)
 
   func invitationDue(_ id: InvitationID) {
@@ -330,8 +331,8 @@ extension Engine {
     guard let invitation = incoming[id] else { return }
     if invitation.isPending {
       if now >= invitation.deadline {
-        // Who accepted and heard no more takes it back, and says so when it is asked again. A program that had no turn yet
-        // says that it is busy: no person let it run out.
+        // The invitee accepted and heard no more: cancels, and says so when it is asked again. A program that had no
+        // turn yet answers busy: no person let it run out.
         if case .asked = invitation.state, !invitation.isShown {
           decline(invitation, .busy)
         } else {
@@ -350,7 +351,7 @@ extension Engine {
 }
 
 extension Standing {
-  /// As it is once two groups are one.
+  /// The standing of the two groups once they are merged.
   fileprivate mutating func add(_ other: Standing) {
     size = UInt32(clamping: UInt64(size) + UInt64(other.size))
     peersMax = min(peersMax, other.peersMax)

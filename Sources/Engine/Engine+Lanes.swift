@@ -1,6 +1,6 @@
 import Wire
 
-/// Lanes: what goes beside the records, by turns.
+/// Lanes: round-robin scheduling of streams and resources beside the records.
 extension Engine {
   func connected(_ id: EndpointID, with local: LocalEndpoint) throws(EngineError) -> RemoteMember {
     guard let member = local.group.members[id], member.isConnected(with: local.slot) else {
@@ -22,7 +22,7 @@ extension Engine {
     if bond.isOpen, let link = bond.link { wake(link) }
   }
 
-  /// What is under way goes on over the new link from where its receiver says that it is.
+  /// Flows resume on a new link where their receivers say.
   func resumeFlows(over bond: Bond) {
     guard let lanes = bond.openLanes, let link = bond.link else { return }
     lanes.beginLink()
@@ -48,8 +48,8 @@ extension Engine {
     }
   }
 
-  /// One chunk; false where there is none, or no room. A chunk is not cut where that can be helped: its rest would be
-  /// copied once more.
+  /// Moves one chunk; false where there is none, or no room. A chunk is kept in one piece if possible: its rest would
+  /// be copied once more.
   private func fillFlow(_ out: inout OutputRawSpan, for link: Link, _ lanes: Lanes, isFirst: Bool) -> Bool {
     guard isFirst || out.freeCapacity >= Self.chunkFrameBytesMax else { return false }
     if out.freeCapacity < Self.chunkFrameBytesMax {
@@ -61,7 +61,7 @@ extension Engine {
     return true
   }
 
-  /// A chunk and all that stands before it in its frame.
+  /// A chunk with the head of its frame.
   private static let chunkFrameBytesMax = Limits.chunkBytes + 128
 
   private func writeChunk(into out: inout OutputRawSpan, _ lanes: Lanes) {

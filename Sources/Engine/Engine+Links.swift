@@ -2,7 +2,7 @@ public import Wire
 
 /// Links: opening, greeting, liveness, and the bytes in and out.
 extension Engine {
-  /// A link is there and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers.
+  /// A link is open and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers.
   public func linkOpened(
     _ id: LinkID, to key: PublicKey, exporter: Digest, dial: DialID?, datagramBytesMax: Int, at now: Instant
   ) {
@@ -23,14 +23,14 @@ extension Engine {
     open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
   }
 
-  /// A link's way for datagrams was proved, or carries other sizes now; or with 0, carries none any more.
+  /// The datagram path of a link was proved, or its size has changed; 0: the link carries no more datagrams.
   public func linkCarriesDatagrams(_ id: LinkID, bytesMax: Int, at now: Instant) {
     beginMutation(now)
     if let link = links[id], !sabotage.contains(.keepsDatagramWay) { link.datagramBytesMax = max(0, bytesMax) }
     finishMutation()
   }
 
-  /// One is used; some more are on their way in or out, or dead and not yet missed.
+  /// One link is used; some more are opening or closing, or dead and not yet noticed.
   private static let linksMax = 16
 
   public func linkClosed(_ id: LinkID, at now: Instant) {
@@ -51,7 +51,7 @@ extension Engine {
     receive(upTo: bytes.byteCount, on: id, at: now) { $0.put(raw: bytes) }
   }
 
-  /// Bytes came over a link: `read` appends what there is room for. Nothing is copied from there to an output.
+  /// Bytes came over a link: `read` appends as much as there is room for. Nothing is copied from there to an output.
   public func receive(upTo size: Int, on id: LinkID, at now: Instant, _ read: (inout OutputRawSpan) -> Void) {
     beginMutation(now)
     defer { finishMutation() }
@@ -67,7 +67,7 @@ extension Engine {
     defer { finishMutation() }
     guard let link = links[id], let bond = link.host.bond, bond.link === link, link.gate.isOpen else { return }
     heard(link)
-    // A datagram may come before the records that explain it, or be forged where the medium lets it: no offence.
+    // A datagram may come before the records that explain it, or be forged where the medium allows that: no violation.
     guard let head = try? FrameHead.next(in: bytes), head.type == .datagram || head.type == .typedDatagram,
       head.end == bytes.byteCount,
       let view = try? DatagramView(decoding: bytes.extracting(head.body), isTyped: head.type == .typedDatagram)
@@ -75,7 +75,8 @@ extension Engine {
     deliver(view, keep(view.payload), over: bond)
   }
 
-  /// Appends what the link may send now, up to the room there is. When it appends nothing, wait for `wantsToSend`.
+  /// Appends the bytes that the link may send now, up to the room there is. When it appends nothing, wait for
+  /// `wantsToSend`.
   public func fill(_ out: inout OutputRawSpan, for id: LinkID, at now: Instant) {
     guard let link = links[id] else { return }
     self.now = max(self.now, now)
@@ -96,7 +97,7 @@ extension Engine {
 
   func open(_ id: LinkID, to host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int) {
     let bond = host.bond ?? makeBond(with: host)
-    // Each of this side's own has another, so that the two sides choose the same of them.
+    // Each link that this side dials has a number, so that the two sides choose the same one.
     let last = host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0
     let link = Link(
       id: id, host: host, exporter: exporter, isDialed: isDialed, datagramBytesMax: datagramBytesMax,
@@ -109,7 +110,7 @@ extension Engine {
     if !link.isLoopback { timers.set(.link(id), now + settings.heartbeatInterval) }
   }
 
-  /// Says goodbye, and has the link closed once that is sent.
+  /// Sends a bye, and has the link closed once that is out.
   func close(_ link: Link, _ reason: Reason, _ detail: String = "") {
     guard !link.isClosing else { return }
     send(Bye(reason: reason, detail: Self.shortened(detail)), on: link)
@@ -119,14 +120,14 @@ extension Engine {
     emit(.close(link.id, reason))
   }
 
-  /// A character may have any number of bytes, and what is wrong with a text may be told in its own words.
+  /// A character may have any number of bytes, and an error may quote the other side's text.
   private static func shortened(_ detail: String) -> String {
     var short = detail.prefix(60)
     while short.utf8.count > Limits.detailBytesMax { short.removeLast() }
     return String(short)
   }
 
-  /// The link is gone, without a word.
+  /// The link is gone, without a bye.
   func dropped(_ link: Link) {
     links[link.id] = nil
     link.host.links.removeAll { $0 === link }
@@ -151,12 +152,12 @@ extension Engine {
       }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
-    // Who waits here for a peer whose host waits for nobody goes on waiting.
+    // Where a peer waits here for a peer whose host waits for nobody, keep trying.
     if reason != .conflict, reason != .idle || !host.asked.isEmpty { ensureLink(host) }
     forgetAwayIfCut(from: host)
   }
 
-  /// A host whose links end as soon as they begin is dialled less and less often.
+  /// Exponential backoff for a host whose links end as soon as they begin.
   private func note(_ link: Link, wasUseful: Bool) {
     if wasUseful { link.host.dialFailures = 0 } else { dialFailed(link.host) }
   }
@@ -167,7 +168,7 @@ extension Engine {
 
   func heard(_ link: Link) {
     link.heard = now
-    // A link that is not yet in use ends no suspension, however much is heard on it.
+    // A link that is not yet in use ends no suspension, however much comes over it.
     if let bond = link.host.bond, bond.link === link, bond.isOpen { bond.heard = now }
     link.host.probesUnanswered = 0
   }
@@ -189,7 +190,7 @@ extension Engine {
       return
     }
     if now - link.said >= settings.heartbeatInterval { sendHeartbeat(link) }
-    // It can wait for a beat, and a link that always has something to say has its turn here too.
+    // It can wait for a heartbeat; a link that always has something to send has its turn here too.
     if let bond = link.host.bond, bond.link === link, bond.isOpen, let due = bond.comparesRostersAt, due <= now {
       compareRosters(over: bond)
     }
@@ -197,7 +198,8 @@ extension Engine {
     timers.set(.link(link.id), min(link.said + settings.heartbeatInterval, end))
   }
 
-  /// Shows life. It is no answer to a question: that could wait behind a long record for longer than the other side does.
+  /// Sends a heartbeat. It is no ping that wants an answer: the answer could wait behind a long record for longer than
+  /// the other side's silence timeout.
   private func sendHeartbeat(_ link: Link) {
     link.releaseMemory()
     link.said = now
@@ -205,7 +207,7 @@ extension Engine {
     hasSentHeartbeat = true
   }
 
-  /// Links whose turn it is soon show life now: a host wakes once for many links, and not once for each.
+  /// Timer coalescing: links whose heartbeat is due soon send it now, so that a host wakes once for many links.
   func sendDueHeartbeats() {
     for link in links.values
     where !link.isLoopback && !link.isClosing && now - link.said >= settings.heartbeatInterval / 2 {
@@ -246,7 +248,7 @@ extension Engine {
     Payload(queue: link.inbound, range: link.readBytes - bytes.byteCount..<link.readBytes)
   }
 
-  /// What was said for a bond that has ended since, or over a link that is used no more, comes too late and means nothing.
+  /// Frames for a bond that has ended, or on a link that is not used any more, are late and ignored.
   private func isInTime(_ type: FrameType, on link: Link) -> Bool {
     switch type {
     case .hello, .bye, .ping, .pong: !link.isRetired || type == .bye
@@ -314,7 +316,7 @@ extension Engine {
     if type != .ping && type != .pong { link.used = now }
   }
 
-  /// Counts a record that is not read.
+  /// Counts a record without reading it.
   private func skip(_ type: FrameType, _ body: RawSpan, from link: Link) throws(ProtocolViolation) {
     guard type.isRecord else { return }
     let record: RecordHead
@@ -345,7 +347,7 @@ extension Engine {
     emit(.close(link.id, bye.reason))
     link.isClosing = true
     if bye.reason == .conflict { emit(.conflict(hostID)) }
-    // It has given up the bond, and not only the link.
+    // The other side has given up the bond, and not only the link.
     if bye.reason == .slow, let bond = link.host.bond, bond.link === link { lose(bond, .slow) }
     detach(link, bye.reason)
   }
@@ -355,7 +357,7 @@ extension Engine {
   func send<F: Frame>(_ frame: F, on link: Link) {
     guard !link.isClosing else { return }
     guard link.control.count < Self.controlBytesMax else {
-      // It asks and does not listen to the answers.
+      // The other side asks and does not read the answers.
       emit(.close(link.id, .slow))
       dropped(link)
       return
@@ -365,10 +367,10 @@ extension Engine {
     wake(link)
   }
 
-  /// Frames that wait for a link beside its records; a host that lets more pile up does not read.
+  /// Limit of the control queue; a host with more queued does not read.
   private static let controlBytesMax = 2 << 20
 
-  /// Whole frames by their order of precedence; what does not fit of the last one waits as the link's `rest`.
+  /// Whole frames in order of precedence; the rest of a frame that does not fit waits in the link's `rest`.
   func fill(_ out: inout OutputRawSpan, for link: Link) {
     let before = out.byteCount
     defer { if out.byteCount > before { link.said = now } }

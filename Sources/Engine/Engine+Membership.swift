@@ -1,14 +1,14 @@
 import Wire
 
-/// Membership: who belongs to a group, and how its hosts come to know of each other.
+/// Membership: who belongs to a group, and how its hosts learn of each other.
 ///
 /// Law: a member enters a group by an accepted invitation or by the introduction of a member, and by nothing else.
 extension Engine {
   // MARK: Learning of members
 
-  /// How a member came to be known.
+  /// The source from which a member became known.
   enum Voucher {
-    /// A local endpoint invited it, or was invited by it: it may come back even if it had been sent away.
+    /// A local endpoint invited it, or was invited by it: it may come back even if it had been removed.
     case invitation(local: LocalEndpoint, until: Instant)
     case introduction(by: EndpointID)
 
@@ -38,7 +38,7 @@ extension Engine {
     group = merge(group, by: entry)
     if case .invitation = voucher { dropHearsay(against: entry, in: group) }
     if let member = group.members[entry.endpoint] {
-      // Of whom it is and where, an introducer's word changes nothing.
+      // An introducer cannot change whose endpoint it is or on which host.
       guard entry.peer == member.entry.peer, entry.host == member.host.id else { return nil }
       if entry.incarnation > member.entry.incarnation {
         guard member.index == nil else {
@@ -72,13 +72,13 @@ extension Engine {
     settleOverflow(in: group)
     ensureLink(host)
     if let presence = group.presences[host.id] {
-      // The other side knows whom it invited, or was invited by; those with it are introduced there first.
+      // The other side knows whom it invited, or was invited by; that one's companions are introduced there first.
       if case .invitation(let local, _) = voucher { announce(local, to: presence) } else { announce(presence) }
     }
     return member
   }
 
-  /// What a host says of its own endpoint goes before what others said of it: says what was heard and is not so.
+  /// A host's own statement of its endpoint overrides what others said: returns hearsay that was wrong.
   @discardableResult
   func dropHearsay(against entry: Entry, in group: Group) -> Entry? {
     guard let member = group.members[entry.endpoint], member.isHearsay,
@@ -89,7 +89,7 @@ extension Engine {
     return member.entry
   }
 
-  /// An endpoint is in one group: two that both know it are one.
+  /// An endpoint is in one group: two groups that both know it are merged.
   private func merge(_ group: Group, by entry: Entry) -> Group {
     guard let host = hosts[entry.host], host.presences.count > (group.presences.contains(host.id) ? 1 : 0) else {
       return group
@@ -102,10 +102,10 @@ extension Engine {
     return united
   }
 
-  /// Far past what a group is measured with, and still a bound on what others can make this host hold.
+  /// Far above the largest measured group, and still a bound on the memory that others can claim here.
   private static let membersMax = 65_536
 
-  /// An endpoint of this host's own in another of its groups: the two are one.
+  /// An endpoint of this host in another of its groups: the two are merged.
   private func learnLocal(_ entry: Entry, in known: Group, by voucher: Voucher) -> RemoteMember? {
     guard let local = endpoints[entry.endpoint], local.incarnation == entry.incarnation else { return nil }
     var group = known
@@ -156,24 +156,24 @@ extension Engine {
 
   // MARK: Joining groups
 
-  /// An invitation was accepted: the invitee's endpoint is a member of the local endpoint's group now.
+  /// An invitation was accepted: the invitee's endpoint becomes a member of the local endpoint's group.
   ///
-  /// The inviter's side gives the rank; each side introduces its own people to the other's.
+  /// The inviter's side assigns the rank; each side introduces its own members to the other's.
   func join(_ local: LocalEndpoint, _ entry: Entry, isInviter: Bool, until: Instant) {
     let group = local.group
     let wasKnown = group.members[entry.endpoint]?.entry.incarnation == entry.incarnation
     let before = group.presences.values.filter { $0.host.id != entry.host }
-    // Local peers have nobody to introduce to each other, and a host that is there knows who else is.
+    // Local peers need no introductions, and a host that is in the group knows the other members.
     let isThere = entry.host == hostID || group.presences[entry.host]?.hasJoined == true
     let roster = wasKnown || isThere ? [] : roster(of: group, but: [entry.endpoint, local.id])
     guard let member = learn(entry, in: group, by: .invitation(local: local, until: until)) else { return }
-    // Who made it known here has introduced it to the others, and the others to it.
+    // The introducer has introduced it to the others already, and the others to it.
     if wasKnown { return }
     defer { if let presence = local.group.presences[entry.host] { announce(presence) } }
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
     let isAlone = roster.isEmpty && before.isEmpty && !isThere
     guard isInviter || !isAlone else { return }
-    // The newcomer, to those who were here; and to itself, to show to who has not heard of it.
+    // Introduce the newcomer to the present members; and to itself, as a ticket for members that have not heard of it.
     introduce([member.entry], by: local, to: before + [member.presence], spread: false)
     introduce(roster, by: local, to: [member.presence], spread: true)
   }
@@ -181,7 +181,7 @@ extension Engine {
   private func roster(of group: Group, but excluded: Set<EndpointID>) -> [Entry] {
     var entries: [Entry] = []
     for local in group.allLocals where !excluded.contains(local.id) { entries.append(entry(of: local)) }
-    // Who is not heard may have left: those who hear it introduce it.
+    // A member that is silent may have left: members that hear it introduce it.
     for member in group.members.values
     where !excluded.contains(member.id) && !member.host.isSelf && member.index != nil {
       entries.append(member.entry)
@@ -205,7 +205,7 @@ extension Engine {
     }
   }
 
-  /// Few enough for a frame that may come before any peer was accepted; a join shows two with half as many.
+  /// Few enough for a frame that may come before any peer was accepted; a join carries two with half as many.
   private static let introducedMax = 24
 
   private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
@@ -240,14 +240,14 @@ extension Engine {
     }
   }
 
-  /// What is not passed on to a host that is behind, it learns when rosters are compared.
+  /// An introduction that is not forwarded to a slow host reaches it when rosters are compared.
   private func hasRoom(_ strand: Strand?) -> Bool {
     guard let strand else { return true }
     return strand.byteCount <= settings.backlogBytesMax && strand.count <= settings.backlogCountMax
   }
 
-  /// Whether a member made the introduction and it names somebody new, who becomes a member; where it is old and shown
-  /// by one of those whom it names, only that one: others may have left since.
+  /// Verifies an introduction by a member that names somebody new, who becomes a member; where it is old and shown by
+  /// one of those whom it names, only that one: others may have left since.
   @discardableResult
   func believe(_ introduction: Introduction, in group: Group, only bearer: EndpointID? = nil) throws(ProtocolViolation)
     -> Bool
@@ -291,7 +291,7 @@ extension Engine {
         || (entry.rank, entry.inviter) > (member.entry.rank, member.entry.inviter)
     }
     if let local = endpoints[entry.endpoint], local.group === group {
-      // Named here, it can show this to who has not heard of it.
+      // The introduction names this endpoint, which can show it as a ticket.
       return local.incarnation == entry.incarnation && group.tickets.isEmpty
     }
     return true
@@ -312,7 +312,7 @@ extension Engine {
       guard let strand = presence.strand, let link = bond.link else { continue }
       let mine = presence.group.digest
       send(RosterDigest(strand: strand.id, count: mine.count, sum: mine.sum), on: link)
-      // While the rosters change, word of it is under way.
+      // While the rosters change, introductions are still in flight.
       if let theirs = presence.theirDigest, theirs != mine { differs = true }
       if presence.myDigest.map({ $0 == mine }) ?? false { sendRoster(to: presence) }
       presence.myDigest = mine
@@ -320,15 +320,15 @@ extension Engine {
     bond.comparesRostersAt = now + (differs ? Self.rosterPause : settings.rosterInterval)
   }
 
-  /// What word of a newcomer may take to be everywhere.
+  /// The time in which introductions of a newcomer reach everybody.
   static let rosterPause: Duration = .milliseconds(500)
 
-  /// Where the rosters differ, the other side is introduced to everybody.
+  /// Introduces everybody to the other side, where the rosters differ.
   private func sendRoster(to presence: Presence) {
     let group = presence.group
     let mine = group.digest
     guard let theirs = presence.theirDigest, theirs != mine else { return }
-    // Who knows of fewer hears of the rest, and then knows of more.
+    // The host with the shorter roster receives the rest, and then has more.
     guard mine.count >= theirs.count else { return }
     if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
     guard group.mayTellRoster(at: now, within: Self.rosterPause) else { return }
@@ -337,8 +337,8 @@ extension Engine {
     introduce(roster(of: group, but: [local.id]), by: local, to: [presence], spread: false)
   }
 
-  /// Whose word is believed there: best one that is connected, and else one that is known there, since whoever waits
-  /// for a decision, or is refused, is a member all the same.
+  /// The introducer whose word counts there: best one that is connected, and else one that is known there, since an
+  /// endpoint that waits for a decision, or is refused, is a member all the same.
   private func introducer(to presence: Presence) -> LocalEndpoint? {
     let locals = presence.group.allLocals
     if let connected = locals.first(where: { presence.connectedCount(with: $0.slot) > 0 }) { return connected }
@@ -359,7 +359,7 @@ extension Engine {
 
   // MARK: One group from two
 
-  /// Makes two groups one: the smaller becomes part of the larger.
+  /// Merges two groups: the smaller becomes part of the larger.
   func merge(_ one: Group, _ another: Group) -> Group {
     reconcileIncarnations(one, another)
     let (one, another) = (one.current, another.current)
@@ -368,7 +368,7 @@ extension Engine {
     return one.current
   }
 
-  /// An endpoint has one incarnation, of which one of the two groups may not have heard yet.
+  /// An endpoint has one incarnation, of which one of the two groups may not know yet.
   private func reconcileIncarnations(_ one: Group, _ another: Group) {
     let (few, many) = one.members.count < another.members.count ? (one, another) : (another, one)
     for member in few.members.values {
@@ -377,7 +377,7 @@ extension Engine {
       if old.index == nil || new.index != nil {
         depart(old, .left, readThrough: nil)
       } else {
-        // What the old one still has to say comes before.
+        // The remaining records of the old one come before.
         old.successor = .introduced(new.entry)
         dismiss(new, .lost)
       }
@@ -387,7 +387,7 @@ extension Engine {
   private func absorb(_ other: Group, into group: Group) {
     let introducers = (group.firstLocal, other.firstLocal)
     let hosts = (group.presences.keys.filter { $0 != hostID }, other.presences.keys.filter { $0 != hostID })
-    // Each for the other's hosts, if there are any.
+    // Each roster for the other's hosts, if there are any.
     let rosters = (
       hosts.1.isEmpty ? [] : roster(of: group, but: []), hosts.0.isEmpty ? [] : roster(of: other, but: [])
     )
@@ -417,7 +417,7 @@ extension Engine {
     other.empty(into: group)
     dirty.touch(group: other.serial)
 
-    // Pairs across the two. Where a local endpoint has not been announced, that says what it thinks of whom.
+    // Pairs across the two groups. A local endpoint that has not been announced says in its join whom it admits.
     let arrived = group.localSlots.subtracting(before)
     for presence in group.presences.values {
       for cohort in cohorts(of: presence) {
@@ -466,15 +466,15 @@ extension Engine {
       target.add(moved)
     }
     target.absorbAnnouncements(of: presence, offset: offset)
-    // A host that was in both may make them one before or after this: what it could not place is said again.
+    // A host that was in both may merge them before or after this: joins that it could not place are repeated.
     if shared != nil, !host.isSelf { target.repeats = group.localSlots }
   }
 
   // MARK: Too many
 
-  /// Where more are in than somebody's limit allows, those who came last go: by rank, then by their inviter, then by
-  /// their own id, so that every host names the same. Whose limit is lower than the number of those before it goes
-  /// itself, and who is only heard of takes nobody's place.
+  /// Removes members above somebody's limit, those with the highest rank first, then by inviter, then by ID, so that
+  /// every host removes the same. A member whose limit is lower than the number before it leaves itself, and hearsay
+  /// takes no place.
   func settleOverflow(in group: Group) {
     guard group.size > Int(group.bounds.peersMax), !sabotage.contains(.overfills) else { return }
     for last in group.overflowing {

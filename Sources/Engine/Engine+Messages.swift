@@ -2,10 +2,10 @@ public import Wire
 
 /// Messages: one frame for each host, exactly once and in order where reliable, at once or not at all where not.
 extension Engine {
-  /// Sends to members that are connected: to all of the named, or to nobody.
+  /// Sends to connected members: to all of the named, or to nobody.
   ///
-  /// `unavailable` means that a host is behind; `Output.writable` follows when it has caught up. A host of a version that
-  /// knows no content types gets the message without.
+  /// `unavailable` means that a host is behind; `Output.writable` follows when it has caught up. A host of a version
+  /// without content types gets the message without.
   @discardableResult
   public func send(
     _ payload: RawSpan, contentType: ContentType? = nil, from endpoint: EndpointID, to recipients: RecipientIDs,
@@ -32,8 +32,8 @@ extension Engine {
     return id
   }
 
-  /// A local endpoint's program does not keep up with what it is told, or does again. Meanwhile nothing that comes for
-  /// its group is acknowledged: the senders fill their queues and wait, as they do for a slow host.
+  /// Backpressure from a local endpoint's program that is behind, or its end. Meanwhile nothing that comes for its
+  /// group is acknowledged: the senders fill their queues and wait, as they do for a slow host.
   public func setBehind(_ endpoint: EndpointID, _ isBehind: Bool, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
@@ -137,7 +137,7 @@ extension Engine {
     }
     _ = try count(view.record, bytes: body.byteCount, over: bond)
     guard let senders = bond.members[view.from] else {
-      // The sender left while this was under way to a pair of groups that were becoming one, or it lies.
+      // The sender left while this was in flight to two groups that were being merged, or it lies.
       return
     }
     for sender in senders {
@@ -172,7 +172,7 @@ extension Engine {
     return group.locals(in: slots)
   }
 
-  /// What a member's host had not read of this host's records when it was over between them was not delivered to it.
+  /// Messages that a member's host had not read when the bond ended are undelivered.
   func undeliver(to members: [RemoteMember], from local: LocalEndpoint?, after seen: UInt64) {
     guard !sabotage.contains(.forgetsUndelivered), let bond = members.first?.host.bond else { return }
     let ids = Set(members.map(\.id))
@@ -185,7 +185,7 @@ extension Engine {
     bond.sendQueue.forget(ids, of: local?.id, after: seen)
   }
 
-  /// Who leaves is not there to hear what becomes of its messages: they still go out, and may arrive.
+  /// The sender leaves, so no status is reported to it; the messages still go out, and may arrive.
   func abandonMessages(of local: LocalEndpoint) {
     guard !sabotage.contains(.forgetsUndelivered) else { return }
     for presence in local.group.presences.values {
@@ -205,7 +205,7 @@ extension Engine {
     notifyWritable(refused)
   }
 
-  /// Tells those that no other host keeps waiting.
+  /// Notifies the endpoints that no other host keeps waiting.
   func notifyWritable(_ refused: [EndpointID]) {
     for endpoint in refused {
       guard let local = endpoints[endpoint] else { continue }
@@ -240,7 +240,7 @@ extension Engine {
     }
   }
 
-  /// Where the medium has no datagrams, what is sent while this many wait is dropped: late is worse than never.
+  /// Where the medium has no datagrams, a message is dropped while this many wait: late is worse than never.
   private static let lossyMax = 1
 
   func handle(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
@@ -254,7 +254,7 @@ extension Engine {
   }
 
   func deliver(_ view: borrowing DatagramView, _ payload: Payload, over bond: Bond) {
-    // Else it was said in an earlier bond, or by a liar.
+    // Otherwise it was sent in an earlier bond, or by a liar.
     guard view.seen < bond.sendQueue.next else { return }
     for sender in bond.members[view.from] ?? [] {
       guard let locals = recipients(view.selection, of: sender, seen: view.seen, inOrder: false) else { continue }

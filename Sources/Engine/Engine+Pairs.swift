@@ -3,7 +3,7 @@ import Wire
 /// Pairs: how a local endpoint and a remote member become connected, and stop being so.
 ///
 /// Law: a pair is connected while the member has joined on the present bond, the local endpoint admits it and has said
-/// so, and its host has said that it admits the local endpoint. Each change is told once.
+/// so, and its host has said that it admits the local endpoint. Each change is reported once.
 extension Engine {
   enum AdmissionState: Hashable {
     case yes
@@ -14,7 +14,7 @@ extension Engine {
 
   // MARK: Meeting
 
-  /// Members and local slots know of each other for the first time.
+  /// Members and local slots meet for the first time.
   func meet(_ cohort: Cohort, _ slots: SlotSet) {
     let group = cohort.presence.group
     var connecting = group.plain(slots, with: cohort)
@@ -26,7 +26,7 @@ extension Engine {
     slots.subtracting(connecting).forEach { slot in
       guard let member = cohort.only, let local = group.local(at: slot), local !== member.own else { return }
       let reason = rule(local, member)
-      // Whom a lock keeps out stays a stranger.
+      // A stranger that a lock keeps out stays a stranger.
       if reason != .locked { cohort.relations.met.insert(slot) }
       switch reason {
       case nil: connecting.insert(slot)
@@ -40,7 +40,7 @@ extension Engine {
     emitConnecting(cohort, connecting.subtracting(cohort.relations.refused))
   }
 
-  /// An invitation overrules what stood between the two.
+  /// An invitation overrules earlier refusals between the two.
   func reconcile(_ member: RemoteMember, with local: LocalEndpoint, until: Instant) {
     guard !member.isConnected(with: local.slot) else { return }
     let slot = SlotSet(local.slot)
@@ -69,7 +69,7 @@ extension Engine {
     timers.set(.group(cohort.presence.group.serial), until)
   }
 
-  /// Where the pairs may be connected again as they are, what is under way waits for that.
+  /// Where the pairs may be connected again as they are, flows in progress wait for that.
   func emitNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool = false) {
     for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason, mayReturn: mayReturn) }
     let news = slots.intersection(cohort.relations.connecting.union(cohort.relations.connected))
@@ -141,7 +141,7 @@ extension Engine {
     let admitted = slots(admittedBy: join.admits, seen: join.seen, member)
     if hadJoined { noteAdmission(by: cohort, admitted, seen: join.seen) }
     cohort.relations.admitted = admitted
-    // Those who have not been told to this host yet say what they think of the member as they are.
+    // Local slots that have not been announced to this host yet send their verdict on the member with the announcement.
     let told = group.localSlots.intersection(member.presence.announcedSlots)
     announce(member.presence)
     try takeEarlyIdentities(of: member, from: link)
@@ -157,7 +157,7 @@ extension Engine {
     member.isHearsay = false
   }
 
-  /// The word of its own host corrects what others said of an endpoint, if they vouched for its peer at all.
+  /// A host's statement of its own endpoint corrects what others said, if they vouched for its peer at all.
   private func correct(by entry: Entry, _ host: RemoteHost, _ group: Group) {
     guard let hearsay = dropHearsay(against: entry, in: group), hearsay.peer == entry.peer,
       group.departed[entry.endpoint].map({ entry.incarnation > $0 }) ?? true
@@ -167,12 +167,12 @@ extension Engine {
     meet(alone(corrected), group.localSlots)
   }
 
-  /// An answer to a host that has no place in the group it asks for.
+  /// Answers a host that has no place in the group it asks for.
   func answerStray<F: Frame>(_ bond: Bond, _ make: (RecordHead) -> F) {
     record(bond.strandForStrays(), over: bond, make)
   }
 
-  /// Which local slots a host's own endpoint was admitted to, or admits.
+  /// The local slots that a host's own endpoint was admitted by, or admits.
   private func slots(admittedBy selection: EndpointSelection, seen: UInt64, _ member: RemoteMember) -> SlotSet {
     let presence = member.presence
     func slots(of indexes: [UInt32]) -> SlotSet {
@@ -192,7 +192,7 @@ extension Engine {
 
   // MARK: Judging
 
-  /// What stands against a pair by rule, whatever the session's owner may decide.
+  /// The first rule against a pair, whatever the session's owner may decide.
   private func rule(_ local: LocalEndpoint, _ member: RemoteMember) -> Reason? {
     if local.removed.contains(member.id), !sabotage.contains(.readmitsRemoved) { return .removed }
     if local.banned.contains(member.peer) { return .removed }
@@ -218,7 +218,7 @@ extension Engine {
     return .yes
   }
 
-  /// Says what local slots think of a member that has joined.
+  /// Sends the verdict of local slots on a member that has joined.
   func judge(_ member: RemoteMember, _ slots: SlotSet) {
     guard let index = member.index, !slots.isEmpty else { return }
     let cohort = alone(member)
@@ -239,7 +239,7 @@ extension Engine {
 
   private func send(_ reason: Reason, of slots: SlotSet, about member: RemoteMember, _ index: UInt32) {
     let presence = member.presence
-    // Whom that host may not know in this group, it cannot place: that they admit the member goes with their joins.
+    // Slots that the other host may not know in this group cannot be placed there: their joins carry the admission.
     let unplaced = reason == .none ? presence.unannounced.union(presence.repeats) : presence.unannounced
     let placed = slots.subtracting(unplaced)
     if presence.group.localCount > 1, placed == others(than: member) {
@@ -264,14 +264,14 @@ extension Engine {
     }
   }
 
-  /// Everybody here who can be paired with the member: all, but a local endpoint is not its own member.
+  /// All local slots that can be paired with the member; a local endpoint is not its own member.
   private func others(than member: RemoteMember) -> SlotSet {
     var slots = member.presence.group.localSlots
     if let own = member.own { slots.remove(own.slot) }
     return slots
   }
 
-  /// A local decision against a member.
+  /// Refuses a member locally.
   func refuse(_ member: RemoteMember, _ slots: SlotSet, _ reason: Reason) {
     let cohort = alone(member)
     cohort.relations.refused.formUnion(slots)
@@ -315,7 +315,7 @@ extension Engine {
     noteAdmission(by: cohort, SlotSet(slot), seen: seen)
     cohort.relations.admitted.insert(slot)
     guard cohort.relations.refusedThere.contains(slot) else { return update(cohort, SlotSet(slot)) }
-    // They have changed their mind, and wait to hear that nothing stands against them here.
+    // The other side has changed its mind, and waits to hear that nothing stands against it here.
     cohort.relations.refusedThere.remove(slot)
     cohort.relations.refused.remove(slot)
     for member in cohort.members {
@@ -324,8 +324,8 @@ extension Engine {
     }
   }
 
-  /// Where a slot was announced in vain at first, its announcement does not tell since when the other side knows it: what
-  /// it said to all before it admitted the slot was not for that, however late it comes.
+  /// Where a slot was announced in vain at first, its announcement does not tell since when the other side knows it:
+  /// messages to all from before it admitted the slot are not for that slot, however late they come.
   private func noteAdmission(by cohort: Cohort, _ slots: SlotSet, seen: UInt64) {
     var news = SlotSet()
     slots.subtracting(cohort.relations.admitted).forEach { slot in
@@ -347,10 +347,10 @@ extension Engine {
     emitNotConnected(cohort, SlotSet(slot), reason)
   }
 
-  /// A host would not let a local endpoint in at all: not yet, or never again.
+  /// A host refused a local endpoint: for now, or for good.
   private func answered(_ reason: Reason, _ local: LocalEndpoint, _ presence: Presence) {
     if reason == .notIntroduced {
-      // It is not placed there: what is said of it goes with the next join.
+      // It is not placed there: its state goes with the next join.
       presence.repeats.insert(local.slot)
       announceSoon(presence)
     } else {
@@ -361,7 +361,7 @@ extension Engine {
     }
   }
 
-  /// A host has no room for a local endpoint, which is then none of its members' fellows.
+  /// A host has no room for a local endpoint, which is then no fellow of its members.
   private func turnedAway(_ local: LocalEndpoint, from presence: Presence, after seen: UInt64) {
     let members = presence.members.values.filter { $0.id != local.id }
     undeliver(to: members, from: local, after: seen)
@@ -373,8 +373,8 @@ extension Engine {
     for member in members { dismiss(member, .full) }
   }
 
-  /// "All" is whom the other host holds for one group: those who joined on the strand it speaks on, or for local peers
-  /// those of the group itself.
+  /// "All" means the endpoints that the other host counts as one group: those that joined on the strand it sends on, or
+  /// for local peers those of the group itself.
   private func cohorts(_ selection: EndpointSelection, of presence: Presence, _ strand: UInt32, over bond: Bond)
     -> [Cohort]
   {
@@ -390,7 +390,7 @@ extension Engine {
     }
   }
 
-  /// Tells which of these pairs have become connected.
+  /// Reports the pairs that have become connected.
   func update(_ cohort: Cohort, _ slots: SlotSet) {
     guard cohort.strand != nil else { return }
     var agreed = slots.intersection(cohort.relations.admits)
@@ -407,7 +407,7 @@ extension Engine {
     tell(cohort, news, .connected)
     endAttempts(with: cohort, news)
     for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
-    // What was agreed while the link was there may be decided while it is away.
+    // A pair agreed on while the link was up may be decided while it is down.
     if cohort.presence.host.bond?.isSuspended == true { emitSuspended(cohort, news, true) }
   }
 }

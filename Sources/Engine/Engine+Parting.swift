@@ -1,6 +1,6 @@
 import Wire
 
-/// Parting: how members leave or are lost, how local endpoints go, and what falls due in a group.
+/// Parting: how members leave or are lost, how local endpoints leave, and the timers of a group.
 extension Engine {
   // MARK: Parting
 
@@ -10,7 +10,7 @@ extension Engine {
     dismiss(member, reason, readThrough: seen)
   }
 
-  /// A member is none any more, as far as this host is concerned, and may come back as it is.
+  /// Drops a member on this host, which may come back as it is.
   func dismiss(_ member: RemoteMember, _ reason: Reason, readThrough seen: UInt64? = nil) {
     let group = member.presence.group
     let presence = member.presence
@@ -33,7 +33,7 @@ extension Engine {
       member.host.presences[group.serial] = nil
       forgetIfUnknown(member.host)
     } else if !presence.hasJoined {
-      // With its last endpoint in the group, the host may have let go of the group.
+      // With its last endpoint in the group, the host may have dropped the group.
       presence.strand?.isLeft = true
       presence.forgetBond()
     }
@@ -81,7 +81,7 @@ extension Engine {
       let hasLeft = presence.group.departed[gone.endpoint].map { gone.incarnation <= $0 } ?? false
       guard member != nil || hasLeft else { continue }
       if let member, member.entry.incarnation <= gone.incarnation { depart(member, .gone, readThrough: nil) }
-      // What was addressed to it was said to nobody: others there are still to hear it.
+      // A join that was addressed to it reached nobody: others there are still to get it.
       if !presence.members.isEmpty { announceSoon(presence) }
     }
   }

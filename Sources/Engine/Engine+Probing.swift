@@ -1,11 +1,10 @@
 import Wire
 
-/// Probing: whether hosts whose records are seen are still there, where no link says so.
+/// Probing: whether hosts whose records are seen are still there, where no link shows it.
 ///
-/// Law: a host that dies is told lost within 8 s and the way to it: its link is silent for 3 s, or it answered a probe
-/// up to 3 s before; then five questions in 4.5 s stay without an answer. A living one of which a tenth of all
-/// datagrams is lost leaves a question unanswered in 19 of 100 cases, so five in a row in 1 of 4,000 rounds of 3 s: it
-/// flickers once in three and a half hours.
+/// Law: a host that dies is reported lost within 8 s and the travel time: its link is silent for 3 s, or it answered a
+/// probe up to 3 s before; then five probes in 4.5 s stay unanswered. At 10 % datagram loss a probe of a living host
+/// fails in 19 of 100 cases, so five in a row in 1 of 4,000 rounds of 3 s: one false loss in three and a half hours.
 extension Engine {
   public func probeAnswered(_ id: SightingID, at now: Instant) {
     beginMutation(now)
@@ -35,7 +34,7 @@ extension Engine {
     timers.set(.host(host.id), now + pause)
   }
 
-  /// Its link fell silent or broke: it is asked at once, if anybody looks for it.
+  /// Probes a host at once whose link fell silent or broke, if anybody browses for it.
   func probeAtOnce(_ host: RemoteHost) {
     guard host.probesAgain != nil, host.probesUnanswered == 0, !host.isVanished,
       !sabotage.contains(.probesAtLeisure)
@@ -50,10 +49,10 @@ extension Engine {
     host.probesAgain = nil
     guard let id = discovery.browsedRecord(of: host.id) else { return host.probesUnanswered = 0 }
     if openLink(to: host) != nil {
-      // The link asks for signs of life, and more often.
+      // The link has heartbeats, and more often.
       host.probesUnanswered = 0
     } else {
-      // Who is connected is not lost: the suspension ends first, or the host is back.
+      // A connected host is not lost: the suspension ends first, or the host is back.
       if host.probesUnanswered >= Self.probesUnansweredMax, !host.isVanished, host.bond?.isSuspended != true {
         host.isVanished = true
         forgetTypes(of: host)

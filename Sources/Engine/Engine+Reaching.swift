@@ -8,7 +8,7 @@ extension Engine {
       || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
   }
 
-  /// Sees to it that there is a link to the host, if one is wanted.
+  /// Dials the host if a link is wanted and there is none.
   func ensureLink(_ host: RemoteHost) {
     if host.isSelf {
       if host.links.isEmpty {
@@ -36,7 +36,7 @@ extension Engine {
     emit(.dial(dial, host: host.id, addresses: addresses))
   }
 
-  /// What is dialled already is waited for; what has become known since joins it.
+  /// Adds newly learned addresses to the dial in progress.
   private func addAddresses(_ dial: DialID, of host: RemoteHost, to addresses: [Address]) {
     guard let known = host.dial?.addresses.count, known < Self.dialledMax, !addresses.isEmpty else { return }
     let more = Array(addresses.prefix(Self.dialledMax - known))
@@ -44,12 +44,12 @@ extension Engine {
     emit(.dialAlso(dial, addresses: more))
   }
 
-  /// What a host says, what is said of it and what its records show, before it moves and after; whoever sends more
-  /// records than that is no such host.
+  /// A host's own addresses, those from others and those of its records, before it moves and after; a host does not
+  /// have more records than that.
   private static let dialledMax = 48
 
-  /// The best first: what both its records and itself say, what its records show now, what it said when it last
-  /// greeted, what connection data say, and what others say.
+  /// The best first: addresses that both its records and itself say, then of its records, of its last greeting, of
+  /// connection data, and of other hosts.
   func addresses(of host: RemoteHost) -> [Address] {
     let shown = discovery.addresses(of: host.id)
     var addresses = host.told.filter(shown.contains)
@@ -59,23 +59,23 @@ extension Engine {
     return addresses
   }
 
-  /// Where this host can be reached from now on, the best first: told in every `hello` and entry to come.
+  /// Sets where this host can be reached from now on, the best address first; every later `hello` and entry carries it.
   public func setAddresses(_ addresses: [Address], at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
     guard addresses != settings.addresses else { return }
     settings.addresses = addresses
-    // It is on another network, where others may be reached that could not be.
+    // This host is on another network, which may reach others.
     for host in hosts.values where host.dialsAgain != nil {
       host.dialsAgain = nil
       ensureLink(host)
     }
   }
 
-  /// Whoever is in a session may speak of hosts that are not there: they get no more than this at a time.
+  /// A member may introduce hosts that do not exist: only this many are dialled at a time.
   private static let strangersDialledMax = 64
 
-  /// A dial has ended: the strangers who wait have their turn.
+  /// A dial has ended: the next waiting strangers have their turn.
   func dialStrangers() {
     while dials.count < Self.strangersDialledMax, let next = strangers.removeFirst() {
       if let host = hosts[next.key] { ensureLink(host) }
@@ -97,7 +97,7 @@ extension Engine {
 
   /// A suspension is short, and a link that comes back late in it must still be found.
   private static let suspendedPauseMax: Duration = .milliseconds(500)
-  /// A host that comes back is found within this.
+  /// A host that comes back is found within this time.
   private static let dialPauseMax: Duration = .seconds(5)
 
   func hostDue(_ host: RemoteHost) {
@@ -113,8 +113,8 @@ extension Engine {
     forgetIfUnknown(host)
   }
 
-  /// Forgets a host of which nothing is known that another contact would not tell. Whoever remembers one that was
-  /// forgotten does not mean the one that has been made known again since.
+  /// Forgets a host with no state beyond what another contact would bring. References to it do not mean a later entry
+  /// of the same host.
   func forgetIfUnknown(_ host: RemoteHost) {
     forgetAwayIfCut(from: host)
     guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dial == nil, !host.isSelf,

@@ -1,6 +1,6 @@
 import Wire
 
-/// Resources that come in: accepted, asked for from what is stored on, and held to their hashes.
+/// Incoming resources: accepted, requested from the stored offset on, and verified by their hashes.
 extension Engine {
   public func accept(_ resource: ResourceID, at now: Instant) throws(EngineError) {
     beginMutation(now)
@@ -11,7 +11,7 @@ extension Engine {
     schedule(receiver)
     dirty.touch(resource: resource)
     if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
-    // Of no bytes there is nothing to wait for.
+    // An empty resource is whole at once.
     finishIfWhole(receiver)
   }
 
@@ -64,7 +64,7 @@ extension Engine {
       emit(.resource(receiver.id, receiver.view))
     }
     bond.lanes.receivers[offer.flow] = receiver
-    // The sender begins its turns anew with the offer: what was asked before means nothing to it.
+    // The sender numbers its turns anew with the offer: earlier requests mean nothing to it.
     receiver.pause()
     schedule(receiver)
     activateReceivers(over: bond)
@@ -76,17 +76,17 @@ extension Engine {
     if offer.chunkBits != Limits.chunkBits { return .version }
     if let size = offer.size, size > rules.bytesMax { return .tooLarge }
     let isTooMuch = bond.lanes.receivers.count >= Self.receiversMax && !bond.host.isSelf
-    // Some may have ended, and their sender not know it yet.
+    // Some may have ended, and their sender may not know it yet.
     if isTooMuch || flows.countOffered(pair) >= 2 * Int(rules.offersMax) { return .busy }
     let others = flows.receivers.values(where: { $0.pair == pair && $0.ending == nil }).count
     return others >= Int(rules.offersMax) ? .busy : nil
   }
 
-  /// What one host may offer to all peers here together.
+  /// The number of offers of one host to all peers here together.
   private static let receiversMax = 4_096
 
-  /// Asks for what is accepted and waits, as long as not too many are under way, since each holds a window of memory. A
-  /// pair that has none under way does not wait for others' to end, but gets a small one.
+  /// Requests accepted resources that wait, up to a number of active ones, since each holds a window of memory. A pair
+  /// without an active one does not wait for others' to end, but gets a small window.
   func activateReceivers(over bond: Bond) {
     guard bond.isOpen, let link = bond.link, let lanes = bond.openLanes else { return }
     var active = lanes.receivers.values(where: \.isActive)
@@ -130,7 +130,7 @@ extension Engine {
         .protocolViolation,
         "a chunk of \(count) bytes at \(view.offset), which is not the next or was not asked for")
     }
-    // It says another size than before, or its source has grown since it was restarted.
+    // It states another size than before, or its source has grown since it was restarted.
     guard receiver.fits(count) else { return finish(receiver, .mismatch) }
     receiver.take(count, view.digest)
     receiver.meter.wait(at: now)
@@ -158,7 +158,7 @@ extension Engine {
 
   // MARK: The store of the program
 
-  /// All that was told before `offset` matches its digests and is stored: it is not asked for again.
+  /// All bytes before `offset` match their digests and are stored: they are not requested again.
   public func stored(_ resource: ResourceID, through offset: UInt64, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
@@ -177,8 +177,8 @@ extension Engine {
     if !receiver.isActive { activateReceivers(over: bond) }
   }
 
-  /// The chunk at `offset` does not match its digest: it is asked for again, a few times. What was told after it is told
-  /// again too, and is not to be stored before.
+  /// The chunk at `offset` does not match its digest: it is requested again, a few times. Later chunks come again too,
+  /// and must not be stored before.
   public func damaged(_ resource: ResourceID, at offset: UInt64, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }

@@ -1,9 +1,9 @@
 import Wire
 
-/// Resources, either way: how they end, what falls due, and how they outlive their pair.
+/// Resources, either way: how they end, their timers, and how they outlive their pair.
 ///
-/// Law: how a transfer ended is kept until the other side has acknowledged the record that says so, over however many
-/// bonds and restarts that takes; so it ends once on each side.
+/// Law: a `TransferEnd` is kept until the other side has acknowledged the record that carries it, over however many
+/// bonds and restarts that takes; so a transfer ends once on each side.
 extension Engine {
   /// Ends a transfer from either side.
   public func cancelResource(_ resource: ResourceID, at now: Instant) {
@@ -29,7 +29,7 @@ extension Engine {
     if let bond = member(of: transfer.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
-  /// Nobody is to be told any more.
+  /// Forgets a transfer whose other side needs to hear nothing more.
   private func forget(_ transfer: Transfer) {
     flows.remove(transfer)
     timers.cancel(.resource(transfer.id))
@@ -61,7 +61,7 @@ extension Engine {
     return member(of: pair).flatMap { $0.isConnected(with: local.slot) ? $0 : nil }
   }
 
-  /// The other side has heard how they ended.
+  /// Drops the ends that the other side has acknowledged.
   func forgetAcknowledgedEnds(over bond: Bond) {
     for resource in bond.openLanes?.takeAcknowledgedEnds(before: bond.sendQueue.first) ?? [] {
       guard let transfer = flows.transfer(resource) else { continue }
@@ -72,9 +72,9 @@ extension Engine {
     }
   }
 
-  // MARK: With the pair
+  // MARK: The pair
 
-  /// A pair is connected: what waited for that goes on.
+  /// A pair is connected: flows that waited for it resume.
   func resumeFlows(of member: RemoteMember, _ slots: SlotSet) {
     for local in slots.slots.compactMap(member.presence.group.local) where local !== member.own {
       resumeSenders(to: member, local)
@@ -87,7 +87,7 @@ extension Engine {
     }
   }
 
-  /// A pair is connected no more. Resources wait for it where it may come back.
+  /// A pair is not connected any more. Resources wait for it where it may come back.
   func endFlows(of member: RemoteMember, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool) {
     let group = member.presence.group
     func concerns(_ pair: Pair) -> Bool {
@@ -102,14 +102,14 @@ extension Engine {
     }
   }
 
-  /// Nothing of it is under way.
+  /// Stops a transfer without ending it.
   private func park(_ transfer: Transfer) {
     dirty.touch(resource: transfer.id)
     transfer.beginLink()
     member(of: transfer.pair)?.host.bond?.openLanes?.remove(transfer)
   }
 
-  /// Nobody will hear of it: the two know each other no more.
+  /// Ends transfers without a word to the other side: the two do not know each other any more.
   func endResources(_ reason: Reason, where test: (Pair) -> Bool) {
     precondition(reason != .none, "a pair ends for a reason")
     for transfer in flows.transfers(where: test) { finish(transfer, reason, isHeard: true) }
@@ -131,14 +131,14 @@ extension Engine {
     if let due = end(of: receiver) { timers.set(.resource(receiver.id), due) }
   }
 
-  /// When a transfer has waited for too long: for a decision, or for what it asked for.
+  /// The timeout of a transfer: for a decision, or for requested bytes.
   private func end(of receiver: ResourceReceiver) -> Instant? {
     guard let rules = endpoints[receiver.pair.local]?.settings.resources, receiver.ending == nil else { return nil }
     if !receiver.isAccepted { return receiver.offered + rules.decisionMax }
     return receiver.meter.moved + rules.idleMax + receiver.rereading
   }
 
-  /// Whether its sender has to do something now: send what is wanted, or offer it again. One that waits for its turn
+  /// Whether the sender must act now: send requested chunks, or repeat the offer. A transfer that waits for its turn
   /// here, or for its pair, is not late.
   private func isAwaited(_ receiver: ResourceReceiver) -> Bool {
     guard let bond = connectedMember(of: receiver.pair)?.host.bond, bond.isOpen else { return false }
@@ -160,7 +160,7 @@ extension Engine {
       emitProgress(id, &receiver.meter, of: receiver.info.size)
       if receiver.isAccepted, !isAwaited(receiver) { receiver.meter.wait(at: now) }
       if let end = end(of: receiver), end <= now {
-        // Who does not offer again knows nothing of it any more.
+        // A sender that does not repeat the offer has forgotten it.
         return finish(receiver, receiver.isAccepted && !receiver.isActive ? .gone : .timedOut)
       }
       schedule(receiver)

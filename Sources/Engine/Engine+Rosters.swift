@@ -1,10 +1,11 @@
 import Wire
 
-/// What a host with many peers tells of them over a link, where each would need a record of its own.
+/// Rosters over a link: a host with many peers reports them there, where each would need a record of its own.
 extension Engine {
-  // MARK: Telling
+  // MARK: Sending
 
-  /// Above this many peers of one type a host publishes one record for all; some fewer, and each has its own again.
+  /// Above this many peers of one type a host publishes one record for all; at some fewer, each has its own again
+  /// (hysteresis).
   private static let recordsMax = 16
   private static let recordsAgain = 12
 
@@ -32,8 +33,8 @@ extension Engine {
     }
   }
 
-  /// Who is away is told over links: a host with such a peer has a record for itself beside those of its peers, so that
-  /// whoever looks for the type asks it.
+  /// Away peers are reported over links: a host with such a peer has a record for itself beside those of its peers, so
+  /// that browsers of the type ask it.
   func reviewRoster(of type: ServiceType) {
     let isNeeded = discovery.ownRosters.contains(type) || discovery.awayAdvertisers[type, default: 0] > 0
     if isNeeded {
@@ -44,8 +45,8 @@ extension Engine {
     }
   }
 
-  /// Whoever has asked over a link is told there, whatever is published beside: hosts that know this one by its address
-  /// alone see no record.
+  /// Hosts that have asked over a link are answered there, whatever is published beside: a host that knows this one by
+  /// its address alone sees no record.
   private func notifyBrowsers(of type: ServiceType, _ peer: LocalPeer) {
     for link in links.values where link.browses.contains(type) { tell(peer, type, over: link) }
   }
@@ -88,7 +89,7 @@ extension Engine {
   /// Some types of a host with very many peers.
   private static let pendingMax = 65_536
 
-  /// Tells what is still untold, as long as little waits to be sent.
+  /// Sends pending reports as long as the send queue is short.
   func sendPending(over link: Link) {
     while link.control.count < Self.pieceBytes, let next = link.pending.first {
       link.pending.removeFirst()
@@ -119,13 +120,13 @@ extension Engine {
       link.rosterTypes[type] = true
       send(looksFor: type, true, on: link)
     }
-    // The answer to this comes after all that they tell now: what is not told by then is over.
+    // The answer to this ping comes after all present reports: a peer that is not among them is gone.
     discovery.beginSnapshot(of: host.id, unasked)
     link.rosterFence = number()
     send(Ping(token: link.rosterFence), on: link)
   }
 
-  /// Hosts as such are asked for types; one that would not understand that is not asked.
+  /// Hosts are asked for types by another frame; a host that would not understand it is not asked.
   private func send(looksFor type: ServiceType, _ isOn: Bool, on link: Link) {
     if type == .hosts {
       if link.answersTypes { send(BrowseTypes(isOn: isOn), on: link) }
@@ -164,7 +165,7 @@ extension Engine {
     review(spot)
   }
 
-  /// Three times what one host has been measured with.
+  /// Three times the largest measured host.
   private static let toldMax = 16_384
 
   func handle(_ withdrawn: Withdrawn, from link: Link) {
@@ -183,7 +184,7 @@ extension Engine {
     for spot in discovery.told[host]?.keys ?? [] where !types.contains(spot.type) { untell(spot, by: host) }
   }
 
-  /// Nobody here looks for the type any more.
+  /// Nobody here browses for the type any more.
   func endRosters(of type: ServiceType) {
     for link in links.values where link.rosterTypes.contains(type) {
       link.rosterTypes[type] = nil

@@ -1,8 +1,8 @@
 public import Wire
 
-/// Resources that go out: offered, read as they are wanted, and sent by chunks.
+/// Outgoing resources: offered, read on demand, and sent in chunks.
 extension Engine {
-  /// Offers a resource to a member, which takes it or not; its source is read as far as the member wants it.
+  /// Offers a resource to a member, which accepts it or not; the source is read as far as the member requests it.
   public func offer(
     _ info: ResourceInfo, from endpoint: EndpointID, to member: EndpointID, at now: Instant
   ) throws(EngineError) -> ResourceID {
@@ -26,7 +26,7 @@ extension Engine {
     return sender.id
   }
 
-  /// What a member takes at a time, where it has not changed its rules.
+  /// The default limit of a member.
   private static let offersMax = 256
 
   private func check(_ info: ResourceInfo) throws(EngineError) {
@@ -58,7 +58,7 @@ extension Engine {
     dirty.touch(resource: sender.id)
   }
 
-  /// The members of a pair are connected, perhaps again: offers stand, and what ended in between is told.
+  /// The members of a pair are connected, perhaps again: offers stand, and ends in between are sent.
   func resumeSenders(to member: RemoteMember, _ local: LocalEndpoint) {
     let pair = Pair(local: local.id, member: member.id)
     for sender in flows.senders.values(where: { $0.pair == pair }) {
@@ -70,8 +70,8 @@ extension Engine {
 
   // MARK: The source
 
-  /// Answers `Output.read` with the bytes from there on, and the digest of each chunk: `isLast` where the source ends
-  /// with them, which it may before it was expected to.
+  /// Answers `Output.read` with the bytes from there on, and the digest of each chunk; `isLast` where the source ends
+  /// with them, which may be earlier than expected.
   public func supply(
     _ bytes: [UInt8], digests: [Digest], isLast: Bool, of resource: ResourceID, from offset: UInt64, at now: Instant
   ) throws(EngineError) {
@@ -81,7 +81,7 @@ extension Engine {
     guard bytes.count <= Int(ResourceSender.readBytesMax) else {
       throw EngineError(.invalidParameter, "\(bytes.count) bytes of a resource are more than were asked for")
     }
-    // What was read for a receiver that has begun anew since, or past the end of the source, is late.
+    // A read for a receiver that has begun anew since, or past the end of the source, is late.
     guard sender.answers(bytes.count, from: offset, isLast: isLast), sender.info.size.map({ offset < $0 }) ?? true
     else {
       return resumeSending(sender)
@@ -98,7 +98,7 @@ extension Engine {
     let beginning = sender.beginning?.offset ?? 0
     sender.supply(bytes, digests)
     sender.meter.wait(at: now)
-    // The source is not what was offered, or not what the receiver has the first part of.
+    // The source differs from the offer, or from the first part that the receiver has.
     let isShort = isEnd && (end != sender.info.size ?? end || end < beginning)
     if isShort || end > beginning && beginning % UInt64(Limits.chunkBytes) != 0 && offset < beginning {
       return finish(sender, .mismatch)
@@ -107,7 +107,7 @@ extension Engine {
     resumeSending(sender)
   }
 
-  /// Memory that a piece of this resource had, which was sent: to read the next one into costs less than into new memory.
+  /// Memory of a piece of this resource that was sent: to read the next one into it costs less than into new memory.
   public func takeSpare(of resource: ResourceID) -> [UInt8] { flows.senders[resource]?.takeSpare() ?? [] }
 
   /// The source is gone or unreadable.
@@ -117,7 +117,7 @@ extension Engine {
     finishMutation()
   }
 
-  /// Does what there is to do after the receiver has asked or the source has answered.
+  /// Reads or sends the next piece after the receiver has asked or the source has answered.
   private func resumeSending(_ sender: ResourceSender) {
     guard sender.ending == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
     if let isSame = sender.isSame(crypto) {
@@ -147,7 +147,7 @@ extension Engine {
     record(member.presence) { ResourceEnd(record: $0, flow: sender.flow, outcome: .whole(size: size, root: root)) }
   }
 
-  // MARK: The receiver's word
+  // MARK: The receiver's requests
 
   func handle(_ want: ResourceWant, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
@@ -159,7 +159,7 @@ extension Engine {
         .protocolViolation, "a resource that is wanted anew for the \(want.turn)th time on one link")
     }
     let size = sender.info.size
-    // Who was restarted may have sent its last chunk before, and not have stored where that ends.
+    // A sender that was restarted may have sent its last chunk before, and not have stored where that ends.
     let hasForgotten = size == nil && sender.wasRestored
     let isBoundary = want.offset % UInt64(Limits.chunkBytes) == 0 || want.offset == size || hasForgotten
     guard size.map({ want.offset <= $0 }) ?? true, isBoundary, sender.mayHaveSent(want.offset)
@@ -185,7 +185,7 @@ extension Engine {
     resumeSending(sender)
   }
 
-  /// Each has the source read again. A link begins one, and a damaged chunk another, a few times.
+  /// Limit on turns, since each has the source read again. A link begins one, and a damaged chunk another, a few times.
   private static let turnsMax: UInt32 = 8
 
   func handle(_ stop: ResourceStop, from link: Link) throws(ProtocolViolation) {

@@ -1,6 +1,6 @@
 public import Wire
 
-/// Sessions: opening, leaving, and what their owners decide about members.
+/// Sessions: opening, leaving, and the decisions of their owners about members.
 extension Engine {
   public func openSession(_ peer: PeerID, _ settings: SessionSettings, at now: Instant) throws(EngineError)
     -> EndpointID
@@ -36,10 +36,10 @@ extension Engine {
     return local.id
   }
 
-  /// An identity is shown before a peer is accepted, so that its frame has to be one that may come early.
+  /// An identity is shown before a peer is accepted, so its frame must fit the limit of early frames.
   private static let chainBytesMax = Limits.earlyFrameLengthMax - 2 * Limits.identitySignatureBytesMax
 
-  /// Leaves the others, and ad hoc mode; the session can be used again.
+  /// Leaves the other members, and ad hoc mode; the session can be used again.
   public func leave(_ endpoint: EndpointID, at now: Instant) {
     beginMutation(now)
     if let local = endpoints[endpoint] { leave(local) }
@@ -72,7 +72,7 @@ extension Engine {
     local.peer.endpoints.removeAll { $0 == local.id }
   }
 
-  /// Those that are open, oldest first; after a restart with a store, a peer that was added has its own again.
+  /// Open sessions, the oldest first; after a restart with a store, a peer that was added again has its own back.
   public func sessions(of peer: PeerID) -> [EndpointID] { peers[peer]?.endpoints ?? [] }
 
   // MARK: Members
@@ -86,7 +86,7 @@ extension Engine {
     }
   }
 
-  /// Whether it has as many members, with this one, as the lowest limit of any of them lets in.
+  /// Whether it has as many members, with this one, as the lowest limit among them allows.
   public func isFull(_ endpoint: EndpointID) -> Bool {
     endpoints[endpoint].map { $0.group.standing.size >= $0.group.standing.peersMax } ?? false
   }
@@ -96,7 +96,7 @@ extension Engine {
     return local.group.members.values.filter { $0.isConnected(with: local.slot) }.map(\.id)
   }
 
-  /// Sends a member away: no introduction brings it back to this endpoint, only an invitation; banned, not that either.
+  /// Removes a member: no introduction brings it back to this endpoint, only an invitation; if banned, not that either.
   public func remove(_ member: EndpointID, from endpoint: EndpointID, ban: Bool, at now: Instant) throws(EngineError) {
     beginMutation(now)
     defer { finishMutation() }
@@ -114,14 +114,14 @@ extension Engine {
     }
   }
 
-  /// Locked, a session lets in nobody whom it does not know.
+  /// A locked session admits nobody whom it does not know.
   public func lock(_ endpoint: EndpointID, _ locked: Bool, at now: Instant) {
     beginMutation(now)
     endpoints[endpoint]?.isLocked = locked
     finishMutation()
   }
 
-  /// A blocked peer's invitations are declined unseen, and this session does not let it in.
+  /// A blocked peer's invitations are declined unseen, and this session does not admit it.
   public func block(_ peer: PeerID, from endpoint: EndpointID, _ blocked: Bool, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }

@@ -1,14 +1,14 @@
 import Wire
 
-/// What a durable host stores, and how it goes on from there.
+/// The durable state of a host, and its recovery after a restart.
 ///
-/// Law: nothing leaves this host that depends on what is not stored. Records are sent, and records of others
-/// acknowledged, only after the batch that holds them; what a mutation tells stands before its batch, and belongs to it.
+/// Law: nothing that depends on unstored state leaves this host. Records are sent, and records of others acknowledged,
+/// only after the batch that holds them; the outputs of a mutation stand before its batch, and belong to it.
 struct Store {
-  /// Batches that are under way, oldest first.
+  /// Batches in flight, oldest first.
   var batches = Deque<Batch>()
   var lastBatch: UInt64 = 0
-  /// What changes is not said yet: more belongs to the same batch.
+  /// Whether the batch is held open for more changes.
   var isHeld = false
   /// Sessions of peers that have not been added again.
   var unclaimed = OrderedDictionary<EndpointID, EndpointRow>()
@@ -21,7 +21,7 @@ struct Store {
   struct Batch {
     var number: UInt64
     var positions: [Position]
-    /// How much of what comes in is stored with it.
+    /// How much of each incoming resource the batch stores.
     var stored: [(ResourceReceiver, UInt64)]
   }
 
@@ -37,7 +37,7 @@ struct Store {
 extension Engine {
   // MARK: Storing
 
-  /// What is changed from here on is one batch, until it is released.
+  /// Collects all changes into one batch until `releaseStore`.
   public func holdStore() {
     precondition(!store.isHeld, "one hold within another")
     store.isHeld = true
@@ -51,7 +51,7 @@ extension Engine {
   }
 
   func flushStore() {
-    // One at a time: what changes while a batch is written goes into the next, however slow the disk is.
+    // Group commit: changes during a write go into the next batch, however slow the disk is.
     guard dirty.isKept, !dirty.isEmpty, store.batches.isEmpty, !store.isHeld else { return }
     store.lastBatch += 1
     var facts: [Fact] = []
@@ -94,7 +94,7 @@ extension Engine {
     var positions: [Store.Position] = []
     for id in dirty.bonds.keys {
       guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key, !bond.host.isSelf else {
-        // That of the host with itself never had a row.
+        // The host's bond with itself never had a row.
         if id != hostID { put(.bond(id), BondRow?.none) }
         if let bond = hosts[id]?.bond { positions.append(position(of: bond)) }
         continue
@@ -134,7 +134,7 @@ extension Engine {
 
   // MARK: Restoring
 
-  /// Takes up what was stored; the sessions wait for their peers.
+  /// Restores the stored state; the sessions wait for their peers.
   func restore(_ facts: [Fact]) {
     var groupRows = OrderedDictionary<Int, GroupRow>()
     var memberRows: [(Int, MemberRow)] = []
@@ -162,7 +162,7 @@ extension Engine {
     guard !store.unclaimed.isEmpty || !store.refusals.isEmpty else { return }
     store.isRestoring = true
     groupRows.forEach { serial, row in restore(row, serial) }
-    // A host has each number once: rows that do not fit together are left out.
+    // A host uses each number once: contradictory rows are left out.
     var owners: [HostID: [UInt32: EndpointID]] = [:]
     for (serial, row) in memberRows {
       let (host, endpoint) = (row.entry.host, row.entry.endpoint)
@@ -176,7 +176,7 @@ extension Engine {
       guard let presence = groups[serial]?.presences[host], let bond = presence.host.bond else { continue }
       presence.restore(announced: slots, through: bond.fence)
     }
-    // Whoever drives this engine comes back at once, after it has added its peers.
+    // The driver comes back at once, after it has added its peers.
     timers.set(.restoring, now)
   }
 
@@ -236,13 +236,13 @@ extension Engine {
       bond.behind[strand.id] = strand
       skipNumbers(through: record.message)
     }
-    guard bond.sendQueue.next == row.next else { return }  // Rows that do not fit together: the bond begins anew.
+    guard bond.sendQueue.next == row.next else { return }  // Contradictory rows: the bond begins anew.
     bond.fence = row.next - 1
     host.bond = bond
     timers.set(.bond(id), now + settings.suspensionMax)
   }
 
-  /// A peer is here again, and what its person has answered holds.
+  /// Restores the refusals of a peer that was added again.
   func restoreRefusals(of peer: LocalPeer) {
     guard let row = store.refusals[peer.id] else { return }
     store.refusals[peer.id] = nil
@@ -250,7 +250,7 @@ extension Engine {
     peer.refusals = Refusals(row, restingUntil: now + settings.adhocUnansweredPause)
   }
 
-  /// A peer is here again, and so are its sessions.
+  /// Restores the sessions of a peer that was added again.
   func restoreSessions(of peer: LocalPeer) {
     for id in store.unclaimed.keys {
       guard let row = store.unclaimed[id], row.peer == peer.id, let group = groups[Int(row.group)],
@@ -272,7 +272,7 @@ extension Engine {
     }
   }
 
-  /// All peers that come back are back: tells their programs where they stand.
+  /// All returning peers have been added: reports to their programs where they stand.
   func finishRestoring() {
     store.isRestoring = false
     store.unclaimed.forEach { id, row in
@@ -308,14 +308,14 @@ extension Engine {
     }
   }
 
-  /// A transfer goes on, if its two ends are still there.
+  /// Restores a transfer, if its two ends still exist.
   private func restore(_ row: ResourceRow, _ id: ResourceID) {
     guard let member = member(of: row.pair), let tree = row.tree else {
       dirty.touch(resource: id)
       if row.ending == nil { emit(.resourceEnded(id, .gone)) }
       return
     }
-    // Those whose pair is not connected are offered again.
+    // A transfer whose pair is not connected is offered again.
     let lanes = connectedMember(of: row.pair)?.host.bond?.lanes
     if row.isIncoming {
       let receiver = ResourceReceiver(
@@ -327,7 +327,7 @@ extension Engine {
       lanes?.receivers[row.flow] = receiver
       schedule(receiver)
       if row.ending == nil { emit(.resource(id, receiver.view)) }
-      // All of it was here, and nothing more will come of it.
+      // All of it was received, and nothing more will come.
       finishIfWhole(receiver)
     } else {
       let sender = ResourceSender(
@@ -343,7 +343,7 @@ extension Engine {
     if let ordinal = row.ending?.ordinal { member.host.bond?.lanes.expectAcknowledgement(of: id, at: ordinal) }
   }
 
-  /// An endpoint did not come back: who knew it is told.
+  /// Tells the other hosts that an endpoint did not come back.
   private func sendGone(_ row: EndpointRow) {
     for presence in groups[Int(row.group)]?.presences.values ?? [] where presence.isAnnounced(Int(row.slot)) {
       record(presence) {

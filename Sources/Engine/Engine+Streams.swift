@@ -1,13 +1,13 @@
 public import Wire
 
-/// Streams: bytes in order from a local endpoint to a member, at the pace at which they are read.
+/// Streams: bytes in order from a local endpoint to a member, with flow control by the reader.
 ///
-/// Law: opening, closing and cancelling are records, so each is told once. Bytes go beside the records, from where the
-/// reader says that it is, as far as it lets them; on a new link they wait until it has said so again.
+/// Law: opening, closing and cancelling are records, so each arrives once. Bytes go beside the records, from the
+/// reader's position up to its credit; on a new link they wait until it has stated both again.
 extension Engine {
   // MARK: Writing
 
-  /// Bytes may be written at once; the member is told of the stream by its name.
+  /// Opens a stream, to which bytes may be written at once; the member sees its name.
   public func openStream(
     _ name: String, from endpoint: EndpointID, to member: EndpointID, at now: Instant
   ) throws(EngineError) -> StreamID {
@@ -36,7 +36,7 @@ extension Engine {
     return writer.id
   }
 
-  /// Takes all of the bytes or none: they arrive in order, or the reader is told that the stream ended before.
+  /// Accepts all of the bytes or none: they arrive in order, or the reader is told that the stream ended before.
   public func write(_ bytes: [UInt8], to stream: StreamID, at now: Instant) throws(EngineError) {
     beginMutation(now)
     defer { finishMutation() }
@@ -55,13 +55,13 @@ extension Engine {
     wake(writer)
   }
 
-  /// With less than what a reader uses between two grants, each side would wait for the other.
+  /// Below one grant of the reader each side would wait for the other.
   private var streamBacklog: Int { max(settings.streamBacklogBytes, StreamReceiver.grantBytes) }
 
-  /// More at once would make the limit on what waits a jest.
+  /// A larger write would defeat the backlog's limit.
   private static let writeBytesMax = 1 << 20
 
-  /// Its writer has no more: what was written still arrives. Its reader wants no more.
+  /// Closes a stream: written bytes still arrive. On a reader's side, cancels it.
   public func closeStream(_ stream: StreamID, at now: Instant) {
     guard let writer = flows.writers[stream] else { return cancelStream(stream, .cancelled, at: now) }
     beginMutation(now)
@@ -106,7 +106,7 @@ extension Engine {
 
   func handle(_ grant: StreamGrant, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
-    // It may have ended while this was under way.
+    // It may have ended while this was in flight.
     guard let lanes = bond.openLanes, let writer = lanes.writers[grant.flow] else { return }
     guard writer.grant(received: grant.received, limit: grant.limit, isLate: sabotage.contains(.forgetsStreamBytes))
     else {
@@ -136,7 +136,7 @@ extension Engine {
   func handle(_ open: StreamOpen, from link: Link) throws(ProtocolViolation) {
     let bond = try bond(of: link)
     _ = try count(open.record, bytes: 0, over: bond)
-    // Its writer has been restarted since, and knows nothing of it.
+    // Its writer has been restarted since, and has forgotten it.
     guard bond.host.incarnation.map({ open.incarnation >= $0 }) ?? true else { return }
     guard let (member, local) = connected(open.from, open.to, over: bond) else {
       answerStray(bond) { StreamStop(record: $0, flow: open.flow, reason: .gone) }
@@ -164,8 +164,8 @@ extension Engine {
     send(reader.grant, on: link)
   }
 
-  /// What one host may have open here; those past the first ones get a small window, so that its programs hold no
-  /// more than some 32 MiB for it.
+  /// Open streams of one host; those past the first ones get a small window, so that this host's programs hold no more
+  /// than some 32 MiB for it.
   private static let readersMax = 1_024
   private var streamWindow: Int {
     sabotage.contains(.overgrants) ? 1 << 30 : max(Limits.chunkBytes, settings.streamWindowBytes)
@@ -201,7 +201,8 @@ extension Engine {
     finishIfWhole(reader)
   }
 
-  /// Its end is told, but it keeps its place until it is used: else many short ones would make a long queue.
+  /// Reports the end, but the stream keeps its place until its bytes are consumed: else many short ones would make a
+  /// long queue.
   private func finishIfWhole(_ reader: StreamReceiver) {
     guard reader.isWhole || reader.size != nil && sabotage.contains(.endsStreamEarly),
       let member = member(of: reader.pair)
@@ -213,7 +214,7 @@ extension Engine {
     if reader.isUsed { forget(reader) }
   }
 
-  /// The program has used so many of the bytes that it was told: the writer may go on.
+  /// The program has consumed so many of the bytes: the writer gets new credit.
   public func consumed(_ bytes: Int, of stream: StreamID, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
@@ -244,9 +245,9 @@ extension Engine {
     lanes.unread.remove(reader.id)
   }
 
-  // MARK: With the pair
+  // MARK: The pair
 
-  /// Streams end with their pair, on each side as it hears of it.
+  /// Ends streams with their pair, on each side as it hears of it.
   func endStreams(_ reason: Reason, where test: (Pair) -> Bool) {
     precondition(reason != .none, "a pair ends for a reason")
     for writer in flows.writers.values where test(writer.pair) {

@@ -8,11 +8,11 @@ struct Decision {
   var expires: Instant
 }
 
-/// Two peers that compare a code: nonces are committed before either is shown, so that nobody can search for one that
-/// makes two codes alike.
+/// A comparison of codes by two peers: both commit to their nonces before either is revealed, so that nobody can search
+/// for a nonce that makes two codes alike.
 final class CodeComparison {
   let id: ComparisonID
-  /// The number that the one who began gave it.
+  /// The number that the initiator gave it.
   let wireID: UInt64
   let isOurs: Bool
   let local: PeerID
@@ -23,7 +23,7 @@ final class CodeComparison {
   var theirs: Digest?
   var isShown = false
 
-  /// Its number as this side says it.
+  /// Its number in frames that this side sends.
   var said: UInt64 { wireID << 1 | (isOurs ? 1 : 0) }
 
   init(
@@ -45,7 +45,7 @@ final class CodeComparison {
 extension Engine {
   // MARK: Carriers
 
-  /// Checks a peer's statement that the host carries it.
+  /// Verifies a peer's statement that the host carries it.
   func prove(_ carrier: Carrier, of host: RemoteHost, orEarlier: Bool = false) throws(ProtocolViolation) {
     let peer = peerID(of: carrier.peer)
     if host.proved[peer] == carrier.incarnation { return }
@@ -62,12 +62,12 @@ extension Engine {
     if host.proved.count < Self.provedMax { host.proved[peer] = carrier.incarnation }
   }
 
-  /// What is past it is proved again each time.
+  /// Beyond this cache size a statement is verified each time.
   private static let provedMax = 16_384
 
   // MARK: Decisions
 
-  /// Whether a session's own policy lets a member in now; if not, somebody has been asked.
+  /// Whether a session's own policy admits a member now; if not, it has asked for a decision.
   func isTrusted(_ member: RemoteMember, by local: LocalEndpoint) -> Bool {
     guard case .ask(let timeout) = local.settings.trust else { return true }
     if member.cohort.relations.trusted.contains(local.slot) { return true }
@@ -108,7 +108,7 @@ extension Engine {
     conclude(decision, false)
   }
 
-  /// The member's group has become part of another.
+  /// The member's group has been merged into another.
   func moveDecisions(about old: RemoteMember, to member: RemoteMember) {
     for decision in decisions.values where decision.member === old { decisions[decision.id]?.member = member }
   }
@@ -146,7 +146,7 @@ extension Engine {
     }
   }
 
-  /// What was said over the last link is bound to it, and so is said again.
+  /// Shows identities again on a new link, since a signature is bound to its link.
   func resumeIdentities(with bond: Bond) {
     for presence in bond.host.presences.values {
       for member in presence.members.values where member.index != nil {
@@ -164,7 +164,7 @@ extension Engine {
     try handle(identity, of: members, link)
   }
 
-  /// The records that explain an identity are under way behind it.
+  /// The records that explain an identity are in flight behind it.
   private static let earlyMax = 16
 
   func takeEarlyIdentities(of member: RemoteMember, from link: Link) throws(ProtocolViolation) {
@@ -230,7 +230,7 @@ extension Engine {
       id: comparison.said, from: comparison.local, to: comparison.remote, commitment: commit(to: comparison.nonce))
   }
 
-  /// On the wire a comparison has twice its number, and one more where the one who began it speaks.
+  /// On the wire a comparison has twice its number, plus one in the initiator's frames.
   private func comparison(_ said: UInt64, of host: RemoteHost) -> CodeComparison? {
     comparisons.first { $0.wireID == said >> 1 && $0.isOurs == (said & 1 == 0) && $0.host === host }
   }
@@ -249,7 +249,7 @@ extension Engine {
     if let own = comparisons.first(where: {
       $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil
     }) {
-      // Both began: the lower peer's counts.
+      // Both began: the lower peer's comparison counts.
       if own.local < own.remote { return send(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
       finish(own, .duplicate)
     }
@@ -283,7 +283,7 @@ extension Engine {
     return padded.prefix(3) + " " + padded.suffix(3)
   }
 
-  /// The codes have been compared by their owners.
+  /// The owners have compared the codes.
   public func conclude(_ id: ComparisonID, matches: Bool, at now: Instant) throws(EngineError) {
     beginMutation(now)
     defer { finishMutation() }
@@ -307,7 +307,7 @@ extension Engine {
     emit(.comparisonEnded(comparison.id, reason))
   }
 
-  /// A code is bound to the link that it was made over.
+  /// Ends the comparisons of a lost link, to which their codes are bound.
   func comparisonsLost(with link: Link) {
     guard link.host.bond?.link === link else { return }
     for comparison in comparisons.values where comparison.host === link.host { finish(comparison, .lost) }

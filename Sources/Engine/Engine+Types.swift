@@ -1,10 +1,10 @@
 import Wire
 
-/// The service types in use nearby: those of local peers, and those that hosts tell over links once they are asked.
+/// The service types in use nearby: those of local peers, and those that hosts report over links when asked.
 ///
-/// Law: a host tells what its peers advertise, of which it tells anybody who browses, and nothing else. It asks only hosts
-/// that know the question, and waits for none: one that says nothing adds nothing. What a host tells takes the place of what
-/// it told before, and goes with the host.
+/// Law: a host reports the types of its peers, which it tells any browser, and nothing else. It asks only hosts that
+/// know the question, and waits for none: a silent one adds nothing. A report replaces the one before, and goes with
+/// the host.
 extension Engine {
   /// Looks for service types, until `stopBrowsingTypes` was called as often.
   public func startBrowsingTypes(at now: Instant) {
@@ -23,7 +23,7 @@ extension Engine {
     discovery.typesTold = []
   }
 
-  /// Tells whoever looks for them where the types have changed.
+  /// Reports the types to their browsers where they have changed.
   func reviewTypes() {
     guard discovery.browsers[.hosts] != nil else { return }
     var types = Set(ownTypes)
@@ -34,10 +34,10 @@ extension Engine {
     emit(.types(now))
   }
 
-  /// Far more than a person reads through, whatever liars say.
+  /// Far more than a person reads through, whatever liars send.
   private static let typesMax = 256
 
-  // MARK: Telling
+  // MARK: Sending
 
   func handle(_ browse: BrowseTypes, from link: Link) {
     guard link.browsesTypes != browse.isOn else { return }
@@ -49,7 +49,7 @@ extension Engine {
     send(AdvertisedTypes(types: Array(ownTypes.prefix(Limits.advertisedTypesMax))), on: link)
   }
 
-  /// A first peer advertises a type, or the last one does no more.
+  /// The first peer advertises a type, or the last one stops.
   func ownTypesChanged() {
     for link in links.values where link.browsesTypes { sendTypes(over: link) }
     reviewTypes()
@@ -59,10 +59,10 @@ extension Engine {
     discovery.advertisers.keys.filter { discovery.advertisers[$0, default: 0] > 0 && $0 != .hosts }.sorted()
   }
 
-  // MARK: Being told
+  // MARK: Receiving
 
   func handle(_ told: AdvertisedTypes, from link: Link) {
-    // It may have been said before the question was taken back.
+    // It may have been sent before the question was taken back.
     guard link.rosterTypes.contains(.hosts) else { return }
     link.host.types = told.types.filter { $0 != .hosts }
     reviewTypes()

@@ -1,8 +1,8 @@
 public import Wire
 
-/// Everything that a host decides: who is nearby, who is invited, who is in which session, what is delivered.
+/// The decisions of a host: who is nearby, who is invited, who is in which session, what is delivered.
 ///
-/// Law: it has no clock, no chance and no socket. Each call is one mutation at a given moment; after it, drain
+/// Law: it has no clock, no random source and no socket. Each call is one mutation at a given moment; after it, drain
 /// `nextOutput()` until nil and look at `nextDeadline`. The same calls give the same outputs, in every process.
 public final class Engine {
   public let hostID: HostID
@@ -15,17 +15,17 @@ public final class Engine {
   var entropy: Entropy
   var now: Instant
 
-  // What is drained.
+  // Outputs.
   private var outputs: [Output?] = []
   private var drained = 0
   private let arena = ByteQueue()
   var timers = Timers()
 
-  // What is known. Tables where they are walked, dictionaries where they are only asked.
+  // State: ordered dictionaries where it is iterated, dictionaries where it is only looked up.
   var hosts = OrderedDictionary<HostID, RemoteHost>()
   var links = OrderedDictionary<LinkID, Link>()
   var dials = OrderedDictionary<DialID, HostID>()
-  /// Hosts that are to be dialled, of which only others have spoken.
+  /// Hosts to dial that only others have mentioned.
   var strangers = OrderedDictionary<HostID, Bool>()
   var peers = OrderedDictionary<PeerID, LocalPeer>()
   var endpoints = OrderedDictionary<EndpointID, LocalEndpoint>()
@@ -34,7 +34,7 @@ public final class Engine {
   let discovery = Discovery()
   var outgoing = OrderedDictionary<InvitationID, OutgoingInvitation>()
   var incoming = OrderedDictionary<InvitationID, IncomingInvitation>()
-  /// Of these, those that were accepted and are not confirmed.
+  /// Accepted invitations that are not confirmed yet.
   var promised = OrderedDictionary<InvitationID, IncomingInvitation>()
   var decisions = OrderedDictionary<DecisionID, Decision>()
   var comparisons = OrderedDictionary<ComparisonID, CodeComparison>()
@@ -45,19 +45,19 @@ public final class Engine {
   private var lastNumber: UInt64 = 0
   private(set) var lastIndex: UInt32 = 0
   private var linksToTell: [LinkID] = []
-  /// Whether a link has shown life since the others last had the chance to do so along with it.
+  /// Whether a link has sent a heartbeat since the others last had the chance to send theirs with it.
   var hasSentHeartbeat = false
-  /// Where cohorts have changed since they were last put together.
+  /// Presences with changed cohorts, to be merged where alike.
   var dirtyPresences: [Presence] = []
-  /// Links whose first bytes have been read, and may lie in outputs.
+  /// Links with bytes that have been read and may lie in outputs.
   private var linksRead: [Link] = []
-  /// The memory into which links read, one after the other, while none of their frames is cut.
+  /// The shared receive buffer, used by one link after the other while none of their frames is cut.
   let spare = ByteQueue()
-  /// By which local peers reach each other, once they do.
+  /// The link between local peers, once there is one.
   var loopback: Link?
 
-  /// `seed` is secret and random; the engine draws all its ids and nonces from it. `facts` is what an earlier run of
-  /// this host had stored, if it is to go on from there; the host then adds its peers again before anything else.
+  /// `seed` is secret and random; the engine draws all its IDs and nonces from it. `facts` is the stored state of an
+  /// earlier run, if it is to be resumed; the host then adds its peers again before anything else.
   public init(
     host: PublicKey, incarnation: Incarnation, settings: Settings, crypto: any Crypto, seed: Digest,
     restoring facts: [Fact] = [], at now: Instant
@@ -73,7 +73,7 @@ public final class Engine {
     restore(facts)
   }
 
-  /// Groups, members and hosts know each other both ways while they live here.
+  /// Groups, members and hosts refer to each other while they live here: breaks the cycles.
   deinit {
     for group in groups.values { group.empty() }
     for host in hosts.values { host.empty() }
@@ -95,7 +95,7 @@ public final class Engine {
   /// When to call `advance` at the latest, if nothing else happens before.
   public var nextDeadline: Instant? { timers.nextDeadline }
 
-  /// Does what has fallen due.
+  /// Fires the timers that are due.
   public func advance(to now: Instant) {
     beginMutation(now)
     while let timer = timers.popDue(at: now) { fire(timer) }
@@ -116,7 +116,7 @@ public final class Engine {
 
   func keep(_ bytes: RawSpan) -> Payload { compose(bytes.byteCount) { $0.put(raw: bytes) } }
 
-  /// Notes that the first bytes of what a link brought are read: they go once no output needs them.
+  /// Marks the first bytes of a link's buffer as read: they are dropped once no output needs them.
   func read(_ size: Int, on link: Link) {
     if link.readBytes == 0 { linksRead.append(link) }
     link.readBytes += size
@@ -137,7 +137,7 @@ public final class Engine {
     if store.isRestoring, !addingPeer { finishRestoring() }
   }
 
-  /// Hands what local peers have for each other to the engine itself.
+  /// Delivers frames between local peers.
   private func pumpLoopback() {
     guard let link = loopback else { return }
     while link.wantsToSend {
@@ -150,7 +150,7 @@ public final class Engine {
 
   private static let loopbackPiece = 64 << 10
 
-  /// Ends a mutation: passes on what local peers have for each other, and says what is to be sent and stored.
+  /// Ends a mutation: delivers frames between local peers, and emits the sends and the store batch.
   func finishMutation() {
     pumpLoopback()
     mergeAlikeCohorts()
@@ -159,7 +159,7 @@ public final class Engine {
     linksToTell.removeAll(keepingCapacity: true)
   }
 
-  /// Notes that a link has bytes to send. Its host is told once, and then fills until there is nothing.
+  /// Marks a link as having bytes to send. The host gets one output, and then calls `fill` until there is nothing.
   func wake(_ link: Link) {
     if link.wantsToSend { return }
     link.wantsToSend = true

@@ -1,13 +1,13 @@
 public import Wire
 
-/// A call that cannot be carried out: what is wrong, and with what.
+/// A call that cannot be carried out: the error and its subject.
 public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Code: UInt8, Hashable, Sendable {
     /// Some of the recipients are not connected; nothing was sent.
     case notConnected = 1
     /// A value breaks a rule, which the description names.
     case invalidParameter = 2
-    /// What was asked for needs something that is not there now; the description says what to wait for.
+    /// The call needs something that is not there now; the description says what to wait for.
     case unavailable = 6
   }
 
@@ -15,7 +15,7 @@ public struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String
   /// The endpoints that the error is about.
   public var endpoints: [EndpointID]
-  /// Whether it is `unavailable` until who is behind has read more.
+  /// Whether it is `unavailable` until a slow member has read more.
   public var isQueueFull = false
 
   init(_ code: Code, _ description: String, endpoints: [EndpointID] = []) {

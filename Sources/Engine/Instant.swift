@@ -1,4 +1,4 @@
-/// A moment of the host's own monotonic clock; the engine never reads one, it is told.
+/// A moment of the host's own monotonic clock; the engine never reads one, it is an argument.
 public struct Instant: Hashable, Comparable, Sendable {
   /// Since an origin of the host's choosing.
   public var nanoseconds: Int64
@@ -20,7 +20,7 @@ public struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-  /// Saturates at what 64 bits hold, some 292 years.
+  /// Saturates at the range of 64 bits, some 292 years.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, over) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,6 +1,6 @@
 public import Wire
 
-/// A link as the host numbers it: never the same number twice in one run.
+/// A link's number on this host, unique within one run.
 public struct LinkID: Hashable, Sendable {
   public var rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -12,19 +12,19 @@ public struct DialID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A stream as this engine numbers it, whoever writes it.
+/// A stream's number in this engine, whoever writes it.
 public struct StreamID: Hashable, Sendable {
   public var rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A transfer of a resource as this engine numbers it, whoever sends it; kept over restarts by a durable one.
+/// A transfer's number in this engine, whoever sends it; a durable host keeps it over restarts.
 public struct ResourceID: Hashable, Sendable {
   public var rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A record that a medium sees of a peer that advertises.
+/// A record of an advertising peer that a medium sees.
 public struct SightingID: Hashable, Sendable {
   public var rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -51,7 +51,7 @@ public struct ComparisonID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What a medium tells of a peer that advertises. Claims, all of it: a link proves them later.
+/// A medium's report of an advertising peer. It claims everything and proves nothing: a link does that later.
 public struct Sighting: Hashable, Sendable {
   public var peer: PeerID
   public var host: HostID
@@ -72,7 +72,7 @@ public struct Sighting: Hashable, Sendable {
   }
 }
 
-/// Where a remote member stands with a local endpoint.
+/// The state of a pair of a local endpoint and a remote member.
 public enum PairState: Hashable, Sendable {
   case connecting
   case connected
@@ -81,20 +81,20 @@ public enum PairState: Hashable, Sendable {
 
 public enum Mode: UInt8, Hashable, Sendable { case reliable, unreliable }
 
-/// Who of a session a message is for.
+/// The endpoints of a session that a message is for.
 public enum RecipientIDs: Hashable, Sendable {
   /// Everyone who is connected with the sender now.
   case all
   case only([EndpointID])
 }
 
-/// What became of a message for some of its recipients.
+/// The delivery status of a message for some of its recipients.
 public enum DeliveryStatus: UInt8, Hashable, Sendable {
   /// Their host has taken responsibility for it.
   case delivered
   /// It never left this host, or they had gone before it came.
   case undelivered
-  /// Nobody said what became of it, before the hosts lost each other or its sender left.
+  /// Not acknowledged before the hosts lost each other or its sender left.
   case unknown
 }
 
@@ -124,11 +124,11 @@ public struct MemberView: Hashable, Sendable {
   public var peer: PeerID
   public var host: HostID
   public var name: DisplayName
-  /// Since when its program is not there, as its host says; nil while it is.
+  /// Since when its program is away, as its host says; nil while it is present.
   public var awaySince: Instant?
   /// The member's encryption preference, as its host says.
   public var encryption: Encryption
-  /// The endpoint whose invitation brought it to the session, as its host says; nil for one that came by nobody's.
+  /// The endpoint whose invitation brought it to the session, as its host says; nil where there was none.
   public var inviter: EndpointID?
   /// The security identity that it has shown to an endpoint here, leaf first; empty where it has shown none.
   public var chain: [[UInt8]]
@@ -138,22 +138,22 @@ public struct MemberView: Hashable, Sendable {
 public struct InviteeView: Hashable, Sendable {
   public var peer: PeerID
   public var host: HostID
-  /// Nil where connection data are all that is known of it.
+  /// Nil where only connection data are known of it.
   public var name: DisplayName?
-  /// Ad hoc mode has asked it, and nobody by hand.
+  /// Only ad hoc mode has asked it, and nobody by hand.
   public var isAdhoc: Bool
-  /// Ad hoc mode asks it again by itself.
+  /// Ad hoc mode will ask it again.
   public var isAskedAgain: Bool
 }
 
-/// What the engine wants done or told, in order.
+/// Actions and events for the host, in order.
 public enum Output {
   // For the media.
 
   /// Advertise, or advertise anew with changed information.
   case publish(peer: PeerID, type: ServiceType, name: DisplayName, info: DiscoveryInfo)
   case withdraw(peer: PeerID, type: ServiceType)
-  /// Advertise this host as one that tells of its many peers of a type over a link; seen as `sightedRoster`.
+  /// Advertise this host as one that reports its many peers of a type over a link; seen as `sightedRoster`.
   case publishRoster(ServiceType)
   case withdrawRoster(ServiceType)
   case browse(for: ServiceType)
@@ -161,13 +161,13 @@ public enum Output {
   case probe(SightingID)
   /// Open a link by the address that answers first, the best one first; answered once by `linkOpened` or `dialFailed`.
   case dial(DialID, host: HostID, addresses: [Address])
-  /// The dial that is under way leads to these addresses too.
+  /// Add these addresses to a dial in progress.
   case dialAlso(DialID, addresses: [Address])
   /// The link has bytes to send: `fill` it when it can take some.
   case wantsToSend(LinkID)
   /// One datagram for the link's host.
   case datagram(LinkID, Payload)
-  /// The link has no more use: send what `fill` still gives, then close it.
+  /// The link is not needed any more: send what `fill` still gives, then close it.
   case close(LinkID, Reason)
 
   // For the store.
@@ -183,7 +183,7 @@ public enum Output {
   case updated(
     by: PeerID, type: ServiceType, peer: PeerID, name: DisplayName, info: DiscoveryInfo, awaySince: Instant?)
   case lost(by: PeerID, type: ServiceType, peer: PeerID)
-  /// The service types in use nearby, ascending, for whoever looks for them.
+  /// The service types in use nearby, ascending, for their browsers.
   case types([ServiceType])
   /// Somebody invites a local peer: `accept` or `decline` it.
   indirect case invitation(
@@ -192,11 +192,11 @@ public enum Output {
   case invitationEnded(InvitationID, Reason)
   /// A peer that this endpoint invited is not connected: the invitation failed, and why.
   case inviteeNotConnected(InviteeView, Reason, of: EndpointID)
-  /// Where each of these members stands with each of these local endpoints from now on.
+  /// The new state of each of these members with each of these local endpoints.
   case members([MemberView], PairState, of: Locals)
   /// The members' link went (true) or is back (false) while the pairs stay connected.
   case suspended([MemberView], Bool, of: Locals)
-  /// A member that is connecting or connected is away, or is here again: its view says which.
+  /// A member that is connecting or connected is away, or present again: its view says which.
   indirect case away(MemberView, of: Locals)
   case message(from: EndpointID, to: Locals, Mode, ContentType?, Payload)
   case fate(MessageID, from: EndpointID, to: [EndpointID], DeliveryStatus)
@@ -204,31 +204,31 @@ public enum Output {
   case writable(EndpointID)
   /// A member writes a stream to a local endpoint.
   case streamOpened(StreamID, name: String, from: EndpointID, to: EndpointID)
-  /// The next bytes of a stream that is read here: say which are used by `consumed`.
+  /// The next bytes of a stream that is read here; answered by `consumed`.
   case streamed(StreamID, Payload)
   /// A write that was refused as unavailable may be tried again.
   case streamWritable(StreamID)
-  /// A stream came to its end, on this side. None: it was closed, and its reader was told all of it.
+  /// A stream came to its end, on this side. None: it was closed, and its reader has all of it.
   case streamEnded(StreamID, Reason)
 
-  /// A member offers a resource: `accept` or `decline` it, if that is not decided; or one goes on after a restart.
+  /// A member offers a resource: `accept` or `decline` it, unless that is decided; or one resumes after a restart.
   indirect case resource(ResourceID, ResourceView)
   /// Read so much of the resource's source; answered by `supply` or `cannotRead`. It may be asked for again.
   case read(ResourceID, from: UInt64, bytes: Int)
-  /// Hold the chunk to its digest and store it; answered by `stored`, `damaged` or `cannotStore`. What was told and not
-  /// stored is told again after a link or a restart that took its place.
+  /// Verify the chunk by its digest and store it; answered by `stored`, `damaged` or `cannotStore`. A chunk that was
+  /// not stored comes again after a lost link or a restart.
   case store(ResourceID, at: UInt64, Payload, Digest)
-  /// All of it is stored and matches its hashes: give it its place for good; answered by `kept` or `cannotStore`. After a
-  /// restart it may be told again.
+  /// All of it is stored and matches its hashes: give it its place for good; answered by `kept` or `cannotStore`. After
+  /// a restart it may come again.
   case keep(ResourceID)
   case progress(ResourceID, ResourceProgress)
   /// A transfer came to its end, on this side. None: its receiver holds all of it.
   case resourceEnded(ResourceID, Reason)
 
-  /// Whether this member may in: `decide`.
+  /// Whether to admit this member; answered by `decide`.
   indirect case decision(DecisionID, MemberView, of: EndpointID, expires: Instant)
   case decisionEnded(DecisionID)
-  /// Another peer wants to compare codes, or an own comparison has come so far: show the code.
+  /// Another peer wants to compare codes, or an own comparison is ready: show the code.
   case comparison(ComparisonID, local: PeerID, remote: PeerID, code: String)
   case comparisonEnded(ComparisonID, Reason)
   /// This host's key is in use on another host, which came up later.

@@ -1,6 +1,6 @@
 import Wire
 
-/// Bytes that an output brings, where they lie: they last until the next call that changes the engine.
+/// Bytes of an output, in place: they last until the next call that changes the engine.
 public struct Payload {
   let queue: ByteQueue
   let range: Range<Int>

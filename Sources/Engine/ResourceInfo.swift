@@ -1,13 +1,13 @@
 public import Wire
 
-/// What a resource is, as its sender offers it.
+/// A resource as its sender offers it.
 public struct ResourceInfo: Hashable, Sendable {
   public var name: String
   /// A media type, such as `image/png`.
   public var type: String
   /// Nil while the sender does not know.
   public var size: UInt64?
-  /// The root of its `ChunkTree`, where the sender knows it beforehand: what comes is then held to it.
+  /// The root of its `ChunkTree`, where the sender knows it beforehand: the received bytes are then verified by it.
   public var root: Digest?
 
   public init(name: String, type: String = "application/octet-stream", size: UInt64? = nil, root: Digest? = nil) {
@@ -27,30 +27,30 @@ public struct ResourceView: Hashable, Sendable {
   public var isIncoming: Bool
   /// Whether it waits for no decision here.
   public var isAccepted: Bool
-  /// What the receiver has stored of it.
+  /// The bytes that the receiver has stored.
   public var bytes: UInt64
 }
 
 public struct ResourceProgress: Hashable, Sendable {
-  /// What the receiver has stored.
+  /// The bytes that the receiver has stored.
   public var bytes: UInt64
   public var size: UInt64?
-  /// Lately; 0 while it is not known.
+  /// The recent rate; 0 while it is not known.
   public var bytesPerSecond: UInt64
   /// Nil where size or rate are not known.
   public var timeLeft: Duration?
 }
 
-/// What an endpoint takes of its members' resources.
+/// An endpoint's limits on its members' resources.
 public struct ResourceRules: Hashable, Sendable {
-  /// Whether what breaks no rule is accepted without a decision.
+  /// Whether a resource within the limits is accepted without a decision.
   public var acceptsUnasked = false
   public var bytesMax = Limits.flowBytesMax
-  /// Of one member at a time, accepted or not.
+  /// Offers of one member at a time, accepted or not.
   public var offersMax: UInt32 = 256
   /// How long an offer waits for a decision.
   public var decisionMax: Duration = .seconds(600)
-  /// How long nothing may come while it is wanted and the link is up.
+  /// How long nothing may come while it is requested and the link is up.
   public var idleMax: Duration = .seconds(60)
 
   public init() {}

@@ -1,4 +1,4 @@
-/// Deliberate faults, one rule of the engine switched off each, to prove that the simulator would notice.
+/// Fault injection: each switch breaks one rule of the engine, to prove that the simulator would notice.
 ///
 /// Only this package can set them, and only the simulator's canary does.
 package struct Sabotage: OptionSet, Sendable {
@@ -9,9 +9,9 @@ package struct Sabotage: OptionSet, Sendable {
   package static let repeatsRecords = Sabotage(rawValue: 1 << 0)
   /// After a link loss one record that the other side lacks is skipped.
   package static let losesRecord = Sabotage(rawValue: 1 << 1)
-  /// What could not be delivered is not told.
+  /// Undelivered messages are not reported.
   package static let forgetsUndelivered = Sabotage(rawValue: 1 << 2)
-  /// A message for some members is handed to all.
+  /// A message for some members is delivered to all.
   package static let tellsEveryone = Sabotage(rawValue: 1 << 3)
   /// Encryption preferences are not compared.
   package static let ignoresEncryption = Sabotage(rawValue: 1 << 4)
@@ -19,9 +19,9 @@ package struct Sabotage: OptionSet, Sendable {
   package static let believesCarriers = Sabotage(rawValue: 1 << 5)
   /// An introduction's signature and its introducer's membership are not checked.
   package static let believesIntroductions = Sabotage(rawValue: 1 << 6)
-  /// A host that fell silent is not noticed.
+  /// The silence of a host is not noticed.
   package static let neverSilent = Sabotage(rawValue: 1 << 7)
-  /// An invitation from a peer that is already connected starts anew and ends what stands.
+  /// An invitation from a peer that is already connected starts anew and ends the pair.
   package static let mutualInvitationFault = Sabotage(rawValue: 1 << 8)
   /// Invitations do not time out.
   package static let waitsForever = Sabotage(rawValue: 1 << 9)
@@ -29,11 +29,11 @@ package struct Sabotage: OptionSet, Sendable {
   package static let readmitsRemoved = Sabotage(rawValue: 1 << 10)
   /// Records are acknowledged before they are stored.
   package static let acknowledgesUnstored = Sabotage(rawValue: 1 << 11)
-  /// Membership is told only to the inviter: nobody is introduced.
+  /// Membership is announced only to the inviter: nobody is introduced.
   package static let introducesNobody = Sabotage(rawValue: 1 << 12)
-  /// A pair is told connected once it is admitted here, whatever the other side says.
+  /// A pair is reported connected once it is admitted here, whatever the other side says.
   package static let connectsOneSided = Sabotage(rawValue: 1 << 13)
-  /// A leave is not told to the others.
+  /// A leave is not sent to the others.
   package static let leavesInSilence = Sabotage(rawValue: 1 << 14)
   /// The limit on members is not checked.
   package static let overfills = Sabotage(rawValue: 1 << 15)
@@ -43,43 +43,43 @@ package struct Sabotage: OptionSet, Sendable {
   package static let hoards = Sabotage(rawValue: 1 << 17)
   /// A restored backup's old positions are believed.
   package static let believesBackups = Sabotage(rawValue: 1 << 18)
-  /// Found peers that vanish are not told lost.
+  /// Found peers that vanish are not reported lost.
   package static let keepsGhosts = Sabotage(rawValue: 1 << 19)
-  /// A stream's bytes are taken however many they are.
+  /// A stream's credit is not enforced.
   package static let ignoresCredit = Sabotage(rawValue: 1 << 20)
-  /// On a new link a stream goes on one byte too late.
+  /// On a new link a stream resumes one byte too late.
   package static let forgetsStreamBytes = Sabotage(rawValue: 1 << 21)
-  /// A stream ends when its end is heard of, whatever is under way.
+  /// A stream ends when its end arrives, whatever bytes are in flight.
   package static let endsStreamEarly = Sabotage(rawValue: 1 << 22)
   /// A reader grants more than it has room for.
   package static let overgrants = Sabotage(rawValue: 1 << 23)
-  /// A writer that was refused is not told that it can go on.
+  /// A writer that was refused is not notified of room.
   package static let forgetsWriters = Sabotage(rawValue: 1 << 24)
-  /// What cancels a stream or resource is not told to the other side.
+  /// A cancelled stream or resource is not reported to the other side.
   package static let forgetsCancel = Sabotage(rawValue: 1 << 25)
   /// On a new link a resource begins from its start.
   package static let startsResourcesAnew = Sabotage(rawValue: 1 << 26)
-  /// What was stored of a resource is not kept over a restart.
+  /// The stored part of a resource is forgotten in a restart.
   package static let forgetsStored = Sabotage(rawValue: 1 << 27)
-  /// A damaged chunk is not asked for again.
+  /// A damaged chunk is not requested again.
   package static let ignoresDamage = Sabotage(rawValue: 1 << 28)
   /// A resource's root is not compared.
   package static let skipsRootCheck = Sabotage(rawValue: 1 << 29)
-  /// A resource ends here, and again when the other side has heard of it.
+  /// A resource ends here, and again when the other side has acknowledged the end.
   package static let endsResourceTwice = Sabotage(rawValue: 1 << 30)
-  /// Who sends several resources sends of all of them before another endpoint gets a turn.
+  /// An endpoint with several resources sends of all of them before another endpoint gets a turn.
   package static let starvesPeers = Sabotage(rawValue: 1 << 31)
   /// Streams and resources go before messages.
   package static let delaysMessages = Sabotage(rawValue: 1 << 32)
-  /// Datagrams go where they went when the link was opened.
+  /// Datagrams keep the path of the link's opening.
   package static let keepsDatagramWay = Sabotage(rawValue: 1 << 33)
-  /// A host of which nothing is heard is asked no sooner than one that answers.
+  /// A silent host is probed no sooner than one that answers.
   package static let probesAtLeisure = Sabotage(rawValue: 1 << 34)
-  /// An endpoint that waits for one peer's endpoint takes any that asks for it.
+  /// An endpoint that waits for one peer's endpoint admits any that asks for it.
   package static let connectsAnybody = Sabotage(rawValue: 1 << 35)
-  /// On a new link it is not said who is away.
+  /// A new link does not report who is away.
   package static let forgetsWhoIsAway = Sabotage(rawValue: 1 << 36)
-  /// Ad hoc mode asks again whoever said no.
+  /// Ad hoc mode asks again after a no.
   package static let asksAgain = Sabotage(rawValue: 1 << 37)
   /// The session of an inviter is not told that its invitation failed.
   package static let hidesFailures = Sabotage(rawValue: 1 << 38)

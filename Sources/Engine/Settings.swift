@@ -1,61 +1,61 @@
 public import Wire
 
-/// What a host runs with; the defaults are what a LAN wants.
+/// A host's parameters; the defaults suit a LAN.
 public struct Settings: Sendable {
-  /// How other hosts can reach this one, the best first; told to them in `hello` and in entries, as far as
+  /// How other hosts can reach this one, the best first; sent in `hello` and in entries, as far as
   /// `Limits.helloAddressesMax` and `Limits.entryAddressesMax`. `setAddresses` changes it.
   public var addresses: [Address] = []
   /// Whether the host stores what the engine asks it to (`Output.persist`) and answers with `persisted`.
   public var isDurable = false
 
-  /// A link that has nothing to say gives a sign of life this often.
+  /// The interval of heartbeats on a link that is otherwise quiet.
   public var heartbeatInterval: Duration = .seconds(1)
-  /// Three missed beats: a lost one and a late one do not end a link.
+  /// Three missed heartbeats: a lost one and a late one do not end a link.
   public var silenceMax: Duration = .seconds(3)
-  /// How long a pair stays connected without a link, counted from the last sign of life: who dies right after one is told
-  /// within five seconds, by a host that has other things to do as well.
+  /// How long a pair stays connected without a link, counted from the last heartbeat: a host that dies right after one
+  /// is reported within five seconds, by a host with other work as well.
   public var suspensionMax: Duration = .milliseconds(4_900)
-  /// How long a pair whose members know of each other may take to connect before it is told unreachable.
+  /// How long a pair whose members know of each other may take to connect before it is unreachable.
   public var connectingMax: Duration = .seconds(30)
-  /// A link that has not said hello by then is closed.
+  /// The timeout of a link's hello.
   public var greetingMax: Duration = .seconds(5)
-  /// A link that nobody needs is closed after this long.
+  /// The idle timeout of a link that nobody needs.
   public var idleMax: Duration = .seconds(60)
-  /// What an acknowledgement may wait for company.
+  /// How long an acknowledgement is delayed, so that one covers several records.
   public var acknowledgementDelay: Duration = .milliseconds(20)
-  /// How often a found host without a link is asked for a sign of life; after a question that stays unanswered for half
-  /// as long, it is asked more often.
+  /// The interval of probes to a found host without a link; after a probe that stays unanswered for half as long, they
+  /// come more often.
   public var probeInterval: Duration = .seconds(3)
   /// How often hosts of a group compare rosters.
   public var rosterInterval: Duration = .seconds(5)
-  /// How long the higher peer ID leaves the first word to the lower in ad hoc mode.
+  /// How long the higher peer ID leaves the first invitation to the lower in ad hoc mode.
   public var adhocPatience: Duration = .seconds(2)
-  /// How long ad hoc mode leaves a person alone who did not answer, before it asks once more.
+  /// How long ad hoc mode waits after an unanswered invitation before it asks once more.
   public var adhocUnansweredPause: Duration = .seconds(60)
 
-  /// Records that wait for one host's acknowledgement in one group.
+  /// Records that wait for one host's acknowledgement in one group: the send window.
   public var backlogBytesMax = 4 << 20
   public var backlogCountMax = 16_384
   /// A host that acknowledges nothing for this long while its link is up is cut as slow.
   public var backlogAgeMax: Duration = .seconds(15)
 
-  /// How far a stream's reader may be behind with what it was told, and how much a writer may have waiting.
+  /// The receive window of a stream, and the send buffer of its writer.
   public var streamWindowBytes = 256 << 10
   public var streamBacklogBytes = 256 << 10
-  /// How much of a resource is told to be stored before any of it is, and read before any of it is wanted.
+  /// The window of a resource: bytes that may be in the store's hands, and bytes that are read ahead.
   public var resourceWindowBytes = 1 << 20
-  /// How often a transfer tells how far it is.
+  /// The interval of progress reports.
   public var progressInterval: Duration = .milliseconds(250)
-  /// How long a connected receiver may want nothing of what it was offered.
+  /// How long a connected receiver may request nothing of an offered resource.
   public var resourcePatience: Duration = .seconds(900)
 
   public init() {}
 }
 
-/// How one peer takes part in one session.
+/// A peer's settings for one session.
 public struct SessionSettings: Hashable, Sendable {
   public var encryption: Encryption = .optional
-  /// Members with this one; the compatible module's default is 8.
+  /// Members including this one; the compatible module's default is 8.
   public var peersMax: UInt32 = 256
   public var trust: Trust = .any
   /// The security identity that members are shown.
@@ -64,16 +64,16 @@ public struct SessionSettings: Hashable, Sendable {
   public var rejoinMax: Duration = .seconds(600)
   /// Streams to one member at a time, and as many from it.
   public var streamsMax: UInt32 = 64
-  /// What is taken of members' resources.
+  /// Limits on members' resources.
   public var resources = ResourceRules()
 
   public init() {}
 }
 
 public enum Trust: Hashable, Sendable {
-  /// Whoever was invited or introduced may in.
+  /// Everybody who was invited or introduced is admitted.
   case any
-  /// Each member waits for a decision (`Output.decision`); none in time is a no.
+  /// Each member waits for a decision (`Output.decision`); no answer in time is a no.
   case ask(timeout: Duration)
 }
 

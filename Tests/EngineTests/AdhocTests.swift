@@ -37,7 +37,7 @@ import Wire
     #expect(simulator.take() == ["s found p as chat late=yes"])
     try simulator.invite(phone)
     stage.run(.seconds(30))
-    // 8. It is answered that they are connected already, 9. and nobody is told of a connection that went.
+    // It is answered that they are connected already, and no connection is reported lost.
     #expect(simulator.take() == ["invitation ended: already"])
     #expect(phone.take() == [])
     stage.expectAllConnected([simulator, phone])
@@ -54,7 +54,7 @@ import Wire
     try a.startAdhoc()
     stage.run()
     _ = a.take()
-    // Whoever browses later is told of those who are there.
+    // A later browser is shown the present peers.
     try a.browse()
     stage.run()
     #expect(a.take() == ["a found b as chat"])

@@ -3,11 +3,11 @@ import Wire
 
 @testable import Engine
 
-/// Who is not waited for gets nothing, and who lies loses its link.
+/// A peer that nobody waits for gets nothing, and a liar loses its link.
 @Suite struct ConnectingRogueTests {
   let stage = Stage()
 
-  /// A seat that waits for an endpoint of a peer on a host, as the data that it was given say.
+  /// A test peer that waits for an endpoint of a peer on a host, by its connection data.
   private func waiting(for peer: PeerID, at host: HostID, _ endpoint: EndpointID) throws -> Seat {
     let seat = try stage.silentSeat("v")
     let data = ConnectionData(peer: peer, host: host, endpoint: endpoint, addresses: []).bytes
@@ -39,7 +39,7 @@ import Wire
     #expect(seat.engine.hosts[rogue.host]?.asking.isEmpty == true)
   }
 
-  /// What an honest host under the rogue's key would be: the seat then waits for it.
+  /// The identity of an honest host under the rogue's key: the test peer then waits for it.
   private func known(_ name: String) -> (peer: PeerID, host: HostID, endpoint: EndpointID) {
     let (peer, host) = (stage.crypto.key(named: "peer " + name), stage.crypto.key(named: "host " + name))
     return (
@@ -108,7 +108,7 @@ import Wire
     let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
     let honest = Rogue("f", to: seat.host, on: stage)
     let said = call(seat, by: honest)
-    // As it was said, and with the host changed so that it fits the link that it comes over.
+    // As it was sent, and with the host changed so that it fits its link.
     let first = rogue("r1", to: seat.host)
     first.say(said)
     #expect(first.ending == .protocolViolation)

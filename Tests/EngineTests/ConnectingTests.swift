@@ -63,7 +63,7 @@ import Wire
     #expect(a.take() == [])
     stage.run(.milliseconds(1))
     #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
-    // What it had asked is void.
+    // Its question is void.
     try b.connect(to: a, timeout: .seconds(5))
     stage.run(.seconds(5))
     #expect(b.take() == ["invitation ended: timedOut", "B: a notConnected timedOut"])

@@ -3,7 +3,7 @@ import Wire
 
 @testable import Engine
 
-/// A durable host, its store as it was damaged, and what becomes of it: less, but never a trap.
+/// A durable host with a damaged store: it has less, but never traps.
 @Suite struct DamagedStoreTests {
   let crypto = ToyCrypto()
   let now = Instant(nanoseconds: 1_000_000_000)

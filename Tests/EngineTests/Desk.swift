@@ -3,10 +3,10 @@ import Wire
 
 @testable import Engine
 
-/// What a host's program does with streams and resources: it reads and stores at once, unless it is told not to.
+/// A test program for streams and resources: it reads and stores at once, unless it is told not to.
 struct Desk {
   var streams: [StreamID: (name: String, bytes: [UInt8])] = [:]
-  /// By name: what is sent, and what has come.
+  /// By name: sent and received bytes.
   var sources: [String: [UInt8]] = [:]
   var files: [String: [UInt8]] = [:]
   var names: [ResourceID: String] = [:]
@@ -22,9 +22,9 @@ struct Desk {
   /// How often a chunk is found damaged before it is found well.
   var damages = 0
   var isBroken = false
-  /// Whether it can give what is whole its place; nil while it has not come to that.
+  /// Whether it can give a whole resource its place; nil before that is asked.
   var isKeeping: Bool? = true
-  /// From where on something was read or stored, in order.
+  /// The offsets of reads and writes, in order.
   var readFrom: [UInt64] = []
   var storedFrom: [UInt64] = []
 
@@ -88,7 +88,7 @@ extension Stage {
     host.desk.storedFrom.append(offset)
     if host.desk.isBroken { return host.engine.cannotStore(id, at: now) }
     let name = host.desk.name(of: id)
-    // What follows a damaged chunk is told again after it.
+    // Chunks after a damaged one come again after it.
     guard offset <= UInt64(host.desk.files[name]?.count ?? 0) else { return }
     let isIntact = crypto.leaf(of: chunk.span.bytes) == digest
     if host.desk.damages > 0 || !isIntact {
@@ -103,7 +103,7 @@ extension Stage {
     host.engine.stored(id, through: offset + UInt64(chunk.count), at: now)
   }
 
-  /// The host comes back with what it had stored, and its peer with it.
+  /// The host comes back with its stored state, and its peer with it.
   func restart(_ seat: Seat, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> Seat {
     try restart([seat], incarnation: incarnation, damage: damage)[0]
   }
@@ -151,7 +151,7 @@ extension Seat {
 
   func file(_ name: String) -> [UInt8]? { host.desk.files[name] }
 
-  /// What it was told without members and their pairs.
+  /// Its transcript without members and their pairs.
   func takeFlows() -> [String] {
     take().filter { $0.contains(" ended: ") || $0.contains("stream") || $0.hasSuffix("?") || $0.contains(" from ") }
   }

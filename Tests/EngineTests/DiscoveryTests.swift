@@ -129,7 +129,7 @@ import Wire
     stage.cut(seats[0].host, seats[1].host)
     stage.run(.seconds(6))
     #expect(seats[0].take() == ["A: B suspended", "A: B notConnected lost", "a lost b"])
-    // Whoever is back says so by its link, too.
+    // A host that is back says so by its link, too.
     stage.heal(seats[0].host, seats[1].host)
     stage.run(.seconds(5))
     #expect(seats[0].take() == ["a found b as chat", "A: B connecting", "A: B connected"])

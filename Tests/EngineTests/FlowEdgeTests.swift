@@ -53,7 +53,7 @@ import Wire
     #expect(rogue.ending == .protocolViolation)
   }
 
-  /// A member that wants all of a resource of a size that is not told, and its source, which is not read.
+  /// A member that wants all of a resource of unknown size, and its source, which is not read.
   private func wanted() throws -> (Rogue, Seat, ResourceID, flow: UInt64) {
     let stage = rogues.stage
     let (rogue, seat, _) = try rogues.member()

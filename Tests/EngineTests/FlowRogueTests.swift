@@ -7,7 +7,7 @@ import Wire
 @Suite struct FlowRogueTests {
   let stage = Stage()
 
-  /// A member that says what it likes, in a session with an honest one.
+  /// A rogue member in a session with an honest one.
   func member(_ rules: (inout SessionSettings) -> Void = { _ in }) throws -> (Rogue, Seat, SessionSettings) {
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
@@ -47,7 +47,7 @@ import Wire
     }
   }
 
-  /// The head as it is written, and zeros.
+  /// The head as written, and zeros.
   private func fill(_ bytes: inout [UInt8], _ write: (inout OutputRawSpan) -> Void) -> [UInt8] {
     bytes.withUnsafeMutableBytes { buffer in
       // Filled from its start, and finalised to what was written.

@@ -55,7 +55,7 @@ import Wire
     let others = try (0..<9).map { try stage.seat("c\($0)", on: far) }
     for other in others.dropFirst() { try stage.connect(others[0], other) }
     stage.clear()
-    // In pieces: what they think of A comes before they are known there.
+    // In pieces: their verdicts on A come before they are known there.
     stage.latency = .milliseconds(20)
     stage.windowBytes = 500
     try others[0].invite(b)
@@ -83,7 +83,7 @@ import Wire
     try stage.connect(b, others[0])
     for other in others.dropFirst() { try stage.connect(others[0], other) }
     stage.clear()
-    // In pieces: what they think of A comes before it is known there that the two are one.
+    // In pieces: their verdicts on A come before it is known there that the groups were merged.
     stage.latency = .milliseconds(20)
     stage.windowBytes = 500
     try c.invite(others[0])
@@ -120,7 +120,7 @@ import Wire
     try a.say("late", .unreliable)
     stage.run(.seconds(5))
     stage.expectAllConnected([a, b, c, d])
-    // What came in order since then says no more of what had not come by then.
+    // Messages in order since then show nothing about those that had not come by then.
     if !isAlone { try a.say("in time") }
     stage.run(.seconds(1))
     stage.clear()
@@ -217,7 +217,7 @@ import Wire
     try c.invite(d)
     stage.run(.milliseconds(100))
     try d.accept()
-    // It is introduced to all before it is heard that it has left, which only C's host is told.
+    // It is introduced to all before they learn that it has left, which only C's host is told.
     stage.run(.milliseconds(10))
     d.leave()
     stage.run(.seconds(1))

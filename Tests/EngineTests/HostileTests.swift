@@ -3,7 +3,7 @@ import Wire
 
 @testable import Engine
 
-/// What a host may say against the rules, and what it may try within them: it costs the others nothing but its link.
+/// A hostile host, against the rules and within them: it costs the others nothing but its link.
 @Suite struct HostileTests {
   let stage = Stage()
 
@@ -77,7 +77,7 @@ import Wire
     #expect(a.engine.hosts[rogue.host]?.bond?.members.count == 1)
   }
 
-  // MARK: What others say
+  // MARK: Claims of others
 
   @Test("Nobody takes the place of a host's own endpoint")
   func ownEndpoint() throws {
@@ -93,7 +93,8 @@ import Wire
     #expect(b.connected.contains("A"))
   }
 
-  /// A member of a's session that can say of the honest newcomer c, who is invited by b, what it likes and before it comes.
+  /// A member of a's session that can send any claims about the honest newcomer c, who is invited by b, before it
+  /// comes.
   private func slanderer() throws -> (seats: [Seat], c: Seat, rogue: Rogue) {
     let seats = try stage.gather("a", "b")
     let c = try stage.seat("c")
@@ -306,7 +307,7 @@ import Wire
     #expect(a.engine.hosts.count <= 1)
   }
 
-  // MARK: The host's own
+  // MARK: Local peers
 
   @Test("Local peers may invite each other as often as they like")
   func localInvitations() throws {

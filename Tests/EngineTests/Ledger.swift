@@ -3,7 +3,7 @@ import Wire
 
 @testable import Engine
 
-/// What a host has told of its pairs, and whether it may have told it: the rules that hold in every transcript.
+/// A checker of a host's events on its pairs: the rules that hold in every transcript.
 struct Ledger {
   struct Pair: Hashable {
     var local: EndpointID
@@ -54,7 +54,7 @@ struct Ledger {
     members.flatMap { member in locals.all.map { (member, $0) } }
   }
 
-  /// The connected members are those that were last told as connected.
+  /// The connected members are those that were last reported as connected.
   mutating func check(_ endpoints: [EndpointID], in engine: Engine, _ host: String) {
     if isChecked { return }
     isChecked = true

@@ -59,13 +59,14 @@ import Wire
     stage.run(.seconds(1))
     for rival in rivals { try rival.accept() }
     stage.run(.seconds(20))
-    // The inviter with the lower endpoint brings in who stays.
+    // The inviter with the lower endpoint brings in the one that stays.
     let winner = seats[0].endpoint < seats[1].endpoint ? 0 : 1
     stage.expectAllConnected(seats + [rivals[winner]])
     #expect(rivals[1 - winner].connected == "")
     let told = rivals[1 - winner].take()
     #expect(told.contains { $0.hasSuffix(" full") }, "\(told)")
-    // It is still there: an invitation brings it in when there is room, also one from whom it had its lost place.
+    // It is still there: an invitation brings it in when there is room, also one by the endpoint from which it had its
+    // lost place.
     rivals[winner].leave()
     stage.run(.seconds(1))
     try stage.connect(seats[inviter], rivals[1 - winner])

@@ -91,7 +91,7 @@ import Wire
     }
     try send("x")
     #expect(told == ["x", "delivered"] && batches.count == 1)
-    // What comes meanwhile is in the next batch as a whole.
+    // Messages meanwhile are in the next batch as a whole.
     try send("y")
     try send("z")
     #expect(told == ["x", "delivered", "y", "delivered", "z", "delivered"] && batches.count == 1)
@@ -259,7 +259,7 @@ import Wire
 
   @Test("P-SES-3 The connected members are those last told as connected, through joins, cuts, leaves and returns")
   func connectedMembers() throws {
-    // The stage's ledger compares the two after every step.
+    // The network's ledger compares the two after every step.
     let seats = try stage.gather("a", "b", "c", "d")
     stage.cut(seats[0].host, seats[1].host)
     stage.run(.seconds(1))

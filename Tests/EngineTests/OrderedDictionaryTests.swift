@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Tables")
 struct OrderedDictionaryTests {
-  /// The same as the table by the plainest means.
+  /// The same as the dictionary in the simplest form.
   private struct Model {
     var entries: [(key: UInt64, value: Int)] = []
 

@@ -2,15 +2,15 @@ import Wire
 
 @testable import Engine
 
-/// Bytes under way between two hosts, in order, as TCP carries them.
+/// Bytes in flight between two hosts, in order, as TCP carries them.
 final class Pipe {
   let id: LinkID
   let ends: [Stage.Host]
   /// By the side that sent them.
   var flights: [[(due: Instant, bytes: [UInt8])]] = [[], []]
-  /// What has come and was no whole frame yet, where frames are let through one by one; by the side that sent it.
+  /// Received bytes of an incomplete frame, where frames are filtered one by one; by the side that sent them.
   var arrived: [[UInt8]] = [[], []]
-  /// Sides that have closed without the other's being able to hear it.
+  /// Sides that have closed without the other's being able to notice.
   var isLeft = [false, false]
 
   init(id: LinkID, ends: [Stage.Host]) {
@@ -24,14 +24,14 @@ final class Pipe {
 }
 
 extension Stage {
-  /// Cuts all links between two hosts so that both notice; what was under way is gone.
+  /// Cuts all links between two hosts so that both notice; bytes in flight are gone.
   func cut(_ a: Host, _ b: Host) {
     for pipe in pipes where pipe.ends.contains(where: { $0 === a }) && pipe.ends.contains(where: { $0 === b }) {
       close(pipe)
     }
   }
 
-  /// A wall comes down: what was under way arrives, and who was left in silence is told.
+  /// A wall comes down: bytes in flight arrive, and a side that was left in silence is notified.
   func heal(_ a: Host, _ b: Host) {
     walls.remove([a.name, b.name])
     for pipe in pipes where pipe.isLeft.contains(true) && !isWalled(pipe.ends[0], pipe.ends[1]) { close(pipe) }
@@ -44,7 +44,7 @@ extension Stage {
     }
   }
 
-  /// One side is done: the other gets what was said before, and is told.
+  /// One side closes: the other gets the bytes from before, and is notified.
   func close(_ pipe: Pipe, from side: Int) {
     guard !pipe.isLeft[side] else { return }
     if isWalled(pipe.ends[0], pipe.ends[1]) {
@@ -81,7 +81,7 @@ extension Stage {
     !pipe.ends[1 - side].isStalled && !pipe.isLeft[1 - side] && !isWalled(pipe.ends[0], pipe.ends[1])
   }
 
-  /// Hands over what has arrived; false where there was nothing.
+  /// Delivers arrived bytes; false where there were none.
   func deliver() -> Bool {
     var isBusy = false
     for pipe in pipes {
@@ -104,7 +104,7 @@ extension Stage {
     pipe.ends[1 - side].engine.received(passed.span.bytes, on: pipe.id, at: now)
   }
 
-  /// What the stage lets through of whole frames; the start of the next one waits.
+  /// The whole frames that the filter lets through; the start of the next one waits.
   private func passing(_ bytes: [UInt8], over pipe: Pipe, from side: Int) -> [UInt8] {
     guard let filter else { return bytes }
     var passed: [UInt8] = []

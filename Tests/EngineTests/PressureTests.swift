@@ -87,7 +87,7 @@ import Wire
     #expect(throws: EngineError.self) { try seats[0].say("x") }
   }
 
-  /// Keeps its link alive and never takes a record: what is sent to it is held back before it is read.
+  /// Keeps its link alive and never takes a record: records to it are held back before it is read.
   @Test("A host that acknowledges nothing is cut as slow, and the others do not notice")
   func slow() throws {
     let seats = try stage.gather("a", "b", "c")

@@ -73,7 +73,7 @@ import Wire
     var settings = Settings()
     settings.adhocUnansweredPause = .zero
     let (a, b) = try beside(settings)
-    // As one from before there was this rule.
+    // As a version from before this rule.
     a.engine.sabotage = .asksAgain
     stage.run(.seconds(60))
     #expect(rings(b) == 1)

@@ -350,7 +350,7 @@ import Wire
     seats[0].host.desk.sources["file"] = pattern(count)
     stage.run(.seconds(1))
     let ended = seats[0].take().last
-    // Of a longer one, the first part was offered.
+    // The first part of a longer one was offered.
     #expect(ended == (count < 100_000 ? "file ended: mismatch" : "file ended: none"))
   }
 
@@ -396,7 +396,7 @@ import Wire
     try seats[0].say("now")
     while seats[1].heard.isEmpty { stage.run(.milliseconds(1)) }
     let chunks = seats[1].host.desk.storedFrom.count - before + (seats[1].host.desk.text("s").count - bytes) / 16_384
-    // The one whose last bytes are in the pipe, and the one whose first bytes are behind them.
+    // The chunk whose last bytes are in the pipe, and the one whose first bytes are behind them.
     #expect(chunks <= 2)
   }
 

@@ -2,7 +2,7 @@ import Wire
 
 @testable import Engine
 
-/// A host that says what it likes, frame by frame.
+/// A rogue host, which sends any frames.
 final class Rogue {
   let stage: Stage
   let target: Stage.Host
@@ -16,7 +16,7 @@ final class Rogue {
   private(set) var ending: Reason?
   private var sequences: [UInt32: UInt64] = [:]
 
-  /// Opens a link to `target`, and says nothing yet.
+  /// Opens a link to `target`, and sends nothing yet.
   init(_ name: String, to target: Stage.Host, on stage: Stage) {
     self.stage = stage
     self.target = target
@@ -68,7 +68,7 @@ final class Rogue {
     frames.last { $0.type == F.type }.flatMap { try? F(decoding: $0.body.span.bytes) }
   }
 
-  // MARK: What an honest host would say
+  // MARK: Frames of an honest host
 
   static let bond: UInt64 = 7
 
@@ -114,7 +114,7 @@ final class Rogue {
       millisecondsLeft: 30_000, context: [])
   }
 
-  /// Takes responsibility for all records that came.
+  /// Acknowledges all records that came.
   func acknowledge() {
     var last: [UInt32: UInt64] = [:]
     for frame in frames where frame.type.isRecord {
@@ -137,7 +137,7 @@ final class Rogue {
       carrier: carrier, tickets: tickets)
   }
 
-  /// Becomes a member of a seat's session as anybody would: invites, is accepted, joins, and admits.
+  /// Joins a test peer's session as anybody would: invites, is accepted, joins, and admits.
   func enter(with seat: Seat, showsIdentity: Bool = false, features: Hello.Features = []) throws {
     attach(features: features)
     let entry = entry(showsIdentity: showsIdentity)

@@ -3,7 +3,7 @@ import Wire
 
 @testable import Engine
 
-/// What a host that breaks the rules gets for it: its link closed, and nothing else changed.
+/// The effect of broken rules: the link is closed, and nothing else changes.
 @Suite struct RogueTests {
   let stage = Stage()
 

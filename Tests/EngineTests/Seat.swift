@@ -3,8 +3,8 @@ import Wire
 
 @testable import Engine
 
-/// A peer with a session of its own, somewhere on the stage. Its name in small letters is the peer's, in capitals the
-/// endpoint's.
+/// A peer with a session of its own, on a host of the test network. Its name in small letters is the peer's, in
+/// capitals the endpoint's.
 final class Seat {
   let stage: Stage
   let name: String
@@ -22,7 +22,7 @@ final class Seat {
 
   var engine: Engine { host.engine }
 
-  /// What its host was told since the last look.
+  /// Its host's events since the last call.
   func take() -> [String] { host.take() }
 
   /// The endpoints that are connected with this one, by name.
@@ -64,7 +64,7 @@ final class Seat {
       bytes.span.bytes, contentType: type, from: endpoint, to: recipients, mode, receipt: receipt, at: stage.now)
   }
 
-  /// What it heard, in order, without who said it.
+  /// Its messages, in order, without their senders.
   var heard: [String] {
     host.outputs.compactMap { output in
       guard case .message(let from, let to, _, _, _) = output, to.all.contains(endpoint) else { return nil }
@@ -132,7 +132,7 @@ extension Stage {
     run(.milliseconds(400))
   }
 
-  /// All of them in one session, and nothing of it in their transcripts.
+  /// All of them in one session, with empty transcripts.
   func gather(_ names: String..., session: SessionSettings = SessionSettings(), settings: Settings = Settings()) throws
     -> [Seat]
   {

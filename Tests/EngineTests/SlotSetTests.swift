@@ -2,7 +2,7 @@ import Testing
 
 @testable import Engine
 
-/// The set of slots, beside the standard library's set of the same numbers.
+/// `SlotSet` beside the standard library's set of the same numbers.
 struct SlotSetTests {
   private static func random(_ seed: inout UInt64, below bound: Int) -> Int {
     seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

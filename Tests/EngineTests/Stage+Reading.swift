@@ -2,7 +2,7 @@ import Wire
 
 @testable import Engine
 
-/// How a transcript reads.
+/// The text of a transcript.
 extension Stage {
   private func names(_ locals: Locals) -> String { locals.all.map(name).sorted().joined(separator: "+") }
   private func names(_ members: [MemberView]) -> String {

@@ -2,7 +2,7 @@ import Wire
 
 @testable import Engine
 
-/// Hosts that tell of their peers over a link, as the others see that they do.
+/// Hosts that report their peers over a link, as the others see them.
 extension Stage {
   struct Roster {
     var host: Host

@@ -3,9 +3,9 @@ import Wire
 
 @testable import Engine
 
-/// A few hosts in one room, joined by pipes; what each is told is written down as it happens, and held to the ledger.
+/// A few hosts in one room, joined by pipes; their events are recorded as they happen, and checked by the ledger.
 final class Stage {
-  /// A running engine, and what it said.
+  /// A running engine with its events.
   final class Host {
     let name: String
     let engine: Engine
@@ -14,9 +14,9 @@ final class Stage {
     var outputs: [Output] = []
     var endpoints: [EndpointID] = []
     var looks: Set<ServiceType> = []
-    /// Reads nothing from its links, as a program does that hangs.
+    /// Reads nothing from its links, like a hanging program.
     var isStalled = false
-    /// What it sends and receives, and what it was told to store.
+    /// Its streams and resources, and its stored rows.
     var desk = Desk()
     var facts: [[UInt8]: [UInt8]] = [:]
     fileprivate var ledger = Ledger()
@@ -27,14 +27,14 @@ final class Stage {
       self.key = key
     }
 
-    /// What was told since the last look.
+    /// The events since the last call.
     func take() -> [String] {
       defer { lines = [] }
       return lines
     }
   }
 
-  /// What one host hears of another's peer, if it listens.
+  /// A host's advertisement, for listeners.
   private struct Notice {
     var host: Host
     var sighting: Sighting
@@ -51,12 +51,12 @@ final class Stage {
   private var lastLink: UInt64 = 0
   private var notices: [Notice] = []
   private var sightings: [(id: SightingID, spot: String)] = []
-  /// Records of hosts that tell of their peers over a link.
+  /// Records of hosts that report their peers over a link.
   var rosters: [Roster] = []
   var rogues: [LinkID: Rogue] = [:]
   private var names: [String: String] = [:]
 
-  /// What bytes take on their way, and how many of them a pipe holds.
+  /// The latency of bytes, and the capacity of a pipe.
   var latency = Duration.zero
   var windowBytes = 256 << 10
   var datagramBytesMax = 1_200
@@ -65,13 +65,13 @@ final class Stage {
   /// Whether datagrams are late, until they are let go.
   var holdsDatagrams = false
   private var lateDatagrams: [(host: Host, link: LinkID, payload: [UInt8])] = []
-  /// Takes the payload of each message as it is told.
+  /// Takes the payload of each message as it arrives.
   var onMessage: (([UInt8]) -> Void)?
   /// Which frames arrive, by type, sender and receiver.
   var filter: ((FrameType, Host, Host) -> Bool)?
-  /// Whether a question for a sign of life, or the answer, is lost.
+  /// Whether a probe, or its answer, is lost.
   var losesProbe: () -> Bool = { false }
-  /// Pairs of hosts that cannot reach each other; nobody is told.
+  /// Pairs of hosts that cannot reach each other; neither is told.
   var walls: Set<Set<String>> = []
 
   // MARK: Hosts
@@ -94,7 +94,7 @@ final class Stage {
   func call(_ id: some Identifier, _ name: String) { names[id.text] = name }
   func name(_ id: some Identifier) -> String { names[id.text] ?? String(id.text.prefix(6)) }
 
-  /// The power goes: nobody is told of it.
+  /// A power cut, which nobody is told of.
   func powerOff(_ host: Host) { hosts.removeAll { $0 === host } }
 
   /// The process ends: its sockets close, and its advertisements are withdrawn.
@@ -127,7 +127,7 @@ final class Stage {
     return (hosts.compactMap(\.engine.nextDeadline) + arrivals).min()
   }
 
-  /// Lets everybody say what they have to say now.
+  /// Lets everybody send and receive until nothing is left.
   func drain() {
     var isBusy = true
     while isBusy {
@@ -221,7 +221,7 @@ final class Stage {
     sighting(of: "\(host.name) sees \(notice.sighting.peer) \(notice.sighting.type) at \(notice.host.name)")
   }
 
-  /// One for each record and who sees it.
+  /// One for each record and viewer.
   func sighting(of spot: String) -> SightingID {
     if let known = sightings.first(where: { $0.spot == spot }) { return known.id }
     sightings.append((SightingID(rawValue: UInt64(sightings.count + 1)), spot))

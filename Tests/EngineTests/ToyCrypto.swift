@@ -27,7 +27,7 @@ final class ToyCrypto: Crypto {
     return Digest(Bytes32(words[0], words[1], words[2], words[3]))
   }
 
-  /// Of a chunk, which is no node.
+  /// The digest of a chunk, which is no node.
   func leaf(of chunk: RawSpan) -> Digest {
     var sink = ArraySink([0])
     sink.put(raw: chunk)

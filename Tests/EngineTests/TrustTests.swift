@@ -144,7 +144,7 @@ import Wire
     stage.walls.insert(["a", "b"])
     stage.cut(a.host, b.host)
     stage.run(.seconds(10))
-    // A cannot be told of C, nor C of A.
+    // A cannot be introduced to C, nor C to A.
     try stage.connect(b, c)
     stage.heal(a.host, b.host)
     stage.run(.seconds(20))

@@ -1,9 +1,9 @@
-// Law of the file, on which all that is unsafe in it rests: `0 ≤ start ≤ end ≤ capacity`, the bytes from `start` to
-// `end` are initialised, and no pointer leaves a call: so each access is safe. Where there is a byte, there is a base.
+// Invariant on which every unsafe access here rests: `0 ≤ start ≤ end ≤ capacity`, the bytes from `start` to `end` are
+// initialised, and no pointer leaves a call, so each access is safe. Where there is a byte, there is a base address.
 
 import Wire
 
-/// Bytes in, bytes out, in one piece of memory that is reused: what lies between stays contiguous.
+/// A contiguous byte queue that reuses one allocation.
 @safe
 final class ByteQueue {
   private var memory: UnsafeMutableRawBufferPointer
@@ -79,7 +79,7 @@ final class ByteQueue {
 
   func removeAll() { removeFirst(count) }
 
-  /// Where both are empty, the other one gets the larger memory.
+  /// Gives the larger allocation to the other queue, if both are empty.
   func lend(to other: ByteQueue) {
     guard count == 0, other.count == 0, unsafe memory.count > other.memory.count else { return }
     let lent = unsafe memory
@@ -87,12 +87,12 @@ final class ByteQueue {
     unsafe other.memory = lent
   }
 
-  /// Nothing has gone through for a while: an empty queue keeps no more than it begins with.
+  /// Shrinks an empty queue after a quiet period.
   func releaseMemory() { if count == 0, unsafe memory.count > Self.leastBytes { shrink() } }
 
   private static let leastBytes = 512
 
-  /// What an empty queue may keep, so that one burst does not hold memory for ever.
+  /// Capacity that an empty queue may keep, so that one burst does not hold memory for ever.
   private static let keptBytesMax = 128 << 10
 
   private func makeRoom(for size: Int) {
@@ -100,12 +100,12 @@ final class ByteQueue {
     if end + size <= capacity { return }
     let kept = count
     if kept + size <= capacity / 2 {
-      // Moving costs less than has been written since the last move. There is capacity, and so a base.
+      // Moving costs less than the writes since the last move. There is capacity, and so a base.
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
       let larger = UnsafeMutableRawBufferPointer.allocate(
         byteCount: max(Self.leastBytes, kept * 2, kept + size), alignment: 16)
-      // What is kept lies somewhere, so there are bases.
+      // The kept bytes have an address, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()
       unsafe memory = larger

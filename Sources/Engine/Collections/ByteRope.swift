@@ -1,14 +1,14 @@
 import Wire
 
-/// Bytes of a flow by their offset, in the pieces in which they were given: kept without a copy, and copied once, to
-/// where they go.
+/// Bytes of a flow by offset, in the pieces in which they were given: stored without a copy, and copied once, to their
+/// destination.
 ///
-/// Law: the pieces follow each other from `start` to `end`, and none is empty.
+/// Invariant: the pieces follow each other from `start` to `end`, and none is empty.
 struct ByteRope {
   private var pieces = Deque<[UInt8]>()
   private(set) var start: UInt64
   private(set) var end: UInt64
-  /// The piece that was last read from, and its offset: what is read in order is not looked for.
+  /// Cursor: the piece that was read last, and its offset, so that sequential reads need no search.
   private var cursor: (piece: Int, offset: UInt64)
 
   init(at start: UInt64 = 0) {
@@ -30,11 +30,11 @@ struct ByteRope {
 
   private static let joinedMax = 4_096
 
-  /// Lets go of whole pieces before `offset`; `spent` may keep the memory of each.
+  /// Drops whole pieces before `offset`; `spent` may keep the memory of each.
   mutating func drop(before offset: UInt64, spent: (consuming [UInt8]) -> Void = { _ in }) {
     while let first = pieces.first, start + UInt64(first.count) <= offset {
       start += UInt64(first.count)
-      // The deque keeps what was taken for a while, and its bytes are many.
+      // The deque keeps removed elements for a while, and these bytes are many.
       pieces[0] = []
       pieces.removeFirst()
       cursor.piece -= 1
@@ -43,7 +43,7 @@ struct ByteRope {
     if cursor.piece < 0 { cursor = (0, start) }
   }
 
-  /// Appends the bytes of a range that is here to `out`, which has room for them.
+  /// Appends the bytes of a range that is held here to `out`, which has room for them.
   mutating func copy(_ range: Range<UInt64>, into out: inout OutputRawSpan) {
     precondition(range.lowerBound >= start && range.upperBound <= end, "bytes that are not here")
     if range.lowerBound < cursor.offset { cursor = (0, start) }

@@ -1,4 +1,5 @@
-/// A queue in an array. What was taken stays at its front until that is the greater part, or all: then it is cut off.
+/// A queue in an array. Removed elements stay at the front until they are the greater part, or all; then they are cut
+/// off.
 struct Deque<Element> {
   private var elements: ContiguousArray<Element> = []
   private var head = 0
@@ -33,9 +34,9 @@ struct Deque<Element> {
     elements.removeAll(where: isToGo)
   }
 
-  /// Nothing has gone through for a while: an empty queue keeps nothing.
+  /// Frees an empty queue's memory after a quiet period.
   mutating func releaseMemory() { if isEmpty { elements = [] } }
 
-  /// What an empty queue may keep room for, so that one burst does not hold memory for ever.
+  /// Capacity that an empty queue may keep, so that one burst does not hold memory for ever.
   private static var keptMax: Int { 1_024 }
 }

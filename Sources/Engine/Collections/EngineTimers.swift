@@ -1,7 +1,7 @@
 import Wire
 
-/// What may fall due. A timer that fires looks at its owner's own deadline: one that came too early is set again,
-/// one whose owner is gone is dropped, so that moving a deadline costs nothing.
+/// The engine's timers. A timer that fires compares the owner's own deadline: if it is too early, it is set again; if
+/// the owner is gone, it is dropped. So moving a deadline costs nothing.
 enum EngineTimer: Hashable {
   case link(LinkID)
   case bond(HostID)
@@ -15,7 +15,7 @@ enum EngineTimer: Hashable {
   case restoring
 }
 
-/// The earliest first; at most one entry for each timer.
+/// A heap of deadlines, the earliest first; at most one current entry for each timer.
 struct Timers {
   private var heap: [(due: Instant, timer: EngineTimer)] = []
   private var earliest = OrderedDictionary<EngineTimer, Instant>()
@@ -38,7 +38,7 @@ struct Timers {
     dropStale()
   }
 
-  /// Entries that were overtaken or cancelled are dropped once they are the greater part.
+  /// Drops superseded and cancelled entries once they are the greater part.
   private mutating func sweepIfStale() {
     guard heap.count > 2 * earliest.count + 64 else { return }
     heap = heap.filter { earliest[$0.timer] == $0.due }
@@ -57,7 +57,7 @@ struct Timers {
     return nil
   }
 
-  /// Nobody shall wake for an entry that means nothing any more.
+  /// Drops stale entries from the top, so that nobody wakes for one.
   private mutating func dropStale() {
     while let first = heap.first, earliest[first.timer] != first.due { removeFirst() }
   }

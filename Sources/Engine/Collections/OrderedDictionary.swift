@@ -1,13 +1,13 @@
-/// A dictionary that is walked in the order of insertion, so that the same inputs give the same outputs in every
-/// process: the standard library's order changes from run to run.
+/// A dictionary that iterates in insertion order, so that the same inputs give the same outputs in every process; the
+/// standard library's order differs between runs.
 ///
-/// What was removed leaves a gap, and gaps go together. Few keys are looked through; for many there are places, found by
-/// what a key is spread to, or behind there.
+/// A removed element leaves a gap until the gaps are compacted. A few keys are searched linearly; many have a hash
+/// table with linear probing.
 struct OrderedDictionary<Key: OrderedDictionaryKey, Value> {
   private var slots: [Key] = []
-  /// What each slot holds; nil for a gap.
+  /// The value of each slot; nil for a gap.
   private var held: [Value?] = []
-  /// In each place one more than the slot whose key belongs there or somewhat before; 0 where there is none.
+  /// The hash table: one more than the slot of the key that belongs here or somewhat before; 0 where free.
   private var places: [UInt32] = []
   private(set) var count = 0
 
@@ -31,18 +31,18 @@ struct OrderedDictionary<Key: OrderedDictionaryKey, Value> {
     get { self[key] ?? value() }
     _modify {
       let slot = slot(of: key) ?? append(key, value())
-      // A slot that a key has is no gap.
+      // The slot of a key is not a gap.
       yield &held[slot]!
     }
   }
 
   func contains(_ key: Key) -> Bool { slot(of: key) != nil }
 
-  /// A copy in order: what is done with each may change the table.
+  /// A copy in order, so that the loop over it may change the dictionary.
   var values: [Value] { held.compactMap { $0 } }
   var keys: [Key] { slots.indices.compactMap { held[$0] == nil ? nil : slots[$0] } }
 
-  /// The same for some, which costs no more than they do beside the look at all.
+  /// The values that pass the test, in order.
   func values(where test: (Value) -> Bool) -> [Value] {
     var some: [Value] = []
     for case let value? in held where test(value) { some.append(value) }
@@ -79,7 +79,7 @@ struct OrderedDictionary<Key: OrderedDictionaryKey, Value> {
 
   // MARK: Slots
 
-  /// So many are looked through as fast as one is found among places.
+  /// Up to this count a linear search is as fast as the hash table.
   private static var lookedThroughMax: Int { 8 }
 
   private func slot(of key: Key) -> Int? {
@@ -103,7 +103,7 @@ struct OrderedDictionary<Key: OrderedDictionaryKey, Value> {
     if slots.count > 16, slots.count > 2 * count { makePlaces() }
   }
 
-  /// Closes the gaps, and gives every key a place where there are many; returns the last slot.
+  /// Compacts the gaps and rebuilds the hash table of a large dictionary; returns the last slot.
   @discardableResult
   private mutating func makePlaces() -> Int {
     if slots.count > count {
@@ -137,7 +137,7 @@ struct OrderedDictionary<Key: OrderedDictionaryKey, Value> {
     places[place] = UInt32(slot + 1)
   }
 
-  /// Those behind move up as far as they belong, so that a search ends at the first place that is free.
+  /// Later entries of the probe sequence move up, so that a search ends at the first free place.
   private mutating func vacate(_ place: Int) {
     let mask = places.count - 1
     var free = place

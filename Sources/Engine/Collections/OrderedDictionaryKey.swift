@@ -1,13 +1,14 @@
 import Wire
 
-/// What tables are asked by.
+/// A key of an `OrderedDictionary`.
 protocol OrderedDictionaryKey: Hashable {
-  /// The same for equal keys; for others alike no more often than by chance, whoever chose them.
+  /// A hash: equal for equal keys, and collisions are no more frequent than by chance, whoever chose the keys.
   var spread: UInt64 { get }
 }
 
 private enum Secret {
-  /// Nobody outside the process knows them, so nobody finds keys that meet. They change nothing but how long that takes.
+  /// Nobody outside the process knows these, so nobody can choose colliding keys. They change the time that a look-up
+  /// takes and nothing else.
   static let one = UInt64(truncatingIfNeeded: "one".hashValue) | 1
   static let other = UInt64(truncatingIfNeeded: "other".hashValue) | 1
 }
@@ -35,7 +36,7 @@ extension ComparisonID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawVal
 extension Reason: OrderedDictionaryKey { var spread: UInt64 { mixed(UInt64(rawValue)) } }
 
 extension ServiceType: OrderedDictionaryKey {
-  /// Fifteen bytes at most go into two words.
+  /// At most fifteen bytes, packed into two words.
   var spread: UInt64 {
     var (high, low): (UInt64, UInt64) = (0, 0)
     for byte in text.utf8 { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(byte)) }

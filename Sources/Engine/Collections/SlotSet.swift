@@ -1,12 +1,12 @@
-/// A set of small numbers: the slots that local endpoints have in their group.
+/// A bit set of slots, which number the local endpoints of a group.
 ///
-/// Slots that are close together need no memory of their own, and an operation costs as much as the smaller of its sets:
-/// one slot goes into, comes out of and is looked for in a set of thousands at once.
+/// Slots that are close together need no heap memory, and an operation costs as much as the smaller of its sets:
+/// inserting, removing and finding one slot in a set of thousands is O(1).
 ///
-/// Law: where the set is not empty, `first` is not zero and `rest` does not end in a zero, so that equal sets are equal
-/// in all parts.
+/// Invariant: where the set is not empty, `first` is not zero and `rest` does not end in a zero, so that equal sets are
+/// equal in all parts.
 struct SlotSet: Hashable, Sendable {
-  /// Which word `first` is; those before it are zero.
+  /// The index of the word `first`; the words before it are zero.
   private var base = 0
   private var first: UInt64 = 0
   private var rest: [UInt64] = []
@@ -41,7 +41,7 @@ struct SlotSet: Hashable, Sendable {
     return all
   }
 
-  // Most often one of the two is a slot or a few: what is inlined looks at one word, where the other set lies.
+  // One of the two is usually a slot or a few: the inlined part looks at one word of the other set.
 
   @inline(__always)
   func subtracting(_ other: SlotSet) -> SlotSet {

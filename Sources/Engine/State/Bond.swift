@@ -6,13 +6,13 @@ final class Bond {
   let nonce: UInt64
   /// The other side's number; 0 until it is known.
   var theirs: UInt64 = 0
-  /// The link it uses, and whether both sides have told there how far they are.
+  /// The link in use, and whether both sides have sent their positions on it.
   var link: Link?
   var isOpen = false
   var hasBeenOpen = false
-  /// Whether its pairs have been told that their link is away.
+  /// Whether its pairs have been reported suspended.
   var isSuspended = false
-  /// Whether a peer of the other side has been accepted, which holds for the links to come.
+  /// Whether a peer of the other side has been accepted, which holds for later links too.
   private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
   /// The features that the other side announced on the latest link.
@@ -20,22 +20,23 @@ final class Bond {
   var heard: Instant
 
   let sendQueue = SendQueue()
-  /// None before there was a stream or a resource.
+  /// Nil before the first stream or resource.
   private(set) var openLanes: Lanes?
   private(set) var strands = OrderedDictionary<UInt32, Strand>()
   private(set) var lastStrand: UInt32 = 0
-  /// Of these, those with records that are not acknowledged.
+  /// The strands with unacknowledged records.
   var behind = OrderedDictionary<UInt32, Strand>()
-  /// The last record that the other side can have read; only after a restart is it known.
+  /// The last record that the other side can have read; known only after a restart.
   var fence: UInt64 = .max
   /// How many of the other side's records have been read.
   var received: UInt64 = 0
   /// How many of them are stored; the same as `received` without a store.
   var stored: UInt64 = 0
   private(set) var incoming = OrderedDictionary<UInt32, IncomingStrand>()
-  /// Where the last record came in, and most likely the next one will.
+  /// A cache: the strand of the last record, and most likely of the next one.
   private var lastIncoming: IncomingStrand?
-  /// Who has joined under each of the other side's numbers: one, but for a moment while groups join.
+  /// The members that have joined under each of the other side's numbers: one, but for a moment while groups are
+  /// merged.
   var members = OrderedDictionary<UInt32, [RemoteMember]>()
   var acknowledgesAt: Instant?
   var comparesRostersAt: Instant?
@@ -52,7 +53,7 @@ final class Bond {
   /// Identities that came before the records that say whose they are.
   var earlyIdentities: [IdentityFrame] = []
 
-  /// Made when they are first needed: most bonds carry messages alone.
+  /// Created on first use: most bonds carry messages alone.
   var lanes: Lanes {
     if let openLanes { return openLanes }
     let lanes = Lanes()
@@ -106,7 +107,7 @@ final class Bond {
     members[index, default: []].append(new)
   }
 
-  /// What was said to one local group is said to another that has taken it in.
+  /// Strands of a local group continue in the group into which it was merged.
   func regroup(_ old: Group, as new: Group) {
     incoming.forEach { _, strand in if strand.group == old.serial { strand.group = new.serial } }
   }
@@ -117,8 +118,8 @@ final class Bond {
     return strand
   }
 
-  /// A strand that its group has left behind serves another once all of it is acknowledged: there are no more of them
-  /// than were ever needed at a time.
+  /// Reuses a strand that its group has left, once all of it is acknowledged: there are no more strands than were ever
+  /// needed at a time.
   func makeStrand() -> Strand {
     if let idle = strands.values.filter({ $0.isLeft && !$0.isBehind }).min(by: { $0.id < $1.id }) {
       idle.isLeft = false
@@ -138,7 +139,7 @@ final class IncomingStrand {
   var stored: UInt64 = 0
   /// The serial of the local group that it was opened to, which may have gone.
   var group: Int?
-  /// What was last acknowledged, and what is to be: the latter only after this host's records through `after` went out.
+  /// The last acknowledgement, and the pending one: that goes out only after this host's records through `after`.
   var acknowledged: UInt64 = 0
   var pending: (received: UInt64, after: UInt64)?
   var unacknowledgedBytes = 0

@@ -1,6 +1,7 @@
 import Wire
 
-/// The security identity that a member has shown, and to which local slots: apart from its row, which changes more often.
+/// A member's security identity, and the local slots that it was shown to: apart from its row, which changes more
+/// often.
 struct ChainRow: Part {
   var chain: [[UInt8]]
   var shownTo: SlotSet

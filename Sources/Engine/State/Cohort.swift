@@ -1,11 +1,11 @@
 import Wire
 
-/// Members of one presence that stand the same with every local slot: what changes for all of them is changed once, and
-/// costs as much for thousands as for one.
+/// Members of one presence that are in the same state with every local slot: one change covers all of them, and costs
+/// as much for thousands as for one.
 ///
-/// Law: what is done to a cohort is done to all its members; who changes alone is taken out of it before
-/// (`Engine.alone`). At the end of a mutation those that have become alike are put together (`Presence.mergeAlike`).
-/// Where its members are local endpoints, what it says of their own slots means nothing: nobody is its own member.
+/// Law: an operation on a cohort applies to all its members; a member that changes alone is taken out before
+/// (`Engine.alone`). At the end of a mutation alike cohorts are merged (`Presence.mergeAlike`). Where its members are
+/// local endpoints, the bits of their own slots mean nothing: nobody is its own member.
 final class Cohort {
   let presence: Presence
   private let group: Group
@@ -18,14 +18,14 @@ final class Cohort {
   }
   /// The strand that they joined on; nil until they have joined on the present bond.
   var strand: UInt32? { didSet { changed() } }
-  /// When pairs that are connecting are told to be unreachable.
+  /// When pairs that are connecting become unreachable.
   var connectingUntil: Instant?
   /// When members that were lost are forgotten.
   var forgottenAt: Instant?
-  /// Whether it has changed since cohorts were last put together.
+  /// Whether it has changed since alike cohorts were last merged.
   var isDirty = false
 
-  // The members once more, in their order, for who is to be told of all.
+  // Caches of all members, in their order, for outputs to all.
   private var cachedViews: [MemberView]?
   private var cachedIDs: [EndpointID]?
   private var cachedIndexes: [UInt32]?
@@ -36,7 +36,7 @@ final class Cohort {
     group = presence.group
   }
 
-  /// Another with nobody in it; in another group, its slots are moved.
+  /// An empty cohort of the same state; in another group, its slots are moved.
   init(like other: Cohort, in presence: Presence? = nil, offset: Int = 0) {
     self.presence = presence ?? other.presence
     group = self.presence.group
@@ -48,7 +48,7 @@ final class Cohort {
 
   var only: RemoteMember? { members.count == 1 ? members[0] : nil }
 
-  /// Whether it is but a local endpoint as the others see it.
+  /// Whether its only member is a local endpoint as the others see it.
   func isOnly(_ local: LocalEndpoint) -> Bool { only.map { $0.own === local } ?? false }
 
   /// Whether any of its pairs is connected.
@@ -63,13 +63,13 @@ final class Cohort {
     cachedViews?.append(member.view)
     cachedIDs?.append(member.id)
     if let index = member.index, let place = placeOfIndex(from: index) { cachedIndexes?.insert(index, at: place) }
-    // From here on they grow with it, so that nobody ever waits for all of them.
+    // From this size on the caches grow with it, so that nobody ever waits while they are rebuilt.
     if members.count == Self.manyMin { _ = (views, ids, indexes) }
   }
 
   private static let manyMin = 16
 
-  /// The last takes its place.
+  /// The last member takes its place.
   func remove(_ member: RemoteMember) {
     let place = member.place
     members[place] = members[members.count - 1]
@@ -80,7 +80,7 @@ final class Cohort {
     if let index = member.index, let place = placeOfIndex(from: index) { cachedIndexes?.remove(at: place) }
   }
 
-  /// Where the first number stands that is not below this one.
+  /// The position of the first number that is not below this one.
   private func placeOfIndex(from index: UInt32) -> Int? {
     guard let indexes = cachedIndexes else { return nil }
     var (low, high) = (0, indexes.count)
@@ -93,7 +93,7 @@ final class Cohort {
 
   func empty() { members = [] }
 
-  // MARK: All of them
+  // MARK: Caches
 
   var views: [MemberView] {
     if cachedViews == nil { cachedViews = members.map(\.view) }
@@ -132,9 +132,9 @@ final class Cohort {
     for member in members { member.changed() }
   }
 
-  // MARK: Putting together
+  // MARK: Merging
 
-  /// What both are where they are alike.
+  /// The common state of the two where they are alike.
   func common(with other: Cohort) -> Relations? {
     guard strand == other.strand, forgottenAt == other.forgottenAt,
       relations.connecting.isEmpty || connectingUntil == other.connectingUntil
@@ -145,7 +145,7 @@ final class Cohort {
     return mine == theirs ? mine : nil
   }
 
-  /// Takes the other's members in.
+  /// Moves the other's members into this one.
   func absorb(_ other: Cohort, as common: Relations) {
     if relations != common { relations = common }
     for member in other.members {
@@ -156,20 +156,20 @@ final class Cohort {
   }
 }
 
-/// Where local slots stand with a member.
+/// The state of local slots with a member.
 struct Relations: Equatable {
-  /// What was last told, where it was not `notConnected`.
+  /// The last reported state, where it was not `notConnected`.
   var connected = SlotSet()
   var connecting = SlotSet()
-  /// Local slots that it admits, that admit it, and of these those whose admission has been told: until the other side
-  /// is known to have read that, it cannot mean them by "all".
+  /// Local slots that it admits, that admit it, and the part of these whose admission has been sent: until the other
+  /// side is known to have read that, it cannot mean them by "all".
   var admitted = SlotSet()
   var admits = SlotSet()
   var told = SlotSet()
-  /// Pairs that either has refused; of these, those that only the other side has refused, and may admit yet.
+  /// Pairs that either has refused; and the part of these that only the other side has refused, and may admit yet.
   var refused = SlotSet()
   var refusedThere = SlotSet()
-  /// Local slots that know of it; of these, those that trust it by decision.
+  /// Local slots that know of it; and the part of these that trust it by decision.
   var met = SlotSet()
   var trusted = SlotSet()
 
@@ -189,7 +189,7 @@ struct Relations: Equatable {
     trusted.remove(slot)
   }
 
-  /// Forgets slots whose endpoints did not come back.
+  /// Removes slots whose endpoints did not come back.
   mutating func keepOnly(_ slots: SlotSet) {
     for set in Self.all { self[keyPath: set] = self[keyPath: set].intersection(slots) }
   }
@@ -204,7 +204,7 @@ struct Relations: Equatable {
     for set in Self.all { self[keyPath: set].formUnion(other[keyPath: set]) }
   }
 
-  /// Stands with one slot as another does.
+  /// Copies the state of one slot.
   fileprivate mutating func copy(_ slot: Int, from other: Relations) {
     for set in Self.all where self[keyPath: set].contains(slot) != other[keyPath: set].contains(slot) {
       if other[keyPath: set].contains(slot) { self[keyPath: set].insert(slot) } else { self[keyPath: set].remove(slot) }

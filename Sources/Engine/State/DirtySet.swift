@@ -1,6 +1,6 @@
 import Wire
 
-/// What has changed since the last batch for the store; nothing where there is no store.
+/// The rows that have changed since the last batch for the store; always empty where there is no store.
 final class DirtySet {
   let isKept: Bool
   private(set) var endpoints = OrderedDictionary<EndpointID, Bool>()
@@ -11,7 +11,7 @@ final class DirtySet {
   private(set) var records = OrderedDictionary<RecordKey, Bool>()
   private(set) var resources = OrderedDictionary<ResourceID, Bool>()
   private(set) var chains = OrderedDictionary<MemberKey, Bool>()
-  /// Local peers whose persons have answered somebody.
+  /// Local peers whose people have answered an invitation.
   private(set) var peers = OrderedDictionary<PeerID, Bool>()
 
   struct MemberKey: Hashable {

@@ -1,6 +1,6 @@
 import Wire
 
-/// What media see and hosts tell of peers that advertise.
+/// Peers that advertise, as media see them and hosts report them.
 final class Discovery {
   /// A service type and a peer that advertises it.
   struct Spot: Hashable {
@@ -15,7 +15,7 @@ final class Discovery {
     var awaySince: Instant?
   }
 
-  /// A record of a host that tells of its peers over a link.
+  /// A record of a host that reports its peers over a link.
   struct RosterRecord {
     var host: HostID
     var type: ServiceType
@@ -26,23 +26,23 @@ final class Discovery {
   private(set) var rosters = OrderedDictionary<SightingID, RosterRecord>()
   private var bySpot = OrderedDictionary<Spot, [SightingID]>()
   private var byHost = OrderedDictionary<HostID, [SightingID]>()
-  /// What hosts have told of their peers, and whether it was over the present link.
+  /// The reports of hosts on their peers, and whether each came over the present link.
   private(set) var told = OrderedDictionary<HostID, OrderedDictionary<Spot, (appearance: Appearance, isFresh: Bool)>>()
   private var tellers = OrderedDictionary<Spot, [HostID]>()
 
-  /// What browsers have been shown.
+  /// The peers that browsers have been shown.
   var visible = OrderedDictionary<Spot, Appearance>()
-  /// How many local peers and sessions in ad hoc mode look for a type.
+  /// How many local peers and sessions in ad hoc mode browse for a type.
   var browsers = OrderedDictionary<ServiceType, Int>()
-  /// The types in use that were told last.
+  /// The types in use that were reported last.
   var typesTold: [ServiceType] = []
   /// How many local peers advertise a type.
   var advertisers = OrderedDictionary<ServiceType, Int>()
   /// How many local peers that are away advertise a type.
   var awayAdvertisers = OrderedDictionary<ServiceType, Int>()
-  /// The types of which this host tells over links alone: its peers have no records of their own.
+  /// The types that this host reports over links alone: its peers have no records of their own.
   var ownRosters: Set<ServiceType> = []
-  /// The types for which its own record is published, for these and for those with somebody who is away.
+  /// The types for which its own record is published: these, and those with an away peer.
   var publishedRosters: Set<ServiceType> = []
 
   var recordCount: Int { sightings.count + rosters.count }
@@ -83,7 +83,7 @@ final class Discovery {
 
   func sightings(of spot: Spot) -> [Sighting] { (bySpot[spot] ?? []).compactMap { sightings[$0] } }
 
-  /// A record of the host that somebody here looks for.
+  /// A record of the host that somebody here browses for.
   func browsedRecord(of host: HostID) -> SightingID? {
     byHost[host]?.first { id in
       (sightings[id]?.type ?? rosters[id]?.type).map { browsers[$0] != nil } ?? false
@@ -95,7 +95,7 @@ final class Discovery {
     (byHost[host] ?? []).compactMap { rosters[$0]?.type }.filter { browsers[$0] != nil }
   }
 
-  /// Where its records show a host, the latest first.
+  /// The addresses in a host's records, the latest first.
   func addresses(of host: HostID) -> [Address] {
     var addresses: [Address] = []
     for id in (byHost[host] ?? []).reversed() {
@@ -107,10 +107,10 @@ final class Discovery {
     return addresses
   }
 
-  /// As many as a host says of itself: what claims to be its record must not keep these from being tried.
+  /// As many as a host says of itself: a forged record must not keep these from being tried.
   private static let addressesMax = Limits.helloAddressesMax
 
-  // MARK: Told over links
+  // MARK: Reports over links
 
   func tell(_ spot: Spot, _ appearance: Appearance) {
     if told[appearance.host]?.contains(spot) != true { tellers[spot, default: []].append(appearance.host) }
@@ -124,7 +124,7 @@ final class Discovery {
     tellers.remove(host, from: spot)
   }
 
-  /// What follows will be the whole: what is not told again is over.
+  /// Begins a full report: a peer that is not in it is gone.
   func beginSnapshot(of host: HostID, _ types: [ServiceType]) {
     for spot in told[host]?.keys ?? [] where types.contains(spot.type) { told[host]?[spot]?.isFresh = false }
   }

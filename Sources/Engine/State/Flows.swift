@@ -1,14 +1,14 @@
 import Wire
 
-/// All streams and resources under way, by this engine's own numbers.
+/// All streams and resources in progress, by this engine's own numbers.
 struct Flows {
   private(set) var writers = OrderedDictionary<StreamID, StreamSender>()
   private(set) var readers = OrderedDictionary<StreamID, StreamReceiver>()
   private(set) var senders = OrderedDictionary<ResourceID, ResourceSender>()
   private(set) var receivers = OrderedDictionary<ResourceID, ResourceReceiver>()
-  /// How many each member has: most have none, and cost nothing when they go.
+  /// The number of flows of each member: most have none, and cost nothing when they go.
   private var counts: [EndpointID: Int] = [:]
-  /// Resources by whose they are, and as their member's host names them.
+  /// Resources by pair, and by the number that the member's host gave them.
   private var sent: [Pair: Int] = [:]
   private var offered: [Pair: Int] = [:]
   private var sendersByName: [FlowName: ResourceSender] = [:]
@@ -24,7 +24,7 @@ struct Flows {
     receiversByName[FlowName(host: host, flow: flow)]
   }
 
-  /// Under way, or ended and not yet known to be so by the other side.
+  /// In progress, or ended and not yet acknowledged by the other side.
   func countSent(_ pair: Pair) -> Int { sent[pair] ?? 0 }
   func countOffered(_ pair: Pair) -> Int { offered[pair] ?? 0 }
 
@@ -74,7 +74,7 @@ struct Flows {
 
   func transfer(_ id: ResourceID) -> Transfer? { senders[id] ?? receivers[id] }
 
-  /// What is sent first, then what is received.
+  /// Outgoing ones first, then incoming ones.
   func transfers(where test: (Pair) -> Bool) -> [Transfer] {
     senders.values(where: { test($0.pair) }) + receivers.values(where: { test($0.pair) })
   }
@@ -91,7 +91,7 @@ struct Flows {
 
   func concern(_ member: EndpointID) -> Bool { counts[member] != nil }
 
-  /// Those of a cohort that have any, at the cost of the fewer of the two.
+  /// The members of a cohort that have flows, at the cost of the smaller of the two sets.
   func concerned(of cohort: Cohort) -> [RemoteMember] {
     if counts.count > cohort.members.count { return cohort.members.filter { counts[$0.id] != nil } }
     return counts.keys.compactMap { cohort.presence.members[$0] }.filter { $0.cohort === cohort }

@@ -1,12 +1,13 @@
 import Wire
 
-/// What a link may bring before a peer of its host has been accepted: few small frames of the kinds that lead there.
+/// Admission control of a new link: until a peer of its host has been accepted, few small frames of the kinds that lead
+/// there.
 struct Gate {
   private(set) var isOpen = false
   private var allowance = Gate.burst
   private var counted: Instant
 
-  /// One invitation, its answer and a browse for every type fit many times over.
+  /// The rate limit is a token bucket; one invitation, its answer and a browse for every type fit many times over.
   private static let burst = 256
   private static let perSecond = 64
 
@@ -14,8 +15,8 @@ struct Gate {
 
   mutating func open() { isOpen = true }
 
-  /// Whether the frame may be read; a record that may not is only counted, since its sender cannot know.
-  /// What it was asked for, it may tell of very many peers.
+  /// Whether the frame may be read; a record that may not is only counted, since its sender cannot know. Reports that
+  /// it was asked for may be about very many peers.
   mutating func admits(_ type: FrameType, bytes: Int, isAsked: Bool, at now: Instant) throws(ProtocolViolation) -> Bool
   {
     if isOpen { return true }
@@ -41,7 +42,7 @@ struct Gate {
 }
 
 extension FrameType {
-  /// What a program sends, which nobody does to one who has not let it in.
+  /// Whether it carries a program's payload, which no host sends to one that has not admitted it.
   fileprivate var carriesPayload: Bool {
     switch self {
     case .message, .typedMessage, .datagram, .typedDatagram, .streamData, .resourceChunk: true

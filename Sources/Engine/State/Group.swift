@@ -1,6 +1,6 @@
 import Wire
 
-/// What this host knows of endpoints that are joined: its own, in slots, and everybody else's.
+/// Endpoints that are joined, as this host knows them: its own, in slots, and all others.
 final class Group {
   /// This host's own number for it.
   let serial: Int
@@ -8,33 +8,33 @@ final class Group {
   let dirty: DirtySet
   private(set) var locals: [LocalEndpoint?] = []
   private(set) var localSlots = SlotSet()
-  /// Of these, those whose endpoints show a security identity, and those that take whomever they may.
+  /// Local slots whose endpoints show a security identity, and those that admit everybody they may.
   private(set) var identified = SlotSet()
   private(set) var open = SlotSet()
   private(set) var localCount = 0
-  /// Of these, those whose programs do not keep up.
+  /// Local slots whose programs are behind.
   private var behindCount = 0
   var isBehind: Bool { behindCount > 0 }
   private var remoteCount = 0
-  /// How many of those who are in allow and ask for the same.
+  /// A count of the members with each limit and need.
   private var demands: [Demand: Int] = [:]
   private var knownBounds: (peersMax: UInt32, needs: Needs)?
-  /// The furthest place that anybody here has had.
+  /// The highest rank that anybody here has had.
   private(set) var rankMax: UInt32 = 0
-  /// The same for everybody who hears the same members.
+  /// A digest of the roster, equal for all hosts with the same members.
   private(set) var digest: (count: UInt32, sum: UInt64) = (0, 0)
   private var knownLocals: [EndpointID]?
   private(set) var members = OrderedDictionary<EndpointID, RemoteMember>()
   private var membersByPeer = OrderedDictionary<PeerID, [RemoteMember]>()
   var presences = OrderedDictionary<HostID, Presence>()
-  /// Endpoints that left, with the incarnation that did.
+  /// Endpoints that left, with their incarnation.
   private(set) var departed = OrderedDictionary<EndpointID, EndpointIncarnation>()
-  /// Of these, those for whom there was no room, with the place that they lost: they are still there, and may come
-  /// back to another.
+  /// Departed endpoints for which there was no room, with the rank that they lost: they still exist, and may come back
+  /// to another.
   var overflowed: [EndpointID: (rank: UInt32, inviter: EndpointID)] = [:]
-  /// Introductions that name local endpoints, newest last: to be shown to who has not heard of them.
+  /// Introductions that name local endpoints, newest last: shown to hosts that do not know them.
   var tickets: [Introduction] = []
-  /// The group that this one has become part of.
+  /// The group into which this one was merged.
   private var successor: Group?
 
   init(serial: Int, label: GroupID, dirty: DirtySet) {
@@ -50,7 +50,7 @@ final class Group {
     var addressing: Presence.Addressing
   }
 
-  /// What each local slot says to everybody, as it was at a state of the pairs.
+  /// A cache: the shares of each local slot's messages to all, at a state of the pairs.
   private var shares: [(state: UInt64, shares: [Share])] = []
   private var pairsState: UInt64 = 1
 
@@ -69,13 +69,13 @@ final class Group {
 
   func pairsChanged() { pairsState += 1 }
 
-  /// This group, or the one that it is part of by now.
+  /// This group, or the one into which it was merged.
   var current: Group { successor?.current ?? self }
 
   func noteDeparture(of endpoint: EndpointID, _ incarnation: EndpointIncarnation) {
     if let known = departed[endpoint], known >= incarnation { return }
     if departed.count >= Self.departedMax {
-      // The older half, so that many go at the cost of one.
+      // Removes the older half, so that many go at the cost of one.
       for old in departed.keys.prefix(Self.departedMax / 2) { departed[old] = nil }
     }
     departed[endpoint] = incarnation
@@ -87,7 +87,7 @@ final class Group {
     dirty.touch(group: serial)
   }
 
-  /// An introduction that was under way when its endpoint left is late by seconds; in that time fewer leave.
+  /// An introduction that was in flight when its endpoint left is late by seconds; fewer leave in that time.
   private static let departedMax = 4_096
 
   var allLocals: [LocalEndpoint] { locals.compactMap { $0 } }
@@ -141,7 +141,7 @@ final class Group {
     members.forEach { _, member in member.forgetChain(shownTo: local.slot) }
   }
 
-  /// Lets go of everybody.
+  /// Drops all members.
   func empty(into successor: Group? = nil) {
     self.successor = successor
     members.removeAll()
@@ -179,7 +179,7 @@ final class Group {
     return count
   }
 
-  /// Its endpoints here: one, but where it takes part with several sessions of its own.
+  /// Its endpoints here: one, or several where it takes part with several sessions.
   func members(of peer: PeerID) -> [RemoteMember] { membersByPeer[peer] ?? [] }
 
   func choiceChanged(of local: LocalEndpoint) {
@@ -187,7 +187,7 @@ final class Group {
     if local.isOpen { open.insert(local.slot) } else { open.remove(local.slot) }
   }
 
-  /// Local slots with which no rule stands against the cohort, and nobody is to be asked; others may have none either.
+  /// Local slots that no rule keeps from the cohort, and that need no decision; others may turn out the same.
   func plain(_ slots: SlotSet, with cohort: Cohort) -> SlotSet {
     let needs = cohort.only.map { Needs($0.entry.terms.encryption) } ?? bounds.needs
     guard bounds.needs.agrees(with: needs) else { return SlotSet() }
@@ -196,10 +196,10 @@ final class Group {
     return plain
   }
 
-  /// Everybody: local endpoints, and members of other hosts.
+  /// All endpoints, local and remote.
   var size: Int { localCount + remoteCount }
 
-  /// Those for whom there is no room, where everybody is let in by turn as long as that breaks nobody's limit.
+  /// Members for whom there is no room, where all are admitted by rank as long as no limit is exceeded.
   var overflowing: [EndpointID] {
     var turns = allLocals.map { ($0.rank, $0.inviter, $0.id, $0.settings.peersMax) }
     members.forEach { _, member in
@@ -220,16 +220,16 @@ final class Group {
     return over
   }
 
-  /// How far another group's slots are moved where it becomes part of this one.
+  /// The offset of another group's slots when it is merged into this one.
   func offset(for other: Group) -> Int {
     // A session that others come to one by one uses their slots again.
     guard other.localCount == 1, let only = other.firstLocal else { return locals.count }
     return freeSlot - only.slot
   }
 
-  // MARK: What all together allow and ask for
+  // MARK: Constraints
 
-  /// What one of those who are in allows and asks for.
+  /// One member's limit and needs.
   struct Demand: Hashable {
     var peersMax: UInt32
     var encryption: Encryption
@@ -238,7 +238,7 @@ final class Group {
     init(_ local: LocalEndpoint) { self.init(local.terms, isHearsay: false) }
     init(_ member: RemoteMember) { self.init(member.entry.terms, isHearsay: member.isHearsay) }
 
-    /// Who is only heard of has no limit.
+    /// An endpoint that is hearsay has no limit.
     private init(_ terms: Terms, isHearsay: Bool) {
       peersMax = isHearsay ? .max : terms.peersMax
       encryption = terms.encryption
@@ -258,7 +258,7 @@ final class Group {
     if count == 1 { knownBounds = nil }
   }
 
-  /// What is known of a member has changed, and what it allows and asks for may have.
+  /// A member has changed, and its limit and needs may have.
   func recount(_ member: RemoteMember) {
     guard let counted = member.counted else { return }
     rankMax = max(rankMax, member.entry.rank)
@@ -269,7 +269,7 @@ final class Group {
     member.counted = demand
   }
 
-  /// A local endpoint's place is further back now; places do not move forward.
+  /// A local endpoint's rank is higher now; ranks do not fall.
   func rankRose(to rank: UInt32) { rankMax = max(rankMax, rank) }
 
   var bounds: (peersMax: UInt32, needs: Needs) {
@@ -289,7 +289,8 @@ final class Group {
 
   private var rostersTold: (count: Int, since: Instant) = (0, .init(nanoseconds: 0))
 
-  /// Where very many know little of each other, everybody tells a few at a time, and of those some tell the next.
+  /// Rate limit: where very many know little of each other, each host introduces a few at a time, and some of those
+  /// introduce the next.
   func mayTellRoster(at now: Instant, within pause: Duration) -> Bool {
     if now - rostersTold.since >= pause { rostersTold = (0, now) }
     rostersTold.count += 1
@@ -298,7 +299,7 @@ final class Group {
 
   private static let rostersToldMax = 4
 
-  /// A member of another host has joined, or has not any more.
+  /// A member of another host has joined, or has left.
   func countInDigest(_ member: RemoteMember) {
     if !member.host.isSelf { countInDigest(member.id, member.index == nil ? -1 : 1) }
   }

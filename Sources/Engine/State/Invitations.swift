@@ -1,6 +1,6 @@
 import Wire
 
-/// How an invitation reaches whom it is for.
+/// The way in which an invitation reaches its peer.
 enum InvitationTarget: Hashable {
   /// By what its peer advertises.
   case service(ServiceType, isAdhoc: Bool)
@@ -9,11 +9,11 @@ enum InvitationTarget: Hashable {
 }
 
 extension InvitationTarget {
-  /// Whether nobody asked for it by hand.
+  /// Whether ad hoc mode made it.
   var isAdhoc: Bool { if case .service(_, isAdhoc: true) = self { true } else { false } }
 }
 
-/// What an invitation says, however it calls.
+/// The content of an invitation, of either kind.
 struct InvitationRequest {
   var id: UInt64
   var call: InvitationTarget
@@ -62,13 +62,13 @@ final class OutgoingInvitation {
   let context: [UInt8]
   let deadline: Instant
   var state = State.reaching { didSet { if state == .ended { host.asked[id] = nil } } }
-  /// The link that it was last said on.
+  /// The link that it was last sent on.
   var saidOn: LinkID?
-  /// Its time ended while it lay with the invitee.
+  /// Its timeout passed while the invitee had it.
   var ranOut = false
-  /// What the invitee was told at the end, to be told again where that was lost.
+  /// The confirmation that ended it, to be repeated if it was lost.
   var confirmation: Confirm?
-  /// When nothing more can come of it.
+  /// When it can have no more effect.
   var forgottenAt: Instant
 
   init(
@@ -92,7 +92,7 @@ final class OutgoingInvitation {
   var isCurrent: Bool { local.incarnation == incarnation }
 }
 
-/// An invitation that somebody made to a local peer.
+/// An invitation from a remote endpoint to a local peer.
 final class IncomingInvitation {
   enum State { case asked, accepted(LocalEndpoint, EndpointIncarnation), ended }
 
@@ -104,14 +104,14 @@ final class IncomingInvitation {
   private(set) var deadline: Instant
   var state = State.asked
   var endedAs: Reason?
-  /// Once it has ended: until when whoever asks again is answered as before.
+  /// After its end: until when a repeated request gets the same answer.
   var forgottenAt: Instant
   var answer: Answer?
-  /// The link that the answer was last said on.
+  /// The link that the answer was last sent on.
   var answeredOn: LinkID?
-  /// Whether anybody was asked: who was not is not told of its end.
+  /// Whether the program was shown it, and so must hear of its end.
   var isShown = false
-  /// The own invitation to the same peer that this one took the place of.
+  /// The own invitation to the same peer that this one replaced.
   private(set) var replaces: OutgoingInvitation?
 
   init(
@@ -128,10 +128,10 @@ final class IncomingInvitation {
 
   var isPending: Bool { if case .ended = state { false } else { true } }
 
-  /// A program answers by then, or not at all.
+  /// Shortens the time that a program has to answer.
   func answerBy(_ time: Instant) { deadline = min(deadline, time) }
 
-  /// Takes the place of an own invitation, which ends with this one, and no later than it would have.
+  /// Replaces an own invitation, which ends with this one, and no later than it would have.
   func replace(_ own: OutgoingInvitation) {
     own.state = .ended
     replaces = own

@@ -1,7 +1,7 @@
 import Wire
 
-/// Flows of one kind that have something to send and may. The endpoints take turns, and so do the flows of each: a chunk
-/// for each turn, so that nobody's many or large ones starve another's.
+/// A round-robin queue of flows of one kind that have something to send and may. The endpoints take turns, and so do
+/// the flows of each: one chunk for each turn, so that many or large flows of one do not starve another's.
 struct Lane<Flow: AnyObject>: ~Copyable {
   private final class Queue {
     let endpoint: EndpointID
@@ -10,7 +10,7 @@ struct Lane<Flow: AnyObject>: ~Copyable {
     init(of endpoint: EndpointID) { self.endpoint = endpoint }
   }
 
-  /// Those that are not empty, in their order.
+  /// The queues that are not empty, in their order.
   private var turns = Deque<Queue>()
   private var queues: [EndpointID: Queue] = [:]
 
@@ -25,7 +25,7 @@ struct Lane<Flow: AnyObject>: ~Copyable {
     queue.flows.append(flow)
   }
 
-  /// Takes out whose turn it is; who still has something to send then is to be added again.
+  /// Removes and returns the next flow; one that still has something to send then is to be added again.
   mutating func next(keepsTurn: Bool = false) -> Flow? {
     guard let queue = turns.first, let flow = queue.flows.first else { return nil }
     queue.flows.removeFirst()
@@ -39,41 +39,41 @@ struct Lane<Flow: AnyObject>: ~Copyable {
     return flow
   }
 
-  /// Takes out one whose turn will not come.
+  /// Removes a flow out of turn.
   mutating func remove(_ flow: Flow, of endpoint: EndpointID) {
     guard let queue = queues[endpoint] else { return }
     queue.flows.removeAll { $0 === flow }
     if queue.flows.isEmpty { turns.removeAll { $0 === queue } }
   }
 
-  /// Endpoints that keep their queue while it is empty: who sends goes on sending, most often.
+  /// How many endpoints keep their empty queue: a sender usually sends again.
   private static var idleMax: Int { 16 }
 }
 
-/// How long someone has let others go first: who was passed over by enough goes next, so that nobody waits for ever.
+/// A guard against starvation by strict priority: a queue that was passed over for enough bytes goes next.
 struct StarvationGuard {
   private var bytes = 0
 
   var isOver: Bool { bytes >= Self.bytesMax }
 
-  /// Eight chunks: who goes first has eight parts in nine, where all have much to send.
+  /// Eight chunks: the preferred queue has eight parts in nine, where all have much to send.
   private static let bytesMax = 8 * Limits.chunkBytes
 
   mutating func passOver(by bytes: Int) { self.bytes += bytes }
   mutating func restore() { bytes = 0 }
 }
 
-/// What has ways of its own over a bond beside the records: its streams and resources, by their numbers on the wire.
+/// The streams and resources of a bond, by their numbers on the wire, and their scheduling.
 final class Lanes {
   var writers: [UInt64: StreamSender] = [:]
   var readers = OrderedDictionary<UInt64, StreamReceiver>()
-  /// Streams that were told, and have not ended or not been used to their end.
+  /// Reported streams that have not ended, or whose bytes are not all consumed.
   var unread: Set<StreamID> = []
   var senders: [UInt64: ResourceSender] = [:]
   var receivers = OrderedDictionary<UInt64, ResourceReceiver>()
   var streams = Lane<StreamSender>()
   var resources = Lane<ResourceSender>()
-  /// Records that say how a resource ended, in order; once they are acknowledged nobody asks again.
+  /// Records that carry a resource's end, in order; once they are acknowledged the end can be forgotten.
   private(set) var unacknowledgedEnds: [(ordinal: UInt64, resource: ResourceID)] = []
 
   func expectAcknowledgement(of resource: ResourceID, at ordinal: UInt64) {
@@ -82,14 +82,14 @@ final class Lanes {
     if !isNewest { unacknowledgedEnds.sort { $0.ordinal < $1.ordinal } }
   }
 
-  /// Those that the other side has heard, if its word of records reaches up to `first`.
+  /// Removes and returns those that the other side has acknowledged, with its records up to `first`.
   func takeAcknowledgedEnds(before first: UInt64) -> [ResourceID] {
     let heard = unacknowledgedEnds.prefix { $0.ordinal < first }.map(\.resource)
     unacknowledgedEnds.removeFirst(heard.count)
     return heard
   }
 
-  /// A new link knows nothing of what an old one was let send.
+  /// Resets all sending for a new link, on which no credit has been granted yet.
   func beginLink() {
     streams = Lane()
     resources = Lane()
@@ -102,7 +102,7 @@ final class Lanes {
   }
 
   func add(_ sender: ResourceSender) {
-    // What stood in the lanes of another bond does not stand in these.
+    // A sender that was queued in the lanes of another bond is not queued in these.
     if senders[sender.flow] !== sender { sender.isQueued = false }
     senders[sender.flow] = sender
   }
@@ -129,7 +129,7 @@ final class Lanes {
 
   var hasUnsent: Bool { !streams.isEmpty || !resources.isEmpty }
 
-  /// With records; and of resources with streams.
+  /// Guards of flows behind records, and of resources behind streams.
   var recordGuard = StarvationGuard()
   var resourceGuard = StarvationGuard()
 }

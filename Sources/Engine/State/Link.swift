@@ -6,43 +6,44 @@ final class Link {
   let host: RemoteHost
   let exporter: Digest
   let isDialed: Bool
-  /// 0 where it has no way for datagrams, or none that is proved.
+  /// 0 where it has no datagram path, or none that is proved.
   var datagramBytesMax: Int
   let opened: Instant
-  /// How many links the bond had had when this one was dialled.
+  /// The number of links that the bond had had when this one was dialled.
   var ordinal: UInt32
   var heard: Instant
-  /// When it last took something to send.
+  /// When bytes were last sent.
   var said: Instant
-  /// When it last served more than to show life.
+  /// When it last carried more than heartbeats.
   var used: Instant
   var hasGreeted = false
   var isClosing = false
   /// Its bond uses a better link now, or soon.
   var isRetired = false
   var wantsToSend = false
-  /// The service types whose advertising peers it wants to be told of.
+  /// The service types that the other host browses for.
   var browses = OrderedDictionary<ServiceType, Bool>()
-  /// What is still to be told of them, and the pings that are answered after it: a piece at a time, as the link sends.
+  /// Reports that are still to be sent, and the pongs that follow them: a piece at a time, as the link sends.
   var pending = Deque<PendingFrame>()
-  /// The service types that it was asked about, and the token whose return ends what it tells at first.
+  /// The service types that the other host was asked about, and the token of the ping whose pong ends its first
+  /// reports.
   var rosterTypes = OrderedDictionary<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   /// The features that the other host announced; and the peers that it was told are away over this link.
   var features: Hello.Features = []
   var sentAway: Set<PeerID> = []
-  /// Whether the host at the other end wants to be told of types.
+  /// Whether the other host browses for service types.
   var browsesTypes = false
   var gate: Gate
-  /// What came: frames that have been read, of which `readBytes` are left for the sake of outputs, and the start of
-  /// the next one.
+  /// The receive buffer: frames that have been read, of which `readBytes` are kept for outputs, and the start of the
+  /// next one.
   let inbound = ByteQueue()
   var readBytes = 0
-  /// What is left of a frame whose first bytes the link has already: whatever else was said would be read as part of it.
+  /// The rest of a frame whose first bytes the link has already sent: any other bytes would be read as part of it.
   let rest = ByteQueue()
-  /// Frames that come before all records.
+  /// Frames that go before all records.
   let control = ByteQueue()
-  /// Unreliable messages where there are no datagrams: the sizes of the frames in `lossy`.
+  /// Unreliable messages where there are no datagrams, and the sizes of their frames.
   let lossy = ByteQueue()
   var lossySizes: [Int] = []
 
@@ -74,7 +75,7 @@ final class Link {
   var readsAway: Bool { features.contains(.away) }
   var answersTypes: Bool { features.contains(.types) }
 
-  /// Nothing was sent for a while: gives back what bursts need.
+  /// Frees the memory of bursts after a quiet period.
   func releaseMemory() {
     inbound.releaseMemory()
     rest.releaseMemory()

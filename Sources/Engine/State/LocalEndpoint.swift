@@ -8,10 +8,10 @@ final class LocalEndpoint {
   var incarnation: EndpointIncarnation { didSet { group.dirty.touch(id) } }
   /// Its number on the wire, never used twice.
   var index: UInt32
-  /// The group and the slot there; set anew when it leaves or its group joins another.
+  /// The group and the slot there; set anew when it leaves or its group is merged into another.
   var group: Group
   var slot: Int
-  /// How many were there before it, as its inviter saw it: who comes last goes first where there are too many.
+  /// How many were there before it, as its inviter counted: the last goes first where there are too many.
   var rank: UInt32 = 0 {
     didSet {
       group.dirty.touch(id)
@@ -28,12 +28,12 @@ final class LocalEndpoint {
   var isLocked = false { didSet { choiceChanged() } }
   var blocked: Set<PeerID> = [] { didSet { choiceChanged() } }
   var banned: Set<PeerID> = [] { didSet { choiceChanged() } }
-  /// Members that this endpoint sent away; only an invitation brings them back.
+  /// Members that this endpoint removed; only an invitation brings them back.
   var removed: Set<EndpointID> = [] { didSet { choiceChanged() } }
   var adhoc: Adhoc?
   /// Peers that said no to this session, or to which its peer did: ad hoc mode does not ask them.
   var refusals = Refusals<PeerID>() { didSet { group.dirty.touch(id) } }
-  /// Whether its program does not keep up with what it is told.
+  /// Whether its program is behind.
   var isBehind = false
 
   init(
@@ -59,7 +59,7 @@ final class LocalEndpoint {
     removed = Set(row.removed)
   }
 
-  /// Whether it takes whomever the encryption rule lets it.
+  /// Whether it admits everybody whom the encryption rule allows.
   var isOpen: Bool {
     !isLocked && blocked.isEmpty && banned.isEmpty && removed.isEmpty && settings.trust == .any
   }
@@ -76,16 +76,16 @@ final class LocalEndpoint {
   var needs: Needs { Needs(settings.encryption) }
 }
 
-/// An endpoint's wish to be connected with every peer of a service type.
+/// The state of ad hoc mode: an endpoint that connects with every peer of a service type.
 struct Adhoc {
   var type: ServiceType
   /// When each peer is to be invited (again); in order of discovery.
   var invitations = OrderedDictionary<PeerID, Instant>()
-  /// Invitations of others that wait for the one that was accepted: most often it makes them needless.
+  /// Invitations of others that wait for the accepted one, which usually makes them needless.
   var waiting: [InvitationID] = []
   var accepted: InvitationID?
   var restsSince: Instant?
-  /// What the session was told last of those who were asked and did not come: the same is not told again.
+  /// The last reported failure of each invited peer: the same is not reported again.
   var told = OrderedDictionary<PeerID, Reason>()
 }
 

@@ -10,7 +10,7 @@ final class LocalPeer {
   var browsed = OrderedDictionary<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
   var endpoints: [EndpointID] = []
-  /// Since when its program is not there; nil while it is.
+  /// Since when its program is away; nil while it is present.
   var awaySince: Instant?
   /// Sessions of others whose invitations its person declined or let run out.
   var refusals = Refusals<EndpointID>() { didSet { dirty.touch(peer: id) } }

@@ -1,6 +1,6 @@
 import Wire
 
-/// Whose flow it is: a local endpoint's and a member's of its session.
+/// The two ends of a flow: a local endpoint and a member of its session.
 struct Pair: Hashable {
   var local: EndpointID
   var member: EndpointID

@@ -6,7 +6,7 @@ final class Presence {
   let group: Group
   private(set) var members = OrderedDictionary<EndpointID, RemoteMember>()
   private(set) var cohorts: [Cohort] = []
-  /// Whether one of its cohorts has changed since they were last put together.
+  /// Whether one of its cohorts has changed since alike ones were last merged.
   var isDirty = false
   /// On the present bond; nil until something was sent.
   var strand: Strand?
@@ -18,13 +18,13 @@ final class Presence {
   private struct Announcement {
     var ordinal: UInt64
     var slot: Int
-    /// Whether nobody here had heard of the slot before: then it tells its admission too.
+    /// Whether nobody here had heard of the slot before: then it says its admission too.
     var isFirst: Bool
   }
   /// When those who were not known there are announced again, and how often they have been.
   var announcesAgain: Instant?
   var announcedInVain = 0
-  /// What was last heard of, and told about, the roster.
+  /// The last digests of the roster, own and received, and the state for which one was sent.
   var myDigest: (count: UInt32, sum: UInt64)?
   var theirDigest: (count: UInt32, sum: UInt64)?
   var rosterSentFor: (mine: UInt64, theirs: UInt64)?
@@ -40,7 +40,7 @@ final class Presence {
     self.group = group
   }
 
-  /// Somebody new, of whom no local slot knows yet.
+  /// Adds a new member, of whom no local slot knows yet.
   func add(_ entry: Entry, peer: PeerID, own: LocalEndpoint?) -> RemoteMember {
     let cohort = Cohort(in: self)
     let member = RemoteMember(entry: entry, peer: peer, own: own, in: cohort)
@@ -50,7 +50,7 @@ final class Presence {
     return member
   }
 
-  /// Others with new members, whom the group knows already.
+  /// Adds a cohort of new members, whom the group knows already.
   func add(_ cohort: Cohort) {
     for member in cohort.members { members[member.id] = member }
     cohorts.append(cohort)
@@ -62,7 +62,7 @@ final class Presence {
     group.pairsChanged()
   }
 
-  /// Lets go of everybody, who know of it as it does of them.
+  /// Drops all members, which refer to it as it does to them.
   func empty() {
     members.removeAll()
     for cohort in cohorts { cohort.empty() }
@@ -72,7 +72,7 @@ final class Presence {
   /// Whether anybody here has joined on the present bond.
   var hasJoined: Bool { cohorts.contains { $0.strand != nil && !$0.members.isEmpty } }
 
-  /// Puts together the cohorts that have become alike.
+  /// Merges alike cohorts.
   func mergeAlike() {
     var gathered = cohorts.filter { !$0.isDirty && !$0.members.isEmpty }
     for cohort in cohorts where cohort.isDirty && !cohort.members.isEmpty {
@@ -100,10 +100,10 @@ final class Presence {
     return nil
   }
 
-  /// More kinds of members than this only a host that makes them up has for long, and then they stay apart.
+  /// Only a forger has more kinds of members for long; then they stay apart.
   private static let comparedMax = 64
 
-  /// Whether all who are here came with others of the introducer's, and so hear of those from there.
+  /// Whether all members here came by the introducer, and so are introduced by it.
   func isIntroduced(by introducer: EndpointID) -> Bool { !members.contains { $0.introducer != introducer } }
 
   /// Slots that are to be announced again, though the host knows of them.
@@ -119,7 +119,7 @@ final class Presence {
     announcementsChanged()
   }
 
-  /// Whom the other side had not heard of when it had read this host's records through `seen`.
+  /// Slots that were announced after the records that the other side had read through `seen`.
   func announced(after seen: UInt64, onlyFirst: Bool = false) -> SlotSet {
     var slots = SlotSet()
     for announcement in announcements.reversed().prefix(while: { $0.ordinal > seen })
@@ -132,7 +132,7 @@ final class Presence {
   /// The record that announced a slot first.
   func announcement(of slot: Int) -> UInt64? { announcements.last { $0.slot == slot }?.ordinal }
 
-  /// Nothing that was said to the host of this group counts any more.
+  /// Forgets all that was sent on the present bond.
   func forgetBond() {
     strand = nil
     announcements = []
@@ -146,7 +146,7 @@ final class Presence {
 
   private func announcementsChanged() { group.dirty.touch(presence: host.id, of: group.serial) }
 
-  /// After a restart it is not known by which record, but that it was one of those through `last`. All is said again.
+  /// After a restart the record is not known, only that it was one of those through `last`. All is announced again.
   func restore(announced slots: SlotSet, through last: UInt64) {
     slots.forEach { setAnnounced($0, at: last, isFirst: false) }
     repeats = slots
@@ -170,7 +170,7 @@ final class Presence {
     for cohort in cohorts { cohort.relations.forget(slot) }
   }
 
-  /// Who is meant when a local slot speaks to everybody here who is connected with it.
+  /// The recipients of a local slot's message to everybody here who is connected with it.
   func addressings(for slot: Int) -> [Addressing] {
     let own = host.isSelf ? group.local(at: slot) : nil
     let joined = cohorts.filter { $0.strand != nil && !$0.members.isEmpty && !(own.map($0.isOnly) ?? false) }
@@ -182,7 +182,7 @@ final class Presence {
     return addressings(for: recipients.compactMap { members[$0] })
   }
 
-  /// Messages that name members one by one name so many at most.
+  /// A message that names its members names so many at most.
   func addressings(for members: [RemoteMember]) -> [Addressing] {
     stride(from: 0, to: members.count, by: Limits.selectedIndexesMax).map { start in
       let some = members[start..<min(start + Limits.selectedIndexesMax, members.count)]

@@ -1,9 +1,9 @@
 import Wire
 
-/// How far a transfer has come, and how fast.
+/// The progress of a transfer, and its rate.
 struct ProgressMeter {
   private(set) var bytes: UInt64
-  /// When something last moved.
+  /// When bytes last moved.
   private(set) var moved: Instant
   private var told: (bytes: UInt64, at: Instant)
   private var bytesPerSecond: Double = 0
@@ -17,10 +17,10 @@ struct ProgressMeter {
   var hasNews: Bool { bytes != told.bytes }
   func tellsAgain(every interval: Duration) -> Instant { told.at + interval }
 
-  /// Nothing is late before this.
+  /// Restarts the idle timeout.
   mutating func wait(at now: Instant) { moved = max(moved, now) }
 
-  /// What was waited for before, or had gone over before a restart, says nothing of how fast it goes.
+  /// Time before a start, and bytes from before a restart, do not count in the rate.
   mutating func begin(from bytes: UInt64, at now: Instant) {
     wait(at: now)
     if bytes > self.bytes {
@@ -40,7 +40,7 @@ struct ProgressMeter {
     let seconds = Double((now - told.at).nanoseconds) / 1e9
     if seconds > 0 {
       let rate = Double(bytes - told.bytes) / seconds
-      // One slow moment is no forecast.
+      // A moving average: one slow moment is no forecast.
       bytesPerSecond = bytesPerSecond == 0 ? rate : 0.7 * bytesPerSecond + 0.3 * rate
     }
     told = (bytes, now)
@@ -51,7 +51,7 @@ struct ProgressMeter {
     let seconds = left.flatMap { bytesPerSecond >= 1 ? Double($0) / bytesPerSecond : nil }
     return ResourceProgress(
       bytes: bytes, size: size, bytesPerSecond: UInt64(min(bytesPerSecond, 0x1p62)),
-      // Whoever has more than a thousand years to wait knows as much without the number.
+      // A time left of over a thousand years is as good as none.
       timeLeft: seconds.map { .milliseconds(Int64(min($0, 3e10) * 1_000)) })
   }
 }

@@ -1,6 +1,6 @@
 import Wire
 
-/// What the other side of a link did that no correct host does, or that this one does not put up with.
+/// A frame or behaviour that no correct host has, or that exceeds a limit of this one; it closes the link.
 struct ProtocolViolation: Error {
   var reason: Reason
   var detail: String

@@ -1,6 +1,6 @@
 /// Refused invitations: nothing automatic asks these people again. An invitation by hand goes out all the same.
 ///
-/// A no stands at once. An invitation that a person let run out rests for a while, and the second of them is a no.
+/// A no counts at once. An invitation that a person let run out pauses for a while, and the second of them is a no.
 struct Refusals<Key: OrderedDictionaryKey> {
   /// A person who was away once is asked once more.
   private static var unansweredMax: Int { 2 }
@@ -29,15 +29,15 @@ struct Refusals<Key: OrderedDictionaryKey> {
 
   mutating func lift(_ key: Key) { refusals[key] = nil }
 
-  /// Whether it is never asked again by itself.
+  /// Whether it is never asked again automatically.
   func stand(for key: Key) -> Bool { refusals[key].map { $0.unanswered >= Self.unansweredMax } ?? false }
 
-  /// Whether it is not asked by itself now.
+  /// Whether it is not asked automatically now.
   func forbid(_ key: Key, at now: Instant) -> Bool {
     refusals[key].map { now < $0.restsUntil } ?? false || stand(for: key)
   }
 
-  // MARK: Over a restart
+  // MARK: Restarts
 
   /// How often nobody answered, or more than enough for a no; the oldest first.
   var counts: [(Key, Int)] { refusals.keys.compactMap { key in refusals[key].map { (key, $0.unanswered) } } }

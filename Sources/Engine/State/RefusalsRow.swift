@@ -1,6 +1,6 @@
 import Wire
 
-/// What a durable host stores of `Refusals`: who, and how often nobody answered. A rest that is under way begins anew after a
+/// The stored form of `Refusals`: the keys, and how often nobody answered. A pause in progress begins anew after a
 /// restart, since moments mean nothing to the next run.
 struct RefusalsRow<Key: OrderedDictionaryKey & Part>: Part {
   var refusals: [Entry]
@@ -37,7 +37,7 @@ struct RefusalsRow<Key: OrderedDictionaryKey & Part>: Part {
 }
 
 extension Refusals where Key: Part {
-  /// As they were stored.
+  /// Restores stored refusals.
   init(_ row: RefusalsRow<Key>, restingUntil rest: Instant) {
     for entry in row.refusals {
       restore(entry.key, unanswered: Int(entry.unanswered), restsUntil: rest)

@@ -6,32 +6,32 @@ final class RemoteHost {
   let isSelf: Bool
   var key: PublicKey?
   var incarnation: Incarnation?
-  /// How it may be reached by its own word, the best first.
+  /// Its addresses by its own word, the best first.
   private(set) var told: [Address] = []
-  /// How it may be reached by the connection data that a program here was given last.
+  /// Its addresses in the connection data that a program here was given last.
   private(set) var given: [Address] = []
-  /// How it may be reached by the word of others, or as it was once known.
+  /// Its addresses by the word of others, or as they were once known.
   private(set) var rumoured: [Address] = []
   var links: [Link] = []
   var bond: Bond?
   /// The groups it has members in.
   var presences = OrderedDictionary<Int, Presence>()
-  /// Own invitations to its peers that have not ended, and all that is remembered of theirs, by their numbers.
+  /// Own invitations to its peers that have not ended, and the remembered ones of its peers, by their numbers.
   var asked = OrderedDictionary<InvitationID, OutgoingInvitation>()
   var asking = OrderedDictionary<UInt64, IncomingInvitation>()
   /// Its peers that have shown a valid carrier statement.
   var proved: [PeerID: Incarnation] = [:]
-  /// Its peers that are away, as it said last; stale is what it has not said again on the present link.
+  /// Its away peers by its last report; stale ones have not been repeated on the present link.
   var away = OrderedDictionary<PeerID, (since: Instant, isStale: Bool)>()
 
   /// The service types that its peers advertise, by its latest answer to `browseTypes`.
   var types: [ServiceType] = []
 
-  /// The dial that has not ended, and where it leads.
+  /// The dial in progress, and its addresses.
   var dial: (id: DialID, addresses: [Address])?
   var dialFailures = 0
   var dialsAgain: Instant?
-  /// Probes of its records that are unanswered, in a row, and when the next is due.
+  /// Unanswered probes of its records in a row, and when the next is due.
   var probesUnanswered = 0
   var probesAgain: Instant?
   var isVanished = false
@@ -41,12 +41,12 @@ final class RemoteHost {
     self.isSelf = isSelf
   }
 
-  /// It says where it can be reached now; a host that says nothing knows nothing of it.
+  /// Its present addresses; an empty list means that it does not know them.
   func learn(fromGreeting addresses: [Address]) {
     if !addresses.isEmpty { told = addresses }
   }
 
-  /// An entry may be older than the greeting, and says no more than a part.
+  /// An entry may be older than the greeting, and has only some of the addresses.
   func learn(fromEntry addresses: [Address]) {
     for address in addresses where !told.contains(address) && told.count < Limits.helloAddressesMax {
       told.append(address)
@@ -55,14 +55,14 @@ final class RemoteHost {
 
   func learn(fromData addresses: [Address]) { given = addresses }
 
-  /// What another host says of it takes the place of nothing that it said itself, nor of what was said before.
+  /// Addresses from another host replace none that it said itself, nor earlier ones.
   func learn(byHearsay addresses: [Address]) {
     for address in addresses where !rumoured.contains(address) && rumoured.count < Self.rumouredMax {
       rumoured.append(address)
     }
   }
 
-  /// Lets go of everything that knows of it.
+  /// Drops all references to it.
   func empty() {
     bond = nil
     links = []
@@ -71,6 +71,6 @@ final class RemoteHost {
     asking.removeAll()
   }
 
-  /// A host of which more is said has most of them from long ago, or from liars.
+  /// More addresses than this are from long ago, or from liars.
   private static let rumouredMax = 8
 }

@@ -1,6 +1,6 @@
 import Wire
 
-/// A remote endpoint in a group; where local slots stand with it, its cohort knows.
+/// A remote endpoint in a group; its cohort has its state with local slots.
 final class RemoteMember {
   let id: EndpointID
   let peer: PeerID
@@ -13,9 +13,9 @@ final class RemoteMember {
       presence.group.recount(self)
     }
   }
-  /// Whether only others have spoken of it: it has not joined here, nor invited or been invited by anybody here.
+  /// Whether only others have mentioned it: it has not joined here, nor invited or been invited by anybody here.
   var isHearsay = true { didSet { presence.group.recount(self) } }
-  /// What it was counted as among what all who are in allow and ask for; nil while it is not in.
+  /// The constraint as which its group counts it; nil while it is not in.
   var counted: Group.Demand?
   let host: RemoteHost
   let presence: Presence
@@ -29,21 +29,22 @@ final class RemoteMember {
       if counted != nil, (index == nil) != (oldValue == nil) { presence.group.countInDigest(self) }
     }
   }
-  /// Those that it stands with alike, and where it is among them.
+  /// The members in the same state, and its position among them.
   var cohort: Cohort
   var place = 0
-  /// The records that told local slots' admission, or that it had read when it admitted them: until the other side is
-  /// known to have read one, it cannot mean these slots by "all", as far as their endpoints' numbers go no further than
-  /// they went then.
+  /// Admissions in flight: the records that carried them, or the last that the member had read before them. Until the
+  /// other side is known to have read one, it cannot mean these slots by "all", as far as their endpoints' numbers go
+  /// no further than at that time.
   private(set) var unsettled: [(ordinal: UInt64, indexLast: UInt32, slots: SlotSet)] = []
   /// The last of those that the other side is known to have read.
   private var settledThrough: UInt64 = 0
 
-  /// Whose introduction made it known here, if that was how.
+  /// The member whose introduction made it known here, if one did.
   var introducer: EndpointID?
-  /// Word of its next incarnation, which came ahead of what this one still has to say, and waits for it.
+  /// Its next incarnation, announced before all records of this one were read, and waiting for them.
   var successor: Successor?
-  /// The security identity that it has shown, leaf first; one for all, so that a host is held to one for each endpoint.
+  /// The security identity that it has shown, leaf first; one for all local slots, so that a host stores one for each
+  /// endpoint.
   private(set) var chain: [[UInt8]] = []
   /// The local slots that it has shown it to.
   private(set) var shownTo = SlotSet()
@@ -59,7 +60,7 @@ final class RemoteMember {
     cohort.add(self)
   }
 
-  /// The same endpoint, in a group that its own has become part of.
+  /// The same endpoint, in the group into which its own was merged.
   convenience init(movedFrom old: RemoteMember, to cohort: Cohort, offset: Int) {
     self.init(entry: old.entry, peer: old.peer, own: old.own, in: cohort)
     index = old.index
@@ -67,7 +68,7 @@ final class RemoteMember {
     takeOver(old, offset: offset)
   }
 
-  /// What local peers are to each other is not stored: it follows from their being here.
+  /// The state between local peers is not stored: it follows from their being here.
   func changed() { if !host.isSelf { presence.group.dirty.touch(member: id, of: presence.group.serial) } }
 
   var view: MemberView {
@@ -81,7 +82,7 @@ final class RemoteMember {
 
   // MARK: Its security identity
 
-  /// It has proved to a local slot that it holds the key of this chain, whose like it has shown to all others.
+  /// It has proved to a local slot that it holds the key of this chain, and has shown the same one to all others.
   func showed(_ chain: [[UInt8]], to slot: Int) {
     if self.chain != chain {
       self.chain = chain
@@ -109,7 +110,7 @@ final class RemoteMember {
 
   func chainChanged() { if !host.isSelf { presence.group.dirty.touch(chainOf: id, in: presence.group.serial) } }
 
-  // MARK: Where it stands
+  // MARK: State
 
   var connected: SlotSet { withoutItself(cohort.relations.connected) }
   var connecting: SlotSet { withoutItself(cohort.relations.connecting) }
@@ -120,9 +121,9 @@ final class RemoteMember {
   func isConnecting(with slot: Int) -> Bool { own?.slot != slot && cohort.relations.connecting.contains(slot) }
   func isRefused(by slot: Int) -> Bool { own?.slot != slot && cohort.relations.refused.contains(slot) }
 
-  // MARK: What the other side has read
+  // MARK: Settled admissions
 
-  /// Their admission is told by this record, or followed from it.
+  /// Their admission is in this record, or followed from it.
   func settle(_ slots: SlotSet, at ordinal: UInt64, indexLast: UInt32) {
     if let last = unsettled.last, last.ordinal == ordinal, last.indexLast == indexLast {
       unsettled[unsettled.count - 1].slots.formUnion(slots)
@@ -137,8 +138,8 @@ final class RemoteMember {
     settledThrough = 0
   }
 
-  /// The connected locals as the other side saw them when it had read through `seen`; what does not come in order may
-  /// have been said before what came ahead of it, and nothing more is known of then.
+  /// The connected locals as the other side saw them when it had read through `seen`; a message out of order may be
+  /// older than what came before it, and no older state is known.
   func connected(asSeenAt seen: UInt64, inOrder: Bool) -> Locals? {
     if inOrder, !unsettled.isEmpty {
       for (ordinal, _, _) in unsettled where ordinal <= seen { settledThrough = max(settledThrough, ordinal) }
@@ -169,8 +170,8 @@ final class RemoteMember {
     isHearsay = row.index == 0
   }
 
-  /// Takes over what was known of the same endpoint in a group that has become part of this one; it is alone in its
-  /// cohort, as far as that is concerned.
+  /// Takes over the state of the same endpoint in a group that was merged into this one; it is alone in its cohort, as
+  /// far as that is concerned.
   func absorb(_ other: RemoteMember, offset: Int) {
     if index == nil {
       index = other.index
@@ -184,7 +185,7 @@ final class RemoteMember {
     takeOver(other, offset: offset)
   }
 
-  /// What the cohort does not know.
+  /// The state that the cohort does not have.
   private func takeOver(_ other: RemoteMember, offset: Int) {
     settledThrough = max(settledThrough, other.settledThrough)
     for (ordinal, indexLast, slots) in other.unsettled {

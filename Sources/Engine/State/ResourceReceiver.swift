@@ -1,30 +1,31 @@
 import Wire
 
-/// A resource that a local endpoint receives: it asks for what it has not stored, in order.
+/// A resource that a local endpoint receives: it requests the chunks that it has not stored, in order.
 final class ResourceReceiver: Transfer {
   var isAccepted: Bool
   let offered: Instant
-  /// It is whole, and its program was told to keep it.
+  /// All of it is stored, and its program was asked to keep it.
   var isBeingKept = false
   /// How often a chunk was damaged.
   var damages = 0
 
-  /// What is checked and stored, and the tree of it; with a store of the engine's own, how much of that is stored too.
+  /// The verified and stored bytes, and their tree; with a store of the engine's own, how much of that is stored there
+  /// too.
   private(set) var stored: UInt64 = 0
   private(set) var tree = ChunkTree()
   private var settled: UInt64 = 0
-  /// What came on top, and is being stored.
+  /// Bytes beyond these that are being stored.
   private(set) var received: UInt64 = 0
   private var digests = Deque<Digest>()
 
-  /// Whether it is asked for on the present link, in which turn, and how far.
+  /// Whether it has requested chunks on the present link, in which turn, and up to where.
   private(set) var isActive = false
   private(set) var turn: UInt32 = 0
   private(set) var limit: UInt64 = 0
-  /// What the sender was last told that is stored here.
+  /// The stored offset that the sender was last told.
   private var told: UInt64 = 0
   private var windowBytes = 0
-  /// What its sender may take to read its source again up to where the turn begins, before anything comes.
+  /// The time that the sender may take to read its source again up to where the turn begins, before anything comes.
   private(set) var rereading = Duration.zero
 
   init(
@@ -48,7 +49,7 @@ final class ResourceReceiver: Transfer {
       info: info, from: pair.member, to: pair.local, isIncoming: true, isAccepted: isAccepted, bytes: stored)
   }
 
-  /// False where the sender contradicts what it said of itself, or what it has sent.
+  /// False where the sender contradicts an earlier statement, or its own bytes.
   func learn(size: UInt64?, root: Digest?) -> Bool {
     if let size {
       guard info.size == nil || info.size == size, size >= received else { return false }
@@ -68,13 +69,13 @@ final class ResourceReceiver: Transfer {
     turn = 0
   }
 
-  /// Asks for nothing for a while; what is still under way comes too late.
+  /// Requests nothing for a while; chunks in flight come too late.
   func pause() { isActive = false }
 
-  /// Whether all that is stored would be here after a crash.
+  /// Whether all stored bytes would survive a crash.
   var isSettled: Bool { settled == stored }
 
-  /// Asks for what is not stored, on a new link or after a damage: what comes for an earlier turn counts no more.
+  /// Requests the missing bytes, on a new link or after damage: chunks of an earlier turn do not count any more.
   func begin(windowBytes: Int, _ crypto: any Crypto) -> ResourceWant {
     isActive = true
     self.windowBytes = windowBytes
@@ -90,7 +91,7 @@ final class ResourceReceiver: Transfer {
   /// A slow disk.
   private static let rereadBytesPerSecond: UInt64 = 32 << 20
 
-  /// Whether a chunk is the next, and was asked for; only the last may be short.
+  /// Whether a chunk is the next, and was requested; only the last may be short.
   func expects(_ count: Int, at offset: UInt64) -> Bool {
     let end = offset + UInt64(count)
     let isLast = info.size.map { end >= $0 } ?? true
@@ -98,10 +99,10 @@ final class ResourceReceiver: Transfer {
       && (isLast || count == Limits.chunkBytes)
   }
 
-  /// Whether there is so much more of it, as far as that is known.
+  /// Whether the resource has so many more bytes, as far as its size is known.
   func fits(_ count: Int) -> Bool { info.size.map { received + UInt64(count) <= $0 } ?? true }
 
-  /// Whether more was asked for than has come.
+  /// Whether more was requested than has come.
   var isOwed: Bool { isActive && received < min(limit, info.size ?? .max) }
 
   func take(_ count: Int, _ digest: Digest) {
@@ -110,7 +111,7 @@ final class ResourceReceiver: Transfer {
     digests.append(digest)
   }
 
-  /// False where that was not told to be stored.
+  /// False where those bytes have not come.
   func store(through offset: UInt64, _ crypto: any Crypto) -> Bool {
     guard offset > stored, offset <= received, offset == received || offset % UInt64(Limits.chunkBytes) == 0 else {
       return false
@@ -125,7 +126,7 @@ final class ResourceReceiver: Transfer {
 
   func isAwaited(at offset: UInt64) -> Bool { isActive && offset >= stored && offset < received }
 
-  /// What is stored will still be here after a crash. Says what the sender is to be told, if it is time to.
+  /// The stored bytes will survive a crash. Returns the next request, if it is time for one.
   func settle(through offset: UInt64) -> ResourceWant? {
     settled = max(settled, offset)
     guard isActive, settled >= told + UInt64(min(Self.confirmedMax, windowBytes / 2)) else { return nil }
@@ -134,7 +135,7 @@ final class ResourceReceiver: Transfer {
     return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: Self.noRoot)
   }
 
-  /// A sender keeps no more than a little beyond what is confirmed, and waits for that.
+  /// A sender keeps no more than a little beyond the confirmed offset, and waits for that.
   private static let confirmedMax = 64 << 10
   /// The root counts where a turn begins.
   private static let noRoot = Digest(.init(0, 0, 0, 0))

@@ -1,6 +1,6 @@
 import Wire
 
-/// A transfer as a durable host stores it: with that it goes on after a restart, from where it was.
+/// The stored form of a transfer, which resumes it after a restart.
 struct ResourceRow: Part {
   var isIncoming: Bool
   var flow: UInt64
@@ -9,7 +9,7 @@ struct ResourceRow: Part {
   var isAccepted: Bool
   var stored: UInt64
   var peaks: [Digest]
-  /// None while it is under way.
+  /// Nil while it is in progress.
   var ending: TransferEnd?
 
   init(_ sender: ResourceSender) {
@@ -34,7 +34,7 @@ struct ResourceRow: Part {
     ending = receiver.ending
   }
 
-  /// The tree of what is stored; nil where the row is damaged.
+  /// The tree of the stored bytes; nil where the row is damaged.
   var tree: ChunkTree? {
     let chunk = UInt64(Limits.chunkBytes)
     return ChunkTree(peaks: peaks, count: stored / chunk + (stored % chunk == 0 ? 0 : 1))
@@ -56,7 +56,7 @@ struct ResourceRow: Part {
     let reason = try Reason(from: &reader)
     let ordinal = try reader.varint()
     if try reader.bool("ended") { ending = TransferEnd(reason: reason, ordinal: ordinal == 0 ? nil : ordinal) }
-    // Only who has it all can say that nothing is amiss.
+    // Only a receiver with all of it can have ended without a reason.
     guard isIncoming || ending?.reason != Reason.none else {
       throw WireError(.unknownValue(field: "reason", value: 0))
     }

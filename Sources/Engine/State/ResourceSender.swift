@@ -1,36 +1,37 @@
 import Wire
 
-/// A resource that a local endpoint sends: its source is read as far as the receiver asks for it.
+/// A resource that a local endpoint sends: its source is read as far as the receiver requests it.
 ///
-/// Law: chunks are hashed in order from the first, each once for each time the source is read: `confirmed` is the tree
-/// of those that the receiver has stored, and `digests` are of those from there to `hashed`.
+/// Invariant: chunks are hashed in order from the first, each once for each time the source is read: `confirmed` is the
+/// tree of those that the receiver has stored, and `digests` are of those from there to `hashed`.
 final class ResourceSender: Transfer {
-  // What the source has given.
+  // The source's side.
   private(set) var confirmed = ChunkTree()
   private(set) var confirmedThrough: UInt64 = 0
   private(set) var digests = Deque<Digest>()
   private(set) var hashed: UInt64 = 0
-  /// How far it was asked, and by which pieces that were not answered; and how many of any turn were not.
+  /// The offset up to which the source was asked, the pieces that are outstanding, and the number of outstanding reads
+  /// of any turn.
   private var asked: UInt64 = 0
   private var pieces = Deque<Range<UInt64>>()
   private var unanswered = 0
   private(set) var bytes = ByteRope()
-  /// Memory of pieces that were sent on the present link, to read others into, as long as there are others.
+  /// Memory of sent pieces on the present link, reused by later reads.
   private var spare: [[UInt8]] = []
   /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
   private(set) var isRead = false
   var hasSaidEnd = false
 
-  // What the receiver wants, on the present link.
+  // The receiver's side, on the present link.
   private(set) var turn: UInt32 = 0
   private(set) var limit: UInt64 = 0
   private(set) var position: UInt64 = 0
-  /// Where a turn begins, once the source was hashed up to there and is found to be what the receiver has.
+  /// Where a turn begins, once the source was hashed up to there and matches the receiver's bytes.
   private(set) var beginning: (offset: UInt64, root: Digest)?
-  /// The most that any link has had; after a restart it is not known.
+  /// The most that any link has had; unknown after a restart.
   private var everSent: UInt64 = 0
   var wasRestored = false
-  /// Whether it stands in a lane of its bond; only who empties the lane, or takes it out, may say that it does not.
+  /// Whether it is queued in a lane of its bond; only code that takes it out may clear this.
   var isQueued = false
 
   var view: ResourceView {
@@ -65,7 +66,7 @@ final class ResourceSender: Transfer {
 
   func takeSpare() -> [UInt8]? { spare.popLast() }
 
-  // MARK: What the receiver says
+  // MARK: The receiver's requests
 
   /// The receiver wants the chunks from `offset` on, and has all before, whose tree has this root.
   func begin(_ turn: UInt32, at offset: UInt64, limit: UInt64, root: Digest, _ crypto: any Crypto) {
@@ -100,7 +101,7 @@ final class ResourceSender: Transfer {
     }
   }
 
-  /// Whether a turn may go on; nil while the source is not hashed so far.
+  /// Whether a turn may begin; nil while the source is not hashed so far.
   func isSame(_ crypto: any Crypto) -> Bool? {
     guard let (offset, root) = beginning else { return nil }
     confirm(through: min(hashed, offset), crypto)
@@ -109,13 +110,13 @@ final class ResourceSender: Transfer {
     return confirmed.root(crypto) == root
   }
 
-  // MARK: What the source gives
+  // MARK: Reading the source
 
-  /// The next piece to read: as far as the receiver wants it, and no more than `window` past what it has.
+  /// The next piece to read: as far as the receiver requests it, and no more than `window` past what it has.
   func nextRead(window: UInt64) -> Range<UInt64>? {
     guard turn > 0, ending == nil, unanswered < Self.unansweredMax else { return nil }
     let chunk = UInt64(Limits.chunkBytes)
-    // Where the receiver has a short chunk, the source has to end: it is asked for more.
+    // Where the receiver has a short chunk, the source has to end: ask it for more.
     var end =
       beginning.map { min(($0.offset + chunk - 1) / chunk * chunk, hashed + window) }
       ?? min(limit, confirmedThrough + window)
@@ -128,10 +129,10 @@ final class ResourceSender: Transfer {
     return piece
   }
 
-  /// Reads that a receiver has caused and the source has not answered: twice what a window takes, for it may begin anew.
+  /// Reads that a receiver has caused and the source has not answered: twice a window, for it may begin anew.
   private static let unansweredMax = 8
 
-  /// Whether this is what was asked for next, and not for a turn that is over.
+  /// Whether this is the next outstanding piece, and not of a turn that is over.
   func answers(_ count: Int, from offset: UInt64, isLast: Bool) -> Bool {
     unanswered = max(0, unanswered - 1)
     guard let piece = pieces.first, piece.lowerBound == offset, offset == hashed else { return false }
@@ -149,7 +150,7 @@ final class ResourceSender: Transfer {
     if beginning == nil { bytes.append(supplied) }
   }
 
-  /// The source has no more: says the root of it all.
+  /// The source has ended: returns the root of all chunks.
   func readThrough(_ crypto: any Crypto) -> Digest {
     isRead = true
     spare = []

@@ -1,9 +1,9 @@
 import Wire
 
-// What a durable host has stored, a row for each thing that lasts. Rows are for this engine alone: their layout may
-// change with its version, which stands in the first byte of every key.
+// The rows of a durable host, one for each thing that lasts. Rows are for this engine alone: their layout may change
+// with its version, which is the first byte of every key.
 
-/// A row's key: what it is of.
+/// The key of a row.
 enum RowKey: Hashable {
   case endpoint(EndpointID)
   case group(Int)
@@ -77,10 +77,10 @@ enum RowKey: Hashable {
   }
 }
 
-/// The most that a list in a row may hold: nothing here is longer, and a damaged row says so before memory is taken.
+/// The most that a list in a row may hold: no real list is longer, and a damaged row fails before memory is taken.
 private let listMax = 1 << 20
 
-/// The most that a number in a row may be: a host does not count this far, and from here it can still count on.
+/// The most that a number in a row may be: no host counts this far, and from here it can still count on.
 private let numberMax: UInt64 = 1 << 62
 
 extension Reader {
@@ -298,7 +298,7 @@ struct BondRow: Part {
   var linkOrdinal: UInt32
   var received: UInt64
   var first: UInt64
-  /// The next record's ordinal: what the other side has read is before it, unless this row is from a backup.
+  /// The next record's ordinal: the other side has read only records before it, unless this row is from a backup.
   var next: UInt64
   var lastStrand: UInt32
   var strands: [StrandRow]
@@ -427,7 +427,7 @@ struct RecordRow: Part {
   var to: [EndpointID]
   var wantsReceipt: Bool
 
-  /// Whether its frame says a content type.
+  /// Whether its frame has a content type.
   var isTyped: Bool {
     // A UInt8 has no padding to show.
     let head = try? FrameHead.next(in: unsafe frame.span.bytes)

@@ -1,8 +1,8 @@
 import Wire
 
-/// The records of one host to another that the other has not taken responsibility for, in the order they were made.
+/// The retransmission queue of one host's records to another: those that the other has not acknowledged, in order.
 ///
-/// Each has an ordinal, counted from 1 over the life of the bond. Law: `first ≤ unsent ≤ next` and
+/// Each record has an ordinal, counted from 1 over the life of the bond. Invariant: `first ≤ unsent ≤ next` and
 /// `everSent < next`; `bytes` holds exactly the frames of the records from `first` on.
 final class SendQueue {
   struct Entry {
@@ -10,11 +10,11 @@ final class SendQueue {
     var strand: Strand
     var sequence: UInt64
     var message: Message?
-    /// Whether its frame says a content type.
+    /// Whether its frame has a content type.
     var isTyped: Bool
   }
 
-  /// What has to be told of a message's fate.
+  /// A message whose delivery status is to be reported.
   struct Message {
     var id: MessageID
     var from: EndpointID
@@ -25,12 +25,12 @@ final class SendQueue {
   private let bytes = ByteQueue()
   private(set) var entries = Deque<Entry>()
   private(set) var first: UInt64 = 1
-  /// The record that is sent next on the present link, and how much of the queue is before it.
+  /// The record that is sent next on the present link, and the bytes of the queue before it.
   private(set) var unsent: UInt64 = 1
   private var unsentOffset = 0
   /// The last record of which any link had a byte.
   private(set) var everSent: UInt64 = 0
-  /// The last record that may be sent: what comes after waits for the store.
+  /// The last record that may be sent: later ones wait for the store.
   private(set) var releasable: UInt64 = 0
   private var releasableOffset = 0
 
@@ -38,7 +38,7 @@ final class SendQueue {
   var byteCount: Int { bytes.count }
   var hasUnsent: Bool { unsentOffset < releasableOffset }
 
-  /// Takes a record's frame of `size` bytes from `write`, and returns its ordinal.
+  /// Appends a record's frame of `size` bytes from `write`, and returns its ordinal.
   func append(
     _ size: Int, of strand: Strand, message: Message?, isTyped: Bool = false, at now: Instant, held: Bool,
     _ write: (inout OutputRawSpan) -> Void
@@ -68,7 +68,7 @@ final class SendQueue {
     return RecordRow(entry, frame: frame)
   }
 
-  /// An empty journal goes on from here.
+  /// Sets the position of an empty queue.
   func restore(first: UInt64) {
     self.first = first
     unsent = first
@@ -90,12 +90,12 @@ final class SendQueue {
     strand.sent(strand.last)
   }
 
-  /// Whether a record after this one says a content type, which not every version reads.
+  /// Whether a record after this one has a content type, which not every version reads.
   func holdsTyped(after received: UInt64) -> Bool {
     (0..<entries.count).contains { first + UInt64($0) > received && entries[$0].isTyped }
   }
 
-  /// Lets the link have the records up to this one.
+  /// Allows the records up to this one to be sent.
   func release(through ordinal: UInt64) {
     while releasable < ordinal, releasable + 1 < next {
       releasable += 1
@@ -103,7 +103,7 @@ final class SendQueue {
     }
   }
 
-  /// Moves unsent records into `out`, or one where `oneRecord` says so; what does not fit of the last goes to `rest`.
+  /// Moves unsent records into `out`, or one where `oneRecord` says so; the rest of the last one goes to `rest`.
   func fill(_ out: inout OutputRawSpan, rest: ByteQueue, oneRecord: Bool = false) {
     guard hasUnsent else { return }
     let limit = oneRecord ? unsentOffset + entries[Int(unsent - first)].size : releasableOffset
@@ -120,7 +120,7 @@ final class SendQueue {
     }
   }
 
-  /// A new link begins after the records that the other side has: those through `received`.
+  /// Retransmits on a new link from after the records that the other side has: those through `received`.
   func resume(after received: UInt64) {
     unsent = max(first, received + 1)
     unsentOffset = 0
@@ -147,7 +147,7 @@ final class SendQueue {
     releasableOffset -= freed
   }
 
-  /// What became of messages for these members is told: it is not told again.
+  /// The delivery status of messages for these members has been reported: it is not reported again.
   func forget(_ members: Set<EndpointID>, of sender: EndpointID?, after seen: UInt64) {
     for position in 0..<entries.count where first + UInt64(position) > seen {
       guard let message = entries[position].message, sender == nil || sender == message.from else { continue }
@@ -157,7 +157,7 @@ final class SendQueue {
     }
   }
 
-  /// What becomes of messages from an endpoint is no more told.
+  /// The delivery status of messages from an endpoint is not reported any more.
   func forget(from sender: EndpointID, _ forgotten: (UInt64, Message) -> Void) {
     for position in 0..<entries.count {
       guard let message = entries[position].message, message.from == sender else { continue }
@@ -166,7 +166,7 @@ final class SendQueue {
     }
   }
 
-  /// Nothing was sent for a while: gives back what bursts need.
+  /// Frees the memory of bursts after a quiet period.
   func releaseMemory() {
     bytes.releaseMemory()
     entries.releaseMemory()
@@ -188,16 +188,16 @@ final class Strand {
   private(set) var sent: UInt64 = 0
   private(set) var byteCount = 0
   private(set) var count = 0
-  /// When the last acknowledgement came, or the first of the waiting records was made after there were none.
+  /// When the last acknowledgement came, or the first of the waiting records was appended to an empty strand.
   private(set) var progress = Instant(nanoseconds: 0)
-  /// Its group has gone or joined another: nothing more is appended.
+  /// Its group has gone or was merged into another: nothing more is appended.
   var isLeft = false
-  /// Endpoints that were told that their messages do not fit.
+  /// Endpoints whose sends were refused for lack of room.
   var waiting: [EndpointID] = []
 
   init(id: UInt32) { self.id = id }
 
-  /// As it was stored; its records follow.
+  /// Restores a stored strand; its records follow.
   init(id: UInt32, acknowledged: UInt64, isLeft: Bool) {
     self.id = id
     last = acknowledged
@@ -206,7 +206,7 @@ final class Strand {
     self.isLeft = isLeft
   }
 
-  /// Whether something is not acknowledged; what is may still wait in the journal behind another strand's records.
+  /// Whether something is not acknowledged; acknowledged records may still wait in the queue behind another strand's.
   var isBehind: Bool { acknowledged < last }
 
   /// The next record has this number again, after a restart.
@@ -226,7 +226,7 @@ final class Strand {
     count -= 1
   }
 
-  /// False where the number is a lie: nobody can have read what no link ever had.
+  /// False where the number is a lie: nobody can have read a record that no link ever had.
   func acknowledge(_ sequence: UInt64, at now: Instant) -> Bool {
     guard sequence <= sent else { return false }
     if sequence > acknowledged {

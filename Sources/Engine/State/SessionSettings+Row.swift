@@ -1,6 +1,6 @@
 import Wire
 
-/// How a session's settings stand in its row.
+/// The stored form of a session's settings.
 extension SessionSettings {
   init(from reader: inout Reader) throws(WireError) {
     self.init()

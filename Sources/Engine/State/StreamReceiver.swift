@@ -5,7 +5,7 @@ final class StreamReceiver {
   let id: StreamID
   let flow: UInt64
   let pair: Pair
-  /// How far the program may be behind with what it was told.
+  /// The receive window: how far the program may be behind.
   let windowBytes: Int
   private(set) var received: UInt64 = 0
   private var consumed: UInt64 = 0
@@ -22,9 +22,9 @@ final class StreamReceiver {
   }
 
   var isWhole: Bool { received == size }
-  /// Whether its end was told.
+  /// Whether its end was reported.
   var isOver = false
-  /// Whether the program has used all of it.
+  /// Whether the program has consumed all of it.
   var isUsed: Bool { consumed == size }
   var grant: StreamGrant { StreamGrant(flow: flow, received: received, limit: limit) }
 
@@ -35,10 +35,10 @@ final class StreamReceiver {
 
   func take(_ count: Int) { received += UInt64(count) }
 
-  /// A writer may count on hearing of what was used this often, and holds at least as much.
+  /// Credit is granted in steps of this size; a window holds at least as much.
   static let grantBytes = 4 * Limits.chunkBytes
 
-  /// Whether the writer is to be told of the room that there is now.
+  /// Whether the writer is to be granted the room that there is now.
   func consume(_ count: Int) -> Bool {
     consumed = min(received, consumed + UInt64(max(0, count)))
     let open = consumed + UInt64(windowBytes)

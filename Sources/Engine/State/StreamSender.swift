@@ -5,7 +5,7 @@ final class StreamSender {
   let id: StreamID
   let flow: UInt64
   let pair: Pair
-  /// What was written and the reader has not confirmed.
+  /// Written bytes that the reader has not confirmed.
   var bytes = ByteRope()
   private(set) var received: UInt64 = 0
   /// Where the next bytes on the present link begin, and up to where the reader lets them go: it has to say so on each

@@ -1,8 +1,8 @@
 import Wire
 
-/// How a resource ended here, until the other side is known to have heard of it.
+/// A resource's end, which is kept until the other side has acknowledged it.
 struct TransferEnd: Hashable {
   var reason: Reason
-  /// The record that says so on the present bond.
+  /// The record on the present bond that carries it.
   var ordinal: UInt64?
 }
