@@ -3,18 +3,18 @@ internal import Wire
 
 /// On a LAN, an address's bytes are the text of a socket address.
 extension Address {
-  /// As this host itself uses it: a link-local address says by number on which interface.
+  /// The address as this host itself uses it: a link-local address has the number of an interface.
   init(_ socket: SocketAddress) {
     // The longest text, of an IPv6 address with scope and port, has 63 bytes.
     try! self.init(text: socket.description)
   }
 
-  /// As other hosts are told of it: a number of an interface here means nothing there.
+  /// The address for other hosts, to which the number of an interface here means nothing.
   init(telling socket: SocketAddress) { self.init(socket.scoped(to: 0)) }
 }
 
 extension SocketAddress {
-  /// Nil for what no LAN uses.
+  /// Nil for an address that no LAN uses.
   init?(_ address: Address) {
     do throws(SocketAddressError) { try self.init(text: address.description) } catch { return nil }
   }

@@ -3,8 +3,8 @@ public import Engine
 public import Wire
 
 extension ChunkTree {
-  /// The digests of chunks that lie in a row, all of them whole but for the last: BLAKE3 of each. No node has one of those,
-  /// since it is hashed another way.
+  /// The BLAKE3 digests of consecutive chunks, all of them whole but for the last. No node of the tree has one of
+  /// those, since it is hashed another way.
   public static func leaves(of chunks: RawSpan) -> [Digest] {
     let count = (chunks.byteCount + Limits.chunkBytes - 1) / Limits.chunkBytes
     let bytes = [UInt8](unsafeUninitializedCapacity: count * Digest.byteCount) { digests, filled in
@@ -17,6 +17,6 @@ extension ChunkTree {
     return (0..<count).map { _ in try! Digest(from: &reader) }
   }
 
-  /// How many pieces of chunks this processor hashes side by side.
+  /// How many pieces of chunks this processor hashes in parallel (SIMD lanes).
   private static let lanes = chash_lanes()
 }

@@ -2,7 +2,7 @@ internal import COpenSSL
 public import Wire
 
 extension HostID {
-  /// The host that a key stands for.
+  /// The ID of the host with this key.
   public init(of key: PublicKey) {
     let preimage = Self.preimage(of: key)
     self.init(

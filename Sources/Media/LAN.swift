@@ -3,16 +3,16 @@ internal import Glibc
 public import Reactor
 public import Wire
 
-/// The one way to an engine for whoever carries bytes: one mutation, and all that comes of it.
+/// The entry to an engine for its media: one mutation, and all its outputs.
 public protocol EngineDriver: AnyObject {
   func call<Result, Failure: Error>(
     _ mutate: (Engine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result
 
-  /// Something about the network that people should know. Told from the loop, never from within a call.
+  /// A condition of the network that people should know. Called from the loop, never from within a call.
   func changed(_ condition: LAN.Condition)
 
-  /// What is announced or looked for of this type, or of any, may stand elsewhere now. Told in the same way.
+  /// The standing of a type's announcements or browsers, or of all, may have changed. Called in the same way.
   func standingChanged(of type: ServiceType?)
 }
 
@@ -23,15 +23,15 @@ public final class LAN {
   public struct Options: Sendable {
     /// 0 for a free one.
     public var port: UInt16 = 0
-    /// Where it listens, whatever their ports; none for all of this machine's addresses.
+    /// The addresses to listen at, whatever their ports; none for all of this machine's.
     public var places: [SocketAddress] = []
-    /// Open already, and ours: some that listen for TCP, and perhaps one for UDP, all at one port.
+    /// Open sockets to take over: some that listen for TCP, and perhaps one for UDP, all at one port.
     public var sockets: [Int32] = []
-    /// Where hosts are, given by hand; nil for discovery by the Avahi daemon.
+    /// Addresses of hosts, given by hand; nil for discovery by the Avahi daemon.
     public var fixed: [SocketAddress]?
-    /// Whether another host with this one's key is looked for, whatever that advertises and though this one does not.
+    /// Whether to look for another host with this one's key in any case.
     public var looksForTwin = false
-    /// Whether connections wait in the kernel's queue until there is a doorway, which alone knows what they are.
+    /// Whether connections wait in the kernel's queue until there is an acceptor, which alone can tell them apart.
     public var awaitsAcceptor = false
     public init() {}
   }
@@ -43,10 +43,10 @@ public final class LAN {
   }
 
   private let reactor: Reactor
-  /// Once it is gone, links that are still in a turn have nobody to ask.
+  /// Weak: links that are still in a turn afterwards have nobody to call.
   fileprivate private(set) weak var driver: (any EngineDriver)?
   private let host: HostID
-  /// Where it does; none for everywhere.
+  /// The actual addresses; none for everywhere.
   private let listened: [SocketAddress]
   private let context: LinkContext
   private let handshakes: HandshakeQueue
@@ -56,29 +56,29 @@ public final class LAN {
   private var datagrams: DatagramPort?
   fileprivate var links: [LinkID: LANConnection] = [:]
   private var dials: [DialID: Dialer] = [:]
-  /// Whether records of hosts are looked for in any case.
+  /// Whether records of hosts are browsed in any case.
   private var isLookingForTwin = false
-  /// To whoever answered as this host itself: another one with its key, if it can prove that.
+  /// A dial to a host that answered as this host itself: another one with its key, if it can prove that.
   private var twinDial: Dialer?
   private var lastLink: UInt64 = 0
   private var directory: (any Directory)?
   private var status: DirectoryStatus
   private var network: NetworkWatch?
-  /// What is announced for peers.
+  /// The records announced for peers.
   private var published: Set<ServiceRecord.Key> = []
   private var sightings: [SeenID: SightingID] = [:]
-  /// Where the host of a sighting can be asked for a sign of life.
+  /// Where to probe the host of a sighting.
   private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?
-  /// What connects to the port is given to it, and it gives what is a link to `takeLink`.
+  /// Receives every connection to the port, and gives links back to `takeLink`.
   public var acceptor: (any ConnectionAcceptor)? {
     didSet { if acceptor != nil { for listener in listeners { listener.resume() } } }
   }
   private let awaitsAcceptor: Bool
   private var isStopping = false
 
-  /// Of its links, for both families.
+  /// The port of its links, for both families.
   public private(set) var port: UInt16 = 0
 
   public init(
@@ -107,7 +107,7 @@ public final class LAN {
     reactor.soon { [weak self] in self?.tellAddresses() }
   }
 
-  /// Others knock with datagrams where they found the port for links, so that both have to be free.
+  /// Other hosts knock with datagrams at the port of the links, so both have to be free.
   private func listen(at port: UInt16) throws(SystemError) {
     for _ in 0..<Self.portsTried {
       if listened.isEmpty {
@@ -139,14 +139,14 @@ public final class LAN {
 
   private static let portsTried = 8
 
-  /// One socket is for all datagrams: where there are several addresses, it is at all of the machine.
+  /// One socket is for all datagrams: with several listening addresses, it is bound to all of the machine.
   private static func datagramPlace(of listened: [SocketAddress]) -> SocketAddress {
     if listened.count == 1 { return listened[0] }
     let port = listened.first?.port ?? 0
     return listened.contains(where: \.isV6) ? .anyV6(port: port) : .anyV4(port: port)
   }
 
-  /// Takes it and lets go of it at once, for TCP and UDP.
+  /// Binds it and releases it at once, for TCP and UDP.
   public static func expectFree(port: UInt16, at listened: [SocketAddress] = []) throws(SystemError) {
     if !listened.isEmpty {
       let listened = listened.map { $0.with(port: port) }
@@ -165,7 +165,7 @@ public final class LAN {
     _ = try Descriptor.datagrams(at: place)
   }
 
-  /// Where nobody opened a socket for datagrams, one is opened here.
+  /// Where no datagram socket was given, one is opened here.
   private func take(_ sockets: [CInt]) throws(SystemError) {
     var bound: [CInt] = []
     for number in sockets {
@@ -187,10 +187,10 @@ public final class LAN {
     self.datagrams = datagrams
   }
 
-  /// With other hosts, as they are now.
+  /// Links to other hosts, now.
   public var linkCount: Int { links.count }
 
-  /// Where others may reach this host, as its interfaces are now.
+  /// The addresses at which others may reach this host, from its interfaces now.
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port, of: listened) }
 
   private func tellAddresses() {
@@ -199,10 +199,10 @@ public final class LAN {
     driver?.call { $0.setAddresses(told, at: $1) }
   }
 
-  /// Nobody connects any more; who is connected stays.
+  /// Accepts no more connections; open ones stay.
   public func closePort() { listeners = [] }
 
-  /// Ends every link, after what it still has to send; then says so.
+  /// Closes every link, after its last bytes; then calls back.
   public func stop(_ stopped: @escaping () -> Void) {
     self.stopped = stopped
     isStopping = true
@@ -301,22 +301,22 @@ public final class LAN {
     if published.isEmpty { directory?.withdraw(own.key) }
   }
 
-  /// Whether others find the peer by the type: by a record of its own, or by what this host tells over a link. Nil where
+  /// Whether others find the peer by the type: by a record of its own, or by this host's report over a link. Nil where
   /// it is not known yet.
   public func standing(ofAdvertised peer: PeerID, _ type: ServiceType) -> Standing? {
     let own = ServiceRecord.Key(type: type, name: peer.text)
     return status.standing(of: published.contains(own) ? own : ServiceRecord.Key(type: type, name: host.text))
   }
 
-  /// Whether the type is looked for; nil where it is not known yet.
+  /// Whether the type is browsed; nil where it is not known yet.
   public func standing(ofSearchFor type: ServiceType) -> Standing? { status.standing(of: type) }
 
-  /// The host itself, beside its peers, for as long as it announces any: of one name there is one on a network, so that
-  /// another host with the same key is noticed by whichever comes later, whatever the two are there for.
+  /// The host's own record, beside those of its peers, for as long as it announces any: a name is unique on a network,
+  /// so whichever of two hosts with one key comes later notices the other, whatever the two are there for.
   private var own: ServiceRecord { ServiceRecord(.roster(host: host), .hosts, port: port) }
 
   private func seen(_ record: SeenRecord, _ id: SeenID) {
-    // What is none of ours, or says what cannot be, is not there.
+    // A record that is not ours or not valid is ignored.
     guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
     guard announcement.host != host else {
       unsee(id)
@@ -348,7 +348,7 @@ public final class LAN {
     directory?.browse(for: .hosts)
   }
 
-  /// A record of this host itself, or of another one with its key: its own questions a host does not answer.
+  /// A record of this host itself, or of another one with its key: a host does not answer its own questions.
   private func askForTwin(at addresses: [SocketAddress]) {
     datagrams?.probe(host, at: addresses, tag: Self.twinTag)
   }
@@ -356,7 +356,7 @@ public final class LAN {
   /// No sighting has this number.
   private static let twinTag: UInt64 = 0
 
-  /// Anybody can say who he is in a datagram. Over a link it is proved, and both hosts are told of the conflict.
+  /// A datagram proves no identity. A link does, and both hosts are told of the conflict.
   private func dialTwin(at address: SocketAddress) {
     if isStopping { return }
     twinDial?.cancel()
@@ -373,7 +373,7 @@ public final class LAN {
   // MARK: Links
 
   private func open(_ dial: DialID, to host: HostID, at addresses: [Address]) {
-    // The engine misses the links that are closed now.
+    // The engine notices the links that are closed now.
     if isStopping { return }
     let end = LANConnection(of: self, number())
     dials[dial] = Dialer.dial(
@@ -388,8 +388,8 @@ public final class LAN {
     }
   }
 
-  /// Without this host's own, which may be in a list for all of a network, or was once another's: who dials himself takes
-  /// himself for another one with his key.
+  /// Without this host's own, which may be in a list for all of a network, or was once another's: dialling itself, a
+  /// host would take itself for another one with its key.
   private func others(_ addresses: [SocketAddress]) -> [SocketAddress] {
     addresses.filter { $0.port != port || !NetworkInterface.holds($0) }
   }
@@ -398,9 +398,9 @@ public final class LAN {
     if let acceptor { acceptor.take(socket) } else { takeLink(socket) }
   }
 
-  /// What connects to the host is a link, as far as anybody knows yet.
+  /// Takes a connection to the host, which is a link as far as anybody knows yet.
   public func takeLink(_ socket: consuming Descriptor) {
-    // One that left before it could be watched was never here.
+    // One that left before it could be watched is ignored.
     try? handshakes.take(socket, for: LANConnection(of: self, number()))
   }
 
@@ -411,7 +411,7 @@ public final class LAN {
 
   fileprivate func opened(_ connection: LANConnection, to key: PublicKey, _ exporter: Digest, _ dial: DialID?) {
     if let dial { dials[dial] = nil }
-    // One that a host accepts while it stops.
+    // A link that is accepted while the host stops.
     guard !isStopping, let link = connection.link else { return connection.link?.close() ?? () }
     links[connection.id] = connection
     connection.path = datagrams?.open(for: link, owner: connection)
@@ -420,7 +420,7 @@ public final class LAN {
   }
 
   fileprivate func closed(_ id: LinkID) {
-    // One that never opened is nothing to the engine.
+    // The engine does not know a link that never opened.
     guard let connection = links.removeValue(forKey: id) else { return }
     connection.path?.close()
     driver?.call { $0.linkClosed(id, at: $1) }

@@ -3,10 +3,10 @@ public import Engine
 internal import Synchronization
 public import Wire
 
-/// The engine's cryptography on OpenSSL: SHA-256, Ed25519 with the secret keys it was given, and the security
-/// identities that are held. Keys and identities may come while it is in use.
+/// The engine's cryptography on OpenSSL: SHA-256, Ed25519 with its secret keys, and security identities. Keys and
+/// identities may be added while it is in use.
 public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
-  // `@unchecked`: what changes is behind a lock, and OpenSSL counts references atomically.
+  // `@unchecked`: all changing state is behind a lock, and OpenSSL counts references atomically.
 
   private struct Secrets {
     var keys: [PublicKey: SigningKey] = [:]
@@ -36,7 +36,7 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
     secrets.withLock { $0.identities[identity.id] = identity }
   }
 
-  /// Sessions that were to show it show none to whoever joins later.
+  /// Sessions with this identity show none to members that join later.
   public func drop(_ identity: IdentityID) {
     secrets.withLock { $0.identities[identity] = nil }
   }
@@ -45,7 +45,7 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
     Digest { expect(EVP_Digest(bytes, bytes.count, $0, nil, sha256, nil) == 1, "hash") }
   }
 
-  /// To ask for a key that was not given is a bug.
+  /// Asking for a missing key is a bug.
   public func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
     guard let key = secrets.withLock({ $0.keys[key] }) else { preconditionFailure("no secret key is held for \(key)") }
     return key.sign(bytes)
@@ -83,7 +83,7 @@ public final class OpenSSLCrypto: Crypto, @unchecked Sendable {
       && EVP_DigestVerify(context, signature, signature.count, bytes, bytes.count) == 1
   }
 
-  /// Bytes that nobody can guess, to seed an engine with.
+  /// Unguessable bytes, to seed an engine with.
   public static func randomBytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     expect(RAND_bytes(&bytes, CInt(count)) == 1, "read random bytes")

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What OpenSSL has noted about its last failure on this thread.
+/// OpenSSL's record of its last failure on this thread.
 struct OpenSSLError: Error, CustomStringConvertible {
   let reason: CInt
   let description: String
@@ -14,8 +14,7 @@ struct OpenSSLError: Error, CustomStringConvertible {
   }
 }
 
-/// Evaluated before anything else of OpenSSL: when a process ends, it would clean up under the hands of threads that are
-/// still closing their links.
+/// Evaluated before anything else of OpenSSL: at exit it would clean up while threads are still closing their links.
 let openSSLStaysUntilTheEnd: Void = expect(
   OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1, "begin")
 

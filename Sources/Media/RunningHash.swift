@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import Wire
 
-/// SHA-256 of bytes that come piece after piece.
+/// An incremental SHA-256.
 public final class RunningHash {
   private let context: OpaquePointer
 
@@ -19,7 +19,7 @@ public final class RunningHash {
     expect(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "hash")
   }
 
-  /// Of all that was added; nothing may be added any more.
+  /// The digest of all added bytes; nothing may be added any more.
   public func finish() -> Digest {
     Digest { expect(EVP_DigestFinal_ex(context, $0, nil) == 1, "hash") }
   }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import Wire
 
-/// An Ed25519 key pair: who a host or a peer is.
+/// An Ed25519 key pair: the identity of a host or a peer.
 public final class SigningKey: @unchecked Sendable {
   // `@unchecked`: OpenSSL never changes a key once it is made, and counts its references atomically.
 
@@ -16,7 +16,7 @@ public final class SigningKey: @unchecked Sendable {
     self.init(key: expect(COpenSSL_EVP_PKEY_generate_ed25519(), "make an Ed25519 key"))
   }
 
-  /// The key that a stored seed stands for; nil unless it has 32 bytes.
+  /// The key of a stored seed; nil unless it has 32 bytes.
   public convenience init?(seed: [UInt8]) {
     guard seed.count == Self.seedByteCount else { return nil }
     openSSLStaysUntilTheEnd

@@ -6,7 +6,7 @@ import Wire
 
 @testable import lab_rig
 
-/// What happens to a directory when the daemon does not do what it should.
+/// A directory whose daemon misbehaves.
 @Suite(.serialized) struct AvahiOutageTests {
   private typealias Tests = AvahiDirectoryTests
 

@@ -18,7 +18,7 @@ import Testing
         "addr add 10.78.0.9/24 dev eth0", "addr del 10.77.0.1/24 dev eth0", "addr add fd00::1/64 dev eth0 nodad",
       ])
       #expect(try await network.next { $0.contains("fd00::1") } == ["10.78.0.9", "fd00::1", both[1]])
-      // What changes nothing about the addresses is not told.
+      // Changes that do not affect addresses are not reported.
       try await host.configure(["link set eth0 mtu 1400", "link set eth0 alias x"])
       try await cable.cut()
       #expect(try await network.next() == ["127.0.0.1", "::1"])

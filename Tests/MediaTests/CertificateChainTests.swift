@@ -6,7 +6,7 @@ import Wire
 
 @Suite struct CertificateChainTests {
   private let bench = Workbench()
-  // Past the making of all that a slow machine makes meanwhile.
+  // After everything that a slow machine makes meanwhile.
   private let now = time(nil) + 3_600
 
   private func evaluate(_ chain: [[UInt8]], _ anchors: String..., at moment: Int? = nil) throws -> TrustVerdict {
@@ -25,7 +25,7 @@ import Wire
     #expect(try evaluate(chain) == unknown("upper", by: "root"))
     #expect(try evaluate(Array(chain.prefix(2)), "root") == unknown("lower", by: "upper"))
     #expect(try evaluate(chain + bench.chain("root")) == unknown("root", by: "root"))
-    // What is between may come in any order, and what does not belong there does no harm.
+    // Intermediate certificates may come in any order, and others do no harm.
     #expect(
       try evaluate(bench.chain("leaf", "stranger", "upper", "lower"), "root") == .trusted(by: bench.certificate("root"))
     )
@@ -126,7 +126,7 @@ import Wire
     for place in chain[1].indices {
       var changed = chain
       changed[1][place] ^= 0x41
-      // The chain ends in the anchor, unless what was changed is passed over in favour of nothing: so never.
+      // The chain ends in the anchor, unless the changed one is skipped in favour of nothing: so never.
       guard case .distrusted = try evaluate(changed, "root") else {
         throw Workbench.Failure(description: "byte \(place) may be anything")
       }

@@ -3,7 +3,7 @@ import Reactor
 import Testing
 import Wire
 
-/// Two hosts with a link and a datagram port each, and what lies between the ports.
+/// Two hosts with a link and a datagram port each, and the ferry between the ports.
 final class Crossing {
   let rig: Rig
   let host: Shore
@@ -21,7 +21,7 @@ final class Crossing {
     link = try rig.dial(guest)
   }
 
-  /// Runs until both can send, and then does what is to be done.
+  /// Runs until both can send, and then calls the action.
   func run(onceProved action: @escaping () -> Void) {
     for (end, other) in [(host, guest), (guest, host)] {
       end.carries = { [unowned other] bytes in
@@ -43,7 +43,7 @@ final class Crossing {
   func stop() { rig.reactor.stop() }
 }
 
-/// One side: owner of its link, its port and its path, that writes down what it is told.
+/// One side: owner of its link, its port and its path, which records its events.
 final class Shore: SecureLinkOwner, DatagramPortOwner, DatagramPathOwner {
   private(set) var port: DatagramPort!  // once `init` is done
   private(set) var path: DatagramPath?
@@ -92,7 +92,7 @@ final class Shore: SecureLinkOwner, DatagramPortOwner, DatagramPathOwner {
   func send(_ datagram: [UInt8]) -> Bool { path?.send(datagram.span.bytes) ?? false }
 }
 
-/// What carries packets between a guest and a host, and may do anything with them.
+/// A carrier of packets between a guest and a host, which may do anything with them.
 final class Ferry {
   private let reactor: Reactor
   private let target: SocketAddress
@@ -102,7 +102,7 @@ final class Ferry {
   private var nearRegistration: Registration?
   private var farRegistration: Registration?
   let address: SocketAddress
-  /// What becomes of a packet each way.
+  /// The treatment of a packet each way.
   var forth: ([UInt8]) -> [[UInt8]] = { [$0] }
   var back: ([UInt8]) -> [[UInt8]] = { [$0] }
   /// Every packet that came.
@@ -133,14 +133,14 @@ final class Ferry {
     }
   }
 
-  /// From now on the guest's packets come from elsewhere, and what is sent to where they came from is lost.
+  /// From now on the guest's packets come from another address, and packets to the old one are lost.
   func move() throws {
     if let farRegistration { reactor.deregister(farRegistration) }
     far = try .datagrams(at: .loopback(port: 0))
     try watchFar()
   }
 
-  /// Where the host sees the guest.
+  /// The guest's address as the host sees it.
   var exit: SocketAddress? { try? far.localAddress() }
 
   private static func next(_ socket: borrowing Descriptor) -> ([UInt8], SocketAddress)? {

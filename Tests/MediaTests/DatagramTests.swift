@@ -77,7 +77,7 @@ import Wire
       }
       forged += packet.indices.dropFirst().map { Array(packet[..<$0]) } + [packet + [0]]
       forged.append([UInt8](repeating: 4, count: 1_300))
-      // One byte more tells that it is another kind, and it is not sealed as such.
+      // One byte more makes it another kind, and it is not sealed as such.
       attacks = forged.count
       return forged + [packet]
     }
@@ -124,7 +124,7 @@ import Wire
     guest.came = { crossing.stop() }
     crossing.run {
       do { try ferry.move() } catch { Issue.record(error) }
-      // It is lost until the guest has been heard from its new place.
+      // It is lost until the guest has been heard from its new address.
       func sendOn() {
         host.send([7])
         crossing.rig.reactor.schedule(after: .milliseconds(5), sendOn)
@@ -142,7 +142,7 @@ import Wire
     var hits: [[UInt8]] = []
     ferry.forth = { packet in
       guard packet[0] == 4 else { return [packet] }
-      // As one would who can send under another's address.
+      // An attacker with a spoofed address.
       Ferry.send(packet, victim, host.port.address)
       return []
     }

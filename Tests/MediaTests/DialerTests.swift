@@ -12,7 +12,7 @@ import Wire
     return limits
   }()
 
-  /// A listening address that never answers: its queue is full, so that who comes next is left waiting.
+  /// A listening address that never answers: its queue is full, so that a newcomer is left waiting.
   private final class Tarpit {
     let socket: Descriptor
     let address: SocketAddress
@@ -32,7 +32,7 @@ import Wire
     try #require(try Descriptor.listening(at: .loopback(port: 0)).localAddress())
   }
 
-  /// What came of a dial: the owner's record, and the failure if it was one.
+  /// The outcome of a dial: the owner's record, and the failure if it was one.
   private func dial(
     _ addresses: [SocketAddress], expecting host: HostID?, on rig: Rig, limits: Dialer.Limits? = nil
   ) -> (Recorder, DialFailure?, Duration) {
@@ -241,7 +241,7 @@ import Wire
     let listener = try Listener(at: .anyV6(port: 0), on: rig.reactor) {
       _ = try? SecureLink.accept($0, rig.hostContext, on: rig.reactor, owner: host)
     }
-    // Of this machine itself, so that nothing leaves it.
+    // An address of this machine, so that nothing leaves it.
     let own = NetworkInterface.addresses(port: listener.address.port).filter(\.isLinkLocal).filter(\.isV6)
     let address = try #require(own.first).scoped(to: 0)
     let (guest, failure, _) = dial([address], expecting: HostID(of: rig.hostKey.publicKey), on: rig)

@@ -28,7 +28,7 @@ final class FetchRig {
     return collector
   }
 
-  /// Runs until all fetches have ended; that they do not is a failure.
+  /// Runs until all fetches have ended; not ending is a failure.
   func run() {
     reactor.schedule(after: .seconds(60)) { [reactor] in
       Issue.record("the test hangs")
@@ -37,7 +37,7 @@ final class FetchRig {
     reactor.run()
   }
 
-  /// What comes of one fetch.
+  /// The outcome of one fetch.
   func outcome(
     _ url: String, from resumption: WebFetch.Resumption? = nil, appetite: Int = .max
   ) throws -> Collector {
@@ -47,7 +47,7 @@ final class FetchRig {
   }
 }
 
-/// Keeps what comes of a fetch, and wants more when it has had what it wanted.
+/// Collects a fetch's events, and requests more when it has what it requested.
 final class Collector: WebFetchOwner {
   private let appetite: Int
   private let told: (Collector) -> Void
@@ -58,7 +58,7 @@ final class Collector: WebFetchOwner {
   private(set) var errors: [WebError?] = []
   private(set) var portions: [Int] = []
 
-  /// An appetite of 0 is told by the test when to want what.
+  /// With an appetite of 0 the test makes the requests.
   init(appetite: Int, _ told: @escaping (Collector) -> Void) {
     self.appetite = appetite
     self.told = told

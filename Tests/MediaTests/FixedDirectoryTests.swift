@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 @Suite struct FixedDirectoryTests {
-  /// A directory, what it has told, and hosts that come and go at its one address.
+  /// A directory with its events, and hosts that come and go at its one address.
   private final class Scene {
     let rig: Rig
     let address: SocketAddress
@@ -13,7 +13,7 @@ import Wire
     private(set) var visits = 0
     private var listener: Listener?
     private let guest = Recorder()
-    /// What is done once so many events were told.
+    /// Actions, each after so many events.
     private var acts: [(count: Int, act: (Scene) -> Void)] = []
 
     init() throws {

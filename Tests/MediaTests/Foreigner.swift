@@ -5,7 +5,7 @@ import Testing
 
 /// A host that is not ours: plain OpenSSL, or plain bytes, blocking on a thread of its own.
 enum Foreigner {
-  /// Connects, says these bytes, and waits until it is hung up on.
+  /// Connects, sends these bytes, and waits until the other side hangs up.
   static func says(_ bytes: [UInt8], to address: SocketAddress) {
     onThread {
       let socket = connected(to: address)
@@ -16,7 +16,8 @@ enum Foreigner {
     }
   }
 
-  /// Shakes hands under its own rules; then hangs up without a goodbye, or waits until it is hung up on.
+  /// Shakes hands under its own rules; then hangs up without a close notification, or waits until the other side hangs
+  /// up.
   static func shakesHands(
     with address: SocketAddress, thenCuts: Bool = false, _ rules: @escaping @Sendable (OpaquePointer) -> Void
   ) {
@@ -32,8 +33,8 @@ enum Foreigner {
     }
   }
 
-  /// A server that shakes hands with one client under its own rules, and hangs up when that does. Where it does not read,
-  /// it does nothing more, with so much room in its kernel.
+  /// A server that shakes hands with one client under its own rules, and hangs up when that does. Where it does not
+  /// read, it does nothing more, with so much room in its kernel.
   static func serves(
     thenReads: Bool = true, room: Int? = nil, _ rules: @escaping @Sendable (OpaquePointer) -> Void
   ) throws -> SocketAddress {
@@ -44,7 +45,7 @@ enum Foreigner {
       setsockopt(listener.number, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<CInt>.size))
     }
     let server = dup(listener.number)
-    // Of the same socket, which waits from now on.
+    // The same socket, which blocks from now on.
     _ = fcntl(server, F_SETFL, 0)
     onThread {
       defer { close(server) }
@@ -146,7 +147,7 @@ enum Foreigner {
         var signals = sigset_t()
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // What was passed below.
+        // The box that was passed below.
         Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().work()
         return nil
       }, Unmanaged.passRetained(Box(work)).toOpaque())

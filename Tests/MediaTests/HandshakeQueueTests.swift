@@ -6,8 +6,8 @@ import Wire
 @testable import Media
 
 @Suite struct HandshakeQueueTests {
-  /// A connection from one of the many addresses of this machine, that says so many bytes of what might become a
-  /// handshake, and nothing more.
+  /// A connection from one of the many addresses of this machine, with so many bytes of a possible handshake, and
+  /// nothing more.
   private static func visitor(
     from last: UInt8, at address: SocketAddress, saying bytes: [UInt8], on reactor: Reactor
   ) throws -> Line {
@@ -28,11 +28,11 @@ import Wire
     return line
   }
 
-  /// The head of a client's hello that announces 16,000 bytes and brings them, of more that never come.
+  /// The head of a client hello that announces 16,000 bytes and brings them, of more that never come.
   private static let halfHello: [UInt8] =
     [0x16, 3, 1, 0x3e, 0x80, 1, 1, 0xff, 0xff] + [UInt8](repeating: 0, count: 15_996)
 
-  /// Memory of this process that is there, in the kernel's words.
+  /// Resident memory of this process.
   private static func residentBytes() -> Int {
     let file = fopen("/proc/self/statm", "r")
     defer { fclose(file) }
@@ -48,7 +48,7 @@ import Wire
   @Test func `a thousand that say nothing take a bounded place, and a link that stands goes on`() throws {
     let rig = try Rig()
     var limits = SecureLink.Limits()
-    // All of them come before the first of them has had its time.
+    // All of them come before the first has timed out.
     limits.handshakeTime = .seconds(6)
     let room = HandshakeQueue(rig.hostContext, on: rig.reactor, linkLimits: limits)
     let (host, guest, silent) = (Bulk(8 << 20), Bulk(8 << 20), Recorder())
@@ -67,7 +67,7 @@ import Wire
     let link = try rig.dial(guest, at: listener.address)
     let start = Reactor.now
     func come() {
-      // A link that stands is not counted any more.
+      // An open link is not counted any more.
       guard link.isOpen else { return rig.reactor.soon(come) }
       do {
         for number in 0..<1_000 {
@@ -110,7 +110,7 @@ import Wire
     }
     var visitors: [Line] = []
     func come() {
-      // One after another, so that it is known who is who.
+      // One after another, to tell them apart.
       guard came == visitors.count else { return rig.reactor.soon(come) }
       if came == owners.count { return rig.reactor.soon { rig.reactor.soon { rig.reactor.stop() } } }
       // The first three from one address and the fourth too; then others.
@@ -122,7 +122,7 @@ import Wire
     rig.reactor.soon(come)
     rig.run()
     let gone = owners.indices.filter { owners[$0].ends == [.crowdedOut] }
-    // The fourth of one address sent its first away; the eighth and ninth in all sent the oldest of those left.
+    // The fourth of one address evicted its first; the eighth and ninth in all evicted the oldest of those left.
     #expect(gone == [0, 1, 2])
     #expect(room.count == 6)
     withExtendedLifetime(listener) {}
@@ -170,7 +170,7 @@ import Wire
       let listener = try Listener(at: .loopback(port: 0), on: reactor) { try? room.take($0, for: owner) }
       var visitors: [Line] = []
       let before = HandshakeQueueTests.residentBytes()
-      // As many at once as the listener lets wait; those of the second half find the memory of others, in use before.
+      // As many at once as the listener's backlog; those of the second half reuse the memory of others.
       func come() throws {
         for number in 0..<500 {
           visitors.append(
@@ -191,7 +191,7 @@ import Wire
       try come()
       look()
       reactor.run()
-      // What the visitors wrote is not the room's.
+      // The visitors' own bytes are not the queue's.
       let written = visitors.count * HandshakeQueueTests.halfHello.count
       let bytes = HandshakeQueueTests.residentBytes() - before - written
       precondition(bytes < 56 << 20, "\(bytes) bytes")

@@ -2,7 +2,7 @@ import Media
 import Reactor
 import Testing
 
-/// What servers do that mean ill, or are broken.
+/// Servers that are hostile, or broken.
 @Suite struct HostileWebTests {
   private let rig: FetchRig
 

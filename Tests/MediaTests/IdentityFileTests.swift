@@ -92,7 +92,7 @@ import Wire
     let (whole, right) = (bench.bytes(of: "identity.p12"), try bench.identity().shown)
     func error(of file: [UInt8]) -> IdentityError? {
       do throws(IdentityError) {
-        // A file may say something else in places that nothing reads.
+        // A file may differ in places that nothing reads.
         #expect(try IdentityFile.identity(from: file, password: Workbench.password).shown == right)
         return nil
       } catch {
@@ -157,7 +157,7 @@ import Wire
   @Test func `a file that asks for endless hashing is refused before it is done`() throws {
     try bench.makeChain()
     try bench.export(["leaf"], options: "-iter \(0x010203)")
-    // The rounds of the check itself stand last, and outside of what it checks.
+    // The iterations of the check itself stand last, and outside of the checked part.
     var bytes = bench.bytes(of: "identity.p12")
     let place = try #require((0..<bytes.count - 4).last { Array(bytes[$0..<$0 + 5]) == [2, 3, 1, 2, 3] })
     bytes[place + 2] = 0x7F

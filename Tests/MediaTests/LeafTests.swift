@@ -5,7 +5,7 @@ internal import Testing
 internal import Wire
 
 @Suite struct LeafTests {
-  /// Of so many bytes, which count up to 250 and begin anew: as BLAKE3's own test vectors have it.
+  /// Digests of so many bytes, which count up to 250 and begin anew: as BLAKE3's own test vectors have it.
   private static let vectors = [
     1: "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213",
     2: "7b7015bb92cf0b318037702a6cdd81dee41224f734684c2c122cd6359cb1ee63",

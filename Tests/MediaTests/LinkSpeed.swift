@@ -67,7 +67,7 @@ private final class Visitor: SecureLinkOwner {
   func visit() {
     left -= 1
     if left < 0 { return rig.reactor.stop() }
-    // A measurement that cannot go on has nothing to say.
+    // A failed measurement has no result.
     try! rig.dial(self, resuming: resumes ? HostID(of: rig.hostKey.publicKey) : nil)
   }
 
@@ -83,7 +83,7 @@ private final class Visitor: SecureLinkOwner {
   func closed(_ link: SecureLink, because end: LinkEnd) { visit() }
 }
 
-/// Says one byte to whoever comes.
+/// Sends one byte to every link.
 private final class Greeter: SecureLinkOwner {
   private var unsaid = 0
 

@@ -99,7 +99,7 @@ import Wire
       answered += 1
     }
     #expect(answered == 32 + 320)
-    // Whoever is not in the flooder's slot of 256 has an answer all the same.
+    // Addresses outside the flooder's slot of 256 have an answer all the same.
     let others = (0..<255).filter { allowance.allows(SocketAddress("10.0.0.\($0)", port: 1)!, at: 110 * second) }
     #expect(others.count > 200)
   }

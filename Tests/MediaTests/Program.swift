@@ -1,6 +1,6 @@
 import Glibc
 
-/// A program in a process of its own, which ends with this.
+/// A child process, which ends with this.
 final class Program {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -9,7 +9,7 @@ final class Program {
   private let process: pid_t
   private let input: CInt
   private let output: CInt
-  /// At which it says that it listens.
+  /// The port on which it says that it listens.
   private(set) var port = 0
 
   /// Waits until the program has said its port.

@@ -4,7 +4,7 @@ import Media
 import Reactor
 import Testing
 
-/// Servers that others have written, in processes of their own.
+/// Web servers by others, in processes of their own.
 @Suite struct RealWebServerTests {
   private let bench = Workbench()
   private let rig: FetchRig
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `what does not speak TLS is told`() throws {
-    // It answers to the first bytes, whatever they are.
+    // It answers the first bytes, whatever they are.
     let command = """
       import socket
       s = socket.create_server(("127.0.0.1", 0)); print("port", s.getsockname()[1], flush=True)
@@ -131,7 +131,7 @@ import Testing
     let whole = try fetch("localhost", secureServer("DNS:localhost", options: ["-HTTP"]))
     #expect(whole.isWhole && whole.text == "some words", "\(whole.errors)")
 
-    // It says what it is told to, and dies without a goodbye.
+    // It sends the answer, and dies without a close notification.
     let server = try secureServer("DNS:localhost", options: ["-naccept", "1"])
     server.say(answer)
     rig.options.trust = WebTrust(anchors: [try bench.certificate("root")])

@@ -4,7 +4,7 @@ import Reactor
 import Testing
 
 @Suite struct RefusalTests {
-  /// How a listening host sees the end of a client that comes by `visit`.
+  /// The end of a client's link as its listening host sees it.
   private func end(limits: SecureLink.Limits = .init(), _ visit: (SocketAddress) -> Void) throws -> [LinkEnd] {
     let rig = try Rig()
     rig.limits = limits
@@ -24,7 +24,7 @@ import Testing
 
   @Test(arguments: 0..<20)
   func `garbage is refused, or waited for until the deadline where it seems to go on`(_ round: Int) throws {
-    // The head of a TLS record, so that what follows reaches deeper than the first byte.
+    // The head of a TLS record, so that later bytes reach deeper than the first byte.
     let head: [UInt8] = round % 2 == 0 ? [] : [0x16, 0x03, 0x01, 0x02, 0x00, 0x01]
     var limits = SecureLink.Limits()
     limits.handshakeTime = .milliseconds(200)
@@ -90,7 +90,7 @@ import Testing
     #expect(try end(limits: limits) { Foreigner.says(bytes, to: $0) } == [.handshakeTimedOut])
   }
 
-  /// How one who dials sees the end of a server that answers under these rules.
+  /// The end of a server's link under these rules as the dialling side sees it.
   private func endOfDialling(_ rules: @escaping @Sendable (OpaquePointer) -> Void) throws -> [LinkEnd] {
     let rig = try Rig()
     let guest = Recorder()

@@ -4,7 +4,7 @@ import Wire
 
 @testable import Media
 
-/// Somebody has written down all that was said on a line, and says it again.
+/// A replay: an attacker has recorded all bytes on a line, and sends them again.
 @Suite struct ReplayTests {
   enum Part: CaseIterable { case hello, hello2, all, allButEnd }
 
@@ -28,7 +28,7 @@ import Wire
     }
 
     func sayAgain(_ said: [UInt8]) throws {
-      // Who says no more than a hello is waited for.
+      // A side that sends no more than a hello is waited for.
       if part == .hello { rig.limits.handshakeTime = .seconds(1) }
       (host.remoteKeys, host.received, host.ends) = ([], [], [])
       host.hasReceived = {}

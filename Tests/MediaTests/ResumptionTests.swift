@@ -6,14 +6,14 @@ import Wire
 @testable import Media
 
 @Suite struct ResumptionTests {
-  /// What two hosts saw of one link.
+  /// Both hosts' view of one link.
   private struct Meeting {
     let host: Recorder
     let guest: Recorder
     let wasResumed: Bool
   }
 
-  /// Dials, lets the host say a byte, behind which its ticket has come for certain, and cuts the line.
+  /// Dials, lets the host send a byte, behind which its ticket has surely come, and cuts the line.
   private func meet(
     _ rig: Rig, resuming host: HostID?, accepting context: LinkContext? = nil, over change: (Tap) -> Void = { _ in }
   ) throws -> Meeting {
@@ -173,7 +173,7 @@ import Wire
 }
 
 extension LinkContext {
-  /// Looks at the ticket that is kept of a host, and leaves it there.
+  /// Looks at the stored ticket of a host, and leaves it there.
   fileprivate func withTicket(of host: HostID, _ body: (OpaquePointer) -> Void) {
     var kept: OpaquePointer?
     tickets.use(for: host) {

@@ -16,7 +16,7 @@ final class Rig {
 
   init() throws { reactor = try Reactor() }
 
-  /// Each connection that comes is the owner's.
+  /// Each accepted connection is the owner's.
   func listen(for owner: any SecureLinkOwner) throws {
     listener = try Listener(at: .loopback(port: 0), on: reactor) { [unowned self] socket in
       do {
@@ -40,7 +40,7 @@ final class Rig {
     return link
   }
 
-  /// Runs until something stops the loop; that nothing does is a failure.
+  /// Runs until something stops the loop; a timeout is a failure.
   func run() {
     reactor.schedule(after: .seconds(60)) { [reactor] in
       Issue.record("the test hangs")
@@ -52,14 +52,14 @@ final class Rig {
   }
 }
 
-/// Takes every byte, sends what it is given, and writes down what it is told.
+/// Takes every byte, sends the given ones, and records its events.
 final class Recorder: SecureLinkOwner {
   var remoteKeys: [PublicKey] = []
   var exporters: [Digest] = []
   var received: [UInt8] = []
   var ends: [LinkEnd] = []
   var toSend: [UInt8] = []
-  /// Whether it reads what comes.
+  /// Whether it reads.
   var reads = true
   var opened: (SecureLink) -> Void = { _ in }
   var hasReceived: () -> Void = {}
@@ -90,7 +90,7 @@ final class Recorder: SecureLinkOwner {
 }
 
 extension [UInt8] {
-  /// Appends what `read` gives, and says how much that was.
+  /// Appends the output of `read`, and returns its size.
   @discardableResult
   mutating func append(upTo bytesMax: Int, _ read: (inout OutputRawSpan) -> Void) -> Int {
     let before = count

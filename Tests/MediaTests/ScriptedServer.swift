@@ -2,17 +2,17 @@ import Glibc
 import Media
 import Reactor
 
-/// A web server that says what a test tells it to, on the test's loop.
+/// A web server that sends a test's script, on the test's loop.
 final class ScriptedServer {
-  /// What is done with a connection once its request is there.
+  /// An action on a connection once its request is there.
   enum Act {
     case say(String)
     case sayBytes([UInt8])
-    /// Says it one byte in each turn.
+    /// Sends it one byte in each turn.
     case drip(String)
-    /// Says it again and again, at such intervals.
+    /// Sends it again and again, at such intervals.
     case waitAndSay(Duration, String)
-    /// Says it again and again, for as long as somebody reads.
+    /// Sends it again and again, for as long as somebody reads.
     case repeating(String)
     case hangUp
     /// As if the cable were cut.

@@ -178,7 +178,7 @@ import Wire
   }
 }
 
-/// Sends back what comes, and closes after so many bytes.
+/// Echoes all bytes, and closes after so many.
 private actor Echo: SecureLinkOwner {
   private let reactor: Reactor
   private let end: Int

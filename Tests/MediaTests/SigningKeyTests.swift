@@ -100,7 +100,7 @@ struct RFC8032: Sendable {
 
   private static func bytes(_ hexadecimal: String) -> [UInt8] {
     let digits = Array(hexadecimal)
-    // What is given here is hexadecimal.
+    // The literals here are hexadecimal.
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16)! }
   }
 }

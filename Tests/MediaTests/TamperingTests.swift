@@ -4,7 +4,7 @@ import Wire
 
 @testable import Media
 
-/// Somebody sits on the line and does what he likes with what passes.
+/// A man in the middle, who changes the passing bytes.
 @Suite struct TamperingTests {
   /// A link through a tap: each side sends the other some bytes; ends when both have them, or when the link ends.
   private struct Exchange {
@@ -31,7 +31,7 @@ import Wire
       for end in [host, guest] {
         end.hasReceived = { if isWhole { rig.reactor.stop() } }
         end.closed = {
-          // The other one may still hear of it, and hears no more than it heard.
+          // The other one may still be told, and receives no more bytes.
           if host.ends.count + guest.ends.count == 2 || guest.ends.count == 1 && host.remoteKeys.isEmpty {
             rig.reactor.stop()
           }
@@ -43,7 +43,7 @@ import Wire
       withExtendedLifetime(link) {}
     }
 
-    /// What came is what was said, as far as it goes, and keys are those of who is there.
+    /// Received bytes are a prefix of those sent, and keys are those of the two ends.
     func expectHonest(_ place: String) {
       let (said, heard) = (Self.said, (host.received, guest.received))
       #expect(said.guest.starts(with: heard.0) && said.host.starts(with: heard.1), "\(place)")
@@ -68,7 +68,7 @@ import Wire
   func `P-SEC-5 a byte changed anywhere on the line is noticed, and nobody hears what was not said`(
     _ isForth: Bool
   ) throws {
-    // How much passes when nobody meddles.
+    // How much passes when nobody interferes.
     let quiet = try Exchange(handshakeTime: .seconds(30))
     try quiet.run()
     #expect(quiet.isWhole)
@@ -126,14 +126,14 @@ import Wire
       [spying.address], expecting: HostID(of: rig.hostKey.publicKey), rig.guestContext, on: rig.reactor, owner: guest
     ) {
       failure = $0
-      // Until what was said has gone where it goes.
+      // Until all bytes have arrived.
       spy.closed = { rig.reactor.stop() }
     }
     rig.run()
     #expect(try #require(failure).description.contains("another host answers there, \(HostID(of: spyKey.publicKey))"))
     #expect(guest.remoteKeys == [])
     #expect(spy.received == [])
-    // The host knows the spy for what he is.
+    // The host recognises the spy.
     #expect(host.remoteKeys.allSatisfy { $0 == spyKey.publicKey })
     withExtendedLifetime(spying) {}
   }

@@ -2,16 +2,16 @@ import Glibc
 import Media
 import Reactor
 
-/// What lies between one who dials and a host: it passes bytes on, writes them down, and may do anything with them.
+/// A tap between a dialling side and a host: it passes bytes on, records them, and may do anything with them.
 final class Tap {
   private let reactor: Reactor
   private let target: SocketAddress
   private var listener: Listener?
   private var lines: [(near: Line, far: Line)] = []
-  /// What becomes of bytes each way; nil cuts all connections.
+  /// The treatment of bytes each way; nil cuts all connections.
   var forth: ([UInt8]) -> [UInt8]? = { $0 }
   var back: ([UInt8]) -> [UInt8]? = { $0 }
-  /// All that came each way, over the connections one after another.
+  /// All bytes each way, over the connections one after another.
   private(set) var saidForth: [UInt8] = []
   private(set) var saidBack: [UInt8] = []
 
@@ -23,7 +23,7 @@ final class Tap {
 
   var address: SocketAddress { listener?.address ?? target }
 
-  /// Ends all connections without a word.
+  /// Ends all connections without a close notification.
   func cut() {
     for line in lines {
       line.near.close()
@@ -57,7 +57,7 @@ final class Tap {
   }
 }
 
-/// A plain connection of the loop that hands over what comes, and keeps what cannot go yet.
+/// A plain connection of the loop that passes received bytes on, and queues those that cannot go yet.
 final class Line {
   private let reactor: Reactor
   private var socket: Descriptor?
@@ -86,7 +86,7 @@ final class Line {
     if let registration { reactor.deregister(registration) }
     registration = nil
     socket = nil
-    // It may hold who holds this.
+    // It may hold its holder.
     came = { _ in }
   }
 

@@ -1,7 +1,7 @@
 import Media
 import Testing
 
-/// What a server says of a file is somebody else's word.
+/// A server's description of a file is somebody else's word.
 @Suite struct WebContentTests {
   private func content(_ fields: String, path: String = "/path/to") throws -> WebContent {
     let rig = try FetchRig()

@@ -2,7 +2,7 @@ import Media
 import Reactor
 import Testing
 
-/// What servers do that mean well.
+/// Well-behaved servers.
 @Suite struct WebFetchTests {
   private let rig: FetchRig
 
@@ -177,7 +177,7 @@ import Testing
   }
 
   @Test func `a cancelled fetch ends as cancelled, once, wherever it is`() throws {
-    // Much at once: the server says it until the sockets are full.
+    // Much at once: the server sends it until the sockets are full.
     let endless = String(repeating: "endless ", count: 8_192)
     let server = try ScriptedServer(on: rig.reactor) { request in
       request.contains("/silent") ? [] : [.say("HTTP/1.1 200 OK\r\n\r\n"), .repeating(endless)]

@@ -1,5 +1,5 @@
-/// What a link's TLS exporter gives for its datagrams: for each direction a key, the start of its nonces, and the
-/// number by which the receiver knows it.
+/// Keys for a link's datagrams from its TLS exporter: for each direction a key, the start of its nonces, and the number
+/// by which the receiver knows it.
 struct DatagramKeys {
   struct Direction {
     static let byteCount = keyBytes + nonceBytes + 8
@@ -17,7 +17,7 @@ struct DatagramKeys {
     }
   }
 
-  /// First what the side that dialled sends, then what it receives.
+  /// First for the dialling side's datagrams, then for the other's.
   static let byteCount = 2 * Direction.byteCount
 
   let sending: Direction

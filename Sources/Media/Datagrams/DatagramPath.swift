@@ -1,30 +1,30 @@
 internal import Reactor
 internal import Wire
 
-/// What a link's datagrams tell the one that uses them, always from the loop and never from within a call.
+/// The events of a link's datagram path, always from the loop and never from within a call.
 public protocol DatagramPathOwner: AnyObject {
-  /// From now on datagrams of up to so many bytes get through; 0 where there is no way any more, or not yet again.
+  /// From now on datagrams of up to so many bytes get through; 0 where the path is lost, or not proved yet.
   func carries(datagramBytesMax: Int, on path: DatagramPath)
 
-  /// One datagram came, which the other end of the link has sent, and for the first time. It is good for this call.
+  /// One datagram from the other end of the link, for the first time. It is valid during this call.
   func received(datagram: RawSpan, on path: DatagramPath)
 }
 
-/// The datagrams of one link, through the port that it has in common with all others.
+/// The datagrams of one link, through the port that all links share.
 ///
 /// Laws:
-/// - Datagrams go to an address that has echoed a challenge which was sent there, and nowhere else. So nobody, not even
-///   the host at the other end, can point them at somebody who did not ask for them.
-/// - A knock is as large as any other, so that an answer is never larger than what it answers.
+/// - Datagrams go only to an address that has echoed a challenge (return routability). So nobody, not even the host at
+///   the other end, can direct them at somebody who did not ask for them.
+/// - A knock is as large as its answer (no amplification).
 /// - It belongs to its port's reactor. The port keeps it until `close()`.
 public final class DatagramPath {
   public struct Limits: Sendable {
-    /// Before the first knock the link has its time, in which what it was made for is said; the next ones come as soon
-    /// again, and then less often.
+    /// Before the first knock the link has time for its first frames; the next knocks come as soon again, and then less
+    /// often.
     public var firstKnocks: Duration = .milliseconds(50)
-    /// How often to knock in the long run, with a way or without one.
+    /// The interval of knocks in the long run, with a path or without one.
     public var knocks: Duration = .seconds(2)
-    /// Three knocks in a row without an echo: there is no way any more.
+    /// The path is lost after three knocks in a row without an echo.
     public var silenceMax: Duration = .seconds(7)
     public init() {}
   }
@@ -43,9 +43,9 @@ public final class DatagramPath {
   private let opening: DatagramSeal
   private var sent: UInt64 = 0
   private var window = ReplayWindow()
-  /// Where datagrams go: it has shown that it is there.
+  /// The proved destination of datagrams.
   private var target: Place?
-  /// Where the newest datagram came from, or the link goes to: knocked at, and not trusted yet.
+  /// The source of the newest datagram, or the link's own address: challenged, and not trusted yet.
   private var candidate: Place?
   /// When an echo of the target came last.
   private var proved: UInt64 = 0
@@ -67,10 +67,10 @@ public final class DatagramPath {
     candidate = address.map { Place(address: $0) }
   }
 
-  /// Bytes that one datagram may have, where datagrams get through; else 0.
+  /// The size of one datagram, where datagrams get through; else 0.
   public var datagramBytesMax: Int { target == nil ? 0 : DatagramPacket.payloadBytesMax }
 
-  /// Sends one datagram now or never; says whether it went. Whether it arrives, nobody says.
+  /// Sends one datagram now or never; returns whether it went out. There is no acknowledgement.
   @discardableResult
   public func send(_ datagram: RawSpan) -> Bool {
     reactor.preconditionIsolated()
@@ -148,7 +148,7 @@ public final class DatagramPath {
 
   enum Verdict { case taken, replayed, forged }
 
-  /// A packet that names this path; `room` is for what is in it.
+  /// Handles a packet that names this path; `room` is for its decrypted payload.
   func take(
     _ kind: DatagramPacket.Kind, _ packet: UnsafeRawBufferPointer, from address: SocketAddress,
     room: UnsafeMutableRawBufferPointer
@@ -169,14 +169,14 @@ public final class DatagramPath {
     case .knock where count == DatagramPacket.knockPayloadBytes:
       if isNewest { mustKnock = take(challenge: payload.u64(at: 0), echo: payload.u64(at: 8)) || hasMoved }
     case .knock, .probe, .answer:
-      // The other end breaks the protocol; it is authentic, and means nothing.
+      // The other end breaks the protocol; the packet is authentic, and ignored.
       break
     }
     if mustKnock { answer() }
     return .taken
   }
 
-  /// Whether that is a place that nobody has knocked at yet.
+  /// Whether that is a new address, which has not been challenged yet.
   private func follow(_ address: SocketAddress) -> Bool {
     if address == target?.address {
       candidate = nil
@@ -187,7 +187,7 @@ public final class DatagramPath {
     return false
   }
 
-  /// A knock came, with what its sender has heard; answers whether it needs to hear more.
+  /// Handles a knock, with its sender's echo; returns whether the sender needs an answer.
   private func take(challenge: UInt64, echo: UInt64) -> Bool {
     guard let place = candidate ?? target else { return false }
     let isNew = challenge != self.echo

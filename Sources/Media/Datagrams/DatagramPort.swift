@@ -2,43 +2,43 @@ internal import Glibc
 public import Reactor
 public import Wire
 
-/// What a datagram port tells the one that probes with it, always from the loop and never from within a call.
+/// The events of a datagram port's probes, always from the loop and never from within a call.
 public protocol DatagramPortOwner: AnyObject {
-  /// A host that was asked for by this tag is there.
+  /// A host that was probed with this tag is there.
   func answered(_ tag: UInt64, from address: SocketAddress)
 }
 
-/// One UDP socket for all hosts: it asks whether they are there and answers when asked, and carries the datagrams of
-/// links.
+/// One UDP socket for all hosts: it sends and answers probes, and carries the datagrams of links.
 ///
 /// Laws:
 /// - An answer goes to the address that the question came from, is no larger than it, and comes at a limited rate.
 /// - A question of its own that comes back is not answered: where a host hears itself, there is no other.
-/// - What is neither sealed by a link's other end nor asked for changes nothing but a count: no memory, no answer.
+/// - A packet that is neither sealed by a link's other end nor an answer to a question changes nothing but a count: no
+///   memory, no answer.
 ///
 /// It belongs to its reactor's thread.
 public final class DatagramPort {
-  /// What came and went, for whoever explains why nothing gets through.
+  /// Packet counts, for the doctor.
   public struct Counts: Sendable, Hashable {
     public var sent = 0
-    /// What the network or a full socket did not take.
+    /// Packets that the network or a full socket did not take.
     public var unsent = 0
     public var delivered = 0
     public var probesAnswered = 0
-    /// For another host, of its own, or past the rate at which probes are answered.
+    /// For another host, of its own, or past the rate limit of answers.
     public var probesIgnored = 0
-    /// Packets of no known form or length, and answers to what was not asked.
+    /// Packets of no known form or length, and answers that nobody asked for.
     public var garbage = 0
-    /// Of links that are not here, or not yet, or no more.
+    /// Packets of links that are not here, or not yet, or not any more.
     public var unknown = 0
     public var replayed = 0
     public var forged = 0
   }
 
-  /// What is read in one turn before others have theirs.
+  /// The number of packets read in one turn before others have theirs.
   private static let packetsPerTurnMax = 64
 
-  /// Where it is, with the port that was found.
+  /// The bound address, with the actual port.
   public let address: SocketAddress
   public private(set) var counts = Counts()
 
@@ -51,13 +51,13 @@ public final class DatagramPort {
   private var paths: [UInt64: DatagramPath] = [:]
   private var probes = Probes()
   private var allowance = AnswerAllowance()
-  /// For a packet on its way out, one that comes in, and what is in it. The last two bytes of the second show what is too
-  /// long.
+  /// Buffers for an outgoing packet, an incoming one, and its payload. The last two bytes of the second show a packet
+  /// that is too long.
   private let memory = UnsafeMutableRawBufferPointer.allocate(
     byteCount: 3 * (DatagramPacket.bytesMax + 16), alignment: 16)
 
-  /// Takes a port, best the one where the host listens for links, since that is where others knock; where it is taken by
-  /// somebody else, a free one.
+  /// Binds a port, best the one where the host listens for links, since others knock there; where somebody else has it,
+  /// a free one.
   public init(
     at address: SocketAddress, taking given: consuming Descriptor? = nil, host: HostID, on reactor: Reactor,
     pathLimits: DatagramPath.Limits = .init(),
@@ -84,7 +84,7 @@ public final class DatagramPort {
     memory.deallocate()
   }
 
-  /// Ends it, and all paths with it, without a word.
+  /// Closes the port and all its paths, without a word to the other side.
   public func close() {
     if let registration { reactor.deregister(registration) }
     registration = nil
@@ -94,7 +94,7 @@ public final class DatagramPort {
 
   // MARK: Probes
 
-  /// Asks at each address whether the host is there. An answer is told once, with the tag; that none came, nobody says.
+  /// Asks at each address whether the host is there. An answer is reported once, with the tag; a missing answer is not.
   public func probe(_ host: HostID, at addresses: some Sequence<SocketAddress>, tag: UInt64) {
     reactor.preconditionIsolated()
     let nonce = probes.ask(Probes.Question(host: host, tag: tag), at: Reactor.now)
@@ -127,8 +127,8 @@ public final class DatagramPort {
 
   // MARK: Paths
 
-  /// Opens the way for a link's datagrams, once the link is open; to be closed when that is closed. The side that dialled
-  /// knocks where the link goes, or at the address given; the other one finds out where knocks come from.
+  /// Opens the path for a link's datagrams, once the link is open; to be closed when that is closed. The side that
+  /// dialled knocks at the link's address, or at the one given; the other one learns the address from the knocks.
   public func open(
     for link: SecureLink, at address: SocketAddress? = nil, owner: any DatagramPathOwner
   ) -> DatagramPath {
@@ -149,7 +149,7 @@ public final class DatagramPort {
 
   // MARK: Packets
 
-  /// Sends a packet of so many bytes, which `fill` writes; false where it did not go.
+  /// Sends a packet of so many bytes, which `fill` writes; false where it was not sent.
   func send(_ count: Int, to address: SocketAddress, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
     let packet = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
     fill(packet)
@@ -164,7 +164,7 @@ public final class DatagramPort {
     let room = UnsafeMutableRawBufferPointer(rebasing: memory[part..<2 * part])
     let inside = UnsafeMutableRawBufferPointer(rebasing: memory[(2 * part)...])
     for _ in 0..<Self.packetsPerTurnMax {
-      // An error tells of one that was sent, and is gone with that; what is left comes in the next turn.
+      // An error belongs to a packet that was sent, and is cleared with that; the rest comes in the next turn.
       guard let (count, address) = try? socket?.receive(into: room) else { return }
       guard count <= DatagramPacket.bytesMax else {
         counts.garbage += 1

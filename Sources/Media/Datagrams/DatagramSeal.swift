@@ -3,7 +3,7 @@ internal import COpenSSL
 /// AES-128-GCM for the datagrams of one direction. A nonce is the direction's own, its last eight bytes xored with the
 /// datagram's counter, so that none comes twice.
 struct DatagramSeal: ~Copyable {
-  /// So many may be sealed with one key (RFC 9001, appendix B.1, for packets of at most 2 KiB).
+  /// The number of packets that one key may seal (RFC 9001, appendix B.1, for packets of at most 2 KiB).
   static let countMax: UInt64 = 1 << 28
 
   private let context: OpaquePointer
@@ -33,7 +33,7 @@ struct DatagramSeal: ~Copyable {
       "seal a datagram")
   }
 
-  /// Writes what was sealed, and says how many bytes that is; nil where the other end did not seal it so.
+  /// Writes the decrypted payload, and returns its size; nil where the tag is wrong.
   func open(
     _ sealed: UnsafeRawBufferPointer, header: UnsafeRawBufferPointer, counter: UInt64,
     into out: UnsafeMutableRawBufferPointer
@@ -41,7 +41,7 @@ struct DatagramSeal: ~Copyable {
     let count = sealed.count - DatagramPacket.tagBytes
     guard count >= 0 else { return nil }
     precondition(out.count >= count, "there is no room for the opened datagram")
-    // OpenSSL reads it only.
+    // OpenSSL only reads it.
     let tag = UnsafeMutableRawPointer(mutating: sealed.baseAddress.map { $0 + count })
     let isSet =
       begin(header, counter)
@@ -64,7 +64,7 @@ struct DatagramSeal: ~Copyable {
     return EVP_CipherUpdate(context, out?.assumingMemoryBound(to: UInt8.self), &count, input, CInt(bytes.count)) == 1
   }
 
-  /// It writes nothing, since the mode has no blocks to fill. Opening, it fails where the tag is not right.
+  /// Writes nothing, since the mode has no blocks to fill. Opening, it fails where the tag is wrong.
   private func end(at place: UnsafeMutableRawPointer?) -> Bool {
     var count: CInt = 0
     let isRight = EVP_CipherFinal_ex(context, place?.assumingMemoryBound(to: UInt8.self), &count) == 1

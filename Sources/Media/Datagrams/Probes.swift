@@ -1,10 +1,10 @@
 internal import Reactor
 internal import Wire
 
-/// The questions "is this host there?" that are open, by the random number that the answer must repeat.
+/// The open probes, by the random number that the answer must repeat.
 ///
-/// Law: no more than twice `openMax` are kept, and none for longer than twice `life`: two generations, of which the older
-/// one goes when the newer is full or old.
+/// Law: no more than twice `openMax` are kept, and none for longer than twice `life`: two generations, of which the
+/// older one goes when the newer is full or old.
 struct Probes {
   struct Question {
     let host: HostID
@@ -34,7 +34,7 @@ struct Probes {
   /// Whether the question is one of these.
   func holds(_ nonce: UInt64) -> Bool { fresh[nonce] != nil || stale[nonce] != nil }
 
-  /// The question that is answered so; each is answered once.
+  /// Removes and returns the question of this answer; each is answered once.
   mutating func take(_ nonce: UInt64, by host: HostID) -> Question? {
     guard let question = fresh[nonce] ?? stale[nonce], question.host == host else { return nil }
     fresh[nonce] = nil
@@ -43,14 +43,14 @@ struct Probes {
   }
 }
 
-/// How often probes are answered: a burst of 32, then 32 a second, for all whose addresses fall into one of 256 slots.
-/// A room full of hosts that probe every few seconds has enough; who floods takes it from few others, and no flood makes
-/// the port say more than 8,192 answers a second, of 25 bytes.
+/// A rate limit on answers: a token bucket of 32, refilled at 32 a second, for all addresses in one of 256 slots. A
+/// room full of hosts that probe every few seconds has enough; a flood takes it from few others, and cannot make the
+/// port send more than 8,192 answers a second, of 25 bytes.
 struct AnswerAllowance {
   private static let interval: UInt64 = 1_000_000_000 / 32
   private static let burst: UInt64 = 32
 
-  /// When what was answered will have been paid for.
+  /// When the tokens used so far will have been refilled.
   private var paid = [UInt64](repeating: 0, count: 256)
 
   mutating func allows(_ address: SocketAddress, at now: UInt64) -> Bool {
@@ -61,7 +61,7 @@ struct AnswerAllowance {
     return true
   }
 
-  /// Which slot, nobody outside knows: the hash is seeded at random.
+  /// The hash is seeded at random, so that nobody outside knows the slot.
   private static func slot(of address: SocketAddress) -> Int {
     var hasher = Hasher()
     hasher.combine(AddressGroup(address))

@@ -1,4 +1,5 @@
-/// Which counters have been used, so that each is good once: the newest, and the 128 from it down. Older ones are gone.
+/// A sliding replay window: which of the newest 128 counters have been used, so that each is accepted once. Older ones
+/// are refused.
 struct ReplayWindow {
   private(set) var newest: UInt64 = 0
   /// Bit n: the newest less n was used. Nothing has counter 0.

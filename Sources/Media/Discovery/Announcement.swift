@@ -1,14 +1,14 @@
 public import Wire
 
-/// What a record on a LAN says, as the strings of its TXT record. The first string is ours, by its place alone; all that
-/// follow are the program's, so that none of its keys can be taken for ours.
+/// A record on a LAN, as the strings of its TXT record. The first string is ours, by its place alone; all that follow
+/// are the program's, so that none of its keys can be taken for ours.
 public enum Announcement: Hashable, Sendable {
   /// A peer that advertises.
   case peer(PeerID, host: HostID, name: DisplayName, info: DiscoveryInfo)
-  /// A host that tells of its many peers over a link.
+  /// A host that reports its many peers over a link.
   case roster(host: HostID)
 
-  /// How the first string begins, up to the version.
+  /// The start of the first string, up to the version.
   private static let head = Array("vicinity=".utf8)
   private static let version = Array("1".utf8)
   private static let space = UInt8(ascii: " ")
@@ -30,7 +30,7 @@ public enum Announcement: Hashable, Sendable {
     }
   }
 
-  /// Reads what anybody may have written.
+  /// Parses untrusted strings.
   public init(txt: [[UInt8]]) throws(Fault) {
     guard let own = txt.first, own.starts(with: Self.head) else { throw .notOurs }
     let words = own.dropFirst(Self.head.count).split(
@@ -79,7 +79,7 @@ public enum Announcement: Hashable, Sendable {
     return text
   }
 
-  /// Why a record is not one of a host or peer: another program's, a later version's, or somebody's mischief.
+  /// Why a record is not one of a host or peer: another program's, a later version's, or a forgery.
   public enum Fault: Error, Hashable, Sendable, CustomStringConvertible {
     case notOurs
     case version(String)
@@ -111,7 +111,7 @@ public enum Announcement: Hashable, Sendable {
 }
 
 extension ServiceRecord {
-  /// The record that announces it; its instance name is an ID, which means nothing to anybody.
+  /// The record that announces it; its instance name is an ID, which means nothing to people.
   init(_ announcement: Announcement, _ type: ServiceType, port: UInt16) {
     let name =
       switch announcement {

@@ -1,15 +1,15 @@
 internal import CAvahi
 internal import Wire
 
-/// Hears of the instances of one service type, on each interface and protocol by itself.
+/// A browser for the instances of one service type, on each interface and protocol by itself.
 final class AvahiBrowser {
-  /// Where an instance is seen.
+  /// The interface and protocol of an instance.
   struct Path: Hashable {
     let interface: CInt
     let isIPv6: Bool
   }
 
-  /// Names are kept as bytes: two that look alike are two.
+  /// Names are compared as bytes: two that look alike are two.
   struct Instance: Hashable {
     let type: ServiceType
     let name: [UInt8]
@@ -26,7 +26,7 @@ final class AvahiBrowser {
   private let noticed: (Notice) -> Void
   private var browser: OpaquePointer?
 
-  /// Tells from within calls of Avahi.
+  /// Calls back from within calls of Avahi.
   init(_ type: ServiceType, of client: OpaquePointer, noticed: @escaping (Notice) -> Void) throws(AvahiError) {
     self.type = type
     self.noticed = noticed
@@ -48,7 +48,7 @@ private func browserEvent(
   _ name: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?, _: AvahiLookupResultFlags,
   _ userdata: UnsafeMutableRawPointer?
 ) {
-  // The object frees its browser before it goes.
+  // The object frees its browser before it is freed.
   let owner = Unmanaged<AvahiBrowser>.fromOpaque(userdata!).takeUnretainedValue()
   let path = AvahiBrowser.Path(interface: interface, isIPv6: avahiProtocol == CInt(AVAHI_PROTO_INET6))
   switch event {

@@ -1,24 +1,24 @@
 internal import CAvahi
 internal import Reactor
 
-/// One client of the Avahi daemon, made anew by itself when it fails.
+/// One client of the Avahi daemon, which reconnects when it fails.
 ///
-/// Laws of all that uses Avahi here:
-/// - Avahi calls back from within its calls. A callback notes what came and asks for a later turn; what is to be done
-///   is done there, where it is safe to call Avahi and to free what it made.
-/// - What was made with a client is freed before it.
-/// - Its calls wait for the daemon's answer: a turn makes a bounded number of them.
+/// Laws of all code here that uses Avahi:
+/// - Avahi calls back from within its calls. A callback records the event and asks for a later turn; the work is done
+///   there, where it is safe to call Avahi and to free its objects.
+/// - Objects of a client are freed before it.
+/// - A call waits for the daemon's answer: a turn makes a bounded number of them.
 final class AvahiConnection {
   enum State: Equatable {
     /// There is no daemon.
     case away(Trouble)
-    /// The daemon sees to its own records: a program's are left as they are, and new ones wait.
+    /// The daemon is registering its own records: a program's are left as they are, and new ones wait.
     case busy
     case running(hostName: String)
   }
 
-  /// After a failure: so little at first that a restarted daemon is found at once, so much in the end that one that fails
-  /// each time costs next to nothing.
+  /// Exponential backoff after a failure: so short at first that a restarted daemon is found at once, so long in the
+  /// end that a daemon that always fails costs next to nothing.
   private static let pauseMin: Duration = .milliseconds(100)
   private static let pauseMax: Duration = .seconds(5)
 
@@ -33,7 +33,7 @@ final class AvahiConnection {
   private var pause = pauseMin
   private var made: UInt64 = 0
 
-  /// Tells each change of state, the first one too.
+  /// Reports each change of state, including the first.
   init(on reactor: Reactor, changed: @escaping (State) -> Void) {
     self.reactor = reactor
     self.changed = changed
@@ -41,7 +41,7 @@ final class AvahiConnection {
     connectSoon(after: .zero)
   }
 
-  /// All that was made with the client has been freed.
+  /// All objects of the client have been freed.
   func close() {
     if let retry { reactor.cancel(retry) }
     retry = nil
@@ -88,7 +88,7 @@ final class AvahiConnection {
     guard let client else { return }
     switch avahi_client_get_state(client) {
     case AVAHI_CLIENT_S_RUNNING:
-      // It may have gone this moment, which will be told.
+      // It may have gone this moment, which will be reported.
       guard let name = avahi_client_get_host_name_fqdn(client) else { return }
       become(.running(hostName: String(cString: name)))
     case AVAHI_CLIENT_S_REGISTERING, AVAHI_CLIENT_S_COLLISION:

@@ -3,18 +3,19 @@ public import Wire
 
 /// The hosts of the LAN, through the Avahi daemon of this machine: DNS-SD records on all its interfaces.
 ///
-/// Each call of Avahi's waits for the daemon, for 25 seconds if that does not answer, and as many come as strangers on the
-/// network make records. So a worker makes them on a loop and a thread of its own, and whoever uses this never waits.
+/// Each call of Avahi's waits for the daemon, for 25 seconds if that does not answer, and strangers on the network
+/// decide how many calls there are. So a worker makes them on a loop and a thread of its own, and users of this never
+/// wait.
 public final class AvahiDirectory: Directory {
   public struct Limits: Sendable {
     /// As many as the daemon itself remembers by default.
     public var recordsMax = 4_096
-    /// The daemon allows a client 1,024 objects by default; what is left is for records of our own and for searches.
+    /// The daemon allows a client 1,024 objects by default; the rest is for records of our own and for browsers.
     public var resolversMax = 768
-    /// Ways to records that are watched, which costs the network a question each, again and again, from every host. Where
-    /// there are more, none is, and the daemon is asked in turn what it has heard of each.
+    /// Resolvers that stay open, each of which queries the network again and again, on every host. Where there are more
+    /// paths, none stays open, and they are queried round robin, from the daemon's cache.
     public var watchedMax = 16
-    /// How often there is one such turn: what changes in a crowd is seen after so much time for each way in it.
+    /// The interval of that round robin: a change in a crowd is seen after so much time for each path in it.
     public var refresh: Duration = .milliseconds(250)
     public init() {}
   }
@@ -46,7 +47,7 @@ public final class AvahiDirectory: Directory {
     }
   }
 
-  /// The side of whoever is told.
+  /// The side of the callback.
   private final class Counter: @unchecked Sendable {
     // `@unchecked`: `told` is touched on this loop alone, and the loop may be asked from anywhere.
     private let reactor: Reactor
@@ -59,7 +60,7 @@ public final class AvahiDirectory: Directory {
 
     func take(_ events: [DirectoryEvent], from workshop: Workshop) {
       reactor.spawn { [self] in
-        // Whoever is told may close it.
+        // The callback may close it.
         for event in events { told?(event) }
         if told != nil { workshop.work { $0.delivered() } }
       }

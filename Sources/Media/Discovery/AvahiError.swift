@@ -1,12 +1,12 @@
 internal import CAvahi
 
-/// A call of Avahi that failed: its number, and what it means to a person.
+/// A failed call of Avahi: its number, and its meaning to a person.
 struct AvahiError: Error, Hashable {
   let code: CInt
 
   init(_ code: CInt) { self.code = code }
 
-  /// Of the last call on the client.
+  /// The error of the last call on the client.
   init(of client: OpaquePointer) { code = avahi_client_errno(client) }
 
   /// Somebody on this machine has the name already.
@@ -22,7 +22,7 @@ struct AvahiError: Error, Hashable {
     cure: "Install it with 'apt install avahi-daemon' and start it with 'systemctl start avahi-daemon', "
       + "or give the addresses of other hosts by hand.")
 
-  /// Where there is no client to be had.
+  /// The problem with a connection to the daemon.
   var connecting: Trouble {
     switch Int(code) {
     case AVAHI_ERR_DBUS_ERROR, AVAHI_ERR_NO_DAEMON, AVAHI_ERR_DISCONNECTED:
@@ -51,7 +51,7 @@ struct AvahiError: Error, Hashable {
     cure: "Find who answers for every name, as with 'avahi-browse -a -r', and stop it; other names are tried meanwhile."
   )
 
-  /// Where a record was refused.
+  /// The problem with a refused record.
   var publishing: Trouble {
     switch Int(code) {
     case AVAHI_ERR_TOO_MANY_ENTRIES, AVAHI_ERR_TOO_MANY_OBJECTS:
@@ -75,7 +75,7 @@ struct AvahiError: Error, Hashable {
     }
   }
 
-  /// Where a search was refused.
+  /// The problem with a refused browser.
   var looking: Trouble {
     switch Int(code) {
     case AVAHI_ERR_INVALID_SERVICE_TYPE: publishing

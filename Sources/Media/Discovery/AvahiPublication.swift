@@ -2,26 +2,26 @@ internal import CAvahi
 internal import Reactor
 internal import Wire
 
-/// A record that the daemon shall announce: an entry group of its own, so that it comes, changes and goes by itself.
+/// A record to be announced by the daemon: an entry group of its own, so that it comes, changes and goes by itself.
 final class AvahiPublication {
-  /// A record's strings change no more often than this: each change is sent to everybody on the network.
+  /// Rate limit on changes of a record's strings, since each change is sent to everybody on the network.
   private static let changePause: Duration = .milliseconds(250)
-  /// So many names are tried at once; then somebody takes each that we try.
+  /// The number of names tried at once; beyond it somebody must be taking each that we try.
   private static let collisionsAtOnceMax = 3
   private static let nameBytesMax = 63
 
   private(set) var record: ServiceRecord
-  /// Those that came before it have lower ones.
+  /// Its place in the order of creation.
   let number: Int
   private let reactor: Reactor
   private let tell: (DirectoryEvent) -> Void
   /// Nil while the daemon takes no records.
   private var client: OpaquePointer?
   private var group: OpaquePointer?
-  /// What the daemon has been given.
+  /// The record that the daemon has been given.
   private var given: ServiceRecord?
   private var name: String
-  /// The name that was told as published; nil where it is not.
+  /// The name that was reported as published; nil where it is not.
   private var told: String?
   private var collisions = 0
   private var failures = 0
@@ -41,7 +41,7 @@ final class AvahiPublication {
     end()
   }
 
-  // MARK: What the directory does, in turns of its own
+  // MARK: Calls by the directory
 
   /// The daemon takes records, or has another host name.
   func begin(with client: OpaquePointer) {
@@ -49,7 +49,7 @@ final class AvahiPublication {
     register()
   }
 
-  /// The daemon is gone; the client is still there to be let go of.
+  /// The daemon is gone; the client still exists, for freeing its objects.
   func end() {
     cancel(&retry)
     cancel(&changePauseEnd)
@@ -64,7 +64,7 @@ final class AvahiPublication {
     if changePauseEnd == nil { bringUpToDate() }
   }
 
-  /// Something has changed that may let it in now.
+  /// Retries after a change that may have made room.
   func tryAgain() {
     if client != nil, group == nil { register() }
   }
@@ -92,7 +92,7 @@ final class AvahiPublication {
     let commit = avahi_entry_group_commit(group)
     if AvahiError(commit).isCollision { return takeAnotherName() }
     guard commit >= 0 else { return fail(AvahiError(commit)) }
-    // It may have been told while we looked away.
+    // A change may have been missed meanwhile.
     reviewSoon()
   }
 
@@ -133,7 +133,7 @@ final class AvahiPublication {
       told = name
       tell(.published(record.key, as: name))
     case AVAHI_ENTRY_GROUP_COLLISION:
-      // Reset is what ends the collision.
+      // Only a reset ends the collision.
       avahi_entry_group_reset(group)
       takeAnotherName()
     case AVAHI_ENTRY_GROUP_FAILURE:
@@ -143,7 +143,7 @@ final class AvahiPublication {
     }
   }
 
-  /// At random, since whoever takes our names on purpose could guess the next one.
+  /// A random name, since an attacker could guess the next in a sequence.
   private func takeAnotherName() {
     var stem = record.key.name
     let suffix = "-" + String(UInt32.random(in: .min ... .max), radix: 36)
@@ -199,6 +199,6 @@ private func groupChanged(_: OpaquePointer?, _: AvahiEntryGroupState, _ userdata
 }
 
 extension ServiceType {
-  /// As DNS-SD spells it.
+  /// The type in DNS-SD's form.
   var dnsName: String { "_\(text)._tcp" }
 }

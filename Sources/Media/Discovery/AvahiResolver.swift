@@ -1,9 +1,9 @@
 internal import CAvahi
 internal import Reactor
 
-/// Asks what stands behind one instance on one path, and goes on hearing of its changes.
+/// A resolver of one instance on one path, which also reports later changes.
 final class AvahiResolver {
-  /// What was found, as of the latest word.
+  /// The latest result.
   struct Finding {
     let hostName: String
     let port: UInt16
@@ -13,10 +13,10 @@ final class AvahiResolver {
     let time: UInt64
   }
 
-  /// Far more than what we publish ourselves, and still nothing to fill a memory with.
+  /// Far more than our own records have, and too little to fill a memory with.
   private static let txtBytesMax = 4_096
 
-  /// The latest word, that nothing was there in time or is there any more, among others.
+  /// The latest answer; a timeout and a removal are answers too.
   enum Answer {
     case found(Finding)
     case failed
@@ -29,13 +29,13 @@ final class AvahiResolver {
   private let changed: () -> Void
   private var resolver: OpaquePointer?
 
-  /// Tells from within calls of Avahi that something has changed.
+  /// Calls back from within calls of Avahi when something has changed.
   init(
     _ instance: AvahiBrowser.Instance, on path: AvahiBrowser.Path, of client: OpaquePointer,
     changed: @escaping () -> Void
   ) throws(AvahiError) {
     self.changed = changed
-    // On the path that shows it, and for the address that fits it.
+    // On the path that shows it, and for an address of the same protocol.
     let avahiProtocol = CInt(path.isIPv6 ? AVAHI_PROTO_INET6 : AVAHI_PROTO_INET)
     resolver = avahi_service_resolver_new(
       client, path.interface, avahiProtocol, String(decoding: instance.name, as: UTF8.self), instance.type.dnsName,
@@ -75,7 +75,7 @@ private func resolverEvent(
   _ address: UnsafePointer<AvahiAddress>?, _ port: UInt16, _ txt: UnsafeMutablePointer<AvahiStringList>?,
   _ flags: AvahiLookupResultFlags, _ userdata: UnsafeMutableRawPointer?
 ) {
-  // The object frees its resolver before it goes.
+  // The object frees its resolver before it is freed.
   let resolver = Unmanaged<AvahiResolver>.fromOpaque(userdata!).takeUnretainedValue()
   guard event == AVAHI_RESOLVER_FOUND, let hostName, let strings = AvahiResolver.strings(txt) else {
     return resolver.found(nil)
@@ -87,8 +87,8 @@ private func resolverEvent(
       address: address.flatMap { socketAddress($0.pointee, port, interface, isLocal: isLocal) }, time: Reactor.now))
 }
 
-/// Nil for one that no host can be reached at. An address of this machine itself is believed of its own daemon alone, or
-/// others could send us to our own doors.
+/// Nil for an address that no host can have. A loopback address is accepted from its own daemon alone, or others could
+/// direct us to our own services.
 private func socketAddress(_ address: AvahiAddress, _ port: UInt16, _ interface: AvahiIfIndex, isLocal: Bool)
   -> SocketAddress?
 {

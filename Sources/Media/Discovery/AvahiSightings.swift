@@ -2,24 +2,24 @@ internal import CAvahi
 internal import Reactor
 internal import Wire
 
-/// What the daemon shows of the types that are looked for. Hosts on the network choose what stands there, so that all of
-/// it has limits; what does not fit waits until something goes.
+/// The records of the browsed types that the daemon shows. Hosts on the network choose their contents, so all of it has
+/// limits; records beyond them wait until something goes.
 final class AvahiSightings {
-  /// Interfaces and protocols on which one record is known. Beyond these, another would tell nothing new.
+  /// Interfaces and protocols on which one record is known. Beyond these, another would add nothing.
   private static let waysMax = 16
-  /// More ways to one host are of no use.
+  /// More addresses of one host are of no use.
   private static let addressesMax = 8
   /// Each may take a call that waits for the daemon.
   private static let noticesPerTurnMax = 32
-  /// How long a daemon that came back may take to show again what it had shown: its first answers come within two.
+  /// The time that a restarted daemon has to show its records again: its first answers come within two seconds.
   private static let returnTime: Duration = .seconds(5)
 
-  /// How long the other ways to a record wait once the first is asked: when many hosts come up together they ask for the
-  /// same of each, and half of that is as good.
+  /// The delay of the other paths once the first is queried: hosts that come up together query the same of each, and
+  /// half of that is as good.
   private static let courtesy: Duration = .seconds(2)
 
-  /// Questions that are under way at once: a daemon that is slow is asked no more than it answers. One that is not answered
-  /// in this time, in nanoseconds, holds up no other.
+  /// Concurrent queries: a slow daemon is asked no more than it answers. A query without an answer for this time, in
+  /// nanoseconds, holds up no other.
   private static let underWayMax = 4
   private static let answerTime: UInt64 = 1_000_000_000
 
@@ -28,13 +28,13 @@ final class AvahiSightings {
     /// The latest round in which it was shown.
     var round: Int
     var resolver: AvahiResolver?
-    /// What the resolver before this one had heard.
+    /// The answer of the resolver before this one.
     var earlier: AvahiResolver.Answer?
 
     var answer: AvahiResolver.Answer? { resolver?.answer ?? earlier }
   }
 
-  /// A way that is to be asked, is asked, or was.
+  /// A path that is to be resolved, is being resolved, or was.
   private struct Question {
     let sight: Sight
     let path: AvahiBrowser.Path
@@ -50,9 +50,9 @@ final class AvahiSightings {
     let instance: AvahiBrowser.Instance
     /// In the order in which they were noticed.
     var ways: [Way] = []
-    /// What was told of it; nil while it is not visible.
+    /// The reported record; nil while it is not visible.
     var shown: (id: SeenID, record: SeenRecord)?
-    /// Left over from before the daemon went, until it is seen anew.
+    /// Left over from before the daemon went, until it is seen again.
     var isLeftOver = false
     var isReviewDue = false
 
@@ -61,11 +61,11 @@ final class AvahiSightings {
 
   private final class Search {
     var browser: AvahiBrowser?
-    /// Whether it was told that the type is looked for.
+    /// Whether the browser was reported as working.
     var isTold = false
     var failures = 0
     var retry: Timer?
-    /// How often everything was asked for anew, and when what was not shown again is over.
+    /// How often the type was browsed anew, and when records that were not shown again are dropped.
     var round = 0
     var roundEnd: Timer?
   }
@@ -82,28 +82,28 @@ final class AvahiSightings {
   private var discarded: [AvahiResolver] = []
   private var isTurnDue = false
   private var returnEnd: Timer?
-  /// Whether nobody takes what would be told: what changes meanwhile is told as it is afterwards.
+  /// Backpressure: whether nobody takes events now; only the state afterwards is then reported.
   var isHeldBack = false {
     didSet { if !isHeldBack, !toReview.isEmpty { turnSoon() } }
   }
 
   private let limits: AvahiDirectory.Limits
-  /// Those that are open, and those that wait to be freed.
+  /// The open ones, and those that wait to be freed.
   private var resolverCount = 0
   /// The daemon may allow fewer than we would have.
   private var resolversMax: Int
-  /// The first ways to records that are to be asked, then the others, some of them again.
+  /// The first paths to records that are to be resolved, then the others, some of them again.
   private var first: [Question] = []
   private var further: [Question] = []
-  /// Other ways, whose time has not come.
+  /// Other paths, whose delay has not passed.
   private var later: [Question] = []
   private var laterEnd: Timer?
-  /// Those with a resolver, and those that had one: who has been without for longest comes first.
+  /// Paths with a resolver, and those that had one: the longest without comes first.
   private var asked: [Question] = []
   private var rested: [Question] = []
   private var refresh: Timer?
   private var patience: Timer?
-  /// Whether there was more than was noted at all.
+  /// Whether records were dropped for lack of room.
   private var hasOverflowed = false
 
   init(_ limits: AvahiDirectory.Limits, on reactor: Reactor, tell: @escaping (DirectoryEvent) -> Void) {
@@ -113,7 +113,7 @@ final class AvahiSightings {
     self.tell = tell
   }
 
-  // MARK: What is looked for
+  // MARK: Browsers
 
   func browse(for type: ServiceType) {
     guard searches[type] == nil else { return }
@@ -146,7 +146,7 @@ final class AvahiSightings {
     }
   }
 
-  /// The daemon is gone; the client is still there to be let go of. What was shown stands.
+  /// The daemon is gone; the client still exists, for freeing its objects. Visible records stay.
   func end() {
     for timer in [returnEnd, laterEnd, refresh, patience].compactMap(\.self) { reactor.cancel(timer) }
     (returnEnd, laterEnd, refresh, patience) = (nil, nil, nil, nil)
@@ -252,8 +252,8 @@ final class AvahiSightings {
     reviewSoon(sight)
   }
 
-  /// Has everything of a type shown again. What goes while one browser takes over from another may be told by neither, and
-  /// is what was not shown again.
+  /// Browses a type anew. A removal while one browser replaces the other may be reported by neither; those records are
+  /// the ones that are not shown again.
   private func browseAnew(_ type: ServiceType) {
     guard let search = searches[type] else { return }
     if let roundEnd = search.roundEnd { reactor.cancel(roundEnd) }
@@ -272,7 +272,7 @@ final class AvahiSightings {
 
   // MARK: Resolvers
 
-  /// Opens what resolvers there is room for.
+  /// Opens as many resolvers as there is room for.
   private func ask() {
     guard let client else { return }
     let now = Reactor.now
@@ -292,7 +292,7 @@ final class AvahiSightings {
           if asked.count >= 2 * resolversMax { asked.removeAll { $0.resolver == nil } }
           asked.append(question)
         } catch {
-          // What else goes wrong is the daemon's going, which is told, or a name that it does not take.
+          // Other failures are the daemon's end, which is reported, or a name that it does not take.
           if error.isTooMany { return resolversMax = max(1, resolverCount) }
         }
       }
@@ -300,7 +300,7 @@ final class AvahiSightings {
     }
   }
 
-  /// Each answer makes room for the next question, and so does the time of one that does not come.
+  /// Each answer makes room for the next query, and so does the timeout of one.
   private func askAgainSoon() {
     forgetWhatHasGone()
     guard patience == nil else { return }
@@ -313,7 +313,7 @@ final class AvahiSightings {
   private func resolver(for question: Question, of client: OpaquePointer) throws(AvahiError) -> AvahiResolver {
     try AvahiResolver(question.sight.instance, on: question.path, of: client) {
       [unowned self, weak sight = question.sight] in
-      // One that is discarded may still speak, until it is freed.
+      // A discarded resolver may still call back, until it is freed.
       if let sight { reviewSoon(sight) }
     }
   }
@@ -329,9 +329,9 @@ final class AvahiSightings {
     }
   }
 
-  /// An open resolver asks the network again and again, and so does every host's. In a crowd it is closed once it has its
-  /// answer, which is mostly from what the daemon has heard anyway, and before it has asked: what was heard stands, and is
-  /// asked for again in its turn.
+  /// An open resolver queries the network again and again, on every host. In a crowd it is closed once it has its
+  /// answer, which is mostly from the daemon's cache, and before it has queried: the answer stands, and is renewed in
+  /// its turn.
   private func restIfCrowded() {
     guard sights.values.reduce(0, { $0 + $1.ways.count }) > min(limits.watchedMax, resolversMax) else { return }
     asked.removeAll { question in
@@ -344,7 +344,7 @@ final class AvahiSightings {
     if !rested.isEmpty { refreshSoon() }
   }
 
-  /// Records that come and go may be many, while their questions wait.
+  /// Bounds the queues, since records that come and go may be many.
   private func forgetWhatHasGone() {
     first.removeAll { $0.place == nil }
     further.removeAll { $0.place == nil }
@@ -368,7 +368,7 @@ final class AvahiSightings {
     turnSoon()
   }
 
-  /// Some have gone: there is room for what was not noted.
+  /// Some records have gone: there is room for those that were dropped.
   private func lookForMore() {
     guard hasOverflowed, sights.count * 4 < limits.recordsMax * 3, searches.values.allSatisfy({ $0.roundEnd == nil })
     else { return }
@@ -376,7 +376,7 @@ final class AvahiSightings {
     for type in searches.keys { browseAnew(type) }
   }
 
-  // MARK: What is told
+  // MARK: Events
 
   private func reviewSoon(_ sight: Sight) {
     guard !sight.isReviewDue else { return }
@@ -413,8 +413,8 @@ final class AvahiSightings {
     tell(.gone(shown.id))
   }
 
-  /// What the paths say together. The first one leads: who answers to the same name on another network, with another
-  /// host behind it, changes nothing. Among those of one host the latest word counts.
+  /// Merges the paths into one record. The first one leads: a host of the same name on another network changes nothing.
+  /// Among those of one host the latest answer counts.
   private func record(of sight: Sight) -> SeenRecord? {
     let findings = sight.ways.compactMap(\.answer?.finding)
     guard let leader = findings.first else { return nil }

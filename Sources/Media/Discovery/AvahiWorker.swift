@@ -1,9 +1,9 @@
 internal import Reactor
 internal import Wire
 
-/// All that is done with the Avahi daemon, on a loop of its own, where it may wait for the daemon.
+/// The owner of the connection to the Avahi daemon, on a loop of its own, where it may wait for the daemon.
 final class AvahiWorker {
-  /// Past so many events that wait to be taken, what is seen is only noted.
+  /// With more events than this in the queue, changes are only marked.
   private static let waitingMax = 256
 
   private let reactor: Reactor
@@ -13,13 +13,13 @@ final class AvahiWorker {
   private var connection: AvahiConnection?
   private var sightings: AvahiSightings?
   private var publications: [ServiceRecord.Key: AvahiPublication] = [:]
-  /// How many there have been, by which they have their order.
+  /// The number of publications ever made, which orders them.
   private var publicationsMade = 0
   private var isAvailable = false
-  /// The daemon's name for this machine, which the records of ours name; nil while it takes none.
+  /// The daemon's name for this machine, to which our records refer; nil while it takes none.
   private var hostName: String?
 
-  /// Each time that it delivers it is to be told by `delivered()`, and keeps what comes meanwhile.
+  /// Waits for `delivered()` after each delivery, and keeps later events meanwhile.
   init(_ limits: AvahiDirectory.Limits, on reactor: Reactor, deliver: @escaping ([DirectoryEvent]) -> Void) {
     self.reactor = reactor
     self.deliver = deliver
@@ -45,7 +45,7 @@ final class AvahiWorker {
     for publication in publicationsInOrder { publication.tryAgain() }
   }
 
-  /// Where the daemon has no room for all, those have it that were there first.
+  /// In order of creation: where the daemon has no room for all, the first ones have it.
   private var publicationsInOrder: [AvahiPublication] { publications.values.sorted { $0.number < $1.number } }
 
   func browse(for type: ServiceType) { sightings?.browse(for: type) }
@@ -81,14 +81,14 @@ final class AvahiWorker {
     }
   }
 
-  /// Of all that was made with the client.
+  /// Frees all objects of the client.
   private func letGo() {
     for publication in publications.values { publication.end() }
     sightings?.end()
     hostName = nil
   }
 
-  // MARK: What is told
+  // MARK: Events
 
   func delivered() {
     isDelivering = false

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// What a directory has to tell, on its way to who listens: in order, in a later turn, and nothing after the end.
+/// The events of a directory on their way to the listener: in order, in a later turn, and none after `close`.
 final class DirectoryEventQueue {
   private let reactor: Reactor
   private var told: ((DirectoryEvent) -> Void)?
@@ -21,7 +21,7 @@ final class DirectoryEventQueue {
   private func deliver() {
     let events = waiting
     waiting = []
-    // Whoever is told may end it.
+    // The listener may end it.
     for event in events { told?(event) }
   }
 }

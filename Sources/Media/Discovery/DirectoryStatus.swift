@@ -1,8 +1,8 @@
 internal import Wire
 
-/// The state of each record and each search of a directory: a failure of one belongs to no other.
+/// The state of each record and each browser of a directory: a failure of one does not affect others.
 struct DirectoryStatus {
-  /// Whether something else announces and looks, and tells when it has begun to; else hosts ask each other, at once.
+  /// Whether the backend announces and browses, and reports when it has begun; else hosts ask each other, at once.
   let announces: Bool
   /// Why nothing is announced and nobody is found, where that is so.
   private var outage: Trouble?
@@ -11,7 +11,7 @@ struct DirectoryStatus {
 
   init(announces: Bool) { self.announces = announces }
 
-  /// The records and searches that an event may have changed.
+  /// The records and browsers that an event may have changed.
   enum Change: Hashable {
     case everything
     case of(ServiceType)
@@ -48,23 +48,23 @@ struct DirectoryStatus {
 
   mutating func forget(_ type: ServiceType) { searches[type] = nil }
 
-  /// Nil where the directory has not told yet.
+  /// Nil where the directory has not reported yet.
   func standing(of key: ServiceRecord.Key) -> LAN.Standing? {
     guard announces else { return .active }
     return outage.map { .failed($0, isOutage: true) } ?? records[key]
   }
 
-  /// Nil where the directory has not told yet.
+  /// Nil where the directory has not reported yet.
   func standing(of type: ServiceType) -> LAN.Standing? {
     outage.map { .failed($0, isOutage: true) } ?? (announces ? searches[type] : .active)
   }
 }
 
 extension LAN {
-  /// Whether others find what is announced, or what is looked for is found.
+  /// Whether an announcement or a browser works.
   public enum Standing: Hashable, Sendable {
     case active
-    /// Not now, and why; it is tried again. An outage is everything's.
+    /// It fails for now, and is tried again. An outage affects everything.
     case failed(Trouble, isOutage: Bool)
   }
 }

@@ -1,17 +1,17 @@
 public import Reactor
 public import Wire
 
-/// Hosts at addresses that were given by hand. Who they are nobody says, so each address is asked, by a link that is closed
-/// as soon as its key is known; from then on a host is seen there that tells of its peers. Nothing is announced.
+/// Hosts at addresses that were given by hand. Each address is dialled by a link that is closed as soon as its key is
+/// known; from then on the directory shows a host there that reports its peers. It announces nothing.
 public final class FixedDirectory: Directory {
-  /// From one question to the next where nobody has answered: a host that is started is found within this.
+  /// The interval of dials where nobody has answered: a host that is started is found within this.
   private static let pause: Duration = .seconds(2)
 
   private final class Place {
     let address: SocketAddress
     var host: HostID?
     var shown: [ServiceType: SeenID] = [:]
-    /// What is under way, or comes next, where it is not known who lives there.
+    /// The dial in progress or the next one, where the host is not known.
     var inquiry: Dialer?
     var retry: Timer?
     var failure: DialFailure?
@@ -68,7 +68,7 @@ public final class FixedDirectory: Directory {
     events.end()
   }
 
-  // MARK: Who lives there
+  // MARK: Identification
 
   private func ask(_ place: Place) {
     guard place.inquiry == nil, place.retry == nil else { return }
@@ -105,7 +105,7 @@ public final class FixedDirectory: Directory {
     place.retry = nil
   }
 
-  // MARK: What is told
+  // MARK: Events
 
   private func show(_ place: Place) {
     guard let host = place.host else { return }
@@ -138,7 +138,7 @@ public final class FixedDirectory: Directory {
   }
 }
 
-/// The owner of a link that is there for nothing but the key at its other end.
+/// The owner of a link that only asks for the key at its other end.
 private final class Caller: SecureLinkOwner {
   private let answered: (PublicKey) -> Void
 

@@ -2,9 +2,9 @@ internal import CAvahi
 internal import Glibc
 internal import Reactor
 
-/// Avahi's interface to an event loop, on a reactor. It outlives every client that uses it.
+/// Avahi's event loop interface, on a reactor. It outlives every client that uses it.
 ///
-/// What it hands out are pointers to objects of this file, retained until Avahi frees them.
+/// It hands out pointers to objects of this file, retained until Avahi frees them.
 final class ReactorPoll {
   /// For `avahi_client_new`.
   let api: UnsafeMutablePointer<AvahiPoll>
@@ -25,8 +25,8 @@ final class ReactorPoll {
   }
 }
 
-/// A descriptor that Avahi wants watched. D-Bus has two for one descriptor, and closes it when it likes: so each watches
-/// a copy of its own.
+/// A descriptor that Avahi wants watched. D-Bus has two watches for one descriptor, and closes it when it likes: so
+/// each watches a copy of its own.
 private final class DescriptorWatch {
   private let reactor: Reactor
   private let descriptor: Descriptor
@@ -34,7 +34,7 @@ private final class DescriptorWatch {
   private let callback: AvahiWatchCallback
   private let userdata: UnsafeMutableRawPointer?
   private var registration: Registration?
-  /// What is told by the callback that is under way.
+  /// The events of the callback in progress.
   private(set) var events = AvahiWatchEvent(0)
 
   init?(
@@ -50,7 +50,7 @@ private final class DescriptorWatch {
     self.reactor = reactor
   }
 
-  /// False where the descriptor cannot be watched. One that is watched for nothing would still call for a hang-up, again
+  /// False where the descriptor cannot be watched. One that is watched for nothing would still report a hang-up, again
   /// and again.
   func watch(for events: AvahiWatchEvent) -> Bool {
     var interest: Readiness = []
@@ -118,7 +118,7 @@ extension timeval {
 private func handle(_ object: AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passUnretained(object).toOpaque()) }
 
 private func object<Object: AnyObject>(_ handle: OpaquePointer?) -> Unmanaged<Object> {
-  // Avahi gives back what it was given, and nothing after it has freed it.
+  // Avahi returns the pointer that it was given, and not after it has freed it.
   Unmanaged.fromOpaque(UnsafeRawPointer(handle!))
 }
 

@@ -1,14 +1,14 @@
 public import Reactor
 public import Wire
 
-/// A record that a directory sees: one for one instance name, however many interfaces and protocols show it. Never the
-/// same number twice in one directory.
+/// A record's number in one directory: one for one instance name, however many interfaces and protocols show it; never
+/// used twice.
 public struct SeenID: Hashable, Sendable {
   public var rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What somebody announces. Claims, all of it.
+/// Another host's announcement. It claims everything and proves nothing.
 public struct SeenRecord: Hashable, Sendable {
   public var type: ServiceType
   /// For people; it identifies nobody.
@@ -18,7 +18,7 @@ public struct SeenRecord: Hashable, Sendable {
   public var port: UInt16
   /// The strings of its TXT record, in order.
   public var txt: [[UInt8]]
-  /// As far as they are known by now, the best first.
+  /// The known addresses, the best first.
   public var addresses: [SocketAddress]
 
   public init(

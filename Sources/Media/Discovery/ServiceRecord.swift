@@ -1,11 +1,11 @@
 public import Wire
 
-/// What a host announces of itself: something of a type is to be had at a port.
+/// A host's own announcement: a service of a type at a port.
 public struct ServiceRecord: Hashable, Sendable {
   /// Names a record among those that a directory publishes.
   public struct Key: Hashable, Sendable {
     public let type: ServiceType
-    /// The instance name that is asked for, at most 63 bytes. It has no meaning: where it is taken, another one serves.
+    /// The requested instance name, at most 63 bytes. It has no meaning: where it is taken, another one serves.
     public let name: String
 
     public init(type: ServiceType, name: String) {

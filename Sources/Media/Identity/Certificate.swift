@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Wire
 
-/// An X.509 certificate. That it could be read says nothing of whether it is to be trusted.
+/// An X.509 certificate, parsed; whether to trust it is another question.
 public final class Certificate: @unchecked Sendable, Hashable {
   // `@unchecked`: only `const` calls are made on the X509 once it is read, and OpenSSL locks what those cache.
 
@@ -41,8 +41,8 @@ extension Certificate {
   /// A file of anchors is read whole; the system's own bundle of all authorities has a quarter of this.
   public static let fileBytesMax = 1 << 20
 
-  /// The certificates of a file: one in DER, or any number in PEM, in the order of the file. What else a PEM file
-  /// holds is passed over.
+  /// The certificates of a file: one in DER, or any number in PEM, in the order of the file. Other PEM blocks are
+  /// skipped.
   public static func all(in file: [UInt8]) throws(IdentityError) -> [Certificate] {
     guard file.count <= fileBytesMax else { throw .fileTooLong(bytes: file.count, bytesMax: fileBytesMax) }
     // DER begins with the tag of a sequence, which no line of PEM does.
@@ -56,7 +56,7 @@ extension Certificate {
       found.append(try Certificate(der: encoded(x509)))
     }
     let error = OpenSSLError.take()
-    // The end of the file is told as the lack of a further block.
+    // OpenSSL reports the end of the file as the lack of a further block.
     guard error.reason == PEM_R_NO_START_LINE, !found.isEmpty else { throw .notACertificate }
     return found
   }
@@ -73,5 +73,5 @@ extension Certificate {
   }
 }
 
-/// In place of OpenSSL's own, which asks at the terminal.
+/// Replaces OpenSSL's own, which asks at the terminal.
 private func noPassword(_: UnsafeMutablePointer<CChar>?, _: CInt, _: CInt, _: UnsafeMutableRawPointer?) -> CInt { -1 }

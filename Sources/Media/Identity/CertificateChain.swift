@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import Wire
 
-/// Basic X.509: whether a chain leads from its leaf to an anchor.
+/// Basic X.509 path validation: whether a chain leads from its leaf to an anchor.
 public enum CertificateChain {
-  /// Judges a chain as a peer shows it, leaf first, at a moment. An anchor is believed as it is, whether it is a root,
-  /// an intermediate certificate, or the leaf itself; its dates count too. Revocation is not asked for: there may be
-  /// nobody to ask.
+  /// Validates a chain as a peer shows it, leaf first, at a moment. An anchor is trusted as it is, whether it is a
+  /// root, an intermediate certificate, or the leaf itself; its dates count too. Revocation is not checked: there may
+  /// be nobody to ask.
   public static func evaluate(
     _ chain: [[UInt8]], anchors: [Certificate], at secondsSince1970: Int
   ) -> TrustVerdict {
@@ -19,14 +19,14 @@ public enum CertificateChain {
       }
     }
     guard let leaf = shown.first else { return .distrusted(.noCertificate) }
-    // OpenSSL would go on past a leaf that is an anchor, and judge what nobody needs.
+    // OpenSSL would go on past a leaf that is an anchor, and check certificates that nobody needs.
     let others = anchors.contains(leaf) ? [] : Array(shown.dropFirst())
     let evaluation = Evaluation(of: leaf, with: others, anchors: anchors, at: secondsSince1970)
     return evaluation.verdict()
   }
 }
 
-/// One call of OpenSSL's check, and what it is made of.
+/// One call of OpenSSL's check, with its inputs.
 private struct Evaluation: ~Copyable {
   /// 112 bits: RSA from 2048 on, no MD5 and no SHA-1.
   private static let securityLevel: CInt = 2

@@ -2,9 +2,9 @@ internal import COpenSSL
 internal import Glibc
 internal import Wire
 
-/// What a certificate says, for people. All of it is the word of whoever wrote the certificate.
+/// A certificate's contents, for people. All of it is the word of the certificate's author.
 public struct CertificateSummary: Hashable, Sendable {
-  /// Names such as `CN = Ann, O = School`; what a screen would not show as it stands is spelled out.
+  /// Names such as `CN = Ann, O = School`; invisible characters are spelled out.
   public let subject: String
   public let issuer: String
   /// Hexadecimal, two digits a byte.
@@ -67,7 +67,7 @@ extension Certificate {
   }
 }
 
-/// Characters that turn or hide what stands beside them would let a name pass for another.
+/// Spells out characters that turn or hide their neighbours, and would let a name pass for another.
 private func visible(_ text: String) -> String {
   text.unicodeScalars.reduce(into: "") { shown, scalar in
     switch scalar.properties.generalCategory {

@@ -2,11 +2,11 @@ internal import COpenSSL
 public import Engine
 internal import Wire
 
-/// A certificate chain together with the private key of its leaf: what an endpoint shows of itself and signs with.
+/// A certificate chain with the private key of its leaf: an endpoint's identity.
 public final class HeldIdentity: @unchecked Sendable {
   // `@unchecked`: OpenSSL never changes a key once it is read, and counts its references atomically.
 
-  /// Made from the leaf, so that an identity has the same one after a restart and on another box.
+  /// Derived from the leaf, so that an identity has the same one after a restart and on another machine.
   public let id: IdentityID
   /// Leaf first.
   public let chain: [Certificate]
@@ -25,7 +25,7 @@ public final class HeldIdentity: @unchecked Sendable {
     try self.init(owning: key, chain: chain)
   }
 
-  /// Takes the key over, and frees it where it throws.
+  /// Takes ownership of the key, and frees it where it throws.
   init(owning key: OpaquePointer, chain: [Certificate]) throws(IdentityError) {
     self.key = key
     self.chain = chain
@@ -44,7 +44,7 @@ public final class HeldIdentity: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// As the engine takes it.
+  /// The form for the engine.
   public var shown: SecurityIdentity { SecurityIdentity(id: id, chain: chain.map(\.der)) }
 
   /// The secret itself in PKCS#8, for a key store.
@@ -72,7 +72,7 @@ public final class HeldIdentity: @unchecked Sendable {
   }
 }
 
-/// Nil for the kinds of key that are taken: those that other implementations have, and signatures that fit a frame.
+/// Nil for the supported kinds of key: those that other implementations have, and whose signatures fit a frame.
 private func unsupportedKind(of key: OpaquePointer) -> String? {
   let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "unknown"
   switch EVP_PKEY_get_base_id(key) {

@@ -4,15 +4,15 @@ internal import Wire
 /// A PKCS#12 file (`.p12`, `.pfx`): a private key and certificates under a password.
 ///
 /// The file may come from anybody: its size, and the hashing it asks for, have limits. Even so it may take seconds of a
-/// processor, and does not belong on a loop. The password is neither kept nor told.
+/// processor, and does not belong on a loop. The password is neither kept nor reported.
 public enum IdentityFile {
   /// The longest chain and the longest key, each a little larger than it is by the encryption.
   public static let bytesMax = 2 * Limits.chainCertificatesMax * Limits.certificateBytesMax
-  /// In all. Common programs ask for 2,000 to 600,000; this many take a second or two.
+  /// The limit on all hash iterations together. Common programs use 2,000 to 600,000; this many take a second or two.
   public static let iterationsMax = 2_000_000
 
-  /// The key, its certificate, and the issuers that the file holds, from the leaf up, without a root: that one the
-  /// other side has, or does not believe. What else is in the file is left out.
+  /// The key, its certificate, and the issuers that the file holds, from the leaf up, without a root: the other side
+  /// has that one, or does not trust it. Other contents are left out.
   public static func identity(from file: [UInt8], password: String) throws(IdentityError) -> HeldIdentity {
     guard file.count <= bytesMax else { throw .fileTooLong(bytes: file.count, bytesMax: bytesMax) }
     defer { ERR_clear_error() }
@@ -28,9 +28,9 @@ public enum IdentityFile {
   }
 }
 
-/// What was found in a file so far.
+/// The contents of a file found so far.
 private struct IdentityFileReader: ~Copyable {
-  /// Bags in bags are of no use, but allowed.
+  /// Nested bags are of no use, but allowed.
   private static let depthMax = 4
 
   private let password: UnsafeMutableBufferPointer<CChar>
@@ -87,7 +87,7 @@ private struct IdentityFileReader: ~Copyable {
     try spend(iterations)
     if name(of: algorithm) == "PBMAC1" { throw .oldCipher("PBMAC1") }
     if PKCS12_verify_mac(file, password.baseAddress, passwordCount) == 1 { return }
-    // Some write no password as none at all.
+    // Some programs write an empty password as none at all.
     if passwordCount == 0, PKCS12_verify_mac(file, nil, 0) == 1 { return }
     throw .wrongPassword
   }
@@ -123,7 +123,7 @@ private struct IdentityFileReader: ~Copyable {
     take(EVP_PKCS82PKEY(key))
   }
 
-  /// One of a kind that OpenSSL does not know is as good as none.
+  /// A key of a kind that OpenSSL does not know is ignored.
   private mutating func take(_ key: OpaquePointer?) {
     if let key { keys.append(key) }
   }
@@ -134,7 +134,7 @@ private struct IdentityFileReader: ~Copyable {
     iterationsLeft -= Int(iterations)
   }
 
-  /// Why something could not be decrypted with a password that is right.
+  /// Why a decryption failed although the password is right.
   private func fault(of encryption: UnsafePointer<X509_ALGOR>) -> IdentityError {
     var isUnsupported = false
     while case let code = ERR_get_error(), code != 0 {
@@ -177,7 +177,7 @@ private struct IdentityFileReader: ~Copyable {
 }
 
 extension Certificate {
-  /// Whether it has signed the other, and says that it would.
+  /// Whether it has signed the other, and names itself as its issuer.
   fileprivate func issued(_ other: Certificate) -> Bool {
     withX509 { issuer in
       other.withX509 { subject in

@@ -1,13 +1,13 @@
 internal import Wire
 
-/// Whether a chain of certificates is to be believed.
+/// The result of a chain's validation.
 public enum TrustVerdict: Hashable, Sendable {
   /// The anchor to which it leads.
   case trusted(by: Certificate)
   case distrusted(Distrust)
 }
 
-/// Why a chain is not to be believed. Dates are seconds since 1970.
+/// Why a chain is not trusted. Dates are seconds since 1970.
 public enum Distrust: Hashable, Sendable, CustomStringConvertible {
   case noCertificate
   case tooManyCertificates(count: Int)

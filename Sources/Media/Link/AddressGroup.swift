@@ -1,7 +1,7 @@
 public import Reactor
 
-/// Addresses that somebody who has one of them has all of, so that limits count them as one: an IPv4 address, or a
-/// network of 64 bits of IPv6. The link-local network is everybody's: there each address is its own.
+/// Addresses that belong together, so that limits count them as one: an IPv4 address, or an IPv6 network of 64 bits.
+/// The link-local network is everybody's: there each address is its own.
 public struct AddressGroup: Hashable {
   private let bytes: [UInt8]
 

@@ -1,14 +1,14 @@
 public import Reactor
 public import Wire
 
-/// Why a host was not reached: what became of each address that was known of it.
+/// Why a host was not reached: the outcome at each known address.
 public struct DialFailure: Error, CustomStringConvertible {
   public struct Attempt: Sendable, CustomStringConvertible {
     public enum Outcome: Sendable {
       case ended(LinkEnd)
-      /// A host answered, but another one than was expected.
+      /// Another host answered than was expected.
       case answeredBy(HostID)
-      /// Nothing had come of it when the time for all of it was over.
+      /// It had not finished when the time for the whole dial was over.
       case tookTooLong
       /// There were more addresses than one dial tries.
       case notTried

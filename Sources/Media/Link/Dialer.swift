@@ -1,19 +1,19 @@
 public import Reactor
 public import Wire
 
-/// One dial of one host at all of its addresses at once, more or less (Happy Eyeballs, RFC 8305).
+/// One dial of one host at all of its addresses (Happy Eyeballs, RFC 8305).
 ///
-/// Law: exactly one of two things is told: the owner hears `opened` of the first link that is open to the host that was
-/// expected, and all else of that link; or it is told why there is none. Nothing of the other attempts stays.
-/// An address that becomes known on the way joins the race, and does not begin another.
-/// From its making until then it keeps itself alive; it belongs to its reactor's thread.
+/// Law: the owner gets exactly one of two: `opened` of the first link that is open to the expected host, with all later
+/// events of that link; or the reason why there is none. The other attempts end. An address that becomes known
+/// meanwhile joins the race, and does not begin another. It keeps itself alive until then, and belongs to its reactor's
+/// thread.
 public final class Dialer {
   public struct Limits: Sendable {
-    /// For all of it, however many addresses there are.
+    /// For the whole dial, however many addresses there are.
     public var time: Duration = .seconds(10)
     /// How long an attempt is alone before the next one joins it: RFC 8305's own advice.
     public var attemptDelay: Duration = .milliseconds(250)
-    /// Addresses are told by strangers; so many are more than the interfaces of any host.
+    /// Strangers supply addresses; so many are more than the interfaces of any host.
     public var attemptsMax = 16
     public init() {}
   }
@@ -56,13 +56,13 @@ public final class Dialer {
     reactor.soon { [self] in startNextAttempt() }
   }
 
-  /// Ends it; nothing is told any more.
+  /// Ends it without a report.
   public func cancel() {
     reactor.preconditionIsolated()
     end()
   }
 
-  /// What was not known when it began has the next turns: a host that has moved is rather where it was seen last.
+  /// Adds addresses, which have the next turns: a host that has moved is likely to be where it was seen last.
   public func join(_ addresses: [SocketAddress]) {
     reactor.preconditionIsolated()
     guard owner != nil else { return }
@@ -78,8 +78,8 @@ public final class Dialer {
     outcomes += addresses.dropFirst(waiting.count).map { DialFailure.Attempt(address: $0, outcome: .notTried) }
   }
 
-  /// IPv6 first, then in turns; each once, in the order they came. A link-local address that names no interface is one
-  /// on each.
+  /// IPv6 first, then alternating; each once, in the given order. A link-local address without an interface is one on
+  /// each.
   static func order(of addresses: [SocketAddress], interfaces: @autoclosure () -> [UInt32] = NetworkInterface.linkLocal)
     -> [SocketAddress]
   {
@@ -96,7 +96,7 @@ public final class Dialer {
 
   // MARK: Attempts
 
-  /// Starts the next attempt; where there is none, and none is under way, it is over.
+  /// Starts the next attempt; where there is none, and none is in progress, the dial has failed.
   private func startNextAttempt() {
     guard owner != nil else { return }
     if let nextAttempt { reactor.cancel(nextAttempt) }
@@ -117,7 +117,7 @@ public final class Dialer {
     if attempts.isEmpty { fail() }
   }
 
-  /// Where there was no attempt yet, the first one is about to begin.
+  /// Without an attempt yet, the first one is about to begin.
   private func setNextAttempt() {
     guard let lastAttempt, !waiting.isEmpty else { return }
     let alone = Duration.nanoseconds(Reactor.now - lastAttempt)
@@ -170,7 +170,7 @@ public final class Dialer {
   }
 }
 
-/// One address that is being tried: it owns the link until that is the one.
+/// An attempt at one address, which owns the link until that is chosen.
 private final class DialAttempt: SecureLinkOwner {
   let address: SocketAddress
   private let dialer: Dialer

@@ -1,14 +1,14 @@
 public import Reactor
 internal import Wire
 
-/// Where connections wait that have come and have not shown yet whose they are.
+/// A queue of TLS handshakes that have not finished.
 ///
 /// Laws:
-/// - There are at most `linksMax`, and of one address at most `linksPerAddressMax`. Where one more comes, the one that
-///   has waited longest goes, of that address or of all: so who comes always has a place, and has it for as long as an
-///   honest handshake takes unless thousands come in that time.
-/// - One that says nothing costs about 18 KiB, one that says all that it may about 210 KiB: 56 MiB in all, at worst.
-///   Each is over at its handshake's deadline.
+/// - It holds at most `linksMax`, and of one address at most `linksPerAddressMax`. One more evicts the oldest, of that
+///   address or of all: so a newcomer always has a place, and keeps it for as long as an honest handshake takes unless
+///   thousands come in that time.
+/// - A silent one costs about 18 KiB, one that sends as much as it may about 210 KiB: 56 MiB in all, at worst. Each
+///   ends at its handshake's deadline.
 ///
 /// It belongs to its reactor's thread.
 public final class HandshakeQueue {
@@ -24,7 +24,7 @@ public final class HandshakeQueue {
   private let reactor: Reactor
   private let limits: Limits
   private let linkLimits: SecureLink.Limits
-  /// In the order they came.
+  /// In the order of arrival.
   private var waiting: [(link: SecureLink, origin: AddressGroup?)] = []
 
   public init(
@@ -39,7 +39,7 @@ public final class HandshakeQueue {
 
   public var count: Int { waiting.count }
 
-  /// Takes a connection that a listener accepted, for an owner who hears of it as of any other link.
+  /// Takes a connection from a listener, for an owner that gets its events as of any other link.
   public func take(_ socket: consuming Descriptor, for owner: any SecureLinkOwner) throws(SystemError) {
     let link = try SecureLink.accept(socket, context, on: reactor, limits: linkLimits, owner: owner)
     let origin = link.remoteAddress.map(AddressGroup.init)
@@ -53,7 +53,7 @@ public final class HandshakeQueue {
     waiting.append((link, origin))
   }
 
-  /// Ends all that wait.
+  /// Closes all of them.
   public func close() {
     for (link, _) in waiting { link.close() }
   }

@@ -5,14 +5,14 @@ internal import Wire
 /// The rules of every link, and the certificate that carries this host's key: TLS 1.3 alone, Ed25519 alone, a
 /// certificate from both sides, one application protocol.
 ///
-/// Who the other side is, its key says; its certificate only carries that key, so names, dates and issuers in it
-/// mean nothing. A resumed link has the key of the link that its ticket came from, on both sides: the one that dialled
-/// keeps it with the ticket, the other one has sealed it into it. Keys are exchanged anew all the same, and no data goes
+/// The key identifies the other side; its certificate only carries that key, so names, dates and issuers in it mean
+/// nothing. A resumed link has the key of the link that its ticket came from, on both sides: the one that dialled keeps
+/// it with the ticket, the other one has sealed it into it. Keys are exchanged anew all the same, and no data goes
 /// before the handshake is done.
 ///
 /// It belongs to the loop of its links.
 public final class LinkContext {
-  /// The one protocol that is spoken over a link.
+  /// The only protocol over a link.
   public static let applicationProtocol = "vicinity/1"
 
   /// Tickets are good until the keys that seal them are replaced, which is this long at most: they are for a link that
@@ -56,8 +56,8 @@ public final class LinkContext {
     tickets.use(for: host) { expect(SSL_set_session(connection, $0) == 1, "use a ticket") }
   }
 
-  /// Keeps what the session holds, under the host whose certificate it carries. A copy: the session of a link that is cut
-  /// counts as spoilt, and a link that was cut is the one to resume.
+  /// Keeps the session of the host in its certificate. It keeps a copy: OpenSSL does not resume the session of a link
+  /// that was cut, and that is the one to resume.
   fileprivate func keep(_ session: OpaquePointer) {
     guard let certificate = SSL_SESSION_get0_peer(session), let key = X509_get0_pubkey(certificate),
       let host = PublicKey(of: key).map(HostID.init(of:))
@@ -81,7 +81,7 @@ public final class LinkContext {
     SSL_CTX_sess_set_new_cb(context, keepTicket)
   }
 
-  /// What was sealed with the keys before is read no more, and leads to a full handshake.
+  /// Tickets sealed with the keys before are not read any more, and lead to a full handshake.
   func replaceTicketKeys(at now: UInt64 = Reactor.now) {
     ticketKeysMade = now
     var keys = OpenSSLCrypto.randomBytes(SSL_CTX_ctrl(context, SSL_CTRL_SET_TLSEXT_TICKET_KEYS, 0, nil))
@@ -91,11 +91,11 @@ public final class LinkContext {
   }
 
   private func tuneRecords() {
-    // Idle links give their buffers back.
+    // Idle links release their buffers.
     _ = COpenSSL_SSL_CTX_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
     // One read from the socket brings several records.
     _ = COpenSSL_SSL_CTX_set_read_ahead(context, 1)
-    // Of certificates there is one, of a few hundred bytes.
+    // There is one certificate, of a few hundred bytes.
     _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, 4 << 10, nil)
   }
 
@@ -112,7 +112,7 @@ public final class LinkContext {
 /// RFC 7301's form: each name after its length.
 private let protocolList: StaticString = "\u{0A}vicinity/1"
 
-/// A certificate that says nothing but the key, valid for all time, since boxes without a clock use it.
+/// A certificate with nothing but the key, valid for all time, since machines without a clock use it.
 private func selfSignedCertificate(of key: OpaquePointer) -> OpaquePointer {
   let certificate = expect(X509_new(), "make a certificate")
   let name = X509_get_subject_name(certificate)
@@ -130,8 +130,8 @@ private func selfSignedCertificate(of key: OpaquePointer) -> OpaquePointer {
   return certificate
 }
 
-/// Takes the place of OpenSSL's chain check: the other side shows exactly one certificate, and it carries an Ed25519
-/// key. That it holds the key, TLS itself proves.
+/// Replaces OpenSSL's chain check: the other side shows exactly one certificate, and it carries an Ed25519 key. TLS
+/// itself proves the possession of the key.
 private func acceptHostCertificate(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> CInt {
   let shown = COpenSSL_sk_X509_num(X509_STORE_CTX_get0_untrusted(store))
   if shown == 1, let leaf = X509_STORE_CTX_get0_cert(store), let key = X509_get0_pubkey(leaf),
@@ -159,7 +159,7 @@ private func selectProtocol(
   negotiate(protocolList, chosen, chosenCount, offered, offeredCount) ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
-/// Whether one of our protocols, in RFC 7301's form, is among those that a client offers; it is chosen then.
+/// Whether a client offers one of our protocols, in RFC 7301's form; it is chosen then.
 func negotiate(
   _ ours: StaticString, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
   _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: CUnsignedInt

@@ -6,15 +6,15 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
   case closedHere
   /// The other side closed it in good order.
   case closedThere
-  /// The pipe broke without a goodbye: a lost cable, a process that was killed, or someone who cuts.
+  /// The connection broke without a bye: a lost cable, a process that was killed, or an attacker who cuts.
   case cut
-  /// The other side did not come to a secure link in time.
+  /// The handshake timed out.
   case handshakeTimedOut
-  /// Too many others came before its handshake was done.
+  /// Newer connections evicted it before its handshake was done.
   case crowdedOut
-  /// The handshake failed over what one side is.
+  /// The handshake failed over the identity of one side.
   case refused(Refusal)
-  /// What came breaks TLS, after the handshake.
+  /// The other side broke TLS, after the handshake.
   case broken(String)
   /// The network failed.
   case failed(SystemError)

@@ -3,14 +3,15 @@ public import Reactor
 
 /// Accepts TCP connections on a reactor until it is closed.
 public final class Listener {
-  /// Enough to drain a burst, few enough that what is connected already has its turn.
+  /// Enough to drain a burst, few enough that open connections have their turn.
   private static let connectionsPerTurnMax = 64
-  /// Where descriptors or memory are used up, the connections that wait would call again at once, for nothing.
+  /// A pause where descriptors or memory are used up: waiting connections would wake the loop again at once, for
+  /// nothing.
   private static let restTime: Duration = .milliseconds(100)
 
-  /// Where it listens, with the port that was found where 0 was asked for.
+  /// The listening address, with the actual port.
   public let address: SocketAddress
-  /// Why the last connection could not be accepted, for whoever explains why nobody gets in.
+  /// Why the last connection could not be accepted, for the doctor.
   public private(set) var lastError: SystemError?
 
   private let reactor: Reactor
@@ -28,7 +29,7 @@ public final class Listener {
     try self.init(taking: .listening(at: address), paused: paused, on: reactor, accepted: accepted)
   }
 
-  /// One that listens already.
+  /// Takes over a listening socket.
   public init(
     taking socket: consuming Descriptor, paused: Bool = false, on reactor: Reactor,
     accepted: @escaping (consuming Descriptor) -> Void
@@ -70,14 +71,14 @@ public final class Listener {
     close()
   }
 
-  /// Accepts what waits, and what comes.
+  /// Accepts waiting connections, and later ones.
   public func resume() {
     guard isPaused, let registration else { return }
     isPaused = false
     reactor.update(registration, to: .readable)
   }
 
-  /// Accepts no more; connections that were accepted go on.
+  /// Accepts no more; open connections stay.
   public func close() {
     if let rest { reactor.cancel(rest) }
     if let registration { reactor.deregister(registration) }
@@ -93,7 +94,7 @@ public final class Listener {
         accepted(connection)
       } catch {
         lastError = error
-        // One that went away while it waited costs nothing; the next may be well.
+        // A connection that was aborted in the queue costs nothing; the next may be well.
         if error.code == ECONNABORTED { continue }
         return takeRest()
       }

@@ -6,11 +6,11 @@ internal import Reactor
 ///
 /// Law: it keeps no memory while it is empty, and never more than `bytesMax` bytes.
 final class Outbox {
-  /// A batch, and whatever TLS has to say by itself besides: alerts, a key update, a flight of the handshake.
+  /// A batch, and the records that TLS adds by itself: alerts, a key update, a flight of the handshake.
   static let bytesMax = 96 << 10
   private static let leastBytes = 4 << 10
-  /// Copied at a time: of longer pieces libc makes one instruction, which some processors, AMD's among them, take 17 times
-  /// as long for where the copy begins a few bytes further on in its page than the original in its own.
+  /// The size of a single copy: longer pieces become one instruction in libc, which some processors, AMD's among them,
+  /// take 17 times as long for where the copy begins a few bytes further on in its page than the original in its own.
   private static let pieceBytes = 2 << 10
 
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -23,7 +23,7 @@ final class Outbox {
 
   var isEmpty: Bool { sent == filled }
 
-  /// How TLS writes into it; the box must outlive what is made here.
+  /// The BIO through which TLS writes into it; the outbox must outlive it.
   func makeBIO() -> OpaquePointer {
     let bio = expect(BIO_new(boxMethod.pointer), "make a BIO")
     BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -31,7 +31,7 @@ final class Outbox {
     return bio
   }
 
-  /// Gives the socket what it takes; answers whether that was all.
+  /// Writes to the socket as much as it takes; returns whether that was all.
   func flush(to socket: borrowing Descriptor) throws(SystemError) -> Bool {
     while !isEmpty {
       let rest = UnsafeRawBufferPointer(rebasing: memory[sent..<filled])
@@ -58,7 +58,7 @@ final class Outbox {
   }
 
   private func makeRoom(for needed: Int) {
-    // What is large at all is a batch, so that all of it soon has room.
+    // Large output is a batch, so that all of it soon has room.
     let capacity = needed > Self.leastBytes ? Self.bytesMax : Self.leastBytes
     let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
     larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[sent..<filled]))
@@ -68,7 +68,7 @@ final class Outbox {
   }
 }
 
-/// What OpenSSL calls for every box; made once, and never changed.
+/// The BIO method of every outbox; made once, and never changed.
 private struct BoxMethod: @unchecked Sendable {
   // `@unchecked`: nothing writes to it once it is made.
   let pointer: OpaquePointer
@@ -85,7 +85,7 @@ private func writeToBox(
   _ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int, _ written: UnsafeMutablePointer<Int>?
 ) -> CInt {
   COpenSSL_BIO_clear_retry_flags(bio)
-  // The TLS connection that calls is freed before its box is.
+  // The TLS connection that calls is freed before its outbox.
   let box = Unmanaged<Outbox>.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
   guard box.append(UnsafeRawBufferPointer(start: bytes, count: count)) else {
     COpenSSL_BIO_set_retry_write(bio)
@@ -96,6 +96,6 @@ private func writeToBox(
 }
 
 private func controlBox(_: OpaquePointer?, _ command: CInt, _: Int, _: UnsafeMutableRawPointer?) -> Int {
-  // Flushing is ours to do, and nothing else is to be controlled.
+  // Flushing is done here, and there are no other controls.
   command == BIO_CTRL_FLUSH ? 1 : 0
 }

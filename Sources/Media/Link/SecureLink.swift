@@ -1,59 +1,60 @@
 public import Reactor
 public import Wire
 
-/// What a link tells the one that uses it, always on the loop and never from within a call of the link.
+/// The events of a link, always on the loop and never from within a call of the link.
 public protocol SecureLinkOwner: AnyObject {
-  /// The handshake is done: who is at the other end, and 32 bytes that only the two ends know.
+  /// The handshake is done: the key at the other end, and 32 bytes that only the two ends know.
   ///
-  /// A side that dialled hears this before the other one has checked its certificate; a refusal comes as `closed`.
+  /// A side that dialled gets this before the other one has checked its certificate; a refusal comes as `closed`.
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest)
 
-  /// Bytes have come: `read`, called once before this returns, appends them right where they are to lie, as far as there
-  /// is room and up to `bytesMax`. Without the call some of them are thrown away.
+  /// Bytes have come: `read`, called once before this returns, appends them in place, as far as there is room and up to
+  /// `bytesMax`. Without the call some of them are discarded.
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void)
 
-  /// The link can take bytes. Asked after `wantsToSend()`, again and again until nothing is put; the room is 66 KiB.
+  /// The link can take bytes. Called after `wantsToSend()`, again and again until nothing is appended; the room is 66
+  /// KiB.
   func fill(_ output: inout OutputRawSpan, for link: SecureLink)
 
-  /// The link is over. Told exactly once, and nothing after it.
+  /// The link is over. Called exactly once, and nothing after it.
   func closed(_ link: SecureLink, because end: LinkEnd)
 }
 
 /// An authenticated, encrypted pipe between two hosts over one TCP connection.
 ///
-/// It belongs to its reactor's thread. From its making until `closed` is told, it keeps itself and its owner alive.
+/// It belongs to its reactor's thread. From its making until `closed`, it keeps itself and its owner alive.
 public final class SecureLink: @unchecked Sendable {
   // `@unchecked`: each public entry checks that it runs on the reactor's thread, and each callback comes from there.
 
   public struct Limits: Sendable {
-    /// From the first packet to the end of the handshake, for one who connects and says nothing.
+    /// From the first packet to the end of the handshake, for a client that connects and sends nothing.
     public var handshakeTime: Duration = .seconds(10)
     /// How long `close()` waits for its last bytes to be taken.
     public var closingTime: Duration = .seconds(2)
     public init() {}
   }
 
-  /// What one link may move in one turn before the others have theirs.
+  /// Bytes that one link may move in one turn before the others have theirs.
   private static let bytesPerTurnMax = 256 << 10
-  /// What the kernel holds at most of what is not on the wire yet. With one batch that waits here too, what is said next
-  /// has 130 KiB before it, the tenth of a second at 10 Mbit/s.
+  /// Limit of unsent bytes in the kernel. With one batch here too, a new frame has 130 KiB before it, a tenth of a
+  /// second at 10 Mbit/s.
   private static let unsentBytesMax = 64 << 10
-  /// Room is asked for twice what came last: a link that says little makes its owner hold little.
+  /// The room is twice the last read: a quiet link makes its owner hold little.
   private static let roomRange = 4 << 10...TLSStream.batchBytesMax
 
   private enum State: Equatable {
     case connecting
     case shakingHands
     case open
-    /// Sends what is left, then its goodbye, then waits for the other side to hang up.
+    /// Sends the rest, then its bye, then waits for the other side to hang up.
     case closing(saidGoodbye: Bool)
     case closed
   }
 
   public let reactor: Reactor
-  /// Whether this side began it.
+  /// Whether this side dialled.
   public let isDialed: Bool
-  /// Where the other end is; nil for one that left before it could be asked.
+  /// The address of the other end; nil for one that left before it could be asked.
   public let remoteAddress: SocketAddress?
   private let limits: Limits
   private var owner: (any SecureLinkOwner)?
@@ -67,13 +68,13 @@ public final class SecureLink: @unchecked Sendable {
   /// Whether reading may bring something: the socket said so, or a turn ended before all was read.
   private var mayRead = true
   private var hasMoreToSend = false
-  /// Whether a turn was asked for that no event will bring.
+  /// Whether a turn was requested that no event will bring.
   private var turnIsDue = false
-  /// Whether something in this turn had to wait for room in the socket.
+  /// Whether a write in this turn had to wait for room in the socket.
   private var isBlocked = false
 
-  /// Begins to connect; how that goes is told later. Where the host is known, what is left of an earlier link to it makes
-  /// the handshake quick; another host that answers is not taken for it, but its owner has to look.
+  /// Begins to connect; the outcome is reported later. Where the host is known, a ticket from an earlier link resumes
+  /// its session; if another host answers, that is not noticed here: the owner has to compare.
   public static func dial(
     _ address: SocketAddress, _ context: LinkContext, resuming host: HostID? = nil, on reactor: Reactor,
     limits: Limits = Limits(), owner: any SecureLinkOwner
@@ -115,33 +116,33 @@ public final class SecureLink: @unchecked Sendable {
   /// Whether the handshake is done and nobody has ended it.
   public var isOpen: Bool { state == .open }
 
-  /// Whether the handshake was a quick one, of hosts that had a link before.
+  /// Whether the handshake resumed a session of an earlier link.
   public var isResumed: Bool { tls?.isResumed ?? false }
 
   /// Nil unless the link is open.
   func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
 
-  /// Told once, when the handshake is done or has failed.
+  /// Called once, when the handshake is done or has failed.
   var handshakeEnded: ((SecureLink) -> Void)?
 
-  /// Ends a link that is not open yet, for the sake of others.
+  /// Evicts a link that is not open yet, in favour of others.
   func makeRoom() {
     if state == .connecting || state == .shakingHands { finish(.crowdedOut) }
   }
 
-  /// All that is told from now on is told to another owner.
+  /// Later events go to another owner.
   func handOver(to owner: any SecureLinkOwner) {
     if state != .closed { self.owner = owner }
   }
 
-  /// There are bytes to fetch by `fill`. It costs nothing to say so twice.
+  /// The owner has bytes for `fill`. Calling it twice costs nothing.
   public func wantsToSend() {
     reactor.preconditionIsolated()
     hasMoreToSend = true
     if state == .open { askForTurn() }
   }
 
-  /// Sends what the owner still fills in, says goodbye, and closes. Nothing more is received.
+  /// Sends the owner's remaining bytes and a bye, and closes. Nothing more is received.
   public func close() {
     reactor.preconditionIsolated()
     switch state {
@@ -190,7 +191,7 @@ public final class SecureLink: @unchecked Sendable {
       return
     }
     state = .open
-    // The handshake has read all that was there, and the socket tells of more.
+    // The handshake has read all that was there, and the socket will report more.
     mayRead = tls?.hasUnread ?? false
     cancelDeadline()
     handshakeEnded.take()?(self)
@@ -221,7 +222,7 @@ public final class SecureLink: @unchecked Sendable {
     return read
   }
 
-  /// Nobody wants it any more, but the socket must be read for the other side's goodbye.
+  /// Discards input: nobody wants it any more, but the socket must be read for the other side's bye.
   private func discard() -> (TLSStream.Step, bytes: Int) {
     withUnsafeTemporaryAllocation(byteCount: Self.roomRange.upperBound, alignment: 16) { memory in
       var out = OutputRawSpan(buffer: memory, initializedCount: 0)
@@ -263,7 +264,7 @@ public final class SecureLink: @unchecked Sendable {
     }
   }
 
-  /// Whether the step was done; if not, sees to what it waits for or how it ended.
+  /// Whether the step was done; if not, waits for its condition or ends the link.
   private func proceeds(after step: TLSStream.Step) -> Bool {
     switch step {
     case .moved:
@@ -283,12 +284,12 @@ public final class SecureLink: @unchecked Sendable {
 
   private func finish(_ end: LinkEnd) {
     if state == .closed { return }
-    // However the other side answers a goodbye, it was said here.
+    // However the other side answers a bye, this side closed the link.
     let end = if case .closing = state { LinkEnd.closedHere } else { end }
     state = .closed
     cancelDeadline()
     if case .broken = end { tls?.forgetTicket() }
-    // What TLS has to say of it goes out if it can.
+    // A TLS alert about it goes out if it can.
     _ = tls?.flush()
     if let registration { reactor.deregister(registration) }
     registration = nil
@@ -298,7 +299,7 @@ public final class SecureLink: @unchecked Sendable {
     owner?.closed(self, because: end)
   }
 
-  // MARK: What brings the next turn
+  // MARK: Scheduling turns
 
   private func watch(_ interest: Readiness) {
     guard let registration, interest != self.interest else { return }

@@ -3,16 +3,16 @@ internal import Glibc
 internal import Reactor
 internal import Wire
 
-/// One TLS connection and the socket under it, which does not block. What it writes lies in its outbox until `flush`.
+/// One TLS connection and its non-blocking socket. Written bytes lie in its outbox until `flush`.
 struct TLSStream: ~Copyable {
   enum Role { case client, server }
 
   enum Step {
-    /// So many bytes went through; 0 for a step that moves none.
+    /// The number of bytes moved; 0 for a step that moves none.
     case moved(Int)
     case needsReadable
     case needsWritable
-    /// The other side said its goodbye.
+    /// The other side sent its bye.
     case ended
     case failed(LinkEnd)
   }
@@ -22,7 +22,7 @@ struct TLSStream: ~Copyable {
   private let context: LinkContext
   private let outbox = Outbox()
 
-  /// One who dials a host that he knows may resume where they were.
+  /// A dial of a known host may resume its session.
   init(_ role: Role, _ context: LinkContext, resuming host: HostID?, on socket: consuming Descriptor) {
     self.context = context
     ssl = context.makeConnection()
@@ -44,15 +44,15 @@ struct TLSStream: ~Copyable {
     guard case .moved = step else { return step }
     // A side that offers no protocol at all comes this far.
     if !speaksOurProtocol { return .failed(.refused(.noCommonProtocol)) }
-    // A resumed handshake shows no certificate: what holds is the one that its ticket carries.
+    // A resumed handshake shows no certificate: the one in its ticket counts.
     if remoteKey() == nil { return .failed(.refused(.wrongCertificate)) }
-    // A batch at a time, sealed, for one who has shown who he is.
+    // An authenticated side may send a batch at a time.
     SSL_set_default_read_buffer_len(ssl, Self.batchBytesMax)
     return step
   }
 
-  /// Appends what has come, as far as there is room and up to the end of what was taken from the socket at once. Where
-  /// the step is no error, it says whether there may be more: after a `moved` there may, else the socket tells.
+  /// Appends received bytes, as far as there is room and up to the end of one read from the socket. Where the step is
+  /// no error, it says whether there may be more: after a `moved` there may, else the socket reports it.
   func read(into out: inout OutputRawSpan) -> Step {
     out.withUnsafeMutableBytes { room, count in
       let before = count
@@ -62,34 +62,34 @@ struct TLSStream: ~Copyable {
         guard case .moved(let more) = step else { return step }
         count += more
         if hasUnread { continue }
-        // So little has emptied the socket: that nothing more is there need not be asked. More is often one batch of the
-        // other side, which ends where its last frame does: nothing of a frame has to be kept for the next.
+        // So little has emptied the socket, which need not be asked again. More is often one batch of the other side,
+        // which ends where its last frame does: no partial frame has to be kept for the next.
         return count - before < Self.littleBytes ? .needsReadable : .moved(count - before)
       }
       return .moved(count - before)
     }
   }
 
-  /// Whether something has been taken from the socket that nobody has read.
+  /// Whether bytes have been taken from the socket that nobody has read.
   var hasUnread: Bool { SSL_has_pending(ssl) == 1 }
 
-  /// Less than the socket is asked for at a time.
+  /// Less than the size of one read from the socket.
   private static let littleBytes = 16 << 10
 
-  /// Takes all of up to `batchBytesMax` bytes; only after what was written before is flushed.
+  /// Takes all of up to `batchBytesMax` bytes; only after earlier writes are flushed.
   func write(_ bytes: UnsafeRawBufferPointer) -> Step {
     precondition(outbox.isEmpty && bytes.count <= Self.batchBytesMax, "there is no room for \(bytes.count) more bytes")
     return step { SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &$0) }
   }
 
-  /// Four chunks of a resource with what stands before each: fewer cost a third more of processor time, more gain nothing.
+  /// Four chunks of a resource with their heads: fewer cost a third more of processor time, more gain nothing.
   static let batchBytesMax = 66 << 10
 
-  /// How a batch is to lie: OpenSSL copies it into a buffer of its own, which shall not begin where `Outbox` says that it
-  /// costs much. Memory that was given out together easily lies so; what begins with a page does not.
+  /// Page alignment of a batch: OpenSSL copies it into a buffer of its own, which must not begin at the costly offset
+  /// that `Outbox` describes. Memory allocated together easily does; a page-aligned batch does not.
   static let batchAlignment = 4 << 10
 
-  /// Gives the socket what is written, as far as it takes it.
+  /// Writes to the socket as much as it takes.
   func flush() -> Step {
     if outbox.isEmpty { return .moved(0) }
     do throws(SystemError) {
@@ -100,7 +100,7 @@ struct TLSStream: ~Copyable {
   }
 
   func sayGoodbye() -> Step {
-    // It answers 0 once our goodbye is out and theirs has not come.
+    // It returns 0 once our bye is out and theirs has not come.
     step { _ in max(SSL_shutdown(ssl), -1) == -1 ? -1 : 1 }
   }
 
@@ -111,7 +111,7 @@ struct TLSStream: ~Copyable {
     return X509_get0_pubkey(certificate).flatMap(PublicKey.init(of:))
   }
 
-  /// Of one that was tampered with nothing is used again (RFC 8446 §6.2).
+  /// Nothing of a connection that was tampered with is used again (RFC 8446 §6.2).
   func forgetTicket() {
     if let key = remoteKey() { context.tickets.use(for: HostID(of: key)) { _ in } }
   }
@@ -124,7 +124,7 @@ struct TLSStream: ~Copyable {
     try! Digest(bytes: export("EXPORTER-vicinity-link", Digest.byteCount))
   }
 
-  /// What this connection's datagrams are sealed with, after the handshake.
+  /// The keys of this connection's datagrams, after the handshake.
   func datagramKeys() -> DatagramKeys {
     DatagramKeys(export("EXPORTER-vicinity-datagrams", DatagramKeys.byteCount), isClient: SSL_is_server(ssl) == 0)
   }
@@ -181,7 +181,7 @@ struct TLSStream: ~Copyable {
     case SSL_R_NO_APPLICATION_PROTOCOL, SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
       .refused(.noCommonProtocol)
     case alertReasons:
-      // A side that dialled may hear one after its own handshake was done.
+      // A side that dialled may receive one after its own handshake was done.
       .refused(.byTheOtherSide(error.description))
     default:
       SSL_is_init_finished(ssl) == 1 ? .broken(error.description) : .refused(.other(error.description))
@@ -189,5 +189,5 @@ struct TLSStream: ~Copyable {
   }
 }
 
-/// OpenSSL tells an alert of the other side as this offset and the alert's number.
+/// OpenSSL reports an alert of the other side as this offset and the alert's number.
 private let alertReasons = CInt(SSL_AD_REASON_OFFSET)...CInt(SSL_AD_REASON_OFFSET) + 255

@@ -1,11 +1,12 @@
 internal import COpenSSL
 internal import Wire
 
-/// What makes the next handshake with a host quick: one TLS ticket of each, given out once.
+/// A cache of TLS tickets for quick handshakes: one of each host, each used once.
 ///
 /// Laws:
-/// - A ticket stands under the host whose certificate its session carries, and is good for a dial of that host alone.
-/// - They are in memory only. There are at most `hostsMax`; the one that came first goes first.
+/// - A ticket is stored under the host whose certificate its session carries, and is good for a dial of that host
+///   alone.
+/// - They are in memory only. There are at most `hostsMax`; the oldest goes first.
 final class Tickets {
   /// More than a host has links; a ticket takes about 2 KiB.
   private static let hostsMax = 512
@@ -17,7 +18,7 @@ final class Tickets {
     for (session, _) in sessions.values { SSL_SESSION_free(session) }
   }
 
-  /// Takes over the session.
+  /// Takes ownership of the session.
   func keep(_ session: OpaquePointer, of host: HostID) {
     came += 1
     if let old = sessions.updateValue((session, came), forKey: host) {

@@ -1,9 +1,9 @@
 public import Reactor
 
-/// Stands at a host's port before its links do: whatever connects there is the doorway's, which gives back what is a link.
+/// Accepts all connections to a host's port, and gives those that are links back.
 public protocol ConnectionAcceptor: AnyObject {
   func take(_ socket: consuming Descriptor)
 
-  /// The host stops: all that was not given back ends.
+  /// The host stops: all connections that were not given back end.
   func close()
 }

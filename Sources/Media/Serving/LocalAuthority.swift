@@ -2,23 +2,23 @@ internal import COpenSSL
 internal import Glibc
 public import Reactor
 
-/// A certificate authority of one's own, for web servers that nobody else vouches for.
+/// A certificate authority of one's own, for web servers without a public certificate.
 ///
 /// It may vouch for the names and addresses alone that it was made for, and, where that is wanted, for addresses of
-/// private networks: who trusts it on a device trusts it for nothing else.
+/// private networks: a device that trusts it does so for nothing else.
 public struct LocalAuthority: Sendable {
   /// PEM.
   public let certificate: [UInt8]
   /// PEM, without a password.
   public let key: [UInt8]
 
-  /// One that was made before.
+  /// An existing one.
   public init(certificate: [UInt8], key: [UInt8]) {
     self.certificate = certificate
     self.key = key
   }
 
-  /// As `secret` has them, in PEM; nil where the bytes are none.
+  /// From `secret`'s PEM form; nil where the bytes are none.
   public init?(pem bytes: [UInt8]) {
     guard let certificate = readPEM(bytes, { PEM_read_bio_X509($0, nil, nil, nil) }).first else { return nil }
     defer { X509_free(certificate) }
@@ -34,21 +34,21 @@ public struct LocalAuthority: Sendable {
 
   public var summary: CertificateSummary? { try? Certificate.all(in: certificate).first?.summary }
 
-  /// Which nobody in the world at large has: RFC 1918, RFC 3927, RFC 4193.
+  /// Addresses that are not public: RFC 1918, RFC 3927, RFC 4193.
   private static let privateNetworks = [
     "10.0.0.0/255.0.0.0", "172.16.0.0/255.240.0.0", "192.168.0.0/255.255.0.0", "169.254.0.0/255.255.0.0",
     "fc00::/fe00::",
   ]
 
-  /// A new one for these names, such as `box.local`, and these addresses; the ports mean nothing. One that is good for
-  /// private networks stands when a box moves from one of their addresses to another.
+  /// A new one for these names, such as `box.local`, and these addresses; the ports mean nothing. One for private
+  /// networks stays good when a box moves from one of their addresses to another.
   public static func make(
     named name: String, for names: [String], _ addresses: [SocketAddress], andPrivateNetworks isWide: Bool = false,
     days: Int = 3650
   ) -> LocalAuthority {
     let key = makeKey()
     defer { EVP_PKEY_free(key) }
-    // A kind of which nothing is permitted would be free: so each has at least this machine itself.
+    // A kind without a permitted entry would be unconstrained: so each has at least this machine itself.
     let constraints =
       (["localhost"] + names).map { "permitted;DNS:\($0)" }
       + ([.loopback(port: 0)] + addresses).map { "permitted;IP:\($0.hostText)/\($0.mask)" }
@@ -87,8 +87,8 @@ public struct LocalAuthority: Sendable {
 }
 
 extension LocalAuthority {
-  /// Whether a server with these certificates is believed, also by those who hold it to all of RFC 5280, by who trusts this authority and asks for any of the names
-  /// or addresses, now and until so many days from now.
+  /// Whether a server with these certificates is trusted, also by strict readers of RFC 5280, on devices that trust
+  /// this authority, for any of the names or addresses, now and until so many days from now.
   public func vouches(
     for certificates: [UInt8], as names: [String], _ addresses: [SocketAddress], forDays days: Int
   ) -> Bool {
@@ -140,7 +140,7 @@ private func pem(_ write: (OpaquePointer) -> CInt) -> [UInt8] {
   return Array(UnsafeRawBufferPointer(start: bytes, count: count))
 }
 
-/// A certificate that is being written.
+/// A certificate under construction.
 private struct Draft {
   private let certificate: OpaquePointer
 
@@ -156,14 +156,14 @@ private struct Draft {
       X509_set_version(certificate, Int(X509_VERSION_3)) == 1
       && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
       && X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, text, CInt(text.count), -1, 0) == 1
-      // A clock that is a day behind shall not matter.
+      // A clock that is a day behind must not matter.
       && X509_gmtime_adj(X509_getm_notBefore(certificate), -86_400) != nil
       && X509_gmtime_adj(X509_getm_notAfter(certificate), days * 86_400) != nil
       && X509_set_pubkey(certificate, key) == 1
     expect(isMade, "make a certificate")
   }
 
-  /// With the identifiers of its key and its issuer's (RFC 5280 §4.2.1); by itself where there is no issuer.
+  /// With the identifiers of its key and its issuer's (RFC 5280 §4.2.1); self-signed where there is no issuer.
   func identified(by issuer: OpaquePointer?) -> Draft {
     extended(NID_subject_key_identifier, "hash").extended(NID_authority_key_identifier, "keyid:always", of: issuer)
   }
@@ -177,7 +177,7 @@ private struct Draft {
     return self
   }
 
-  /// By itself where there is no issuer. The certificate is the caller's.
+  /// Self-signed where there is no issuer. The caller owns the certificate.
   func signed(by issuer: OpaquePointer?, _ key: OpaquePointer) -> OpaquePointer {
     let name = X509_get_subject_name(issuer ?? certificate)
     expect(
@@ -195,7 +195,7 @@ extension SocketAddress {
     return String(text.dropFirst().prefix { $0 != "]" && $0 != "%" })
   }
 
-  /// Of this one address.
+  /// The mask of this one address.
   fileprivate var mask: String {
     if case .v4 = host { return "255.255.255.255" }
     return "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// The certificate that a web server shows, those above it, and its key.
+/// A web server's certificate, those above it, and its key.
 public final class ServerIdentity: @unchecked Sendable {
   // `@unchecked`: OpenSSL never changes a context once it is made, and counts its references atomically.
 
   private let context: OpaquePointer
-  /// Of the server's own certificate.
+  /// A summary of the server's own certificate.
   public let summary: CertificateSummary
 
   /// The server's certificate first, then those above it, the root left out; the key without a password. Both are PEM.
@@ -38,16 +38,17 @@ public final class ServerIdentity: @unchecked Sendable {
     SSL_CTX_free(context)
   }
 
-  /// Of TLS 1.2: forward secrecy, and encryption that authenticates, so none of CBC. What TLS 1.3 has is of that kind.
+  /// The suites of TLS 1.2: forward secrecy, and encryption that authenticates, so none of CBC. Those of TLS 1.3 are
+  /// all of that kind.
   private static let oldSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
-  /// TLS 1.2 and 1.3; HTTP 1.1 is what is spoken. Tickets are sealed with keys of this context's own, which no link knows.
+  /// TLS 1.2 and 1.3, with HTTP 1.1. Tickets are sealed with keys of this context's own, which no link knows.
   private func setUp() {
     expect(COpenSSL_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1, "ask for TLS 1.2")
     expect(SSL_CTX_set_cipher_list(context, Self.oldSuites) == 1, "choose the suites of TLS 1.2")
     SSL_CTX_set_options(context, COpenSSL_SSL_OP_NO_RENEGOTIATION)
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
-    // Idle connections give their buffers back.
+    // Idle connections release their buffers.
     _ = COpenSSL_SSL_CTX_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))
     // One read from the socket brings several records.
     _ = COpenSSL_SSL_CTX_set_read_ahead(context, 1)
@@ -110,8 +111,7 @@ func refusePassword(
 /// RFC 7301's form: each name after its length.
 private let httpProtocol: StaticString = "\u{08}http/1.1"
 
-/// A client that offers protocols, and not the one that is spoken, is refused by the alert `no_application_protocol` (RFC 7301
-/// §3.2): what it would say next is something else.
+/// A client that offers protocols without this one is refused by the alert `no_application_protocol` (RFC 7301 §3.2).
 private func selectHTTP(
   _: OpaquePointer?,
   _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ chosenCount: UnsafeMutablePointer<UInt8>?,

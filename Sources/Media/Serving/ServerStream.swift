@@ -2,26 +2,26 @@ internal import COpenSSL
 internal import Glibc
 public import Reactor
 
-/// One client's TLS connection to a web server, over a socket that does not block and is its caller's.
+/// One client's TLS connection to a web server, over a non-blocking socket that is its caller's.
 ///
-/// It belongs to one thread. What it writes lies in its outbox until `flush`.
+/// It belongs to one thread. Written bytes lie in its outbox until `flush`.
 public final class ServerStream {
   public enum Step: Sendable {
-    /// So many bytes went through; 0 for a step that moves none.
+    /// The number of bytes moved; 0 for a step that moves none.
     case moved(Int)
     case needsReadable
     case needsWritable
-    /// The client said its goodbye.
+    /// The client sent its close notification.
     case ended
     /// The connection is broken, or was never TLS.
     case failed
   }
 
-  /// What `write` takes at once: four full records.
+  /// The size of one `write`: four full records.
   public static let batchBytesMax = 64 << 10
 
   private let ssl: OpaquePointer
-  /// Kept for the connection's sake.
+  /// Kept alive for the connection.
   private let identity: ServerIdentity
   private let outbox = Outbox()
 
@@ -36,7 +36,7 @@ public final class ServerStream {
     SSL_free(ssl)
   }
 
-  /// Whether all that was written is with the socket.
+  /// Whether all written bytes are with the socket.
   public var isFlushed: Bool { outbox.isEmpty }
 
   public func shakeHands() -> Step {
@@ -47,13 +47,13 @@ public final class ServerStream {
     step { SSL_read_ex(ssl, room.baseAddress, room.count, &$0) }
   }
 
-  /// Takes all of up to `batchBytesMax` bytes; only when what was written before is flushed.
+  /// Takes all of up to `batchBytesMax` bytes; only when earlier writes are flushed.
   public func write(_ bytes: UnsafeRawBufferPointer) -> Step {
     precondition(outbox.isEmpty && bytes.count <= Self.batchBytesMax, "there is no room for \(bytes.count) more bytes")
     return step { SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &$0) }
   }
 
-  /// Gives the socket what is written, as far as it takes it.
+  /// Writes to the socket as much as it takes.
   public func flush(to socket: borrowing Descriptor) -> Step {
     if outbox.isEmpty { return .moved(0) }
     do throws(SystemError) {
@@ -64,7 +64,7 @@ public final class ServerStream {
   }
 
   public func sayGoodbye() {
-    // Its answer is not waited for.
+    // The answer is not awaited.
     _ = step { _ in SSL_shutdown(ssl) }
   }
 

@@ -1,13 +1,12 @@
 public import Reactor
 
-/// Which addresses may be connected to on behalf of somebody who only gave a URL.
+/// A policy for the addresses that a user's URL may lead to, against request forgery (SSRF).
 ///
-/// It is asked about the very address that is connected to: a name may stand for this box, or for another one each
-/// time that it is looked up.
+/// It checks the very address that is connected to: a name may resolve to this machine, or to another one each time.
 public struct AddressPolicy: Hashable, Sendable {
-  /// Networks of a house or a company, where this box itself lives.
+  /// Private networks, such as the one of this machine.
   public var allowsPrivate = true
-  /// This box itself, and with it all that trusts whoever is on it.
+  /// This machine itself, and with it all services that trust local clients.
   public var allowsLoopback = false
 
   public init(allowsPrivate: Bool = true, allowsLoopback: Bool = false) {
@@ -15,7 +14,7 @@ public struct AddressPolicy: Hashable, Sendable {
     self.allowsLoopback = allowsLoopback
   }
 
-  /// What an address is for (RFC 6890 and its registries), or that it is one of this computer's own.
+  /// The purpose of an address (RFC 6890 and its registries), or that it is one of this computer's own.
   public enum Kind: String, Hashable, Sendable {
     case global = "a public address"
     case `private` = "an address of a private network"
@@ -62,7 +61,7 @@ public struct AddressPolicy: Hashable, Sendable {
   private static func kind(v6 bytes: [UInt8]) -> Kind {
     if bytes.allSatisfy({ $0 == 0 }) { return .unspecified }
     if bytes.dropLast().allSatisfy({ $0 == 0 }), bytes.last == 1 { return .loopback }
-    // Forms that hold an IPv4 address mean that one: mapped, compatible, NAT64, 6to4.
+    // Forms that embed an IPv4 address count as that: mapped, compatible, NAT64, 6to4.
     if bytes.starts(with: v4Mapped) || bytes.prefix(12).allSatisfy({ $0 == 0 }) || bytes.starts(with: nat64) {
       return kind(v4: bytes[12...])
     }
@@ -70,13 +69,13 @@ public struct AddressPolicy: Hashable, Sendable {
     switch (bytes[0], bytes[1]) {
     case (0xFF, _): return .multicast
     case (0xFE, 0x80...0xBF): return .linkLocal
-    // The site-local addresses of old.
+    // The deprecated site-local addresses.
     case (0xFE, 0xC0...0xFF): return .private
     case (0xFC...0xFD, _): return .private
     // Teredo and the other special uses; documentation.
     case (0x20, 0x01) where bytes[2] < 2: return .reserved
     case (0x20, 0x01) where bytes[2] == 0x0D && bytes[3] == 0xB8: return .reserved
-    // Nothing else has been given out (RFC 4291).
+    // Nothing else has been allocated (RFC 4291).
     case (0x20...0x3F, _): return .global
     default: return .reserved
     }

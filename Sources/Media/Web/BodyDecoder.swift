@@ -1,9 +1,9 @@
-/// Where the body of an answer is in the bytes that come, and where it ends (RFC 9112 §6 and §7).
+/// A decoder of a response body in the incoming bytes, with its end (RFC 9112 §6 and §7).
 struct BodyDecoder {
   enum Length: Equatable {
     case known(UInt64)
     case chunked
-    /// What comes until the connection ends.
+    /// Until the connection ends.
     case open
   }
 
@@ -11,7 +11,7 @@ struct BodyDecoder {
     let description: String
   }
 
-  /// A chunk's size, and whatever extensions nobody uses.
+  /// A chunk's size, and its unused extensions.
   private static let lineBytesMax = 1_024
   private static let trailerBytesMax = 8 << 10
 
@@ -41,7 +41,7 @@ struct BodyDecoder {
 
   var isEnded: Bool { if case .ended = state { true } else { false } }
 
-  /// Whether the body is whole when the connection ends.
+  /// Whether the body is complete when the connection ends.
   var mayEndHere: Bool {
     switch state {
     case .open, .ended: true

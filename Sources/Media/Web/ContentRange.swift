@@ -1,7 +1,7 @@
-/// Which part of the whole an answer holds: `bytes 500-999/2000`, or, of an unsatisfied request, `bytes */2000`.
+/// The part of the whole in a response: `bytes 500-999/2000`, or, of an unsatisfied request, `bytes */2000`.
 struct ContentRange {
   let first: UInt64
-  /// Nil where the answer holds no part.
+  /// Nil where the response holds no part.
   let last: UInt64?
   /// Nil where the server does not say.
   let size: UInt64?
@@ -24,7 +24,7 @@ struct ContentRange {
 }
 
 extension ResponseHead {
-  /// Where two fields say it, they say the same; where it could be taken in two ways, it is not taken at all.
+  /// Two fields must agree; an ambiguous length is refused.
   func bodyLength() throws(BodyDecoder.Fault) -> BodyDecoder.Length {
     let codings = values("transfer-encoding")
     let lengths = Set(values("content-length"))
@@ -42,7 +42,7 @@ extension ResponseHead {
   }
 }
 
-/// Digits alone, and no more of them than any file needs, so that sums cannot be too large.
+/// Digits alone, and no more of them than any file needs, so that sums cannot overflow.
 private func length(_ text: Substring) -> UInt64? {
   (1...18).contains(text.utf8.count) && text.utf8.allSatisfy(\.isDigit) ? UInt64(text) : nil
 }

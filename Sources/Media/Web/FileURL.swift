@@ -1,6 +1,6 @@
 /// A URL of a file (RFC 8089).
 public enum FileURL {
-  /// The path, of this machine; nil where the URL is of another scheme.
+  /// The local path; nil where the URL is of another scheme.
   public static func path(of text: String) throws(WebError) -> String? {
     let (scheme, rest) = WebURL.scheme(of: text)
     guard scheme == "file" else { return nil }

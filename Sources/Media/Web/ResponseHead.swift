@@ -1,4 +1,4 @@
-/// The status and the fields of an answer (RFC 9112), held to limits.
+/// The status and the fields of a response (RFC 9112), within limits.
 struct ResponseHead {
   /// Servers that set many cookies come near a quarter of this.
   static let bytesMax = 32 << 10
@@ -12,8 +12,8 @@ struct ResponseHead {
   let status: Int
   private var fields: [(name: String, value: String)] = []
 
-  /// Takes the head from the front of what has come; nil while there is more of it to come. `searched` is how much of
-  /// that was looked through before: someone who sends byte by byte shall not cost more than others.
+  /// Takes the head from the front of the input; nil while it is incomplete. `searched` is how much of that was
+  /// searched before: a server that sends byte by byte must not cost more than others.
   static func taken(from input: inout ArraySlice<UInt8>, searched: inout Int) throws(Fault) -> ResponseHead? {
     guard let end = end(of: input, searched: searched) else {
       searched = input.count
@@ -27,7 +27,7 @@ struct ResponseHead {
     return head
   }
 
-  /// Behind the empty line. A line ends with LF, most often after CR.
+  /// The position behind the empty line. A line ends with LF, most often after CR.
   private static func end(of input: ArraySlice<UInt8>, searched: Int) -> Int? {
     func isLineStart(_ place: Int) -> Bool { place == input.startIndex || input[place - 1] == newline }
     for place in (input.startIndex + searched)..<input.endIndex where input[place] == newline {
@@ -63,7 +63,7 @@ struct ResponseHead {
   private static func field(_ line: ArraySlice<UInt8>) throws(Fault) -> (String, String) {
     let name = line.prefix { $0 != UInt8(ascii: ":") }
     let value = line[name.endIndex...].dropFirst()
-    // No folded lines, no space before the colon: each has been used to say two things at once.
+    // No folded lines, no space before the colon: each has been used for request smuggling.
     guard !name.isEmpty, name.endIndex != line.endIndex, name.allSatisfy(\.isToken) else {
       throw .malformed("a line that is no field")
     }

@@ -1,18 +1,18 @@
 internal import Wire
 
-/// What a server says of what it is about to send.
+/// A server's description of the content that it is about to send.
 public struct WebContent: Hashable, Sendable {
-  /// Where it was found in the end.
+  /// The final URL.
   public let url: WebURL
-  /// For a file, safe as it stands: one part of a path, with nothing in it that does not show.
+  /// A safe file name: one part of a path, without invisible characters.
   public let name: String
-  /// A media type without parameters; nil where the server gave none that is one.
+  /// A media type without parameters; nil where the server gave no valid one.
   public let type: String?
-  /// Of all of it; nil where the server does not say.
+  /// The size of all of it; nil where the server does not say.
   public let size: UInt64?
-  /// Where in it the bytes begin that come now: 0 where it was asked to go on and begins anew, since it has changed.
+  /// The offset of the bytes that come now: 0 where a resumed fetch begins anew, since the content has changed.
   public let offset: UInt64
-  /// By which to go on later; nil where the server gives nothing that is good for it.
+  /// The validator for a later resumption; nil where the server gives no strong one.
   public let version: String?
 }
 
@@ -29,7 +29,7 @@ extension WebContent {
   }
 }
 
-/// Only a strong tag says that bytes are the same ones; what goes into a request again must be harmless there.
+/// Only a strong entity tag identifies the same bytes; it must be harmless in a request.
 func isStrongTag(_ tag: String) -> Bool {
   tag.utf8.count <= 256 && tag.utf8.count >= 2 && tag.first == "\"" && tag.last == "\""
     && tag.utf8.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
@@ -46,7 +46,7 @@ private func mediaType(_ value: String) -> String? {
 
 // MARK: Names
 
-/// Of `attachment; filename="…"; filename*=UTF-8''…` (RFC 6266) the name, the second form rather than the first.
+/// The name in `attachment; filename="…"; filename*=UTF-8''…` (RFC 6266), the second form rather than the first.
 private func fileName(inDisposition value: String) -> String? {
   let parameters = parameters(of: value)
   if let extended = parameters["filename*"] {
@@ -81,7 +81,7 @@ private func parameters(of value: String) -> [String: String] {
   return found
 }
 
-/// Without its percent signs; nil where they make no text.
+/// Percent-decoded; nil where the bytes are no text.
 func unescaped(_ text: Substring) -> String? {
   var bytes: [UInt8] = []
   var rest = text.utf8[...]
@@ -101,8 +101,8 @@ func unescaped(_ text: Substring) -> String? {
   return String(validating: bytes, as: UTF8.self)
 }
 
-/// One part of a path that no system takes for anything else, no longer than a file's name can be, and that looks like
-/// what it is; nil where nothing is left.
+/// One part of a path that no system takes for anything else, no longer than a file's name can be, without misleading
+/// characters; nil where nothing is left.
 private func safeName(_ text: String) -> String? {
   let last = text.split { $0 == "/" || $0 == "\\" }.last ?? ""
   let shown = last.unicodeScalars.filter { scalar in
@@ -112,15 +112,15 @@ private func safeName(_ text: String) -> String? {
     }
   }
   let harmless = String(String.UnicodeScalarView(shown)).map { "<>:\"|?*".contains($0) ? "_" : $0 }
-  // A leading dot would hide it, or make it the folder itself, and commands take a leading hyphen for an option; others cut
-  // dots and spaces off an end.
+  // A leading dot would hide it, or make it the folder itself, and commands take a leading hyphen for an option; others
+  // cut dots and spaces off an end.
   let isEdge = { (character: Character) in character == "." || character.isWhitespace }
   let trimmed = String(
     harmless.drop { isEdge($0) || $0 == "-" }.reversed().drop(while: isEdge).reversed())
   return trimmed.isEmpty ? nil : shortened(trimmed)
 }
 
-/// By its stem rather than by its ending, which says what it is.
+/// Shortens the stem rather than the extension, which shows the type.
 private func shortened(_ name: String) -> String {
   let bytesMax = Limits.resourceNameBytesMax
   if name.utf8.count <= bytesMax { return name }

@@ -1,6 +1,6 @@
 public import Reactor
 
-/// Why something could not be fetched from the web, and what to do.
+/// Why a fetch failed, and what to do.
 public enum WebError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Wait: String, Hashable, Sendable {
     case connection = "did not accept a connection"
@@ -16,7 +16,7 @@ public enum WebError: Error, Hashable, Sendable, CustomStringConvertible {
   case forbidden(host: String, SocketAddress)
   case unreachable(host: String, SystemError)
   case timedOut(host: String, Wait)
-  /// Its certificate is not to be believed, in OpenSSL's words.
+  /// Its certificate is not trusted, in OpenSSL's words.
   case notBelieved(host: String, String)
   /// TLS failed, in OpenSSL's words.
   case insecure(host: String, String)
@@ -24,12 +24,12 @@ public enum WebError: Error, Hashable, Sendable, CustomStringConvertible {
   case headTooLong(host: String)
   case refused(host: String, status: Int)
   case tooManyRedirects(max: Int)
-  /// From https to http, where anybody could change what is fetched.
+  /// From https to http, where anybody could change the content.
   case downgrade(to: WebURL)
   case tooLarge(bytesMax: UInt64)
   /// The size is nil where the server did not say.
   case cutShort(host: String, received: UInt64, size: UInt64?)
-  /// The server has not as much as was to be gone on from.
+  /// The server has less than the offset of the resumption.
   case nothingThere(offset: UInt64)
   case tooManyLookups
   case cancelled

@@ -1,53 +1,53 @@
 internal import Glibc
 public import Reactor
 
-/// What a fetch tells the one that uses it, always on the loop and never from within a call of the fetch.
+/// The events of a fetch, always on the loop and never from within a call of the fetch.
 public protocol WebFetchOwner: AnyObject {
   /// The server is about to send; nothing comes until `want` is called.
   func began(_ fetch: WebFetch, _ content: WebContent)
 
-  /// Bytes have come, no more than were wanted.
+  /// Bytes have come, no more than were requested.
   func received(_ bytes: RawSpan, from fetch: WebFetch)
 
-  /// It is over: all of it has come where there is no error. Told exactly once, and nothing after it.
+  /// It is over: complete where there is no error. Called exactly once, and nothing after it.
   func ended(_ fetch: WebFetch, because error: WebError?)
 }
 
-/// One thing fetched from the web by http or https, at the pace at which it is wanted.
+/// A fetch of one resource by http or https, with flow control by the owner.
 ///
 /// Laws:
-/// - Nothing is connected to but an address that the policy allows, at first and after each redirect.
-/// - Nothing of the request is anybody else's words: a URL is ASCII that was looked at.
-/// - All that a server sends before what is wanted is bounded, in bytes and in time.
+/// - It connects only to addresses that the policy allows, at first and after each redirect.
+/// - The request holds no unchecked text: a URL is validated ASCII.
+/// - Everything that a server sends before the wanted bytes is bounded, in bytes and in time.
 ///
-/// It belongs to its reactor's thread. From its making until `ended` is told, it keeps itself and its owner alive.
+/// It belongs to its reactor's thread. From its making until `ended`, it keeps itself and its owner alive.
 public final class WebFetch: @unchecked Sendable {
   // `@unchecked`: each public entry checks that it runs on the reactor's thread, and each callback comes from there.
 
   public struct Options: Sendable {
     public var policy = AddressPolicy()
     public var trust = WebTrust.system
-    /// What was wanted of something larger is not begun with.
+    /// Larger content is refused before it begins.
     public var bytesMax: UInt64 = 64 << 30
     /// Two or three are common.
     public var redirectsMax = 8
     /// For the name, the connection and TLS, at each server.
     public var connectionTime: Duration = .seconds(20)
-    /// From there until the answer's head is there, however slowly it comes.
+    /// From there until the response's head is complete, however slowly it comes.
     public var answerTime: Duration = .seconds(30)
-    /// How long nothing may come of what is wanted.
+    /// The idle timeout while bytes are wanted.
     public var idleTime: Duration = .seconds(30)
-    /// For all of it, the time included in which nothing is wanted.
+    /// For the whole fetch, including the time in which nothing is wanted.
     public var wholeTime: Duration = .seconds(24 * 3_600)
     public init() {}
   }
 
-  /// From where a fetch that was cut short goes on.
+  /// The point from which an interrupted fetch resumes.
   public struct Resumption: Hashable, Sendable {
     public let offset: UInt64
     public let version: String
 
-    /// Nil where the server gave nothing by which the content could be told from another.
+    /// Nil where the server gave no validator of the content.
     public init?(at offset: UInt64, of version: String?) {
       guard let version, isStrongTag(version) else { return nil }
       (self.offset, self.version) = (offset, version)
@@ -56,10 +56,10 @@ public final class WebFetch: @unchecked Sendable {
 
   /// An address that does not answer leaves time for others.
   private static let attemptTime: Duration = .seconds(6)
-  /// Interim answers say nothing that is of use here.
+  /// Interim responses are of no use here.
   private static let interimAnswersMax = 8
   private static let readBytesMax = 64 << 10
-  /// What one fetch may move in one turn before others have theirs.
+  /// Bytes that one fetch may move in one turn before others have theirs.
   private static let bytesPerTurnMax = 256 << 10
 
   private enum State {
@@ -82,7 +82,7 @@ public final class WebFetch: @unchecked Sendable {
   private var registration: Registration?
   private var interest: Readiness = []
   private var request: ArraySlice<UInt8> = []
-  /// What has come and was not looked at, or makes no whole yet.
+  /// Input that was not parsed, or is incomplete.
   private var input: ArraySlice<UInt8> = []
   private var searched = 0
   private var redirects = 0
@@ -90,10 +90,10 @@ public final class WebFetch: @unchecked Sendable {
   private var wanted: UInt64 = 0
   private var received: UInt64 = 0
   private var size: UInt64?
-  /// Behind the part that the server said it would send.
+  /// The end of the announced part.
   private var partEnd: UInt64?
   private var turnIsDue = false
-  /// Of the present step: connection, answer or idleness.
+  /// The deadline of the present step: connection, response or idleness.
   private var deadline: Timer?
   private var attemptDeadline: Timer?
   private var wholeDeadline: Timer?
@@ -114,7 +114,7 @@ public final class WebFetch: @unchecked Sendable {
     lookUp()
   }
 
-  /// So many bytes more may come. To want nothing for a while costs nothing but the server's patience.
+  /// Requests so many more bytes. Requesting none for a while costs nothing but the server's patience.
   public func want(_ bytes: Int) {
     reactor.preconditionIsolated()
     precondition(bytes >= 0, "nobody wants \(bytes) bytes")
@@ -251,7 +251,7 @@ public final class WebFetch: @unchecked Sendable {
     return step
   }
 
-  /// Whether the step was done; if not, sees to what it waits for or how it ended.
+  /// Whether the step was done; if not, waits for its condition or ends the fetch.
   private func proceeds(after step: WebStream.Step) -> Bool {
     switch step {
     case .moved: return true
@@ -284,7 +284,7 @@ public final class WebFetch: @unchecked Sendable {
       guard let resumption, let size = ContentRange(head)?.size, size == resumption.offset else {
         return finish(.nothingThere(offset: resumption?.offset ?? 0))
       }
-      // There was no more to come.
+      // There was nothing left to send.
       begin(head, size: size, offset: size, count: 0)
     default:
       finish(.refused(host: url.host, status: head.status))
@@ -368,7 +368,7 @@ public final class WebFetch: @unchecked Sendable {
     askForTurn()
   }
 
-  /// False where that was too much.
+  /// False where that exceeds the limit.
   private func hand(_ bytes: ArraySlice<UInt8>) -> Bool {
     let count = UInt64(bytes.count)
     if received + count > options.bytesMax {
@@ -385,7 +385,7 @@ public final class WebFetch: @unchecked Sendable {
     return true
   }
 
-  /// A server may send less than it was asked for, and say so.
+  /// A server may send less than the requested range, and say so.
   private func finishBody() {
     if let end = size ?? partEnd, received < end {
       return finish(.cutShort(host: url.host, received: received, size: size))
@@ -393,13 +393,13 @@ public final class WebFetch: @unchecked Sendable {
     finish(nil)
   }
 
-  /// What the server sends meanwhile stays with the system, whose buffers are soon full.
+  /// Backpressure: unread bytes stay in the kernel, whose buffers are soon full.
   private func pause() {
     cancelDeadline()
     watch([])
   }
 
-  // MARK: The end, and what brings the next turn
+  // MARK: The end, and scheduling turns
 
   private func finish(_ error: WebError?) {
     if case .ended = state { return }
@@ -417,7 +417,7 @@ public final class WebFetch: @unchecked Sendable {
     if interest == self.interest { return }
     self.interest = interest
     guard !interest.isEmpty else {
-      // Even without an interest, a connection that has ended would call again and again.
+      // Even without an interest, a connection that has ended would wake the loop again and again.
       if let registration { reactor.deregister(registration) }
       registration = nil
       return

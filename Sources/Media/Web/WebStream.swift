@@ -2,16 +2,16 @@ internal import COpenSSL
 internal import Glibc
 internal import Reactor
 
-/// One connection to a web server, under TLS or not, on a socket that does not block.
+/// One connection to a web server, under TLS or not, on a non-blocking socket.
 struct WebStream: ~Copyable {
   enum Step {
-    /// So many bytes went through; 0 for a step that moves none.
+    /// The number of bytes moved; 0 for a step that moves none.
     case moved(Int)
     case needsReadable
     case needsWritable
-    /// The server said that nothing more will come.
+    /// The server closed in good order.
     case ended
-    /// The connection broke, or ended without its goodbye.
+    /// The connection broke, or ended without a close notification.
     case cut
     case failed(WebError)
   }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Whom a fetch over https believes: TLS 1.2 or later, and a chain that leads to an anchor and names the host.
+/// The trust of a fetch over https: TLS 1.2 or later, and a chain that leads to an anchor and names the host.
 public final class WebTrust: @unchecked Sendable {
   // `@unchecked`: nothing changes it after `init`, and OpenSSL counts its references atomically.
 
@@ -35,7 +35,7 @@ public final class WebTrust: @unchecked Sendable {
     SSL_CTX_free(context)
   }
 
-  /// A connection that has yet to be given a socket, and is held to the host's name or address.
+  /// A connection without a socket yet, which verifies the host's name or address.
   func connection(to host: String, isAddress: Bool) -> OpaquePointer {
     let ssl = expect(SSL_new(context), "make a TLS connection")
     if isAddress {

@@ -1,17 +1,17 @@
-/// A URL of the web, taken apart. What is in it can be put into a request as it stands: nothing but visible ASCII.
+/// A parsed URL of the web. All parts are visible ASCII and can go into a request as they are.
 public struct WebURL: Hashable, Sendable, CustomStringConvertible {
   public enum Scheme: String, Hashable, Sendable {
     case http, https
   }
 
-  /// What servers commonly take.
+  /// The length that servers commonly accept.
   public static let bytesMax = 4_096
 
   public let scheme: Scheme
   /// A name in lower case or an IPv4 address; an IPv6 address without its brackets.
   public let host: String
   public let port: UInt16
-  /// Beginning with a slash; empty parts and dots are as they were given.
+  /// Beginning with a slash; empty parts and dots as given.
   public let path: String
   /// Without its question mark; nil where there is none.
   public let query: String?
@@ -67,7 +67,7 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Where a `Location` leads from here (RFC 3986 §5.2).
+  /// Resolves a `Location` (RFC 3986 §5.2).
   func resolving(_ reference: String) throws(WebError) -> WebURL {
     guard reference.utf8.count <= Self.bytesMax else {
       throw .invalidURL("the server redirects to one that is too long")
@@ -87,13 +87,13 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
-  /// As a `Host` field says it.
+  /// The value of a `Host` field.
   var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == (scheme == .http ? 80 : 443) ? name : "\(name):\(port)"
   }
 
-  /// As a request line says it.
+  /// The target of a request line.
   var target: String { path + (query.map { "?\($0)" } ?? "") }
 
   // MARK: Parts
@@ -114,7 +114,7 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     return (try spelled(path), path.endIndex == visible.endIndex ? nil : try spelled(query))
   }
 
-  /// What is not ASCII as its UTF-8 in percent signs; what no request may hold is refused.
+  /// Percent-encodes the UTF-8 of other characters; refuses those that no request may hold.
   private static func spelled(_ text: Substring) throws(WebError) -> String {
     var spelled = ""
     for byte in text.utf8 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import lab_rig
 
-/// A loop on a thread of its own, on a host of the laboratory: what lives on it sees that host's interfaces and daemons.
+/// A loop on a thread of its own, on a host of the laboratory, with that host's interfaces and daemons.
 struct HostLoop {
   let reactor: Reactor
 

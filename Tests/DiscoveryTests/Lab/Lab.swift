@@ -13,8 +13,8 @@ final class Lab {
 
   private init(_ count: Int) async throws { rig = try await Rig.start(hosts: count) }
 
-  /// All of it stays on the laboratory's thread, also after it has waited for a loop on a host: a pool's thread that such
-  /// a loop wakes it on could be made there, and would then carry whichever tests come next on that host.
+  /// All of it stays on the laboratory's thread, also after it has waited for a loop on a host: a pool's thread that
+  /// such a loop wakes it on could be created there, and would then run the next tests on that host.
   static func play(_ count: Int = 1, _ act: @Laboratory (Lab) async throws -> Void) async {
     await withTaskExecutorPreference(Laboratory.reactor) {
       do {

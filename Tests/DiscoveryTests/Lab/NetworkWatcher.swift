@@ -1,9 +1,9 @@
 import Reactor
 import Testing
 
-/// The addresses of a host, as its network watch tells them.
+/// The addresses of a host, as its network watch reports them.
 final class NetworkWatcher: @unchecked Sendable {
-  // `@unchecked`: all of it is touched on its loop alone, but for what never changes.
+  // `@unchecked`: all mutable state is touched on its loop alone.
 
   private let loop: HostLoop
   private var watch: NetworkWatch?

@@ -3,9 +3,9 @@ import Reactor
 import Testing
 import Wire
 
-/// A directory on a host, on a loop and a thread of its own, and all that it has told.
+/// A directory on a host, on a loop and a thread of its own, with its events.
 final class Watcher: @unchecked Sendable {
-  // `@unchecked`: all of it is touched on its loop alone, but for what never changes.
+  // `@unchecked`: all mutable state is touched on its loop alone.
 
   struct Silence: Error, CustomStringConvertible {
     let description: String
@@ -19,7 +19,7 @@ final class Watcher: @unchecked Sendable {
   let reactor: Reactor
   private var directory: AvahiDirectory?
   private(set) var events: [DirectoryEvent] = []
-  /// Those that nobody has waited for yet.
+  /// Events that nobody has waited for yet.
   private var unheard: [DirectoryEvent] = []
   private var wait: Wait?
 
@@ -39,7 +39,7 @@ final class Watcher: @unchecked Sendable {
     return watcher
   }
 
-  /// Closes the directory as a program that ends does.
+  /// Closes the directory like a program that ends.
   func stop() async {
     await reactor.spawn { [self] in
       directory?.close()
@@ -52,10 +52,10 @@ final class Watcher: @unchecked Sendable {
     await reactor.spawn { [self] in if let directory { act(directory) } }.value
   }
 
-  /// Everything that was told.
+  /// All events.
   func all() async -> [DirectoryEvent] { await reactor.spawn { [self] in events }.value }
 
-  /// Waits for an event that the closure knows; others can be waited for later.
+  /// Waits for an event that the closure recognises; others can be waited for later.
   func hears<Answer: Sendable>(
     _ what: String, within time: Duration = .seconds(10), _ knows: @escaping @Sendable (DirectoryEvent) -> Answer?
   ) async throws -> Answer {
@@ -92,7 +92,7 @@ final class Watcher: @unchecked Sendable {
   }
 }
 
-// MARK: - What is waited for
+// MARK: - Waiting
 
 extension Watcher {
   func waitUntilAvailable(within time: Duration = .seconds(10)) async throws {
