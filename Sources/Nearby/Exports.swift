@@ -1,4 +1,4 @@
-// The words of the core that stand in this library's interface; who imports it needs no other module.
+// The types of lower layers that this library's interface uses; a user needs no other module.
 @_exported public import enum Engine.DeliveryStatus
 @_exported public import enum Engine.Mode
 @_exported public import struct Engine.ResourceProgress

@@ -1,10 +1,10 @@
 internal import Media
 internal import Reactor
 
-/// A thread with an event loop, on which a host's core lives.
+/// A thread with an event loop, on which a host's driver lives.
 ///
-/// It lives as long as anybody holds it: a call never waits for a loop that has ended. The core holds it until the host
-/// has been stopped, and is let go of then.
+/// It lives as long as it is referenced: a call never waits for a loop that has ended. The driver references it until
+/// the host has been stopped, and is released then.
 actor Loop {
   let reactor: Reactor
   private var driver: HostDriver?
@@ -19,7 +19,7 @@ actor Loop {
     reactor.stop()
   }
 
-  /// For who is on the loop's thread, and stays there with it; nil where the host has been stopped.
+  /// For code that is on the loop's thread, and stays there with it; nil where the host has been stopped.
   nonisolated var driverHere: HostDriver? {
     // Unsafe for the compiler only: it does not leave the loop's thread.
     nonisolated(unsafe) var driver: HostDriver?
@@ -38,21 +38,21 @@ actor Loop {
     return driver.hostID
   }
 
-  /// Returns when the goodbyes are said.
+  /// Returns when the host has left its sessions and its links are closed.
   func stop(leaving: Bool) async {
     guard let driver else { return }
     await withCheckedContinuation { continuation in
       if leaving { driver.stop() } else { driver.suspend() }
       driver.wait(for: continuation)
     }
-    // What a suspended host holds it finds again.
+    // A suspended host finds its files again.
     if leaving || driver.store == nil { await driver.disk.discardAll() }
   }
 
-  /// By the core, whose network is gone.
+  /// Called by the driver when its network is gone.
   nonisolated func letGo() { assumeIsolated { $0.driver = nil } }
 
-  /// One entry into the core; it throws `NearbyError.closed` where the host has been stopped.
+  /// One entry into the driver; it throws `NearbyError.closed` where the host has been stopped.
   func run<Result: Sendable>(_ body: @Sendable (HostDriver) throws -> Result) throws(NearbyError) -> Result {
     guard let driver, driver.isUp else { throw .closed }
     do {
@@ -62,7 +62,7 @@ actor Loop {
     }
   }
 
-  /// For what has no answer, and means nothing to a host that has been stopped.
+  /// For calls without a result, which a stopped host ignores.
   nonisolated func post(_ body: @escaping @Sendable (HostDriver) -> Void) {
     reactor.post { self.assumeIsolated { $0.go(body) } }
   }

@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// What waits for one reader, in order, up to a limit.
+/// A bounded queue for one reader.
 final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
     var waiting: [(element: Element, weight: Int)?] = []
-    /// How many of them were taken.
+    /// How many elements were taken from the front.
     var taken = 0
     var weight = 0
-    /// Whether more than half of what there is room for waits, or did and a quarter still does.
+    /// High-water mark: whether more than half of the room is used, or was and a quarter still is.
     var isHigh = false
     var reader: CheckedContinuation<Void, Never>?
     var isFinished = false
 
-    /// A burst's memory is given back.
+    /// The memory of a burst is released beyond this.
     private static var keptMax: Int { 64 }
 
     mutating func next() -> Element? {
@@ -23,7 +23,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         waiting.removeAll(keepingCapacity: taken <= Self.keptMax)
         taken = 0
       } else if taken * 2 >= waiting.count {
-        // Half of it is enough to move the rest for.
+        // Moving the rest pays off from half on.
         waiting.removeFirst(taken)
         taken = 0
       }
@@ -33,7 +33,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
   enum Level {
     case low
-    /// Half of it is full: whoever fills it is told by `eased` when most of that was read.
+    /// Backpressure: half of it is full; the sender is called by `eased` when most of that was read.
     case high
     /// It was not taken: there is no room, or nobody will read any more.
     case full
@@ -48,7 +48,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     self.eased = eased
   }
 
-  /// Where it is, `eased` is called later.
+  /// If so, `eased` is called later.
   var isHigh: Bool { state.withLock { $0.isHigh } }
 
   @discardableResult
@@ -64,7 +64,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     return level
   }
 
-  /// In the place of what waits: only the latest is of interest.
+  /// Replaces the queue: only the latest is of interest.
   func put(latest element: Element) {
     let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard !state.isFinished else { return nil }
@@ -75,7 +75,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     reader?.resume()
   }
 
-  /// What stands in it is still read; then its reader is at the end.
+  /// The reader gets the queued elements, then the end.
   func finish() {
     let reader = state.withLock { state in
       state.isFinished = true
@@ -118,7 +118,7 @@ final class Mailbox<Element: Sendable>: Sendable {
   }
 }
 
-/// What happens, one after another, for one reader at a time; what one loop leaves unread, the next one reads.
+/// Events in order, for one reader at a time; the next loop resumes where one stopped.
 public struct Events<Element: Sendable>: AsyncSequence, Sendable {
   let mailbox: Mailbox<Element>
 

@@ -4,7 +4,7 @@ internal import Reactor
 internal import Store
 public import Wire
 
-/// What could not be done: the kind of fault, and a sentence that says what, why and what to do.
+/// An error with its kind, and a sentence with the cause and a remedy.
 public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Code: Int, Hashable, Sendable {
     case unknown = 0
@@ -12,13 +12,13 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// Why something ended, where it had begun.
+  /// The reason of an end.
   public let reason: Reason?
   public let description: String
   /// The endpoints that the error is about.
   public let endpoints: [EndpointID]
-  /// Why, by the name that REST, the WebSocket and the command line's JSON have for it: of the `reason`; `queueFull` where a
-  /// member is behind; `noSpace` where the disk is full.
+  /// The reason's name in REST, the WebSocket and the command line's JSON: of the `reason`; `queueFull` where a member
+  /// is behind; `noSpace` where the disk is full.
   public var reasonName: String? { isQueueFull ? "queueFull" : isFullDisk ? "noSpace" : reason?.description }
   /// Whether it is `unavailable` until a member that is behind has read more.
   public private(set) var isQueueFull = false
@@ -43,7 +43,7 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
 
   init(_ error: KeyStoreError) {
     switch error {
-    // Keys that somebody holds are there again when they are let go of.
+    // Keys in use by another process are available again when that releases them.
     case .inUse: self.init(.unavailable, error.description)
     case .failed(_, let cause) where cause.isFullDisk: self.init(fullDisk: error.description)
     default: self.init(.unknown, error.description)
@@ -80,12 +80,12 @@ public struct NearbyError: Error, Hashable, Sendable, CustomStringConvertible {
     self.init(code, error.description)
   }
 
-  /// What was begun has ended without success.
+  /// An operation ended without success.
   init(_ reason: Reason, of what: String) {
     self.init(Code(reason), "\(what) ended: \(reason.sentence)", reason: reason)
   }
 
-  /// Says in this library's words what one of its parts has thrown.
+  /// Converts an error of a lower layer.
   init(wrapping error: any Error) {
     switch error {
     case let error as NearbyError: self = error

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// One value that comes once, for all who wait for it.
+/// A promise of one value, for all who wait for it.
 final class Promise<Value: Sendable>: Sendable {
   private enum State {
     case waiting([CheckedContinuation<Value, Never>])

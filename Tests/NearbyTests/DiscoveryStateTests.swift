@@ -7,7 +7,7 @@ struct DiscoveryStateTests {
   func failure() async throws {
     var options = HostOptions()
     options.keys = .ephemeral
-    // Nobody answers at the port for nothing.
+    // Nobody answers at the port.
     options.discovery = .fixed(["127.0.0.1:9"])
     let host = try await Host.start(options)
     let ada = try await host.peer(named: "Ada")
@@ -24,7 +24,7 @@ struct DiscoveryStateTests {
       Issue.record("\(browser.state), \(session.adhocState)")
       return
     }
-    // Another search for the type begins where the first one is.
+    // Another browser for the type begins with the state of the first.
     let other = try await ada.browse("state")
     #expect(other.state == browser.state)
     await advertiser.stop()

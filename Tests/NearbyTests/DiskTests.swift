@@ -69,7 +69,7 @@ struct DiskTests {
       let next = await disk.write(batch((place + Self.chunk)..<Self.bytes.count), to: target, syncs: false)
       guard case .late = next else { throw Unexpected(next) }
     }
-    // It comes again, with some that is there already.
+    // It comes again, with some bytes that are there already.
     let again = await disk.write(batch(max(0, place - 3 * Self.chunk)..<Self.bytes.count), to: target, syncs: true)
     guard case .through(UInt64(Self.bytes.count)) = again else { throw Unexpected(again) }
     #expect(try stored() == Self.bytes)

@@ -93,13 +93,13 @@ struct DurableTests {
     let file = try ada.file("short.bin", bytes: 100_000)
     let sent = try await ada.session.send(.file(file), to: try #require(try ada.session.members.first))
     try await bob.next { if case .resource = $0 { true } else { nil } }
-    // It is stored by the time at which something that came after it is acknowledged.
+    // It is stored by the time at which a later message is acknowledged.
     try await ada.session.deliver([1], to: sent.member)
     await bob.suspend()
     try await bob.resume()
     let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(!resource.isUnderWay)
-    // Without a place it would not outlive the next restart, and the offer stands.
+    // Without a place it would not survive the next restart, and the offer stands.
     let error = await #expect(throws: NearbyError.self) { try await resource.accept() }
     #expect(error?.code == .invalidParameter && error?.description.contains("folder") == true)
     try await resource.accept(into: bob.folder.path)
@@ -156,7 +156,7 @@ struct DurableTests {
     await host.stop()
   }
 
-  /// As far as a part of it has been stored.
+  /// A file of which a part has been stored.
   private func beginFile(_ size: Int) async throws -> (OutgoingResource, IncomingResource) {
     try await meet()
     let file = try ada.file("long.bin", bytes: size)
@@ -194,14 +194,14 @@ struct DurableTests {
   }
 }
 
-/// Where a durable host lives, over its restarts.
+/// A durable host, over its restarts.
 final class Home {
   private let name: String
   let folder = TemporaryFolder()
   private var here: (host: Nearby.Host, peer: Peer, session: Session)?
-  /// Of the session that it was in last.
+  /// The ID of its last session.
   private var id: EndpointID?
-  /// The same each time: where both have moved before they met again, nobody here tells one where the other is.
+  /// The same each time: where both have moved before they met again, nobody here tells one the other's address.
   private var port: UInt16 = 0
 
   init(_ name: String) {
@@ -234,7 +234,7 @@ final class Home {
     here = (host, peer, session)
   }
 
-  /// In the session in which it was.
+  /// In the session of the last run.
   func resume() async throws {
     let host = try await Nearby.Host.start(options())
     let peer = try await host.peer(named: name)
@@ -261,7 +261,7 @@ final class Home {
     throw Table.Closed()
   }
 
-  /// Random for a megabyte, then that again, numbered: long enough that what it takes is not over at once.
+  /// Random for a megabyte, then that again, numbered: long enough that the transfer is not over at once.
   func file(_ name: String, bytes: Int) throws -> String {
     let path = "\(folder.path)/\(name)"
     let file = try #require(fopen(path, "we"))

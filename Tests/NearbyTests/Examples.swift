@@ -1,8 +1,8 @@
 internal import Nearby
 
-/// The examples of the library's documentation, each as it stands there, with what is around it.
+/// The examples of the library's documentation, verbatim, with their surroundings.
 ///
-/// That they are here and there in the same words is tested; that they compile, the compiler sees to.
+/// A test compares them with the documentation; the compiler checks them.
 enum Examples {
   static func host() async throws {
     let host = try await Host.start()

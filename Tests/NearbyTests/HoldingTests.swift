@@ -17,7 +17,7 @@ struct HoldingTests {
     let left = try await receive("left", bytes, ada, bob)
     #expect(FileManager.default.contents(atPath: dropped.path).map { Array($0) } == bytes)
     dropped.resource = nil
-    // What is let go of goes in its order.
+    // Folders are removed in the order of their release.
     _ = try await receive("later", bytes, ada, bob)
     #expect(!FileManager.default.fileExists(atPath: dropped.path))
     #expect(FileManager.default.fileExists(atPath: left.path))

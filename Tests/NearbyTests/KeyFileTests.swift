@@ -6,7 +6,7 @@ import Wire
 
 @testable import Nearby
 
-/// What is wrong with the files is told, with its cure, and nothing is written over.
+/// Errors of the files are reported with a remedy, and nothing is overwritten.
 @Suite struct KeyFileTests {
   private let folder = TemporaryFolder()
 
@@ -14,7 +14,7 @@ import Wire
 
   private var keysPath: String { "\(folder.path)/keys" }
 
-  /// Opens, expects to be refused with such a sentence, and that the file is as it was.
+  /// Opens, expects such an error, and an unchanged file.
   private func refused(_ sentence: String, at location: SourceLocation = #_sourceLocation) throws {
     let before = folder.bytes(of: "keys")
     let error = #expect(throws: KeyStoreError.self, sourceLocation: location) { try open() }
@@ -34,7 +34,7 @@ import Wire
     #expect(try FileManager.default.contentsOfDirectory(atPath: place).sorted() == ["keys", "lock"])
   }
 
-  /// On a thread whose mask is its own: the process's is that of all tests.
+  /// On a thread with a mask of its own: the process's is that of all tests.
   private func withMask(_ mask: mode_t, _ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
@@ -177,7 +177,7 @@ import Wire
   @Test func `keys are free once they are let go of, though a child was forked meanwhile`() throws {
     var store: KeyStore? = try open()
     let path = try #require(store?.path)
-    // As a child has it that has not yet become its program.
+    // As in a child that was forked and has not called exec yet.
     let duplicate = dup(try #require(try descriptor(of: "\(path)/lock")))
     defer { close(duplicate) }
     store = nil

@@ -32,7 +32,7 @@ import Wire
     }
   }
 
-  /// A disk of memory, that is full until it is given back.
+  /// A disk of memory, full until it is released.
   private func filled(_ path: String) throws -> () -> Void {
     let ballast = Glibc.open("\(path)/ballast", O_WRONLY | O_CREAT, 0o600)
     try #require(ballast >= 0)

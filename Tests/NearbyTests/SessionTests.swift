@@ -42,7 +42,7 @@ struct SessionTests {
       await bob.host.stop()
       await goodbye
     }
-    // Whatever was under way when they went has ended by the time that others have met.
+    // Transfers in progress when they left have ended by the time that others have met.
     let (ada, bob) = try await Table.seat()
     await Table.leave(ada, bob)
   }
@@ -53,7 +53,7 @@ struct SessionTests {
       var (ada, bob): (Table.Seat?, Table.Seat?) = try await Table.seat()
       try bob?.session.trySend([2])
       if round % 2 == 0, let executor = ada?.host.executor {
-        // On its loop, so that it hears of all of this at once.
+        // On its loop, so that it gets all of this at once.
         try await withTaskExecutorPreference(executor) {
           try ada?.session.trySend([1])
           ada = nil
@@ -112,7 +112,7 @@ struct SessionTests {
   func pause() async throws {
     let (ada, bob) = try await Table.seat()
     func message(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number % 251), count: 256 << 10) }
-    // More than is kept for a program that does not read, and all that may be under way to it.
+    // More than the queue of a program that does not read, and everything in flight to it.
     for number in 0..<136 { try await ada.session.send(message(number)) }
     async let sent: Void = { for number in 136..<400 { try await ada.session.send(message(number)) } }()
     for number in 0..<400 {
@@ -257,7 +257,7 @@ struct SessionTests {
     for await invitation in bobs.advertiser.invitations {
       await withTaskGroup { group in
         group.addTask { try? await invitation.accept(with: his) }
-        // No task goes on until the two loops are through with each other.
+        // No task continues until the two loops are done with each other.
         for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { group.addTask { _ = poll(nil, 0, 300) } }
       }
       break

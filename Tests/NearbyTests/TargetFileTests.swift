@@ -2,7 +2,7 @@ import Testing
 
 @testable import Nearby
 
-/// Under which names files of strangers are kept.
+/// The names of strangers' files.
 @Suite struct TargetFileTests {
   @Test(arguments: [
     ("a.txt", "a.txt"), ("-rf", "_rf"), ("--help", "_-help"), (".-x", "_x"), ("../../-x", "_x"), (" -x", "_x"),

@@ -21,7 +21,7 @@ final class TemporaryFolder {
 
   func text(of name: String) -> String { String(decoding: bytes(of: name), as: UTF8.self) }
 
-  /// Keeps the mode of a file that is there, and makes others as a key file is.
+  /// Keeps the mode of an existing file, and creates others as a key file is.
   func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
     let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     defer { close(file) }

@@ -62,7 +62,7 @@ struct TransactionTests {
       return noted == ["heard", "delivered"]
     }
     #expect(isTold)
-    // Its fate is told to the program once it is stored, and it is.
+    // Its delivery is reported to the program once it is stored, and it is.
     let member = try #require(session.members.first)
     try await session.deliver(Array("and then".utf8), to: member)
     await host.stop()
@@ -102,7 +102,7 @@ struct TransactionTests {
         })
       driver.inTransaction {}
     }
-    // Once the first one is stored: a host that ends before that waits for nothing more.
+    // Once the first one is stored: a host that ends before that has no more delays.
     let waited = await waiting.stream.first { _ in true }
     await host.suspend()
     #expect(waited == true && isStored.withLock { $0 } == true)
@@ -118,7 +118,7 @@ struct TransactionTests {
     return (try await Nearby.Host.start(options, carrying: HostExtension(writer, peers: [], scribe)), writer)
   }
 
-  /// Has so many notes stored, one after the other; returns after how many of them the host waits for more.
+  /// Stores so many writes, one after the other; returns after how many of them the host delays a commit.
   private func keep(_ count: Int, _ host: Nearby.Host, _ scribe: Scribe) async throws -> Int {
     var waits = 0
     for _ in 0..<count {
@@ -149,7 +149,7 @@ struct TransactionTests {
   }
 }
 
-/// Notes what it is given, and how many messages each note has found stored along with it.
+/// Records its calls, and how many messages each write has found stored with it.
 private final class Scribe: TransactionObserver {
   /// Unsafe for the compiler: it is touched on the loop alone.
   nonisolated(unsafe) var notes: [PendingWrite] = []

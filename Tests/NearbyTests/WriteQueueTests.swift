@@ -22,7 +22,7 @@ struct WriteQueueTests {
     writes.seal()
     var begins = writes.begin()
     #expect(begins && !writes.isDue)
-    // While that is written the engine says a batch, and before it is written there is more.
+    // While that is written the engine emits a batch, and before it is written there is more.
     note("before", in: &writes) { told.append($0) }
     writes.next.batch = 1
     #expect(writes.isDue)

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A connection with the system's D-Bus, for a few questions. Each waits for its answer, for a bounded time.
+/// A connection with the system's D-Bus, for a few method calls with a bounded wait each.
 final class BusConnection {
-  /// Why there is none: what was tried, and what came of it.
+  /// Why there is no connection.
   struct Failure: Error, Equatable {
     let path: String
     let code: CInt
@@ -15,7 +15,7 @@ final class BusConnection {
   private var serial: UInt32 = 0
   private var bytes: [UInt8] = []
 
-  /// As the environment says, else where it always is.
+  /// From the environment, else the well-known path.
   static var path: String {
     let address = getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) } ?? ""
     guard let start = address.ranges(of: "unix:path=").first else { return "/run/dbus/system_bus_socket" }

@@ -1,7 +1,7 @@
-/// As much of the D-Bus wire format as calls with texts for arguments need.
+/// As much of the D-Bus wire format as calls with string arguments need.
 enum BusMessage {
   enum Answer: Equatable {
-    /// What the call gave: its body as it stands.
+    /// The body of the reply, unparsed.
     case returned([UInt8])
     /// The name of the error.
     case failed(String)
@@ -32,8 +32,7 @@ enum BusMessage {
     return bytes + body
   }
 
-  /// The first message that is an answer to the call, and the bytes it took with those before it; nil where it is not
-  /// there yet.
+  /// The first message that answers the call, and the bytes up to its end; nil where it is not there yet.
   static func answer(to serial: UInt32, in bytes: [UInt8]) -> (Answer, Int)? {
     var start = 0
     while let message = Message(bytes[start...]) {
@@ -48,7 +47,7 @@ enum BusMessage {
     return nil
   }
 
-  /// The text that a body begins with.
+  /// The text at the start of a body.
   static func text(_ body: [UInt8]) -> String? {
     guard let count = number(body, at: 0), body.count >= 4 + Int(count) else { return nil }
     return String(validating: body[4..<4 + Int(count)], as: UTF8.self)
@@ -62,7 +61,7 @@ enum BusMessage {
   // MARK: Parts
 
   private struct Message {
-    /// A bus refuses what is longer long before.
+    /// A bus refuses longer messages long before.
     private static let bytesMax = 1 << 20
 
     let type: UInt8
@@ -71,7 +70,7 @@ enum BusMessage {
     var answers: UInt32?
     var error: String?
 
-    /// Nil where it is not whole, or is in the other order of bytes, which no bus of this machine speaks.
+    /// Nil where it is incomplete, or in the other byte order, which no bus of this machine speaks.
     init?(_ slice: ArraySlice<UInt8>) {
       let bytes = Array(slice)
       guard bytes.count >= 16, bytes[0] == UInt8(ascii: "l"), let bodyCount = number(bytes, at: 4),

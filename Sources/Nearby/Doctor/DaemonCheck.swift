@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The discovery daemon, and the D-Bus over which it is asked.
+/// Checks the discovery daemon, and the D-Bus over which it is asked.
 package enum DaemonCheck {
   package static func findings() -> [Finding] {
     do throws(BusConnection.Failure) {
@@ -80,7 +80,7 @@ package enum DaemonCheck {
     return body
   }
 
-  /// Other programs that answer for this host name themselves twice.
+  /// Other programs that answer mDNS queries for this host.
   private static func rivals() -> [Finding] {
     let resolved = SystemFile.text(of: "/run/systemd/resolve/resolv.conf") != nil
     guard resolved, let settings = SystemFile.text(of: "/etc/systemd/resolved.conf"),

@@ -1,4 +1,4 @@
-/// What one look at the machine or its network has shown.
+/// The result of one check of the machine or its network.
 package struct Finding: Hashable, Sendable {
   package enum State: String, CaseIterable, Sendable {
     case good
@@ -9,7 +9,7 @@ package struct Finding: Hashable, Sendable {
     case unknown
   }
 
-  /// What was looked at.
+  /// The subject of the check.
   package enum Check: String, CaseIterable, Sendable {
     case bus
     case daemon
@@ -25,7 +25,7 @@ package struct Finding: Hashable, Sendable {
   package let check: Check
   package let state: State
   package let says: String
-  /// What helps; nil where nothing has to.
+  /// The remedy; nil where none is needed.
   package var cure: String?
 
   package init(_ check: Check, _ state: State, _ says: String, cure: String? = nil) {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether this host's own packet filter lets in what others send, and out what it sends itself.
+/// Checks whether this host's own packet filter lets its traffic in and out.
 package enum FirewallCheck {
   /// A port of 0 stands for one that is chosen at each start.
   package static func findings(linkPort: UInt16) -> [Finding] {
@@ -32,7 +32,7 @@ package enum FirewallCheck {
     return Finding(.firewall, .good, "No rule keeps discovery (UDP 5353) out or in.")
   }
 
-  /// What others lack where a transport is kept out.
+  /// The effect on users of a blocked transport.
   private static let losses = [
     ("TCP", "Links", "others cannot connect to this host, though it can connect to them"),
     ("UDP", "Signs of life", "others take this host for lost, though it is there"),
@@ -41,7 +41,7 @@ package enum FirewallCheck {
   private static func links(_ rules: Ruleset, _ port: UInt16) -> [Finding] {
     let place = port == 0 ? "at any port" : "\(port)"
     let shut = losses.compactMap { transport, what, loss in
-      // One that no rule is likely to name.
+      // A port that no rule is likely to name.
       let answer = rules.answer(transport.lowercased(), port == 0 ? 49_999 : port, at: .input)
       guard case .dropped(let chain, let rule) = answer else { return nil as Finding? }
       let open = "nft insert rule \(chain) meta l4proto { tcp, udp } th dport \(port == 0 ? 7777 : port) accept"
@@ -52,7 +52,7 @@ package enum FirewallCheck {
     return shut.isEmpty ? [Finding(.firewall, .good, "No rule keeps out links (TCP and UDP \(place)).")] : shut
   }
 
-  /// Programs that keep rules of their own.
+  /// Programs that manage rules of their own.
   private static func managers() -> [Finding] {
     var findings: [Finding] = []
     let ufw = SystemFile.text(of: "/etc/ufw/ufw.conf") ?? ""

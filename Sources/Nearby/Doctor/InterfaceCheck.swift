@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// Whether this machine is on a network at all.
+/// Checks whether this machine is on a network at all.
 package enum InterfaceCheck {
   package static func findings(_ interfaces: [NetworkInterface]) -> [Finding] {
     let outside = interfaces.filter { !$0.isLoopback }
@@ -25,7 +25,7 @@ package enum InterfaceCheck {
         .interfaces, .doubtful, "\(one.name) has no address.", cure: "Let it get one by DHCP, or give it one.")
     }
     let places = one.addresses.map(\.hostText).joined(separator: ", ")
-    // 169.254: what a host takes for itself when nobody gives it one.
+    // 169.254: an address that a host assigns to itself when nobody gives it one.
     let isSelfMade = !one.v4.isEmpty && one.v4.allSatisfy(\.isLinkLocal)
     if isSelfMade {
       return Finding(

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Reactor
 
-/// Whether hosts that are heard can be reached: an access point may carry multicast, or only that of others, and
+/// Checks whether hosts that are heard can be reached: an access point may carry multicast, or only that of others, and
 /// nothing from one of its clients to another.
 package enum IsolationCheck {
   private static let answerMax: Duration = .seconds(2)
-  /// Enough to tell one host that is off from a network that keeps its hosts apart.
+  /// Enough to tell one host that is off from a network that isolates its hosts.
   private static let hostsMax = 8
 
-  /// Those that do not answer when their hardware address is asked for, which no firewall of theirs forbids.
+  /// Hosts whose hardware address does not resolve, which no firewall of theirs prevents.
   package static func findings(
     _ heard: [MulticastCheck.Heard], pause: (Duration) async -> Void
   ) async -> [Finding] {
@@ -41,7 +41,7 @@ package enum IsolationCheck {
       }
   }
 
-  /// A dial that need not succeed: whatever comes of it, the kernel asks for the hardware address first.
+  /// A dial that need not succeed: whatever its outcome, the kernel resolves the hardware address first.
   private static func knock(_ host: SocketAddress) -> CInt? {
     guard let socket = try? Descriptor.connecting(to: host.with(port: MulticastCheck.port)) else { return nil }
     return socket.release()

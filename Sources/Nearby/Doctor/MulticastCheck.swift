@@ -1,21 +1,21 @@
 internal import Reactor
 
-/// Whether multicast goes out and comes in: a question of multicast DNS on each interface, to which every host with
-/// such a daemon has an answer.
+/// Checks whether multicast goes out and comes in: an mDNS query on each interface, which every host with such a daemon
+/// answers.
 package struct MulticastCheck: Sendable {
   static let port: UInt16 = 5353
 
-  /// Who was heard on an interface.
+  /// The hosts heard on an interface.
   package struct Heard: Hashable, Sendable {
     let interface: NetworkInterface
-    /// The system refused to send there: why.
+    /// Why the system refused to send there.
     var refusal: String?
     /// This host's own daemon.
     var isSelfHeard = false
     /// With port 0.
     var others: Set<SocketAddress> = []
 
-    /// In an order that is the same each time.
+    /// In a stable order.
     var known: [SocketAddress] { others.sorted { ($0.rank, $0.description) < ($1.rank, $1.description) } }
   }
 
@@ -26,7 +26,7 @@ package struct MulticastCheck: Sendable {
     let probes = interfaces.filter { $0.canMeet && $0.isMulticast }.map { MulticastProbe($0) }
     for probe in probes { probe.ask() }
     await pause(time / 2)
-    // What is lost once is seldom lost twice.
+    // A lost packet is seldom lost twice.
     for probe in probes { probe.ask() }
     await pause(time / 2)
     return probes.map { $0.heard(own) }

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Reactor
 
-/// One socket at the port of multicast DNS, on one interface: by IPv4, and by IPv6 where there is nothing else.
+/// One socket at the mDNS port, on one interface: by IPv4, and by IPv6 where there is nothing else.
 final class MulticastProbe {
   private let interface: NetworkInterface
   private let group: SocketAddress
   private let questions: [[UInt8]]
   /// Nil where nothing can be heard.
   private var socket: Descriptor?
-  /// Why nothing can be heard or, as yet, nothing has gone out.
+  /// Why nothing can be heard or, as yet, nothing was sent.
   private var refusal: String?
 
   init(_ interface: NetworkInterface) {
@@ -28,7 +28,7 @@ final class MulticastProbe {
         _ = try question.withUnsafeBytes { try socket?.send($0, to: group) }
         if socket != nil { refusal = nil }
       } catch {
-        // A packet filter says so with an error, where it drops what this host sends.
+        // A packet filter that drops outgoing packets reports an error.
         refused(error)
       }
     }
@@ -38,13 +38,13 @@ final class MulticastProbe {
     refusal = (error as? SystemError).map { String(cString: strerror($0.code)) } ?? "\(error)"
   }
 
-  /// All that came since, by its sender. Its own question comes back to it too, and is no answer.
+  /// The senders of all answers since. Its own query comes back too, and is no answer.
   func heard(_ own: Set<SocketAddress>) -> MulticastCheck.Heard {
     var heard = MulticastCheck.Heard(interface: interface, refusal: refusal)
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 9_000, alignment: 16)
     defer { room.deallocate() }
     while let (count, sender) = try? socket?.receive(into: room) {
-      // The highest bit of the third byte says that it is an answer.
+      // The highest bit of the third byte marks an answer.
       let isAnswer = count > 2 && room[2] & 0x80 != 0
       let host = sender.with(port: 0)
       if !own.contains(host) { heard.others.insert(host) } else if isAnswer { heard.isSelfHeard = true }

@@ -1,18 +1,18 @@
 internal import Reactor
 
-/// Questions of multicast DNS that every host near an address has an answer to, whatever it offers: what the name of
-/// each address is. They go in few packets, each smaller than any network's largest.
+/// mDNS queries that every host near an address can answer, whatever it offers: reverse look-ups of the addresses. They
+/// go in few packets, each smaller than any network's largest.
 enum MulticastQuestion {
   private static let perPacketMax = 127
   private static let pointer: UInt8 = 12  // PTR
   private static let internet: UInt8 = 1  // IN
 
-  /// Of what there is at all, where there are too many addresses to ask for each: whoever offers something answers.
+  /// A query for all services, where there are too many addresses to ask for each: every host with a service answers.
   static let services: [UInt8] =
     [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + ["_services", "_dns-sd", "_udp", "local"].flatMap(label)
     + [0, 0, pointer, 0, internet]
 
-  /// About the addresses of IPv4 that differ from this one in the last byte only.
+  /// About the IPv4 addresses that differ from this one in the last byte only.
   static func packets(near address: SocketAddress) -> [[UInt8]] {
     guard case .v4(let parts) = address.host else { return [] }
     let rest = parts.prefix(3).reversed().map(String.init) + ["in-addr", "arpa"]
@@ -22,7 +22,7 @@ enum MulticastQuestion {
     }
   }
 
-  /// The first question spells the name out, the others point to it.
+  /// The first question has the full name, the others point to it (name compression).
   private static func packet(_ hosts: [String], _ rest: [String]) -> [UInt8] {
     var bytes: [UInt8] = [0, 0, 0, 0, 0, UInt8(hosts.count), 0, 0, 0, 0, 0, 0]
     var place: UInt8?

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Reactor
 
-/// One way of this machine onto a network.
+/// A network interface of this machine.
 package struct NetworkInterface: Hashable, Sendable {
   let name: String
   let index: UInt32
   var isUp: Bool
-  /// It has a signal: a cable, or an access point.
+  /// It has a carrier: a cable, or an access point.
   var isRunning: Bool
   var isMulticast: Bool
   var isLoopback: Bool
@@ -16,7 +16,7 @@ package struct NetworkInterface: Hashable, Sendable {
 
   var canMeet: Bool { isUp && isRunning && !isLoopback && !addresses.isEmpty }
 
-  /// Those of IPv4.
+  /// Its IPv4 addresses.
   var v4: [SocketAddress] { addresses.filter { !$0.isV6 } }
 
   package static func all() -> [NetworkInterface] {
@@ -47,7 +47,7 @@ package struct NetworkInterface: Hashable, Sendable {
       SystemFile.exists("/sys/class/net/\(name)/wireless") || SystemFile.exists("/sys/class/net/\(name)/phy80211")
   }
 
-  /// For tests and the like of them.
+  /// For tests.
   init(
     named name: String, isUp: Bool = true, isRunning: Bool = true, isMulticast: Bool = true,
     addresses: [SocketAddress] = []

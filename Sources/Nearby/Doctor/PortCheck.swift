@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// Whether a host can have the port that it is to have, which it needs for links (TCP) and for probes (UDP) alike.
+/// Checks whether a host can bind its port, for links (TCP) and for probes (UDP) alike.
 package enum PortCheck {
   package enum Transport: String, CaseIterable, Sendable {
     case tcp = "TCP"
@@ -61,7 +61,7 @@ package enum PortCheck {
 }
 
 extension NearbyError {
-  /// Why a host cannot listen: what stands in the way, and what to do.
+  /// The error for a host that cannot listen, with the cause and a remedy.
   init(_ error: SystemError, listeningAt addresses: [SocketAddress], port: UInt16) {
     self.init(.unavailable, Self.sentence(error, addresses, port))
   }

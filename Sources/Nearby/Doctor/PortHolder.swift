@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Reactor
 
-/// The process that has a port of this machine, as /proc shows it: of other users' processes to root alone.
+/// The process that holds a port of this machine, from /proc: processes of other users show to root alone.
 struct PortHolder: Hashable {
   let name: String
   let process: Int
 
-  /// Nil where nobody has the port, or nobody who may be seen.
+  /// Nil where nobody has the port, or nobody visible.
   init?(of transport: PortCheck.Transport, _ port: UInt16) {
     let sockets = Set(
       ["", "6"].flatMap { family in
@@ -26,7 +26,7 @@ struct PortHolder: Hashable {
     return nil
   }
 
-  /// `socket:[…]` of a line in /proc/net that says who has the port: local address, remote address, state, …, inode.
+  /// `socket:[…]` from a line in /proc/net: local address, remote address, state, …, inode.
   static func socket(in line: String, _ transport: PortCheck.Transport, _ port: UInt16) -> String? {
     let fields = line.split(separator: " ")
     // TCP that listens (0A), UDP that is bound (07).

@@ -1,15 +1,15 @@
-/// What the kernel's packet filter says of packets that come in and go out, read from `nft list ruleset`.
+/// The kernel's packet filter, read from `nft list ruleset`.
 ///
-/// A rule with a condition that is not about ports may hold for a packet or not. Of such rules an acceptance is
-/// counted and a drop is not: nothing is called shut that may be open.
+/// A rule with a condition that is not about ports may match a packet or not. Of such rules an acceptance is counted
+/// and a drop is not: a port that may be open is not reported as closed.
 struct Ruleset {
   enum Answer: Equatable {
     case passes
-    /// The chain, and what in it.
+    /// The chain, and the rule in it.
     case dropped(chain: String, by: String)
   }
 
-  /// Where packets to this host, and those that it sends, begin their way.
+  /// The hooks of packets to this host, and of packets that it sends.
   enum Hook: String, CaseIterable {
     case input, output
   }
@@ -23,13 +23,13 @@ struct Ruleset {
     var rules: [String] = []
   }
 
-  /// Longer ways from chain to chain are loops.
+  /// Longer chains of jumps are loops.
   private static let jumpsMax = 16
 
   private var chains: [String: Chain] = [:]
   private var entrances: [(hook: Hook, chain: String)] = []
 
-  /// Whether any rules are there for such packets.
+  /// Whether there are no rules for such packets.
   var isEmpty: Bool { entrances.isEmpty }
 
   init(_ listing: String) {
@@ -55,7 +55,7 @@ struct Ruleset {
     }
   }
 
-  /// What becomes of the first packet of somebody new to a port here, or of this host to a port of somebody new.
+  /// The verdict on the first packet of a new connection, in or out.
   func answer(_ transport: String, _ port: UInt16, at hook: Hook) -> Answer {
     for (_, name) in entrances.filter({ $0.hook == hook }) {
       guard let chain = chains[name] else { continue }
@@ -68,7 +68,7 @@ struct Ruleset {
     return .passes
   }
 
-  /// Nil where the chain has nothing to say to the packet.
+  /// Nil where the chain has no verdict on the packet.
   private func verdict(
     of chain: Chain, _ transport: String, _ port: UInt16, isCertain: Bool, jumps: Int
   ) -> Answer? {
@@ -96,7 +96,7 @@ struct Ruleset {
   }
 
   private static func fit(_ rule: String, _ transport: String, _ port: UInt16) -> Fit {
-    // Those of one who is known already, of this host itself, and of what is broken are none of somebody new.
+    // Rules for known connections, this host itself, and invalid packets do not match a new one.
     if rule.contains("ct state"), !rule.contains("new") { return .no }
     if ["iifname", "iif", "oifname", "oif"].contains(where: { rule.contains("\($0) \"lo\"") }) { return .no }
     if let place = rule.ranges(of: " dport ").first {

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// What the system tells of itself in files.
+/// The system's information files.
 enum SystemFile {
-  /// Settings, and tables of the kernel: what is longer is cut.
+  /// Settings and kernel tables; longer files are cut.
   private static let bytesMax = 256 << 10
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Another program of this machine, for what it prints.
+/// Another program of this machine, for its output.
 enum Tool {
-  /// A rule set of thousands of lines; what is longer is not read to its end.
+  /// Enough for a rule set of thousands of lines; longer output is cut.
   private static let bytesMax = 4 << 20
 
-  /// Nil where it is not there; else its exit code and what it has printed.
+  /// Nil where it does not exist; else its exit code and output.
   static func run(_ name: String, _ arguments: [String]) -> (code: CInt, text: String)? {
     let folders = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
     let paths: [String] = folders.map { "\($0)/\(name)" }

@@ -7,7 +7,7 @@ extension Host {
   /// The loop on which the host lives.
   package var reactor: Reactor { loop.reactor }
 
-  /// The host's network, for who lives on its loop too.
+  /// The host's network, for code on its loop.
   package var network: LAN? { loop.driverHere?.network }
 
   /// A peer with a key that is kept elsewhere, or nowhere.
@@ -24,7 +24,7 @@ extension Host {
 }
 
 extension Host {
-  /// On the thread that may wait for the disk.
+  /// Runs the body on the thread that may wait for the disk.
   package func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     let disk = try await loop.run { $0.disk }
     return try await disk.attempt(body).get()
@@ -32,7 +32,7 @@ extension Host {
 }
 
 extension Peer {
-  /// Leaves everything that it is in, and is carried no more.
+  /// Removes the peer, which leaves all its sessions.
   package func remove() async {
     try? await loop.run { [id] in $0.removePeer(id) }
   }

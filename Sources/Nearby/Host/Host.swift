@@ -10,10 +10,10 @@ internal import Wire
 /// ```
 public final class Host: Sendable {
   public let id: HostID
-  /// What becomes of discovery, addresses and keys. It has one reader.
+  /// The conditions of discovery, addresses and keys. It has one reader.
   public let conditions: Events<Condition>
-  /// Sentences about what works, and not as well as was meant: long names, large info, large unreliable messages. It has
-  /// one reader; without one, the first few are kept.
+  /// Warnings about things that work less well than was meant: long names, large info, large unreliable messages. It
+  /// has one reader; without one, the first few are kept.
   public let advice: Events<Advice>
   let keys: KeyStore
   let loop: Loop
@@ -55,8 +55,9 @@ public final class Host: Sendable {
     }
   }
 
-  /// Where this host does its own work. A task that prefers it hears and says without a change of threads, which is most
-  /// of the time that a message and its answer take; while it computes, this host serves nobody. The host outlives it.
+  /// The executor of this host's own work. A task that prefers it sends and receives without a change of threads, which
+  /// is most of the time that a message and its answer take; while it computes, this host serves nobody. The host
+  /// outlives it.
   ///
   /// ```swift
   /// await withTaskExecutorPreference(host.executor) {
@@ -67,19 +68,19 @@ public final class Host: Sendable {
   /// ```
   public var executor: any TaskExecutor { loop.reactor }
 
-  /// Where other hosts reach this one.
+  /// The addresses at which other hosts reach this one.
   public var addresses: [String] {
     get async { (try? await loop.run { $0.addresses }) ?? [] }
   }
 
-  /// Looks for the service types that peers nearby advertise.
+  /// Browses for the service types that peers nearby advertise.
   public func browseTypes() async throws(NearbyError) -> TypeBrowser {
     let types = Mailbox<[String]>(weightMax: 1)
     let number = try await loop.run { $0.browseTypes(types) }
     return TypeBrowser(number, types, loop)
   }
 
-  /// A peer with the identity that is stored under this name, or a new one.
+  /// The peer with the identity that is stored under this name, or a new one.
   public func peer(named text: String) async throws(NearbyError) -> Peer {
     let (name, key): (DisplayName, SigningKey)
     do {
@@ -95,13 +96,13 @@ public final class Host: Sendable {
     return Peer(id: id, name: text, loop)
   }
 
-  /// Says goodbye to everybody and ends: sessions are left, nothing is advertised any more.
+  /// Leaves all sessions, withdraws all advertisements, and ends.
   public func stop() async {
     await loop.stop(leaving: true)
   }
 
-  /// Ends without a word, as if it had been killed: a host with a store goes on from here when it is started again. To
-  /// the others its peers are suspended, and lost after a while.
+  /// Ends without leaving, as if it had been killed: a host with a store resumes when it is started again. To the
+  /// others its peers are suspended, and lost after a while.
   public func suspend() async {
     await loop.stop(leaving: false)
   }

@@ -1,7 +1,7 @@
 internal import Engine
 internal import Wire
 
-/// What the engine tells the peers' own programs, put where they read it.
+/// Handles the engine's outputs: events go to the programs' mailboxes.
 extension HostDriver {
   func handle(_ output: Output) {
     switch output {
@@ -43,7 +43,7 @@ extension HostDriver {
         guard let port = sessions[local], let member = port.members[from] else { continue }
         let message = Message(from: member, mode: mode, contentType: contentType?.text, bytes: bytes)
         hostExtension?.observer.heard(message, in: local)
-        // Late is worse than never: what waits for a program that is behind is reliable.
+        // Late is worse than never: only reliable messages queue for a program that is behind.
         if mode == .unreliable, port.state.mailbox.isHigh { continue }
         tell(.message(message), port, weight: bytes.count + SessionState.overhead)
       }
@@ -98,7 +98,7 @@ extension HostDriver {
     }
   }
 
-  /// A moment of the engine's clock by the program's: for one moment always the same.
+  /// Converts a moment of the engine's clock to the program's: for one moment always the same.
   private func clock(_ moment: Instant?) -> ContinuousClock.Instant? {
     moment.map { begun.outside + ($0 - begun.inside) }
   }
@@ -111,14 +111,14 @@ extension HostDriver {
 
   private func invited(_ invitation: Invitation, _ peer: PeerID, _ type: ServiceType) {
     invitations[invitation.id] = invitation.outcome
-    // Where nobody reads, or too many wait, it ends when its time is over.
+    // Where nobody reads, or too many wait, it ends by its timeout.
     advertised[Interest(peer: peer, type: type)]?.invitations.put(invitation)
   }
 
   private func ended(_ id: InvitationID, _ reason: Reason) {
     invitations.removeValue(forKey: id)?.settle(reason)
     guard let joining = joinings.removeValue(forKey: id) else { return }
-    // What becomes of the pair is told next: it must not come before who waits for it.
+    // The pair's state is the next output, before which nobody may wait for it.
     if reason == .none, let port = sessions[joining.session] {
       port.state.expect(joining.peer, joining.meeting)
     } else {

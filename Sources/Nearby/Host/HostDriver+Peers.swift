@@ -65,7 +65,7 @@ extension HostDriver {
     call { $0.stopBrowsing(interest.peer, interest.type, at: $1) }
   }
 
-  /// Gives the number by which the search is stopped.
+  /// Returns the number for `stopBrowsingTypes`.
   func browseTypes(_ types: Mailbox<[String]>) -> UInt64 {
     lastTypeBrowser += 1
     typeBrowsers[lastTypeBrowser] = types
@@ -81,7 +81,7 @@ extension HostDriver {
     call { $0.stopBrowsingTypes(at: $1) }
   }
 
-  // MARK: Where discovery stands
+  // MARK: Discovery state
 
   func standingChanged(of type: ServiceType?) {
     guard let network else { return }
@@ -96,7 +96,7 @@ extension HostDriver {
     }
   }
 
-  /// Ad hoc mode is as well as the worse of its halves.
+  /// The state of ad hoc mode is the worse of its halves.
   func reviewAdhoc(_ port: SessionPort, _ type: ServiceType) {
     guard let network else { return }
     let halves = [
@@ -115,7 +115,7 @@ extension HostDriver {
 
   // MARK: Until
 
-  /// Somebody is connected in a session: what was to last until then ends.
+  /// A member is connected: ends advertising, browsing and ad hoc mode that were to last until then.
   func endWhatLastsUntil(connectedIn port: SessionPort) {
     let (session, peer) = (port.state.id, port.state.peer)
     let isFull = isFull(session)
@@ -180,7 +180,7 @@ extension HostDriver {
   }
 }
 
-/// What is advertised, and who reads its invitations.
+/// An advertised type of a peer, and the mailbox of its invitations.
 struct Advertisement {
   let invitations: Mailbox<Invitation>
   let until: Until
@@ -192,7 +192,7 @@ struct Advertisement {
   }
 }
 
-/// What is found for one interest, and the browsers that share it.
+/// The peers found for one interest, and the browsers that share it.
 final class InterestState {
   private(set) var found: [PeerID: FoundPeer] = [:]
   private var browsers: [UInt64: Reader] = [:]
@@ -237,7 +237,7 @@ final class InterestState {
     case .found(let peer), .updated(let peer): found[peer.id] = peer
     case .lost(let peer): found[peer.id] = nil
     }
-    // A browser that nobody reads is at its end, which tells its reader that it has missed something.
+    // A full mailbox ends its browser, which tells its reader that it has missed something.
     for browser in browsers.values where browser.events.put(event) == .full { browser.end() }
   }
 

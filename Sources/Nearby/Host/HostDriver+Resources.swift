@@ -3,7 +3,7 @@ internal import Media
 internal import Reactor
 internal import Wire
 
-/// Resources: what the engine wants read and stored, done by the disk's thread.
+/// Resources: the engine's reads and writes, done by the disk's thread.
 extension HostDriver {
   // MARK: Sending
 
@@ -22,7 +22,7 @@ extension HostDriver {
     return state
   }
 
-  /// Begins to fetch: the outcome says what there is to be had.
+  /// Begins to fetch: the promise has the content's description.
   func fetch(_ address: String) throws -> Promise<Result<OpenSource, NearbyError>> {
     let source = WebSource(try WebURL(address), web, on: reactor)
     source.begin()
@@ -112,7 +112,7 @@ extension HostDriver {
     writeSoon(id, incomingFile)
   }
 
-  /// One batch is with the disk at a time.
+  /// At most one batch is with the disk.
   private func writeSoon(_ id: ResourceID, _ incomingFile: IncomingFile) {
     guard !incomingFile.isWriting, incomingFile.hasBatch else { return }
     incomingFile.isWriting = true
@@ -146,7 +146,7 @@ extension HostDriver {
     }
   }
 
-  /// Gives the whole file its name; until that is done for good, nobody hears that the transfer has succeeded.
+  /// Gives the whole file its name; the transfer succeeds only when that is done for good.
   func keep(_ id: ResourceID) {
     guard let incomingFile = transfers[id]?.incomingFile else { return }
     reactor.spawn { [loop, disk, target = incomingFile.target] in
@@ -176,7 +176,8 @@ extension HostDriver {
     guard let incomingFile = transfer.incomingFile else {
       note(.forget(id))
       guard case .sends = transfer.part else { return transfer.state.end(reason) }
-      // Whoever hears of it may take the file away: it would be missed where the end is not known after a restart.
+      // A program that hears of the end may remove the file, which would be missed where the end is not known after a
+      // restart.
       return afterStoring { [state = transfer.state] in state.end(reason) }
     }
     let (state, target, fault) = (transfer.state, incomingFile.target, incomingFile.fault)
@@ -187,7 +188,8 @@ extension HostDriver {
     drop(target, keepsPlace: false) { if let fault { state.end(.failure(fault)) } else { state.end(reason) } }
   }
 
-  /// What came whole has its place: the hidden name goes once the engine's word of that is stored, and the row after it.
+  /// A file received whole has its name: the hidden name is removed once the engine's end of the transfer is stored,
+  /// and the row after it.
   private func release(_ target: TargetFile, of id: ResourceID, _ released: @escaping @Sendable () -> Void) {
     let release = { [self, loop] in
       drop(target, keepsPlace: true) {
@@ -201,12 +203,12 @@ extension HostDriver {
     afterStoring(release)
   }
 
-  /// Once the engine's word of this moment is stored, or never will be.
+  /// Runs the action once the engine's present changes are stored, or never will be.
   private func afterStoring(_ action: @escaping () -> Void) {
     if store == nil { action() } else { writes.next.afterwards.append { _ in action() } }
   }
 
-  /// What is hidden goes, with its place or without.
+  /// Removes the hidden file, with its final name or without.
   func drop(_ target: TargetFile, keepsPlace: Bool, _ dropped: @escaping @Sendable () -> Void = {}) {
     reactor.spawn { [disk] in
       await disk.drop(target, keepsPlace: keepsPlace)

@@ -2,9 +2,9 @@ internal import Engine
 internal import Reactor
 internal import Wire
 
-/// Sessions: opening, sending, leaving, and what their owners decide about members.
+/// Sessions: opening, sending, leaving, and the decisions of their owners about members.
 extension HostDriver {
-  /// What one session sends before others have their turn.
+  /// The number of messages that one session sends before others have their turn.
   private static let postsPerTurnMax = 1_024
 
   func openSession(_ peer: PeerID, _ options: SessionOptions) throws -> SessionState {
@@ -66,9 +66,9 @@ extension HostDriver {
     try call { engine, now throws(EngineError) in try engine.decide(id, admit, at: now) }
   }
 
-  // MARK: Programs that do not read
+  // MARK: Backpressure
 
-  /// Those who send to it would be held up for no longer than they wait for anybody.
+  /// How long a program may stay behind: no longer than its senders wait for a slow host.
   private static let patienceMax: Duration = .seconds(10)
 
   func tell(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
@@ -86,7 +86,7 @@ extension HostDriver {
 
   private func markBehind(_ port: SessionPort) {
     let id = port.state.id
-    // Who has caught up meanwhile has said so already, and will not say it again.
+    // A reader that has caught up meanwhile has called back already, and will not again.
     guard sessions[id] != nil, port.patience == nil, port.state.mailbox.isHigh else { return }
     port.patience = reactor.schedule(after: Self.patienceMax) { [unowned self] in closeSession(id) }
     call { $0.setBehind(id, true, at: $1) }
@@ -101,11 +101,11 @@ extension HostDriver {
 
   // MARK: Sending
 
-  /// Hands what waits in a session's outbox to the engine, as far as that takes it.
+  /// Hands a session's outbox to the engine, as far as that accepts it.
   func flush(_ state: SessionState) {
     guard let port = sessions[state.id] else { return }
     for post in state.takeOutbox() {
-      // An unreliable message waits behind nothing.
+      // An unreliable message does not queue.
       if post.mode == .unreliable { send(post, port) } else { port.append(post) }
     }
     sendWaiting(port)
@@ -125,7 +125,7 @@ extension HostDriver {
       left -= 1
       send(post, port)
     }
-    // What is offered meanwhile is news to nobody until the outbox was seen empty.
+    // Offers meanwhile do not wake the loop until the outbox was seen empty.
     reactor.soon { [self] in flushAgain(port) }
   }
 
@@ -166,7 +166,7 @@ extension HostDriver {
     }
   }
 
-  /// Past the outbox, for who is on the loop.
+  /// Sends past the outbox, for callers on the loop.
   func dispatch(
     _ bytes: [UInt8], _ contentType: String?, from id: EndpointID, to recipients: Recipients, _ mode: Mode,
     _ wantsFate: Bool
@@ -190,7 +190,7 @@ extension HostDriver {
     }
   }
 
-  /// Said once: whoever sends one such message sends more.
+  /// Once for each session.
   private func adviseOnSize(_ count: Int, _ mode: Mode, _ port: SessionPort) {
     guard mode == .unreliable, count > Limits.unreliableBytesAdvised, !port.hasLargeUnreliable else { return }
     port.hasLargeUnreliable = true
@@ -200,7 +200,7 @@ extension HostDriver {
         + "packet, and then takes the way of reliable messages, and their time. Send less at once.")
   }
 
-  // MARK: What becomes of a message
+  // MARK: Delivery status
 
   func inform(_ id: MessageID, of recipients: [EndpointID], _ fate: DeliveryStatus, _ sender: EndpointID) {
     guard let (inquiry, left) = inquiries[id] else { return }

@@ -3,20 +3,20 @@ internal import Reactor
 internal import Store
 internal import Wire
 
-/// A durable host: what it stores, and how it goes on after a restart.
+/// A durable host: its store, and its recovery after a restart.
 ///
-/// Law: what changes about a transfer's file is written with what the engine says of it at the same moment. A file that
-/// came whole has its place before the engine hears of that, and its hidden name until that is stored; so it gets no
-/// second place after a restart. Its row goes last.
+/// Law: a change of a transfer's file is in the same transaction as the engine's changes of that moment. A file
+/// received whole has its final name before the engine hears of that, and its hidden name until that is stored; so it
+/// gets no second place after a restart. Its row goes last.
 extension HostDriver {
   // MARK: Storing
 
-  /// Goes with the engine's batch of this moment, where there is one.
+  /// Adds a change to the engine's batch of this moment, where there is one.
   func note(_ change: HostStore.Change) {
     if store != nil { writes.next.changes.append(change) }
   }
 
-  /// What was delivered here came with the engine's batch of this moment: nobody hears of it before that is stored.
+  /// A delivery belongs to the engine's batch of this moment: it is reported only after that is stored.
   func onceStored(_ action: @escaping () -> Void) {
     if store == nil { return action() }
     writes.next.afterwards.append { isStored in if isStored { action() } }
@@ -28,7 +28,7 @@ extension HostDriver {
     writes.next.facts = facts
   }
 
-  /// Hands what is noted to the store, one load at a time.
+  /// Hands queued changes to the store, one transaction at a time.
   func advanceStore() {
     if writes.holds > 0 { return }
     if writes.isDue {
@@ -41,7 +41,7 @@ extension HostDriver {
     if writes.begin() { write() }
   }
 
-  /// What the body notes, and all that it makes the engine change, is stored as one, however often it calls that.
+  /// The body's changes, and all those that it causes in the engine, are one transaction, however often it calls that.
   func inTransaction<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     holdStore()
     defer { releaseStore() }
@@ -58,8 +58,8 @@ extension HostDriver {
     if writes.holds == 0 { call { $0.releaseStore(at: $1) } }
   }
 
-  /// A commit costs the same for one and for many. A loop that is behind wants the processor that it would take, and nobody
-  /// waits for that commit alone: what is noted within a moment is stored together.
+  /// Group commit: a commit costs the same for one change and for many. A loop that is behind needs the processor, and
+  /// nobody waits for that commit alone: the changes within a moment are committed together.
   private func delayCommit() {
     if isStopping || !reactor.isBehind { return }
     writes.isDelaying = true
@@ -84,7 +84,7 @@ extension HostDriver {
     guard let error else { return stored() }
     if !writes.isFailing { tell(.notStored("\(error)")) }
     writes.isFailing = true
-    // Who is told to end does not wait for a disk that may never have room.
+    // A stop does not wait for a disk that may never have room.
     if isStopping { return letGoOfNetwork() }
     reactor.schedule(after: Self.storingAgain) { [weak self] in self?.write() }
   }
@@ -102,9 +102,9 @@ extension HostDriver {
     if isStopping, writes.current == nil { letGoOfNetwork() }
   }
 
-  // MARK: Going on
+  // MARK: Recovery
 
-  /// Before anything else is said to the engine: it takes up the sessions of the peers that it has been given by then.
+  /// Adds the stored peers before any other call, so that the engine restores their sessions.
   func addRestoredPeers() throws {
     guard let store, !store.facts.isEmpty else { return }
     for identity in keys.identities { crypto.hold(identity) }
@@ -119,7 +119,7 @@ extension HostDriver {
 
   private static let takingUpMax: Duration = .seconds(60)
 
-  /// Sessions that their program takes up again.
+  /// Sessions of an earlier run, once, for their program.
   func takeRestored(_ peer: PeerID) -> [(state: SessionState, files: [String])] {
     (restored.removeValue(forKey: peer) ?? []).map { ($0, sessions[$0.id]?.resumedFiles ?? []) }
   }
@@ -130,12 +130,12 @@ extension HostDriver {
     restored = [:]
   }
 
-  /// The engine takes up what it has stored, and tells of it.
+  /// Lets the engine restore its stored state, and reports it.
   func takeUp() {
     guard store != nil else { return }
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
-      // It has ended: what came whole has its place.
+      // It has ended: a file received whole has its place.
       if case .target(let target) = file { drop(target, keepsPlace: true) }
       note(.forget(id))
     }
@@ -143,7 +143,7 @@ extension HostDriver {
     advanceStore()
   }
 
-  /// The engine tells of a transfer that went on before this start, or waits for an answer since then.
+  /// The engine reports a transfer from before this start, in progress or waiting for an answer.
   func resume(_ id: ResourceID, _ view: ResourceView) {
     var state = TransferState(id, view.info.name)
     switch (view.isIncoming, restoredFiles?[id]) {

@@ -34,7 +34,7 @@ extension HostDriver {
   }
 
   func consumed(_ bytes: Int, of id: StreamID) {
-    // The engine keeps what was not used of one that has ended.
+    // The engine keeps unconsumed bytes of a stream that has ended.
     call { $0.consumed(bytes, of: id, at: $1) }
   }
 

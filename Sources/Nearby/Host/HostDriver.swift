@@ -4,38 +4,39 @@ internal import Reactor
 internal import Store
 internal import Wire
 
-/// A host on its loop: the engine, what carries out its wishes, and the program's own objects that it tells.
+/// The driver of one engine, on the host's loop: it calls the engine, carries out its outputs, and reports to the
+/// program's own objects.
 ///
-/// Law: the engine is called through `call` alone. That is one mutation, and all that comes of it, before anything else;
-/// what is told only goes into mailboxes.
+/// Law: the engine is called through `call` alone. That is one mutation and all its outputs, before anything else;
+/// events only go into mailboxes.
 final class HostDriver: EngineDriver {
   static let conditionsMax = 256
   static let adviceMax = 32
-  /// A program that does not read what it asked for is told no more.
+  /// A full mailbox ends a subscription.
   static let eventsMax = 65_536
-  /// Of a resource under way: so much keeps the loops and the disks of both sides busy where four threads share two
-  /// processors, each waiting for its turn.
+  /// The window of a resource in progress: enough to keep the loops and the disks of both sides busy where four threads
+  /// share two processors, each waiting for its turn.
   private static let resourceWindowBytes = 8 << 20
 
   let reactor: Reactor
-  /// Until the end: whoever tells of something here finds it.
+  /// Retained until the end, for callbacks.
   let loop: Loop
   let disk: Disk
   let crypto: OpenSSLCrypto
   let keys: KeyStore
-  /// How addresses of the web are fetched.
+  /// How URLs of the web are fetched.
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let advice: Mailbox<Advice>
   private let engine: Engine
-  /// Nil for a host that begins anew each time.
+  /// Nil for a host without a store.
   let store: HostStore?
-  /// What it carries for a program of this package.
+  /// The extension of a program of this package.
   let hostExtension: HostExtension?
   var writes = WriteQueue()
   /// Sessions of an earlier run that their program has not taken up yet.
   var restored: [PeerID: [SessionState]] = [:]
-  /// Of an earlier run's transfers; nil once all of that is taken up.
+  /// Files of an earlier run's transfers; nil once all of them are taken up.
   var restoredFiles: [ResourceID: HostStore.KeptFile]?
   private var lan: LAN?
   private var alarm: (deadline: Instant, timer: Timer)?
@@ -43,22 +44,22 @@ final class HostDriver: EngineDriver {
 
   var sessions: [EndpointID: SessionPort] = [:]
   var interests: [Interest: InterestState] = [:]
-  /// Who looks for service types, and those that are in use, as long as anybody does.
+  /// Browsers of service types, and the types in use, as long as there is a browser.
   var typeBrowsers: [UInt64: Mailbox<[String]>] = [:]
   var typesInUse: [String] = []
   var lastTypeBrowser: UInt64 = 0
   var advertised: [Interest: Advertisement] = [:]
   var invitations: [InvitationID: Promise<Reason>] = [:]
-  /// Who waits for an invitation, or for its peer to be connected then.
+  /// Callers that wait for an invitation, or for its peer to be connected then.
   var joinings: [InvitationID: Joining] = [:]
-  /// Who wants to know what becomes of a message.
+  /// Callers that wait for the delivery status of a message.
   var inquiries: [MessageID: (inquiry: Inquiry, left: Int)] = [:]
   var readers: [StreamID: StreamState] = [:]
   var writers: [StreamID: StreamWriterState] = [:]
   var transfers: [ResourceID: HostTransfer] = [:]
   var decisions: [DecisionID: TrustDecision] = [:]
   var comparisons: [ComparisonID: Comparison] = [:]
-  /// What the disk is to do once the outputs are drained.
+  /// Work for after the outputs are drained.
   var deferredActions: [() -> Void] = []
   private(set) var isStopping = false
   private var isLettingGo = false
@@ -92,20 +93,20 @@ final class HostDriver: EngineDriver {
     } catch {
       throw NearbyError(error, listeningAt: network.places, port: network.port)
     }
-    // After the network's own first word.
+    // After the network's own first events.
     reactor.soon { [weak self] in self?.takeUp() }
   }
 
   var hostID: HostID { engine.hostID }
   var network: LAN? { lan }
   var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
-  /// One moment by the engine's clock and by that of programs.
+  /// The same moment by the engine's clock and by that of programs.
   let begun = (inside: HostDriver.now, outside: ContinuousClock.now)
   static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
 
   // MARK: The engine
 
-  /// One mutation of the engine, and all that comes of it; who is to hear of that is noted within the mutation.
+  /// One mutation of the engine, and all its outputs; a caller that waits for one registers within the mutation.
   func call<Result, Failure: Error>(
     _ mutate: (Engine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -114,10 +115,10 @@ final class HostDriver: EngineDriver {
     return try mutate(engine, Self.now)
   }
 
-  /// What the engine has no more use for changes nothing of it.
+  /// Taking back memory does not change the engine's state.
   func takeSpare(of resource: ResourceID) -> [UInt8] { engine.takeSpare(of: resource) }
 
-  /// Whether the session takes nobody else; may be asked from within what the engine tells.
+  /// Whether the session is full; may be called while outputs are handled.
   func isFull(_ session: EndpointID) -> Bool { engine.isFull(session) }
 
   private func drain() {
@@ -151,7 +152,7 @@ final class HostDriver: EngineDriver {
     }
   }
 
-  /// What the network tells that is for the program's eyes.
+  /// A condition of the network for the program.
   func changed(_ condition: LAN.Condition) {
     conditions.put(Condition(condition))
   }
@@ -160,7 +161,7 @@ final class HostDriver: EngineDriver {
     conditions.put(condition)
   }
 
-  /// Nil is nothing to say.
+  /// Nil for nothing to say.
   func advise(_ peer: PeerID, _ sentence: String?) {
     if let sentence { advice.put(Advice(peer: peer, description: sentence)) }
   }
@@ -184,7 +185,7 @@ final class HostDriver: EngineDriver {
     call { $0.removePeer(id, at: $1) }
   }
 
-  /// With the sessions that it had; the engine takes them up once it is called for anything else.
+  /// Restores its sessions too; the engine takes them up with the next other call.
   func addRestoredPeer(_ key: SigningKey, named name: DisplayName) -> [SessionState] {
     crypto.hold(key)
     let peer = engine.addPeer(key.publicKey, name: name, at: Self.now)
@@ -193,29 +194,29 @@ final class HostDriver: EngineDriver {
 
   // MARK: The end
 
-  /// Leaves every session, so that the others hear of it at once, and then lets go of the network.
+  /// Leaves every session, so that the others hear of it at once, and then closes the network.
   func stop() {
     for session in sessions.keys { call { $0.closeSession(session, at: $1) } }
     suspend()
   }
 
-  /// The same without a word.
+  /// Stops without leaving the sessions.
   func suspend() {
     if isStopping { return }
     isStopping = true
     endDelay()
-    // What is not stored is not said.
+    // Unstored changes are not sent.
     if writes.current == nil { letGoOfNetwork() }
   }
 
   func letGoOfNetwork() {
     if isLettingGo { return }
     isLettingGo = true
-    // Whoever let go of the host does not wait for this.
+    // A released host does not wait for this.
     lan?.stop { [weak self] in self?.ended() }
   }
 
-  /// Until then there is a network to carry out what the engine wants.
+  /// Whether there is still a network to carry out outputs.
   var isUp: Bool { lan != nil }
 
   func wait(for continuation: CheckedContinuation<Void, Never>) {
@@ -241,7 +242,7 @@ final class HostDriver: EngineDriver {
     loop.letGo()
   }
 
-  /// Everybody who waits for something hears that it will not come.
+  /// Ends everything that somebody waits for.
   private func letGo() {
     for session in sessions.values { session.state.end() }
     for interest in interests.values { interest.end() }
@@ -258,7 +259,7 @@ final class HostDriver: EngineDriver {
   }
 }
 
-/// A peer is to come into a session; settled once it is connected, or may not.
+/// A peer that is to be connected; the promise is settled once it is, or cannot be.
 struct Joining {
   var session: EndpointID
   var peer: PeerID

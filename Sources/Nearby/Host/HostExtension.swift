@@ -4,7 +4,7 @@ internal import Reactor
 package import Store
 package import Wire
 
-/// What a host carries for a program of this package: peers of others, and what is kept with what the host keeps.
+/// An extension of a host for a program of this package: peers of others, and rows that are stored with the host's.
 package struct HostExtension: Sendable {
   /// The host's store too, which is closed with the host.
   package var writer: Writer
@@ -18,19 +18,20 @@ package struct HostExtension: Sendable {
   }
 }
 
-/// Told on the host's loop of what belongs to the engine's next batch; what it notes meanwhile is stored with that, or
-/// neither is.
+/// Observes on the host's loop the changes in the engine's next batch; its own writes meanwhile are in the same
+/// transaction.
 package protocol TransactionObserver: AnyObject, Sendable {
   func heard(_ message: Message, in session: EndpointID)
-  /// What became of what was dispatched under this number.
+  /// The delivery status of the message that was dispatched under this number.
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID)
-  /// How a resource has ended, and where it lies if it came whole.
+  /// How a resource has ended, and its path if it was received whole.
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?)
-  /// All that is to be stored by now.
+  /// Returns all writes up to now.
   func takePendingWrites() -> [PendingWrite]
 }
 
-/// A change that is stored with what the engine says. It may be run more than once, and changes the database alone.
+/// A change of the database in the same transaction as the engine's. It may be run more than once, and changes the
+/// database alone.
 package struct PendingWrite {
   package var change: @Sendable (Database) throws -> Void
   /// Whether it is stored, or never will be.
@@ -52,7 +53,7 @@ extension Host {
     try await start(options, carrying: Optional(hostExtension))
   }
 
-  /// What a start needs besides a store, for who must not change that in vain: the keys, and a port that nobody has.
+  /// A dry run of a start before its store is touched: the keys, and a free port.
   package static func prepare(_ options: HostOptions) throws(NearbyError) -> KeyStore {
     do {
       let keys = try KeyStore(options.keys)
@@ -76,10 +77,10 @@ extension Host {
     try await start(options, with: keys, carrying: hostExtension)
   }
 
-  /// Whether the store takes nothing, so that what is noted waits.
+  /// Whether the store is failing, so that writes wait.
   package var storeIsFailing: Bool { loop.driverHere?.writes.isFailing ?? false }
 
-  /// What the body makes happen, and what is noted by its end, is stored as one.
+  /// The body's effects, and all writes by its end, are one transaction.
   package func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     guard let driver = loop.driverHere else { throw NearbyError.closed }
     return try driver.inTransaction(body)
@@ -88,8 +89,8 @@ extension Host {
 
 /// On the host's loop.
 extension Session {
-  /// Gives it to the engine at once, or not at all: `unavailable` where a member is behind. Its fate is told to the host's
-  /// witness, by this number, where it is wanted.
+  /// Gives the message to the engine at once, or not at all: `unavailable` where a member is behind. Its delivery
+  /// status goes to the host's observer, by this number, if requested.
   package func dispatch(
     _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode, wantsFate: Bool
   ) throws(NearbyError) -> UInt64 {
@@ -99,11 +100,11 @@ extension Session {
 }
 
 extension IncomingResource {
-  /// By which the host's witness is told of it, also after a restart.
+  /// The number for the host's observer, also after a restart.
   package var number: UInt64 { state.id.rawValue }
 }
 
 extension OutgoingResource {
-  /// By which the host's witness is told of it, also after a restart.
+  /// The number for the host's observer, also after a restart.
   package var number: UInt64 { state.id.rawValue }
 }

@@ -1,7 +1,7 @@
 internal import Media
 internal import Reactor
 
-/// As the parts of the network take them.
+/// Options for the network.
 extension HostOptions {
   var lan: LAN.Options {
     get throws(NearbyError) {
@@ -24,7 +24,7 @@ extension HostOptions {
     }
   }
 
-  /// Where it listens, and at which port.
+  /// The listening addresses and the port.
   var listened: (places: [SocketAddress], port: UInt16) {
     get throws(NearbyError) {
       var places: [SocketAddress] = []

@@ -2,25 +2,25 @@ internal import Engine
 internal import Store
 internal import Wire
 
-/// What a durable host stores: the rows of its engine, and the files of its transfers.
+/// A durable host's stored rows: those of its engine, and the files of its transfers.
 struct HostStore: Sendable {
-  /// What a transfer read or wrote before this start, if it still can.
+  /// The file of a transfer from before this start, if it can still be used.
   enum KeptFile: Sendable {
     case source(SourceFile)
     case target(TargetFile)
     case lost
   }
 
-  /// What becomes of a transfer's row, beside the engine's.
+  /// A change of a transfer's row, or of others in the same transaction.
   enum Change: Sendable {
     case keep(StoredTransfer)
     case forget(ResourceID)
-    /// What a program keeps with it.
+    /// A change of the host's extension.
     case perform(@Sendable (Database) throws -> Void)
   }
 
   let writer: Writer
-  /// As they were found.
+  /// As loaded.
   let facts: [Fact]
   let files: [ResourceID: KeptFile]
   private let host: [UInt8]
@@ -57,7 +57,7 @@ struct HostStore: Sendable {
     self.files = files
   }
 
-  /// The answer comes on the writer's thread, or at once where nothing is to be written, or nothing more is taken.
+  /// The answer comes on the writer's thread, or at once where there is nothing to write, or the writer is closed.
   func write(_ facts: [Fact], _ changes: [Change], answer: @escaping @Sendable ((any Error)?) -> Void) {
     if facts.isEmpty, changes.isEmpty { return answer(nil) }
     let refusal = writer.enqueue(
@@ -76,7 +76,7 @@ struct HostStore: Sendable {
 }
 
 extension HostStore.KeptFile {
-  /// A file that is another by now has nothing to do with what was begun.
+  /// A file that was replaced does not belong to the transfer any more.
   init(_ transfer: StoredTransfer) {
     if transfer.isIncoming {
       let file = try? TargetFile(restoring: transfer.path, named: transfer.name)

@@ -1,36 +1,35 @@
 internal import Engine
 
-/// What is on its way to the store: one load at a time.
+/// The queue of writes to the store: one transaction at a time.
 ///
-/// Law: a batch of the engine has all that was noted up to its moment, and nothing of what was noted later, which may rest
-/// on what only the next batch will hold.
+/// Law: a batch of the engine has all changes up to its moment, and no later ones, which may depend on the next batch.
 struct WriteQueue {
   struct Load {
-    /// Of the engine, where it has a part in it.
+    /// The engine's batch, if there is one.
     var batch: UInt64?
     var facts: [Fact] = []
     var changes: [HostStore.Change] = []
     var afterwards: [(_ isStored: Bool) -> Void] = []
 
     var isEmpty: Bool { batch == nil && changes.isEmpty }
-    /// Whether the disk had anything to do with it.
+    /// Whether the disk had anything to write.
     var isWritten: Bool { !facts.isEmpty || !changes.isEmpty }
   }
 
   var next = Load()
-  /// With a batch of the engine, which has no other under way: it waits for the current one.
+  /// With a batch of the engine, which has no other in flight: it waits for the current one.
   private var sealed: Load?
   private(set) var current: Load?
   var isFailing = false
-  /// How many have something under way that belongs together.
+  /// Nested holds on the queue, one for each open transaction.
   var holds = 0
-  /// One of them: what is noted waits for more, for a moment.
+  /// Whether one of them is the delay of a group commit.
   var isDelaying = false
 
-  /// Whether what is noted by now goes into the next load; else more may come together there.
+  /// Whether changes up to now go into the next write; else more may gather there.
   var isDue: Bool { next.batch != nil || current == nil && sealed == nil }
 
-  /// The moment of the engine's batch, if it has said one, is over.
+  /// Closes the engine's batch, if there is one.
   mutating func seal() {
     guard next.batch != nil else { return }
     precondition(sealed == nil, "two batches at once")
@@ -52,7 +51,7 @@ struct WriteQueue {
 
   mutating func end() -> Load? { current.take() }
 
-  /// What was to follow when it was written, and will not be.
+  /// Returns the callbacks of writes that will not happen.
   mutating func giveUp() -> [(_ isStored: Bool) -> Void] {
     defer { (next, sealed, current) = (Load(), nil, nil) }
     return (current?.afterwards ?? []) + (sealed?.afterwards ?? []) + next.afterwards

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Reactor
 
-/// One file of keys in a folder that is open: nobody else may read it at any moment, and what cannot be read is
-/// never written over.
+/// A file of keys in an open folder: nobody else may read it at any moment, and an unreadable file is never
+/// overwritten.
 struct KeyFile {
   private let folder: CInt
   private let name: String
@@ -32,7 +32,7 @@ struct KeyFile {
     }
   }
 
-  /// Writes a file that is not there yet, and brings it to the disk.
+  /// Writes a new file, and syncs it to the disk.
   func create(_ keys: StoredKeys) throws(KeyStoreError) {
     guard let file = try opened(O_WRONLY | O_CREAT | O_EXCL, unless: EEXIST) else { throw .occupied(path: path) }
     do throws(KeyStoreError) {
@@ -46,7 +46,7 @@ struct KeyFile {
     }
   }
 
-  /// Takes another's place at once: whenever the power goes, one of the two is there and whole.
+  /// Replaces another file atomically: after a power cut one of the two is there and whole.
   func replace(_ other: KeyFile) throws(KeyStoreError) {
     try attempt(other.path, "rename") { renameat(folder, name, other.folder, other.name) }
     try other.syncFolder()
@@ -81,7 +81,7 @@ struct KeyFile {
     if status.st_size > KeyText.bytesMax { throw .tooLong(path: path, bytesMax: KeyText.bytesMax) }
   }
 
-  /// The mode that it was opened with is less the process's mask, and some file systems keep none.
+  /// The mode at creation is reduced by the process's mask, and some file systems keep none.
   private func makePrivate(_ file: borrowing Descriptor) throws(KeyStoreError) {
     _ = fchmod(file.number, 0o600)
     if try status(of: file, path).st_mode & 0o077 != 0 { throw .cannotBePrivate(path: path) }

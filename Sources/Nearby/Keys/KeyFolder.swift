@@ -2,16 +2,16 @@ internal import Glibc
 internal import Reactor
 internal import Wire
 
-/// A folder with one file of keys, held for this process alone while this lives.
+/// A folder with one file of keys, locked by this process while this lives.
 ///
-/// The file by which it is held says by which process, for people, and the incarnation of the last start. It is written in
-/// its place, in one sector: where the disk is full that is the room there is.
+/// The lock file names the process, for people, and has the incarnation of the last start. It is written in place, in
+/// one sector, so a full disk has room for it.
 final class KeyFolder: Sendable {
   let path: String
   private let folder: Descriptor
   private let lock: Descriptor
 
-  /// Makes the folder where it is missing, and takes hold of it.
+  /// Creates the folder where it is missing, and locks it.
   init(_ path: String) throws(KeyStoreError) {
     self.path = path
     do throws(SystemError) { try makeFolder(path) } catch { throw .failed(path: path, error) }
@@ -25,7 +25,7 @@ final class KeyFolder: Sendable {
   }
 
   deinit {
-    // Closing alone would leave it to a child that was forked and has not yet become its program.
+    // Closing alone would leave the lock to a child that was forked and has not called exec yet.
     _ = flock(lock.number, LOCK_UN)
   }
 
@@ -38,7 +38,7 @@ final class KeyFolder: Sendable {
     return keys
   }
 
-  /// Of a start, with an incarnation of its own. Keys that are there are enough for one where the disk is full.
+  /// Stores a start with an incarnation of its own. With existing keys that works on a full disk, too.
   func begin(_ keys: StoredKeys, isNew: Bool) throws(KeyStoreError) {
     do {
       try write(keys)
@@ -76,14 +76,14 @@ final class KeyFolder: Sendable {
 
   private func lastIncarnation() -> Incarnation { Incarnation(noted().dropFirst().first.flatMap { UInt64($0) } ?? 0) }
 
-  /// Lines, of which the first two say something.
+  /// The lines of the lock file, of which the first two have values.
   private func noted() -> [Substring] {
     var bytes = [UInt8](repeating: 0, count: Self.noteBytes)
     let count = pread(lock.number, &bytes, bytes.count, 0)
     return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(separator: "\n")
   }
 
-  /// Whether it would be there after a power cut.
+  /// Whether it would survive a power cut.
   private func note(_ incarnation: Incarnation) -> Bool {
     let text = Array("\(getpid())\n\(incarnation.rawValue)\n".utf8)
     return pwrite(lock.number, text, text.count, 0) == text.count && fsync(lock.number) == 0

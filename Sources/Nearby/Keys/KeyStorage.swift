@@ -4,7 +4,7 @@ internal import Glibc
 public enum KeyStorage: Hashable, Sendable {
   /// The user's data folder: `$XDG_DATA_HOME/vicinity`, or `~/.local/share/vicinity`.
   case standard
-  /// A folder, which is made where it is missing. Each host has one of its own.
+  /// A folder, which is created where it is missing. Each host has one of its own.
   case folder(String)
   /// Nowhere: with the process, the host and its peers are gone for good.
   case ephemeral

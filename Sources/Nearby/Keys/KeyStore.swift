@@ -5,12 +5,11 @@ internal import Reactor
 internal import Synchronization
 public import Wire
 
-/// The keys of a host and its peers, and what it knows of others, kept over restarts.
+/// The keys of a host and its peers, and its knowledge of others, kept over restarts.
 ///
-/// Whatever changes is on the disk when its call returns, and where that fails nothing has changed. So a call that
-/// changes something takes the disk's time and does not belong on a loop; to look something up never waits for that.
-/// Only to open keys that are there takes no room: a host is started with a full disk, too.
-/// While a store is open its folder is this process's alone.
+/// A change is on the disk when its call returns, and if it throws nothing has changed. So a change takes the disk's
+/// time and does not belong on a loop; reading never waits for that. Opening existing keys needs no disk space: a host
+/// starts with a full disk, too. While a store is open its folder is this process's alone.
 ///
 /// ```swift
 /// let store = try KeyStore(.standard)
@@ -25,10 +24,10 @@ public final class KeyStore: Sendable {
   private let change = Mutex(())
 
   public let hostKey: SigningKey
-  /// Of this start, and of no other: it was stored before anybody could use it.
+  /// The incarnation of this start alone: it was stored before its first use.
   public let incarnation: Incarnation
 
-  /// Opens the store, and begins it where there is none yet.
+  /// Opens the store, and creates it where there is none yet.
   public convenience init(_ storage: KeyStorage) throws(KeyStoreError) {
     try self.init(storage, secondsSince1970: UInt64(max(time(nil), 0)))
   }
@@ -49,7 +48,7 @@ public final class KeyStore: Sendable {
   package static let anchorsMax = StoredKeys.anchorsMax
   package static let knownPeersMax = StoredKeys.knownMax
 
-  /// Where it is kept; nil for one that keeps nothing.
+  /// The store's path; nil for one that keeps nothing.
   public var path: String? { folder?.path }
 
   private func change<Result: Sendable>(
@@ -68,7 +67,7 @@ public final class KeyStore: Sendable {
 // MARK: - Peers of this host
 
 extension KeyStore {
-  /// The key of the peer with this name: the same name is the same peer, made when it is first asked for.
+  /// The key of the peer with this name: the same name is the same peer, created on first use.
   public func peerKey(named name: DisplayName) throws(KeyStoreError) -> SigningKey {
     if let key = keys.withLock({ $0.peers[name] }) { return key }
     return try change { (keys) throws(KeyStoreError) in
@@ -84,21 +83,21 @@ extension KeyStore {
     keys.withLock { Array($0.peers.keys) }.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
   }
 
-  /// Whoever takes the name later is another peer.
+  /// A later user of the name is another peer.
   public func forgetPeer(named name: DisplayName) throws(KeyStoreError) {
     guard keys.withLock({ $0.peers[name] != nil }) else { return }
     try change { $0.peers[name] = nil }
   }
 }
 
-// MARK: - What is known of others
+// MARK: - Known peers
 
 extension KeyStore {
   public func knownPeer(_ id: PeerID) -> KnownPeer? { keys.withLock { $0.known[id] } }
 
   public var knownPeers: [KnownPeer] { keys.withLock { Array($0.known.values) }.sorted { $0.id < $1.id } }
 
-  /// Takes the place of what was known of the same peer.
+  /// Replaces an earlier entry of the same peer.
   public func remember(_ peer: KnownPeer) throws(KeyStoreError) {
     if knownPeer(peer.id) == peer { return }
     try change { (keys) throws(KeyStoreError) in
@@ -109,14 +108,14 @@ extension KeyStore {
     }
   }
 
-  /// Whether a peer may have its name: the first that comes by one is remembered, and whoever comes by it later under another
-  /// key is not that one.
+  /// Trust on first use: whether a peer may have its name. The first peer with it is remembered, and one with another
+  /// key later is not that peer.
   public func useFirst(_ id: PeerID, as name: DisplayName) throws(KeyStoreError) -> Bool {
     let known = keys.withLock { $0.known }
     if known[id]?.name == name { return true }
     if known.values.contains(where: { $0.name == name }) { return false }
     if known[id] != nil { return true }
-    // There is room left for those of whom somebody makes sure.
+    // The rest is for peers that somebody confirms.
     if known.values.count(where: { $0.confirmation == .firstUse }) >= StoredKeys.knownMax / 2 {
       throw .full(what: "peers that were met once", countMax: StoredKeys.knownMax / 2)
     }
@@ -133,7 +132,7 @@ extension KeyStore {
 // MARK: - Certificates
 
 extension KeyStore {
-  /// Whose certificates are believed, in the order in which they were added.
+  /// Trusted certificates, in the order in which they were added.
   public var anchors: [Certificate] { keys.withLock { $0.anchors } }
 
   public func addAnchor(_ anchor: Certificate) throws(KeyStoreError) {
@@ -151,7 +150,7 @@ extension KeyStore {
 
   public var identities: [HeldIdentity] { keys.withLock { $0.identities } }
 
-  /// Takes the place of one with the same leaf.
+  /// Replaces one with the same leaf.
   public func addIdentity(_ identity: HeldIdentity) throws(KeyStoreError) {
     try change { (keys) throws(KeyStoreError) in
       keys.identities.removeAll { $0.id == identity.id }
@@ -171,7 +170,7 @@ extension KeyStore {
 // MARK: - Moving to another box
 
 extension KeyStore {
-  /// Writes all of it into a new file, which is as secret as the store. The host then lives on one of the two boxes
+  /// Writes all of it into a new file, which is as secret as the store. The host then lives on one of the two machines
   /// alone: where both run, they are in conflict.
   public func export(to path: String) throws(KeyStoreError) {
     let folder = try openFolder(parent(of: path))

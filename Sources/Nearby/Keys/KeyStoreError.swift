@@ -1,7 +1,7 @@
 internal import Glibc
 public import Reactor
 
-/// Why keys cannot be had or kept, and what to do. No secret is in it.
+/// Why keys cannot be read or stored, and what to do. It holds no secret.
 public enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case noStandardFolder
   /// Two hosts with one key are in conflict everywhere. The process is nil where it did not leave its number.
@@ -14,13 +14,13 @@ public enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The file system has no modes, or does not keep them.
   case cannotBePrivate(path: String)
   case missing(path: String)
-  /// Keys were to be imported to where none are kept.
+  /// Keys cannot be imported into a store that keeps nothing.
   case nothingIsKept
   case tooLong(path: String, bytesMax: Int)
   /// A line of 0 stands for the file as a whole.
   case damaged(path: String, line: Int, what: String)
   case newer(path: String, version: UInt64)
-  /// An import would take the place of keys that are there.
+  /// An import would replace existing keys.
   case occupied(path: String)
   case full(what: String, countMax: Int)
   case failed(path: String, SystemError)

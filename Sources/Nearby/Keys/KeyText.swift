@@ -57,7 +57,7 @@ enum KeyText {
 
   static func keys(from bytes: [UInt8]) throws(Fault) -> StoredKeys {
     var lines = bytes.split(separator: newline, omittingEmptySubsequences: false)[...]
-    // The title first: what a later version puts behind it is its own affair.
+    // The title first: a later version may change everything after it.
     try readTitle(text(lines.popFirst() ?? []))
     guard lines.popLast() == [], let seal = lines.popLast() else { throw .damaged(line: 0, "its end is missing") }
     guard text(seal) == self.seal(over: Array(bytes[..<seal.startIndex])) else {
@@ -129,7 +129,7 @@ enum KeyText {
     }
   }
 
-  /// What stands before the first space, and what behind it.
+  /// The parts before and behind the first space.
   private static func parted(_ text: Substring) -> (Substring, Substring) {
     let head = text.prefix { $0 != " " }
     return (head, text[head.endIndex...].dropFirst())

@@ -1,19 +1,19 @@
 public import Wire
 
-/// A peer that was met before and is known by its key.
+/// A known peer, by its key.
 public struct KnownPeer: Hashable, Sendable {
-  /// How it was made sure that the key is that person's.
+  /// How its key was verified.
   public enum Confirmation: String, Hashable, Sendable, CaseIterable {
     /// Both people saw the same code.
     case comparedCode = "code"
-    /// Somebody who knows it said so.
+    /// Somebody who knows it vouched for it.
     case byHand = "hand"
-    /// Nobody has: it was the first that came by its name.
+    /// Trust on first use: nobody verified the key, which was the first by its name.
     case firstUse
   }
 
   public let id: PeerID
-  /// The name it was given here, whatever it calls itself.
+  /// The name that it was given here, whatever it calls itself.
   public var name: DisplayName
   public var confirmation: Confirmation
 

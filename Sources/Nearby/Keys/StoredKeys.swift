@@ -1,7 +1,7 @@
 internal import Media
 internal import Wire
 
-/// All that a key store holds, as a value.
+/// The contents of a key store, as a value.
 struct StoredKeys: Sendable {
   // With each at its limit and names at their longest, the file stays under `KeyText.bytesMax`.
   /// A host that carries more people than this has a store of its own for them.
@@ -10,7 +10,7 @@ struct StoredKeys: Sendable {
   static let knownMax = 16_384
   /// A system trusts about 150 authorities.
   static let anchorsMax = 256
-  /// One for each role that somebody plays, and some that have run out.
+  /// One for each role of a person, and some that have expired.
   static let identitiesMax = 64
 
   var hostKey: SigningKey
@@ -26,8 +26,8 @@ struct StoredKeys: Sendable {
     self.incarnation = incarnation
   }
 
-  /// Past every one that was used, of this box or, where the keys were put back from an old copy, after it: a clock
-  /// that was right once has gone on meanwhile.
+  /// Above every used one of this machine or, where the keys were restored from an old copy, after it: a clock that was
+  /// right once has advanced meanwhile.
   mutating func beginIncarnation(secondsSince1970 now: UInt64) {
     incarnation = max(Incarnation(incarnation.rawValue + 1), Incarnation(now))
   }

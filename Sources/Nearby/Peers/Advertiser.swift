@@ -1,4 +1,4 @@
-/// A peer that others can find, until it is stopped or let go of. Sessions that were joined through it stay.
+/// An advertised peer, until this is stopped or released. Sessions that were joined through it stay.
 ///
 /// ```swift
 /// let advertiser = try await bob.advertise("chat", info: ["room": "2"])
@@ -7,9 +7,9 @@
 /// }
 /// ```
 public final class Advertiser: Sendable {
-  /// Who invites. An invitation that nobody reads ends when its time is over.
+  /// Incoming invitations. An unread one ends by its timeout.
   public let invitations: Events<Invitation>
-  /// Each state that it comes to, the latest where several were not read. It has one reader.
+  /// Its states, the latest where several were not read. It has one reader.
   public let states: Events<DiscoveryState>
   private let monitor: DiscoveryMonitor
   private let interest: Interest
@@ -32,7 +32,7 @@ public final class Advertiser: Sendable {
   /// Whether others can find the peer.
   public var state: DiscoveryState { monitor.state }
 
-  /// Browsers hear of the new info without losing the peer.
+  /// Browsers get the new info without losing the peer.
   public func update(info: [String: String]) async throws(NearbyError) {
     try await loop.run { [interest] in try $0.update(interest, info) }
   }

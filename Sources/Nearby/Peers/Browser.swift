@@ -1,4 +1,4 @@
-/// A search for peers, until it is stopped or let go of.
+/// A browser for peers, until it is stopped or released.
 ///
 /// ```swift
 /// let browser = try await ada.browse("chat")
@@ -7,9 +7,9 @@
 /// }
 /// ```
 public final class Browser: Sendable {
-  /// What is found and lost, beginning with those that are there already. It has one reader.
+  /// Found and lost peers, beginning with those that are there already. It has one reader.
   public let events: Events<BrowserEvent>
-  /// Each state that it comes to, the latest where several were not read. It has one reader.
+  /// Its states, the latest where several were not read. It has one reader.
   public let states: Events<DiscoveryState>
   private let monitor: DiscoveryMonitor
   private let interest: Interest
@@ -36,7 +36,7 @@ public final class Browser: Sendable {
   /// Whether peers can be found.
   public var state: DiscoveryState { monitor.state }
 
-  /// Those that are nearby now.
+  /// The peers that are nearby now.
   public var found: [FoundPeer] {
     get async { (try? await loop.run { [interest] in $0.found(interest) }) ?? [] }
   }
@@ -48,7 +48,7 @@ public final class Browser: Sendable {
 
 public enum BrowserEvent: Hashable, Sendable {
   case found(FoundPeer)
-  /// The same peer, with another name or other info; or it is away, or here again.
+  /// The same peer, with another name or other info; or it is away, or present again.
   case updated(FoundPeer)
   case lost(FoundPeer)
 }
@@ -58,6 +58,6 @@ public struct FoundPeer: Hashable, Sendable, Identifiable {
   public let id: PeerID
   public let name: String
   public let info: [String: String]
-  /// Since when its program is not there, as its host says; nil while it is.
+  /// Since when its program is away, as its host says; nil while it is present.
   public let awaySince: ContinuousClock.Instant?
 }

@@ -6,21 +6,21 @@ public enum DiscoveryState: Hashable, Sendable {
   case starting
   /// Others can find the peer; it can find others.
   case active
-  /// Not now. It is tried again by itself, and is active once that works.
+  /// It fails for now, is tried again, and is active once that works.
   case failed(DiscoveryProblem)
 }
 
-/// A failure of one advertiser or browser, and what a person can do about it: a sentence each.
+/// A failure of one advertiser or browser, and a remedy: a sentence each.
 public struct DiscoveryProblem: Hashable, Sendable, CustomStringConvertible {
   public let cause: String
   public let cure: String
-  /// Whether discovery as a whole is unavailable, which the host's `conditions` tell as well.
+  /// Whether discovery as a whole is unavailable, which the host's `conditions` report as well.
   public let isOutage: Bool
 
   public var description: String { "\(cause) \(cure)" }
 }
 
-/// Tells an owner the state of its advertiser, browser or session.
+/// Reports the state of an advertiser, browser or session to its owner.
 final class DiscoveryMonitor: Sendable {
   /// The latest state, where that was not read yet.
   let changes = Mailbox<DiscoveryState>(weightMax: 1)
@@ -39,7 +39,7 @@ final class DiscoveryMonitor: Sendable {
     if isNews { changes.put(latest: next) }
   }
 
-  /// What comes is about something that begins anew.
+  /// Starts anew.
   func reset() { current.withLock { $0 = .starting } }
 
   func finish() { changes.finish() }

@@ -1,7 +1,7 @@
 internal import Engine
 internal import Wire
 
-/// Somebody asks a local peer to join a session.
+/// An invitation to a local peer to join a session.
 ///
 /// ```swift
 /// print("\(invitation.name) invites, and says \(String(decoding: invitation.context, as: UTF8.self))")
@@ -12,9 +12,9 @@ public final class Invitation: Sendable {
   /// The inviter's own word for itself.
   public let name: String
   public let type: String
-  /// What the inviter gave along: bytes of a stranger.
+  /// The inviter's additional data: bytes of a stranger.
   public let context: [UInt8]
-  /// For how long it stands, from when it came.
+  /// How long it is valid, from its arrival.
   public let timeLeft: Duration
   let id: InvitationID
   let outcome = Promise<Reason>()

@@ -1,10 +1,10 @@
 internal import Wire
 
 extension Peer {
-  /// Throws what is wrong with a name that is given here, and what to do, where it cannot be one: it has 1 to 63 bytes of
-  /// UTF-8, no control character, and something in it that can be seen.
+  /// Throws an error with a remedy for a name that a local peer may not have: it has 1 to 63 bytes of UTF-8, no control
+  /// character, and something visible.
   ///
-  /// A name that comes from elsewhere has to be a `DisplayName` only: it is shown so that it does no harm.
+  /// A name from elsewhere has to be a `DisplayName` only: it is escaped where it is shown.
   public static func check(name: String) throws(NearbyError) {
     if let scalar = name.unicodeScalars.first(where: \.breaksLine) {
       throw NearbyError(
@@ -29,7 +29,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Where a font has it, and without another one to stand on. Some blanks count as letters or signs.
+  /// Whether it is visible where a font has it, without a base character. Some blanks count as letters or signs.
   fileprivate var canBeSeen: Bool {
     switch properties.generalCategory {
     case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .nonspacingMark, .enclosingMark: false
@@ -39,7 +39,7 @@ extension Unicode.Scalar {
 
   private static let blankBraille: Unicode.Scalar = "\u{2800}"
 
-  /// As people write it, U+000A.
+  /// In the usual notation, U+000A.
   fileprivate var codePoint: String {
     let digits = String(value, radix: 16, uppercase: true)
     return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits

@@ -1,7 +1,7 @@
 internal import Engine
 internal import Wire
 
-/// One participant that this host carries.
+/// A participant that this host carries.
 ///
 /// ```swift
 /// let ada = try await host.peer(named: "Ada")
@@ -19,8 +19,8 @@ public struct Peer: Sendable, Identifiable {
     self.loop = loop
   }
 
-  /// Lets others find this peer by a service type, such as `chat`, and invite it. The info is shown to whoever browses.
-  /// Once it has ended by itself, so have the advertiser's invitations.
+  /// Advertises this peer for a service type, such as `chat`: others can find and invite it, and see the info. An
+  /// automatic end finishes the advertiser's invitations too.
   public func advertise(
     _ type: String, info: [String: String] = [:], until: Until = .stopped
   ) async throws(NearbyError) -> Advertiser {
@@ -30,8 +30,8 @@ public struct Peer: Sendable, Identifiable {
     return Advertiser(interest, invitations, monitor, loop)
   }
 
-  /// Looks for peers that advertise the service type, of this host and of others. Once it has ended by itself, so have the
-  /// browser's events.
+  /// Browses for peers that advertise the service type, of this host and of others. An automatic end finishes the
+  /// browser's events too.
   public func browse(_ type: String, until: Until = .stopped) async throws(NearbyError) -> Browser {
     let events = Mailbox<BrowserEvent>(weightMax: HostDriver.eventsMax)
     let monitor = DiscoveryMonitor()
@@ -39,8 +39,8 @@ public struct Peer: Sendable, Identifiable {
     return Browser(interest, number, events, monitor, loop)
   }
 
-  /// Tells those who found this peer, and those who are in sessions with it, that it is away since then: nobody looks at
-  /// what it is sent for now. It stays found and connected. Nil says that it is here again.
+  /// Tells those who found this peer, and those who are in sessions with it, that it is away since then: nobody reads
+  /// its messages for now. It stays found and connected. Nil says that it is present again.
   ///
   /// ```swift
   /// try await ada.setAway(since: .now)
@@ -50,9 +50,9 @@ public struct Peer: Sendable, Identifiable {
     try await loop.run { [id] in try $0.setAway(id, since: moment) }
   }
 
-  /// The sessions that this peer was in when its host was killed, oldest first, of a host with a store. Each tells anew
-  /// where its members stand, and which resources go on. They are taken up once; those that nobody takes up within a
-  /// minute are left.
+  /// The sessions that this peer was in when its host was killed, oldest first, of a host with a store. Each reports
+  /// anew where its members stand, and which resources resume. They can be taken up once; those that nobody takes up
+  /// within a minute are left.
   ///
   /// ```swift
   /// let earlier = try await ada.restoredSessions()
@@ -70,7 +70,7 @@ public struct Peer: Sendable, Identifiable {
     return restored.map { Session($0.state, resumedFiles: $0.files, loop) }
   }
 
-  /// An own end of a session, with nobody else in it yet: invite, or accept an invitation with it.
+  /// Opens a session with nobody else in it yet: invite, or accept an invitation with it.
   public func openSession(_ options: SessionOptions = SessionOptions()) async throws(NearbyError) -> Session {
     let state = try await loop.run { [id] in try $0.openSession(id, options) }
     return Session(state, loop)

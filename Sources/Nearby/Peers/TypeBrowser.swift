@@ -1,4 +1,4 @@
-/// A search for the service types that peers nearby advertise, this host's too, until it is stopped or let go of.
+/// A browser for the service types that peers nearby advertise, this host's too, until it is stopped or released.
 ///
 /// ```swift
 /// let browser = try await host.browseTypes()
@@ -8,7 +8,7 @@
 /// Each host that is found is asked over a link, at most 64 types of each are told, and 256 in all. A host of an older
 /// release does not know the question, and is not asked.
 public final class TypeBrowser: Sendable {
-  /// All that are in use, ascending, each time that this changes; the latest where several were not read. It has one reader.
+  /// The types in use, ascending, after each change; the latest where several were not read. It has one reader.
   public let types: Events<[String]>
   private let number: UInt64
   private let loop: Loop
@@ -23,7 +23,7 @@ public final class TypeBrowser: Sendable {
     loop.post { [number] in $0.stopBrowsingTypes(number) }
   }
 
-  /// Those that are in use now.
+  /// The types in use now.
   public var found: [String] { get async { (try? await loop.run { $0.typesInUse }) ?? [] } }
 
   public func stop() async {

@@ -1,13 +1,13 @@
 /// When advertising, browsing or ad hoc mode ends by itself. Sessions that were joined through it stay.
 public enum Until: String, Hashable, Sendable, CaseIterable {
-  /// Only when it is told to.
+  /// Only when it is stopped.
   case stopped
-  /// Once somebody is connected with this peer in a session.
+  /// Once a member is connected with this peer in a session.
   case connected
-  /// Once a session of this peer has as many members as it takes.
+  /// Once a session of this peer is full.
   case full
 
-  /// Whether it ends, now that somebody has been connected.
+  /// Whether it ends, now that a member has been connected.
   func ends(isFull: Bool) -> Bool {
     switch self {
     case .stopped: false

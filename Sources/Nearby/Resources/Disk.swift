@@ -4,7 +4,7 @@ internal import Media
 internal import Reactor
 internal import Wire
 
-/// Files and hashes, on a thread of their own: whatever a disk takes its time for holds up no link.
+/// Files and hashes, on a thread of their own: a slow disk holds up no link.
 actor Disk {
   struct Piece: Sendable {
     var bytes: [UInt8]
@@ -12,9 +12,9 @@ actor Disk {
     var isLast: Bool
   }
 
-  /// Memory that goes from hand to hand: who takes it has it alone.
+  /// Memory that is handed over: its taker has it alone.
   final class SpareMemory: @unchecked Sendable {
-    // `@unchecked`: the loop makes it for the disk, which takes what is in it, once.
+    // `@unchecked`: the loop makes it for the disk, which takes its contents, once.
     private var bytes: [UInt8]
 
     init(_ bytes: consuming [UInt8]) { self.bytes = bytes }
@@ -25,9 +25,9 @@ actor Disk {
     }
   }
 
-  /// Chunks that follow each other, where they lie in one piece: all are whole, but for a resource's last.
+  /// A contiguous run of chunks: all are whole, but for a resource's last.
   ///
-  /// Its memory is used again: filling it costs no more than the bytes.
+  /// Its memory is reused: filling it costs no more than the bytes.
   final class Batch: @unchecked Sendable {
     // `@unchecked`: the loop fills it, and hands it to the disk, and gets it back when that is done.
 
@@ -43,7 +43,7 @@ actor Disk {
       digests.append(digest)
     }
 
-    /// Where the first of these chunks begins that is not what it should be, or where all of them end.
+    /// The start of the first damaged chunk of these, or the end of all.
     func intactEnd(of chunks: Range<Int>) -> Int {
       let bytes = bytes
       // A UInt8 has no padding to show.
@@ -61,9 +61,9 @@ actor Disk {
 
   enum Written: Sendable {
     case through(UInt64)
-    /// The chunk there is not what it should be; what came before it is stored.
+    /// The chunk at this offset is damaged; the bytes before it are stored.
     case damaged(UInt64, stored: UInt64)
-    /// Not what comes next: it was on its way when the transfer began anew.
+    /// Not the next bytes: they were in flight when the transfer began anew.
     case late
     case failed(NearbyError)
   }
@@ -82,7 +82,7 @@ actor Disk {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
-  /// It does not throw: who is not on an actor is left on this thread by an error that comes out of one, where Swift 6.3
+  /// It does not throw: a caller without an actor stays on this thread after an error thrown by one, where Swift 6.3
   /// optimizes.
   func attempt<Success: Sendable>(_ body: @Sendable () throws -> Success) -> Result<Success, any Error> {
     Result { try body() }
@@ -109,11 +109,11 @@ actor Disk {
 
   func create(_ name: String, in folder: String) throws -> TargetFile { try TargetFile(name, in: folder) }
 
-  /// With `syncs`, what is told to be stored would be there after a power cut.
+  /// With `syncs`, stored bytes survive a power cut.
   func write(_ batch: Batch, to target: TargetFile, syncs: Bool) -> Written {
     guard batch.offset <= target.end else { return .late }
     let bytes = batch.bytes
-    // What is there already was on its way when the transfer began anew.
+    // Bytes that are there already were in flight when the transfer began anew.
     var intact = min(bytes.count, Int(target.end - batch.offset))
     var end = intact
     do {
@@ -132,7 +132,7 @@ actor Disk {
       ? .through(target.end) : .damaged(batch.offset + UInt64(intact), stored: target.end)
   }
 
-  /// So little that the processor still has it when it is written, and enough to hash many chunks at once.
+  /// So little that it is still in the processor's cache when it is written, and enough to hash many chunks at once.
   private static let checkedAtOnce = 256 << 10
 
   /// Gives the whole file its name.
@@ -151,14 +151,14 @@ actor Disk {
     return try place.makeFolder()
   }
 
-  /// Such a folder goes, with what is in it.
+  /// Removes such a folder with its contents.
   nonisolated func discard(_ folder: String) {
     reactor.spawn { await self.remove(folder) }
   }
 
   private func remove(_ folder: String) { holding?.remove(folder) }
 
-  /// All of them go.
+  /// Removes all of them.
   func discardAll() {
     holding?.remove()
     holding = nil
@@ -169,7 +169,7 @@ func lastComponent(of path: String) -> String {
   path.split(separator: "/").last.map(String.init) ?? path
 }
 
-/// Which means the same in another folder.
+/// The path in a form that does not depend on the current folder.
 func absolute(_ path: String) -> String {
   if path.hasPrefix("/") { return path }
   guard let here = getcwd(nil, 0) else { return path }

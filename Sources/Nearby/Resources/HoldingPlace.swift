@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// A folder of this host alone among the system's temporary files, for what was received and has no other place yet.
+/// A folder of this host alone in the system's temporary folder, for received files without another place.
 final class HoldingPlace {
   private let path: String
   private var folders: Set<String> = []
@@ -27,7 +27,7 @@ final class HoldingPlace {
     guard folders.remove(folder) != nil, let entries = opendir(folder) else { return }
     defer { closedir(entries) }
     while let entry = readdir(entries) {
-      // A folder, such as this one and the one above, is not removed by that.
+      // This does not remove a folder, such as this one and the one above.
       withUnsafeBytes(of: &entry.pointee.d_name) { name in
         if let name = name.baseAddress?.assumingMemoryBound(to: CChar.self) { unlinkat(dirfd(entries), name, 0) }
       }

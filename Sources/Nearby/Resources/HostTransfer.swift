@@ -1,4 +1,4 @@
-/// A transfer as its loop has it.
+/// A transfer's state on the loop.
 final class HostTransfer {
   enum Part {
     case sends(OpenSource.Content)

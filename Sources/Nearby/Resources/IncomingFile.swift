@@ -1,18 +1,18 @@
 internal import Wire
 
-/// A file that comes: its chunks gather in batches, which go to the disk one after the other.
+/// A file being received: its chunks gather in batches, which go to the disk one after the other.
 final class IncomingFile {
   let target: TargetFile
-  /// Whether a batch is there after a power cut before it is told as written.
+  /// Whether a batch must survive a power cut before it counts as written.
   let syncs: Bool
   /// All of them full but the last.
   private var batches: [Disk.Batch] = []
   private var spare: [Disk.Batch] = []
   /// Whether the disk has a batch.
   var isWriting = false
-  /// Its name, once it is whole.
+  /// Its final path, once it is whole.
   var path: String?
-  /// Why it cannot be stored, where it cannot.
+  /// The error, where it cannot be stored.
   var fault: NearbyError?
 
   init(_ target: TargetFile, syncs: Bool) {
@@ -20,12 +20,12 @@ final class IncomingFile {
     self.syncs = syncs
   }
 
-  /// The next one fills while the disk has this one, and the sender hears soon of what is stored; but where each is synced,
-  /// the fewer they are the better.
+  /// Double buffering: the next batch fills while the disk has this one, and the sender hears soon of stored bytes; but
+  /// where each is synced, fewer are better.
   private var batchBytesMax: Int { syncs ? .max : 1 << 20 }
 
   func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {
-    // The transfer has begun anew from there: what stands here comes again.
+    // The transfer has begun anew from there: the chunks here will come again.
     if let last = batches.last, last.end != offset { while !batches.isEmpty { takeBack(nextBatch()) } }
     if batches.last.map({ $0.bytes.count >= batchBytesMax }) ?? true { batches.append(spare.popLast() ?? Disk.Batch()) }
     batches[batches.count - 1].append(chunk, digest, at: offset)
@@ -33,7 +33,7 @@ final class IncomingFile {
 
   var hasBatch: Bool { !batches.isEmpty }
 
-  /// What has come first, for the disk.
+  /// The oldest batch, for the disk.
   func nextBatch() -> Disk.Batch { batches.removeFirst() }
 
   func takeBack(_ batch: Disk.Batch) {

@@ -1,7 +1,7 @@
 internal import Engine
 internal import Synchronization
 
-/// A resource that a member offers, or sends. Name and type are its sender's words.
+/// A resource that a member offers or sends. Name and type are its sender's words.
 ///
 /// ```swift
 /// if case .resource(let resource) = event {
@@ -16,13 +16,13 @@ public final class IncomingResource: Sendable {
   public let type: String
   /// Nil while its sender does not know.
   public let size: UInt64?
-  /// Whether it was accepted before this host was started again: it goes on, to the same file, and needs no answer.
+  /// Whether it was accepted before this host was started again: it resumes, to the same file, and needs no answer.
   public let isUnderWay: Bool
-  /// How far it is: the latest, whenever it is asked for. It ends with the transfer.
+  /// The latest progress. It ends with the transfer.
   public let progress: Events<ResourceProgress>
   let state: TransferState
   private let loop: Loop
-  /// The folder that the file lies in, where it was accepted without one.
+  /// The folder of the file, where it was accepted without one.
   private let holding = Mutex<(folder: String, disk: Disk)?>(nil)
 
   init(_ state: TransferState, _ info: ResourceInfo, from member: Member, isUnderWay: Bool = false, _ loop: Loop) {
@@ -42,8 +42,8 @@ public final class IncomingResource: Sendable {
     disk.discard(folder)
   }
 
-  /// Takes it without a place for it yet: the file is there until this is let go of or the host stops, and goes then
-  /// unless it was moved away. A host with a store, which goes on after a restart, takes nothing that does not.
+  /// Accepts it without a place yet: the file is there until this is released or the host stops, and is removed then
+  /// unless it was moved away. A host with a store refuses this, since such a file would not survive a restart.
   public func accept() async throws(NearbyError) {
     do {
       let (disk, isDurable) = try await loop.run { ($0.disk, $0.store != nil) }
@@ -67,7 +67,7 @@ public final class IncomingResource: Sendable {
     }
   }
 
-  /// Takes it into a folder, under its own name made safe, or with a number behind it where that is taken.
+  /// Accepts it into a folder, under its own name made safe, or with a number behind it where that is taken.
   public func accept(into folder: String) async throws(NearbyError) {
     do {
       let disk = try await loop.run { $0.disk }
@@ -87,6 +87,6 @@ public final class IncomingResource: Sendable {
 
   public func cancel() async { try? await loop.run { [id = state.id] in $0.cancel(id) } }
 
-  /// The path of the whole file, held to its hashes.
+  /// The path of the whole file, verified by its hashes.
   public func finished() async throws(NearbyError) -> String { try await state.finished() }
 }

@@ -1,4 +1,4 @@
-/// Media types by the ends of names: those that a browser shows by itself, and what people send.
+/// Media types by file name extension: those that a browser shows by itself, and common ones.
 enum MediaType {
   static func guess(from name: String) -> String {
     guard let dot = name.lastIndex(of: ".") else { return unknown }

@@ -1,6 +1,6 @@
 internal import Engine
 
-/// A resource on its way to a member. It goes on whether anybody holds this or not.
+/// A resource on its way to a member. It continues whether this is referenced or not.
 ///
 /// ```swift
 /// let picture = try await session.send(.file("cat.jpg"), to: member)
@@ -12,7 +12,7 @@ public final class OutgoingResource: Sendable {
   public let name: String
   /// The path of the file that is sent, where it is one.
   public let file: String?
-  /// How far its receiver is: the latest, whenever it is asked for. It ends with the transfer.
+  /// The receiver's latest progress. It ends with the transfer.
   public let progress: Events<ResourceProgress>
   let state: TransferState
   private let loop: Loop

@@ -1,18 +1,18 @@
 internal import Engine
 internal import Media
 
-/// Where the bytes of a resource come from.
+/// The source of a resource's bytes.
 public enum ResourceSource: Hashable, Sendable {
   /// A file of this machine, by its path.
   case file(String)
-  /// What an http or https address holds: this host fetches it, at the pace at which it is received.
+  /// The content of an http or https URL: this host fetches it, at the receiver's pace.
   case web(String)
   case bytes([UInt8])
 }
 
 extension ResourceSource {
-  /// What a URL names: a file of this machine (`file:///PATH`), or else what the web holds there. Whoever takes URLs from
-  /// strangers takes them as `web` alone.
+  /// The content of a URL: a file of this machine (`file:///PATH`), or a resource of the web. A program that takes URLs
+  /// from strangers takes them as `web` alone.
   public static func url(_ text: String) throws(NearbyError) -> ResourceSource {
     do {
       if let path = try FileURL.path(of: text) { return .file(path) }
@@ -23,7 +23,7 @@ extension ResourceSource {
     }
   }
 
-  /// Something open that can be read, and what it is by itself.
+  /// Opens it for reading, with its own description.
   func open(_ loop: Loop) async throws(NearbyError) -> OpenSource {
     switch self {
     case .file(let path):

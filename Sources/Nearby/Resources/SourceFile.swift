@@ -3,7 +3,7 @@ internal import Glibc
 internal import Reactor
 internal import Store
 
-/// A file that is sent. Its position is nobody's: each read says from where.
+/// A file that is sent. It has no position: each read says its offset.
 final class SourceFile: Sendable {
   let size: UInt64
   let path: String
@@ -12,7 +12,7 @@ final class SourceFile: Sendable {
   private let descriptor: Descriptor
 
   init(_ path: String) throws {
-    // A pipe to which nobody writes would not even be opened; to a file it is all the same.
+    // Opening a pipe without a writer would block; for a file the flag means nothing.
     let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else { throw SystemError("open \(path)", code: errno) }
     descriptor = Descriptor(owning: number)
@@ -32,7 +32,7 @@ final class SourceFile: Sendable {
       id: id.rawValue, isIncoming: false, path: path, name: name, size: Int(size), modified: modified)
   }
 
-  /// Whether it is what it was.
+  /// Whether it has not changed since.
   func isSame(as row: StoredTransfer) -> Bool { Int(size) == row.size && modified == row.modified }
 
   /// As many bytes as there are, up to `count`; in the memory of `spare`, where that is large enough.

@@ -3,18 +3,18 @@ internal import Glibc
 internal import Reactor
 internal import Store
 
-/// A file that is received: hidden beside its place until it is whole.
+/// A file being received: hidden beside its place until it is whole.
 final class TargetFile: @unchecked Sendable {
-  // `@unchecked`: only the disk's thread touches what changes.
+  // `@unchecked`: only the disk's thread touches mutable state.
 
   private let name: String
   private let folder: String
   private let hidden: String
   private let descriptor: Descriptor
   private(set) var end: UInt64 = 0
-  /// Whether its hidden name would be there after a power cut.
+  /// Whether its hidden name would survive a power cut.
   private var nameIsSynced = false
-  /// Where it is, once it is whole.
+  /// Its final path, once it is whole.
   private var place: String?
 
   init(_ name: String, in folder: String) throws {
@@ -26,7 +26,7 @@ final class TargetFile: @unchecked Sendable {
     descriptor = Descriptor(owning: number)
   }
 
-  /// One that was left when this program ended. Of which nothing had come, a power cut may have taken the name.
+  /// Reopens one from an earlier run. A power cut may have removed the name of an empty one.
   init(restoring hidden: String, named name: String) throws {
     self.name = name
     self.hidden = hidden
@@ -36,7 +36,7 @@ final class TargetFile: @unchecked Sendable {
     descriptor = Descriptor(owning: number)
   }
 
-  /// Whether it has all that comes before. Before the disk's thread hears of it.
+  /// Whether it has all bytes before the offset. Called before the disk's thread uses it.
   func resume(from offset: UInt64) -> Bool {
     var status = stat()
     guard fstat(descriptor.number, &status) == 0, UInt64(status.st_size) >= offset else { return false }
@@ -48,7 +48,7 @@ final class TargetFile: @unchecked Sendable {
     StoredTransfer(id: id.rawValue, isIncoming: true, path: hidden, name: name)
   }
 
-  /// It, and what is in it, would be there after a power cut.
+  /// Syncs the file and its contents to the disk.
   func sync() throws(SystemError) {
     guard fdatasync(descriptor.number) == 0 else { throw SystemError("write to \(folder)", code: errno) }
     if !nameIsSynced { syncNames() }
@@ -70,7 +70,7 @@ final class TargetFile: @unchecked Sendable {
 
   /// Takes its place under the first name that is free, or the one that it had taken when this program was killed.
   func finish() throws -> String {
-    // What was told to be whole is so after a power cut too.
+    // A file that is reported whole survives a power cut.
     try sync()
     _ = fchmod(descriptor.number, 0o644)
     for number in 1...Self.namesMax {
@@ -93,10 +93,10 @@ final class TargetFile: @unchecked Sendable {
       && (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
   }
 
-  /// Its names are there after a power cut too, where this user may read the folder.
+  /// Syncs its names, where this user may read the folder.
   private func syncNames() { try? syncFolder(folder) }
 
-  /// Its hidden name goes, and, unless it is to stay, the one that it has for good.
+  /// Removes its hidden name, and, unless it is to stay, the final one.
   func drop(keepsPlace: Bool) {
     unlink(hidden)
     if !keepsPlace, let place { unlink(place) }
@@ -110,7 +110,7 @@ final class TargetFile: @unchecked Sendable {
     return "\(name[..<dot]) (\(number))\(name[dot...])"
   }
 
-  /// A stranger's name for a file: no path, nothing hidden, nothing that a terminal obeys or a command takes for an option.
+  /// A safe file name from a stranger's: no path, not hidden, no terminal control, no command-line option.
   static func safe(_ name: String) -> String {
     let last = name.split(whereSeparator: { "/\\".contains($0) }).last ?? ""
     var scalars = last.unicodeScalars.map { scalar in
@@ -125,6 +125,6 @@ final class TargetFile: @unchecked Sendable {
     return text.isEmpty ? "unnamed" : text
   }
 
-  /// Marks that turn the direction of what follows: they make one ending look like another.
+  /// Marks that turn the text direction: they make one extension look like another.
   private static let hidden: Set<UInt32> = Set(0x202a...0x202e).union(0x2066...0x2069).union([0x200e, 0x200f])
 }

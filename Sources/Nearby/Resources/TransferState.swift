@@ -2,14 +2,14 @@ internal import Engine
 internal import Media
 internal import Wire
 
-/// A transfer as its program and its loop share it.
+/// The state that a transfer's program and its loop share.
 final class TransferState: Sendable {
   let id: ResourceID
   let progress = Mailbox<ResourceProgress>(weightMax: .max)
-  /// None, and the path where it was received; or why it failed.
+  /// The path of a received file, or the error.
   let outcome = Promise<Result<String, NearbyError>>()
   let name: String
-  /// Which is sent.
+  /// The path of the file that is sent.
   let file: String?
 
   init(_ id: ResourceID, _ name: String, sending file: SourceFile? = nil) {

@@ -2,10 +2,10 @@ internal import Media
 internal import Reactor
 internal import Wire
 
-/// What an address of the web holds, read in pieces as a resource's receiver wants them.
+/// The content of a URL, read in pieces as a resource's receiver requests them.
 ///
-/// Pieces are asked for in order. One from further back is a receiver that has begun anew: it is fetched again from
-/// there, where the server can do that and still has the same.
+/// Reads are sequential. An earlier offset is a receiver that has begun anew: the content is fetched again from there,
+/// where the server can do that and still has the same.
 final class WebSource: WebFetchOwner, @unchecked Sendable {
   // `@unchecked`: all of it happens on its reactor's thread.
 
@@ -27,12 +27,12 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
   private var fetch: WebFetch?
   private var content: WebContent?
   private var readings: [Reading] = []
-  /// What has come and was not asked for yet, from here on.
+  /// Received bytes that were not read yet, from this offset on.
   private var bytes: [UInt8] = []
   private var position: UInt64 = 0
-  /// What comes before this was asked for once, and is not again.
+  /// Bytes before this offset were read once, and are skipped.
   private var skipsTo: UInt64 = 0
-  /// What the fetch was told to bring and has not brought.
+  /// Bytes that the fetch was asked for and has not brought.
   private var outstanding = 0
   private var isWhole = false
   private var fault: NearbyError?
@@ -69,7 +69,7 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
       url, from: WebFetch.Resumption(at: offset, of: content?.version), options: options, on: reactor, owner: self)
   }
 
-  /// Answers what can be answered, and wants what is missing.
+  /// Answers the reads that can be answered, and requests missing bytes.
   private func resume() {
     while let reading = readings.first {
       if let fault {
@@ -94,7 +94,7 @@ final class WebSource: WebFetchOwner, @unchecked Sendable {
     outstanding = count
   }
 
-  // MARK: What the fetch tells
+  // MARK: Events of the fetch
 
   func began(_ fetch: WebFetch, _ content: WebContent) {
     guard fetch === self.fetch else { return }

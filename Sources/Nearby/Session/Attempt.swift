@@ -1,6 +1,6 @@
 internal import Engine
 
-/// A peer is to come into a session, and may not.
+/// An attempt to get a peer into a session.
 public struct Attempt: Sendable {
   private let invitation: InvitationID
   private let meeting: Promise<Reason>
@@ -21,7 +21,7 @@ public struct Attempt: Sendable {
     } onCancel: {
       cancel()
     }
-    // Who is connected already is what was asked for.
+    // A connected peer is what was asked for.
     if reason != .none, reason != .already { throw NearbyError(reason, of: what) }
   }
 

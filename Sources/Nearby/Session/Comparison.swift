@@ -1,7 +1,7 @@
 internal import Engine
 internal import Wire
 
-/// Two people look at one code on both their screens: the same code means that nobody stands between them.
+/// A comparison of one code on two people's screens: the same code means that nobody stands between them.
 ///
 /// ```swift
 /// if case .comparison(let comparison) = event {
@@ -22,7 +22,7 @@ public final class Comparison: Sendable {
     self.loop = loop
   }
 
-  /// Says whether the codes are the same. The peer is remembered as confirmed where they are.
+  /// Says whether the codes are the same. If so, the peer is remembered as confirmed.
   public func conclude(matches: Bool) async throws(NearbyError) {
     let (keys, disk) = try await loop.run { [id] in
       try $0.conclude(id, matches: matches)

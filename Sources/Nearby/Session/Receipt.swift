@@ -1,15 +1,15 @@
 internal import Engine
 
-/// A reliable message whose sender wants to know what becomes of it: `SessionEvent.fate` tells it for each recipient, once.
+/// A reliable message whose sender wants its delivery status: `SessionEvent.fate` reports it for each recipient, once.
 public struct Receipt: Hashable, Sendable, Identifiable {
   public let id: UInt64
   public let recipients: [Member]
 }
 
-/// Who wants to know what becomes of a message.
+/// A request for the delivery status of a message.
 enum Inquiry: Sendable {
-  /// Of its only recipient.
+  /// For its only recipient.
   case once(Promise<DeliveryStatus>)
-  /// Of each.
+  /// For each recipient.
   case each(Receipt.ID)
 }

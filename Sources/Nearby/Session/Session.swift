@@ -1,9 +1,9 @@
 internal import Engine
 internal import Wire
 
-/// A peer's own end of a session: everybody in it exchanges messages, streams and resources with everybody.
+/// A peer's own end of a session: all members exchange messages, streams and resources.
 ///
-/// It is left when it is closed or let go of.
+/// It is left when it is closed or released.
 ///
 /// ```swift
 /// for await event in session.events {
@@ -18,12 +18,12 @@ public final class Session: Sendable, Identifiable {
   public let id: EndpointID
   /// The local peer.
   public let peer: PeerID
-  /// What happens, in order, for one reader. Who sends waits while 32 MiB are unread; after ten seconds of that the
-  /// session is closed, and its events end.
+  /// Events in order, for one reader. Senders wait while 32 MiB are unread; after ten seconds of that the session is
+  /// closed, and its events end.
   public let events: Events<SessionEvent>
-  /// The files that it goes on sending since before its host was started again: `SessionEvent.sending` tells of each.
+  /// The files that it continues to send since before its host was started again: `SessionEvent.sending` reports each.
   public let resumedFiles: [String]
-  /// Each state that ad hoc mode comes to, the latest where several were not read. It has one reader.
+  /// The states of ad hoc mode, the latest where several were not read. It has one reader.
   public let adhocStates: Events<DiscoveryState>
   let state: SessionState
   let loop: Loop
@@ -42,7 +42,7 @@ public final class Session: Sendable, Identifiable {
     loop.post { [id] in $0.closeSession(id) }
   }
 
-  /// Those who were last told as connected.
+  /// Members that were last reported as connected.
   public var members: [Member] { state.connected }
 
   // MARK: Joining
@@ -56,20 +56,21 @@ public final class Session: Sendable, Identifiable {
     }.joined()
   }
 
-  /// Where a program has a way of its own to another, the two exchange these, and each connects with the other's.
+  /// Data for a program that has a way of its own to another: the two exchange these, and each connects with the
+  /// other's.
   public func connectionData() async throws(NearbyError) -> [UInt8] {
     try await loop.run { [id] in try $0.connectionData(of: id) }
   }
 
-  /// Connects with a peer by the data that its program gave, while that program does the same; returns when the two are
-  /// connected. No discovery takes part. Zero or a negative timeout means 30 seconds.
+  /// Connects with a peer by its program's data, while that program does the same; returns when the two are connected.
+  /// It needs no discovery. Zero or a negative timeout means 30 seconds.
   public func connect(
     to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) {
     try await beginConnecting(to: peer, with: data, timeout: timeout).joined()
   }
 
-  /// As `connect`, and returns once it is under way: data that are none are refused here.
+  /// As `connect`, but returns at once; invalid data throw here.
   public func beginConnecting(
     to peer: PeerID, with data: [UInt8], timeout: Duration = .seconds(30)
   ) async throws(NearbyError) -> Attempt {
@@ -83,15 +84,15 @@ public final class Session: Sendable, Identifiable {
     return Attempt(invitation, meeting, what, loop)
   }
 
-  /// Connects with everybody nearby who does the same, and advertises this peer for it. A peer whose person said no to this
-  /// session, or twice nothing, is not asked again by itself: `invite` asks it by hand.
+  /// Connects with all nearby peers in the same mode, and advertises this peer for it. A peer whose person said no to
+  /// this session, or twice nothing, is not asked again automatically: `invite` asks it by hand.
   public func startAdhoc(
     _ type: String, info: [String: String] = [:], until: Until = .stopped
   ) async throws(NearbyError) {
     try await loop.run { [id] in try $0.startAdhoc(id, type, info, until) }
   }
 
-  /// Whether others can find this session, and it them. It says nothing where ad hoc mode is off.
+  /// Whether others can find this session, and it them. It is meaningless where ad hoc mode is off.
   public var adhocState: DiscoveryState { state.adhoc.state }
 
   public func stopAdhoc() async {
@@ -100,9 +101,9 @@ public final class Session: Sendable, Identifiable {
 
   // MARK: Messages
 
-  /// Sends as soon as there is room; a reliable message then arrives once and in order, or is told as undelivered.
+  /// Sends as soon as there is room; a reliable message then arrives once and in order, or is reported as undelivered.
   ///
-  /// Its receivers are told the content type, a media type such as `image/png` of at most 127 bytes.
+  /// Its receivers get the content type, a media type such as `image/png` of at most 127 bytes.
   public func send(
     _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode = .reliable
   ) async throws(NearbyError) {
@@ -112,7 +113,8 @@ public final class Session: Sendable, Identifiable {
     }
   }
 
-  /// Sends to one member and returns when its host has taken the message; throws where it has not, or nobody knows.
+  /// Sends to one member and returns when its host has acknowledged the message; throws where it has not, or nobody
+  /// knows.
   public func deliver(
     _ bytes: [UInt8], contentType: String? = nil, to member: Member
   ) async throws(NearbyError) {
@@ -136,7 +138,7 @@ public final class Session: Sendable, Identifiable {
     return offer
   }
 
-  /// Sends at once or not at all: `unavailable` where too much waits already.
+  /// Sends at once or not at all: `unavailable` where the queue is full.
   public func trySend(
     _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode = .reliable
   ) throws(NearbyError) {
@@ -145,12 +147,12 @@ public final class Session: Sendable, Identifiable {
     }
   }
 
-  /// Sends reliably, at once or not at all; what becomes of it is told for each recipient, as `SessionEvent.fate`.
+  /// Sends reliably, at once or not at all; the delivery status comes for each recipient, as `SessionEvent.fate`.
   public func trySend(
     withReceipt bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all
   ) throws(NearbyError) -> Receipt {
     let receipt = state.receipt(for: recipients)
-    // To nobody is said in the same words as without a receipt.
+    // A message to nobody fails in the same words as without a receipt.
     let named = receipt.recipients.isEmpty ? recipients : .only(receipt.recipients)
     if case .full = try post(bytes, contentType, named, .reliable, .each(receipt.id)) {
       throw NearbyError(queueFull: "the queue is full: a member is behind; wait, or use the waiting form")
@@ -160,13 +162,13 @@ public final class Session: Sendable, Identifiable {
 
   // MARK: Streams and resources
 
-  /// Bytes in order to one member, which may be written at once.
+  /// Opens a stream of bytes to one member, which may be written at once.
   public func openStream(_ name: String, to member: Member) async throws(NearbyError) -> StreamWriter {
     let state = try await loop.run { [id] in try $0.openStream(name, from: id, to: member.id) }
     return StreamWriter(state, name: name, to: member, loop)
   }
 
-  /// Offers something whole to a member: a file, what an address of the web holds, or bytes.
+  /// Offers a resource to a member: a file, the content of a URL, or bytes.
   ///
   /// Name and media type are taken from the source where they are not given.
   public func send(
@@ -179,17 +181,17 @@ public final class Session: Sendable, Identifiable {
 
   // MARK: Members
 
-  /// Sends a member away; banned, it does not come back by invitation either.
+  /// Removes a member; banned, it does not come back by invitation either.
   public func remove(_ member: Member, ban: Bool = false) async throws(NearbyError) {
     try await loop.run { [id] in try $0.remove(member.id, from: id, ban: ban) }
   }
 
-  /// Locked, it lets in nobody whom it does not know.
+  /// A locked session admits nobody whom it does not know.
   public func lock(_ locked: Bool = true) async {
     try? await loop.run { [id] in $0.lock(id, locked) }
   }
 
-  /// A blocked peer's invitations are declined unseen, and this session does not let it in.
+  /// A blocked peer's invitations are declined unseen, and this session does not admit it.
   public func block(_ peer: PeerID, _ blocked: Bool = true) async {
     try? await loop.run { [id] in $0.block(peer, from: id, blocked) }
   }
@@ -201,7 +203,7 @@ public final class Session: Sendable, Identifiable {
 
   // MARK: Leaving
 
-  /// Leaves the others, who hear of it at once; the session can be used again.
+  /// Leaves the other members, who hear of it at once; the session can be used again.
   public func leave() async {
     try? await loop.run { [id] in $0.leave(id) }
   }

@@ -2,50 +2,50 @@ internal import Engine
 public import Media
 public import Wire
 
-/// What happens in a session, in order.
+/// The events of a session, in order.
 public enum SessionEvent: Sendable {
-  /// Where a member stands from now on.
+  /// The new state of a member.
   case member(Member, MemberState)
   /// A peer that this session invited is not connected: it declined, did not answer, or could not be reached.
   case notConnected(Invitee, Reason)
-  /// Ad hoc mode has ended by itself, as it was to.
+  /// Ad hoc mode has ended by itself, as requested.
   case adhocEnded
-  /// The way to a member is gone (true) or back (false) while it stays connected.
+  /// The link to a member is gone (true) or back (false) while it stays connected.
   case suspended(Member, Bool)
-  /// A member is away, or here again, as its `awaySince` says. It stays connected, and what it is sent waits for it.
+  /// A member is away, or present again, as its `awaySince` says. It stays connected, and messages wait for it.
   case away(Member)
   case message(Message)
   /// A member writes a stream to this peer.
   case stream(StreamReader)
   /// A member offers a resource to this peer.
   case resource(IncomingResource)
-  /// A resource that this peer sends goes on from before this host was started again.
+  /// A resource that this peer sends resumes from before this host was started again.
   case sending(OutgoingResource)
-  /// Whether a member may in.
+  /// Whether to admit a member.
   case decision(TrustDecision)
   /// A member and this peer compare codes: show it.
   case comparison(Comparison)
-  /// What became of messages that these members may never get.
+  /// Messages that these members may never get, with their status.
   case undelivered(to: [Member], DeliveryStatus)
-  /// What became of a message that was sent with a receipt, for some of its recipients.
+  /// The delivery status of a message that was sent with a receipt, for some of its recipients.
   case fate(of: Receipt.ID, for: [Member], DeliveryStatus)
 }
 
-/// A remote peer's end of a session. Two are the same where the end is, whether it is away or here.
+/// A remote peer's end of a session. Two values with the same ID are equal, whether away or present.
 public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible {
   public let id: EndpointID
   public let peer: PeerID
   public let host: HostID
   public let name: String
-  /// Since when its program is not there, as its host says; nil while it is. It is as it was when this was told.
+  /// Since when its program is away, as its host says; nil while it is present. The value is a snapshot.
   public let awaySince: ContinuousClock.Instant?
   /// The member's encryption preference, as its host says.
   public let encryption: Encryption
-  /// The member, or this session, whose invitation brought it to the session, as its host says; nil for one that came by
-  /// nobody's.
+  /// The member, or this session, whose invitation brought it to the session, as its host says; nil where there was
+  /// none.
   public let inviter: EndpointID?
-  /// The certificates of the security identity that it has shown here, leaf first, in DER; none where it has shown none, as
-  /// it does where nobody asks for it.
+  /// The certificates of the security identity that it has shown here, leaf first, in DER; empty where it has shown
+  /// none, as where nobody asks for it.
   public let chain: [[UInt8]]
   public var description: String { name }
   /// Summaries of the certificates that can be read.
@@ -74,11 +74,11 @@ public struct Invitee: Hashable, Sendable, Identifiable, CustomStringConvertible
   public var id: PeerID { peer }
   public let peer: PeerID
   public let host: HostID
-  /// As it was found nearby; its ID where nobody has told a name.
+  /// As it was found nearby; its ID where no name is known.
   public let name: String
-  /// Ad hoc mode has asked it, and nobody by `invite`.
+  /// Only ad hoc mode has asked it, and nobody by `invite`.
   public let isAdhoc: Bool
-  /// Whether ad hoc mode asks it again by itself: who said no, or twice nothing, is asked by hand only.
+  /// Whether ad hoc mode will ask it again: after a no, or twice no answer, it is asked by hand only.
   public let isAskedAgain: Bool
   public var description: String { name }
 
@@ -101,12 +101,12 @@ public struct Message: Sendable {
   public let from: Member
   public let mode: Mode
   /// The media type that its sender has given it, such as `text/plain; charset=utf-8`; nil where it has given none, and
-  /// from a host of a version that sends none. A claim: nobody has looked whether the bytes are such.
+  /// from a host of a version that sends none. A claim: nobody has checked the bytes.
   public let contentType: String?
   public let bytes: [UInt8]
 }
 
-/// Whom of a session something is for.
+/// The members of a session that a message is for.
 public enum Recipients: Hashable, Sendable {
   /// Everybody who is connected now.
   case all

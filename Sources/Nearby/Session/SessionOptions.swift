@@ -1,15 +1,15 @@
 internal import Engine
 
-/// How a peer takes part in a session.
+/// A peer's options for a session.
 public struct SessionOptions: Sendable {
-  /// Whom it admits; links are encrypted whatever it says. `required` keeps out those with `none`.
+  /// The rule for whom it admits; links are encrypted whatever it says. `required` keeps out those with `none`.
   public var encryption = Encryption.optional
-  /// Members with this one.
+  /// Members including this one.
   public var peersMax = 256
   public var trust = Admission.any
-  /// What members are shown of who this is.
+  /// The identity that members are shown.
   public var identity: Identity?
-  /// What is taken of members' resources.
+  /// Limits on members' resources.
   public var resources = ResourceRules()
   /// How long the hosts look for each other again after a pair was lost.
   public var rejoinMax: Duration = .seconds(600)
@@ -17,9 +17,9 @@ public struct SessionOptions: Sendable {
   public init() {}
 
   public enum Admission: Hashable, Sendable {
-    /// Whoever was invited or introduced may in.
+    /// Everybody who was invited or introduced is admitted.
     case any
-    /// Each member is shown as `SessionEvent.decision`; none in time is a no.
+    /// Each member is shown as `SessionEvent.decision`; no answer in time is a no.
     case ask(timeout: Duration)
   }
 

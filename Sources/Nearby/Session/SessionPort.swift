@@ -2,31 +2,31 @@ internal import Engine
 internal import Reactor
 internal import Wire
 
-/// A session as its loop has it.
+/// A session's state on the loop.
 final class SessionPort {
   let state: SessionState
   /// Everybody who is connecting or connected.
   private(set) var members: [EndpointID: Member] = [:]
-  /// Some of those who have gone, for what is told of them afterwards.
+  /// Some former members, for later reports about them.
   private var gone: [EndpointID: Member] = [:]
   private static let goneMax = 1_024
-  /// What goes on from before a restart, for when its member is there again.
+  /// Files and events of transfers from before a restart, for when the member is there again.
   var resumedFiles: [String] = []
   var untold: [EndpointID: [(Member) -> SessionEvent]] = [:]
-  /// What the engine had no room for, and what was offered behind it.
+  /// Messages that the engine had no room for, and those behind them.
   private var waiting: [SessionState.OutboxEntry] = []
   private var sent = 0
-  /// The engine tells when there is room again.
+  /// Whether the engine will report when there is room again.
   var isStuck = false
   var isFlushing = false
-  /// The service type of its ad hoc mode; nil without that.
+  /// The service type of its ad hoc mode; nil where it is off.
   var adhocType: ServiceType?
   /// When ad hoc mode ends by itself.
   var adhocUntil = Until.stopped
   var hasOverflowed = false
-  /// An unreliable message was too large to go as one packet.
+  /// Whether an unreliable message was too large for one packet.
   var hasLargeUnreliable = false
-  /// The program has much unread: when it falls out.
+  /// The program is behind: the timer that closes the session.
   var patience: Timer?
 
   init(_ state: SessionState) {
@@ -44,7 +44,7 @@ final class SessionPort {
 
   func append(_ post: SessionState.OutboxEntry) { waiting.append(post) }
 
-  /// What waits may leave out those who have gone since it was offered.
+  /// Removes recipients of the first message that have gone since it was offered.
   func readdressFirst(without missing: [EndpointID]) -> Bool {
     guard case .only(let members) = waiting[sent].recipients else { return false }
     let left = members.filter { !missing.contains($0) }
@@ -55,7 +55,7 @@ final class SessionPort {
 
   func add(_ member: Member) { members[member.id] = member }
 
-  /// It is away, or here again.
+  /// It is away, or present again.
   func update(_ member: Member) {
     if members[member.id] != nil { members[member.id] = member }
     state.update(member)

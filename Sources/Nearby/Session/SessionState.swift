@@ -2,12 +2,12 @@ internal import Engine
 internal import Synchronization
 internal import Wire
 
-/// What a session's program and its loop share: who is connected, and what waits to be sent.
+/// The state that a session's program and its loop share: connected members, and the outbox.
 final class SessionState: Sendable {
-  /// What one session has unread at most; a message counts its bytes and what keeping it costs. From half of it on its
-  /// senders wait: what is above is for what was under way.
+  /// Limit of a session's unread bytes; a message counts its bytes and the cost of keeping it. From half of it on its
+  /// senders wait: the rest is for messages in flight.
   static let unreadBytesMax = 64 << 20
-  /// So much waits here at most, beside what the engine holds for members that are behind.
+  /// Limit of the outbox, beside the engine's queue for members that are behind.
   static let outboxBytesMax = 1 << 20
   static let overhead = 128
 
@@ -16,17 +16,17 @@ final class SessionState: Sendable {
     var contentType: ContentType?
     var recipients: RecipientIDs
     var mode: Mode
-    /// Told what became of it, where somebody wants to know.
+    /// The request for its delivery status, if there is one.
     var inquiry: Inquiry?
 
     var cost: Int { bytes.count + SessionState.overhead }
 
-    /// Those whom it names, which who asks what becomes of it does.
+    /// The named recipients; a message with a status request always names them.
     var named: [EndpointID] { if case .only(let endpoints) = recipients { endpoints } else { [] } }
   }
 
   enum Offer {
-    /// Whether the loop does not know yet that something waits.
+    /// Whether the loop must be woken.
     case taken(isNews: Bool)
     case full
   }
@@ -38,7 +38,7 @@ final class SessionState: Sendable {
     /// Whether the loop knows that the outbox is not empty.
     var isAnnounced = false
     var waiters: [CheckedContinuation<Void, Never>] = []
-    /// Who waits for a peer to be connected, or to be not.
+    /// Promises of a peer's connection, or its failure.
     var meetings: [PeerID: [Promise<Reason>]] = [:]
     var isOver = false
     var lastReceipt: Receipt.ID = 0
@@ -108,7 +108,7 @@ final class SessionState: Sendable {
 
   // MARK: From the loop
 
-  /// The peer has joined: the meeting is none once it is connected, or why it is not.
+  /// The peer has joined: settles the promise with none once it is connected, or with the reason why it is not.
   func expect(_ peer: PeerID, _ meeting: Promise<Reason>) {
     shared.withLock { shared in
       if shared.isOver { return meeting.settle(.left) }
@@ -139,7 +139,7 @@ final class SessionState: Sendable {
     for meeting in meetings { meeting.settle(reason) }
   }
 
-  /// All that waits; the next offer is news again where this is nothing.
+  /// Takes the outbox; if it is empty, the next offer wakes the loop.
   func takeOutbox() -> [OutboxEntry] {
     shared.withLock { shared in
       if shared.outbox.isEmpty { shared.isAnnounced = false }

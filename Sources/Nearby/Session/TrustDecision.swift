@@ -1,7 +1,7 @@
 internal import Engine
 public import Media
 
-/// A member waits for a yes or a no; none in time is a no.
+/// A member that waits for a yes or a no; no answer in time is a no.
 ///
 /// ```swift
 /// if case .decision(let decision) = event {
@@ -28,7 +28,7 @@ public final class TrustDecision: Sendable {
     self.loop = loop
   }
 
-  /// Returns when it is decided, or its time is over.
+  /// Returns when it is decided, or its timeout is over.
   public func ended() async { await outcome.value }
 
   public func admit() async throws(NearbyError) { try await loop.run { [id] in try $0.decide(id, true) } }

@@ -1,6 +1,6 @@
 internal import Engine
 
-/// Bytes in order from one member, at the pace at which they are read here. It is cancelled when it is let go of early.
+/// A stream of bytes from one member, with flow control by this reader. It is cancelled when it is released early.
 ///
 /// The sequence ends where its writer closed it, and throws where it ended otherwise.
 ///
@@ -50,13 +50,13 @@ public final class StreamReader: AsyncSequence, Sendable {
     return nil
   }
 
-  /// Wants no more of it.
+  /// Cancels the rest of it.
   public func cancel() async {
     try? await loop.run { [id = state.id] in $0.cancelStream(id) }
   }
 }
 
-/// A stream that is read, as its reader and its loop share it.
+/// The state that a stream's reader and its loop share.
 final class StreamState: Sendable {
   let id: StreamID
   /// The engine gives no more than its window; this is far past it.

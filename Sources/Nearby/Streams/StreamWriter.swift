@@ -1,7 +1,7 @@
 internal import Engine
 internal import Synchronization
 
-/// Bytes in order to one member of a session. It is cancelled when it is let go of before it was closed.
+/// A stream of bytes to one member of a session. It is cancelled when it is released before it was closed.
 ///
 /// ```swift
 /// let writer = try await session.openStream("sensor", to: member)
@@ -9,7 +9,7 @@ internal import Synchronization
 /// await writer.close()
 /// ```
 public final class StreamWriter: Sendable {
-  /// What is written at a time; a longer write is several.
+  /// The size of a single write to the engine; a longer one is split.
   private static let pieceMax = 256 << 10
 
   public let name: String
@@ -28,7 +28,7 @@ public final class StreamWriter: Sendable {
     loop.post { [id = state.id] in $0.cancelStream(id) }
   }
 
-  /// Takes the bytes as fast as they are read at the other end.
+  /// Writes the bytes, at the pace of the reader.
   public func write(_ bytes: [UInt8]) async throws(NearbyError) {
     if bytes.count <= Self.pieceMax { return try await write(piece: bytes) }
     var start = 0
@@ -46,23 +46,23 @@ public final class StreamWriter: Sendable {
     }
   }
 
-  /// There is no more: what was written still arrives.
+  /// Closes the stream: written bytes still arrive.
   public func close() async {
     try? await loop.run { [id = state.id] in $0.closeStream(id) }
   }
 
-  /// Ends it at once, whatever was written.
+  /// Ends it at once, with unsent bytes lost.
   public func cancel() async {
     try? await loop.run { [id = state.id] in $0.cancelStream(id) }
   }
 
-  /// How it ended; `none` where it was closed and all of it was taken by the other side.
+  /// How it ended; `none` where it was closed and the other side has all of it.
   public var ended: Reason {
     get async { await state.outcome.value }
   }
 }
 
-/// A stream that is written, as its writer and its loop share it.
+/// The state that a stream's writer and its loop share.
 final class StreamWriterState: Sendable {
   private struct Waiting {
     var isWritable = false
@@ -78,7 +78,7 @@ final class StreamWriterState: Sendable {
     self.id = id
   }
 
-  /// The engine has refused a write and will tell when it takes one.
+  /// The engine has refused a write and will report room.
   func markFull() { waiting.withLock { $0.isWritable = false } }
 
   func room() async {

@@ -4,11 +4,12 @@ internal import Media
 internal import Reactor
 internal import Wire
 
-/// Security identities, the anchors that judge those of others, and the peers that are known.
+/// Security identities, the anchors for those of others, and known peers.
 extension Host {
   // MARK: Identities
 
-  /// Takes a private key and its certificates from a PKCS#12 file (`.p12`, `.pfx`), and keeps them with the host's keys.
+  /// Imports a private key and its certificates from a PKCS#12 file (`.p12`, `.pfx`), and keeps them with the host's
+  /// keys.
   @discardableResult
   public func importIdentity(from path: String, password: String) async throws(NearbyError) -> Identity {
     try await importIdentity(password: password) { try SmallFile.read(path) }
@@ -38,7 +39,7 @@ extension Host {
 
   // MARK: Anchors
 
-  /// Believes the certificates of a file (PEM or DER), and those that they vouch for.
+  /// Trusts the certificates of a file (PEM or DER), and those that they vouch for.
   @discardableResult
   public func addAnchors(from path: String) async throws(NearbyError) -> [CertificateSummary] {
     try await addAnchors { try SmallFile.read(path) }
@@ -60,7 +61,7 @@ extension Host {
     }
   }
 
-  /// Believes it no more.
+  /// Withdraws the trust.
   public func removeAnchor(_ anchor: CertificateSummary) async throws(NearbyError) {
     try await keeping { [keys] in
       for certificate in keys.anchors where certificate.summary == anchor { try keys.removeAnchor(certificate) }
@@ -69,30 +70,31 @@ extension Host {
 
   public var anchors: [CertificateSummary] { keys.anchors.map(\.summary) }
 
-  /// Judges a chain as it was shown, leaf first, by the anchors of this host and its clock.
+  /// Validates a chain as it was shown, leaf first, by the anchors of this host and its clock.
   public func evaluate(_ chain: [[UInt8]]) -> TrustVerdict {
     CertificateChain.evaluate(chain, anchors: keys.anchors, at: time(nil))
   }
 
   // MARK: Known peers
 
-  /// Peers whose keys somebody has made sure of. Nobody can take their place.
+  /// Peers with verified keys. Nobody can take their place.
   public var knownPeers: [KnownPeer] { keys.knownPeers.filter { $0.confirmation != .firstUse } }
 
   public func knownPeer(_ id: PeerID) -> KnownPeer? {
     keys.knownPeer(id).flatMap { $0.confirmation == .firstUse ? nil : $0 }
   }
 
-  /// Those that were the first by their names, and of which nobody has made sure.
+  /// Peers that were the first by their names, without verification.
   public var firstUsedPeers: [KnownPeer] { keys.knownPeers.filter { $0.confirmation == .firstUse } }
 
-  /// Whether a peer is the one that is known by its name. The first one by a name is, from then on.
+  /// Whether a peer is the one that is known by its name. The first one by a name is, from then on (trust on first
+  /// use).
   public func useFirst(_ id: PeerID, as name: String) async throws(NearbyError) -> Bool {
-    // One change after another, so that of two that come at once one is the first.
+    // Changes are serialised, so that of two at once one is the first.
     try await keeping { [keys] in try keys.useFirst(id, as: DisplayName(name)) }
   }
 
-  /// Remembers a peer as the one that it says it is, under a name of one's own.
+  /// Remembers a peer as verified, under a name of one's own.
   public func trust(
     _ id: PeerID, as name: String, confirmation: KnownPeer.Confirmation = .byHand
   ) async throws(NearbyError) {
@@ -106,7 +108,7 @@ extension Host {
     try await keeping { [keys] in try keys.forget(id) }
   }
 
-  /// The disk's time is not the caller's thread's.
+  /// Runs on the disk's thread, so that the caller's does not wait.
   private func keeping<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
   ) async throws(NearbyError) -> Result {
