@@ -1,10 +1,10 @@
 import Engine
 
-/// Engine rules that can be switched off one at a time, each of which some rule of the model must catch.
+/// The engine's sabotage switches, each of which a rule of the model must catch.
 public struct Canary: Sendable, CaseIterable {
   public let name: String
   let sabotage: Sabotage
-  /// Where it shows soonest.
+  /// The scenarios where it shows soonest.
   let scenarios: [Scenario]
 
   public struct Catch: Sendable {
@@ -68,7 +68,7 @@ public struct Canary: Sendable, CaseIterable {
     for seed in 1...max(seeds, 1) {
       for scenario in scenarios {
         guard let violation = run(scenario, seed: seed).violation else { continue }
-        // What a whole engine breaks as well proves nothing.
+        // A rule that the unbroken engine violates as well proves nothing.
         if Simulation.run(scenario, seed: seed).violation == nil {
           return Catch(scenario: scenario, seed: seed, violation: violation)
         }

@@ -1,7 +1,6 @@
 import Wire
 
-/// The bytes of a file or of a stream, which follow from a number: any part of them is made where it is needed, and
-/// none is kept.
+/// The bytes of a file or of a stream, generated from a number: any part is made where it is needed, and none is kept.
 struct Content {
   private let seed: UInt64
 
@@ -29,7 +28,7 @@ struct Content {
     }
   }
 
-  /// Whether these are the bytes that stand there.
+  /// Whether these are the bytes at the offset.
   func matches(_ bytes: RawSpan, at offset: UInt64) -> Bool {
     var place = 0
     while place < bytes.byteCount {

@@ -1,4 +1,4 @@
-/// What is to happen, by virtual time; things of one moment happen in the order in which they were planned.
+/// A priority queue of events by virtual time; events of one moment come in the order in which they were added.
 struct EventQueue<Event> {
   private struct Entry {
     var time: Int64

@@ -1,4 +1,4 @@
-/// Everything that can go wrong in a run, and how the wires are when nothing does: every rate and time of it.
+/// The faults of a run, and its wires without faults: every rate and time.
 ///
 /// Chances are per mille, times milliseconds, rates of incidents per minute of the whole world.
 public struct Faults: Hashable, Sendable {
@@ -9,21 +9,21 @@ public struct Faults: Hashable, Sendable {
   public var jitter = 0
   /// Bytes each second of a link in each direction; 0 is without limit.
   public var bandwidth = 0
-  /// Links this often have only `slowBandwidth`.
+  /// How often a link has only `slowBandwidth`.
   public var slowLinks = 0
   public var slowBandwidth = 32_000
   /// A pipe's bytes come in pieces of at most this many, cut anywhere.
   public var chunkBytesMax = 65_536
-  /// What a sender's socket holds that has not arrived.
+  /// The bytes in flight that a sender's socket holds.
   public var socketBytesMax = 65_536
 
   // Contact.
   public var dialFailure = 0
-  /// How long a dial into nowhere takes to fail.
+  /// How long a dial to nowhere takes to fail.
   public var dialTimeout = 3_000
   /// 0: links have no datagrams.
   public var datagramBytesMax = 1_200
-  /// A link's way for datagrams is proved after up to this, and of so many is lost again after as much.
+  /// The time until a link's datagram path is proved, and how many paths are lost again after as long.
   public var datagramProof = 0
   public var datagramEnds = 0
   public var datagramLoss = 0
@@ -33,7 +33,7 @@ public struct Faults: Hashable, Sendable {
   // Discovery.
   public var discoveryDelay = 50
   public var probeLoss = 0
-  /// How long the record of a host that died stands.
+  /// How long the record of a dead host stays.
   public var recordLife = 75_000
 
   // Hosts.
@@ -42,7 +42,7 @@ public struct Faults: Hashable, Sendable {
   /// Parts per million, to either side.
   public var drift = 0
   public var diskDelay = 2
-  /// What reading a piece of a file, or writing what came of one, takes at most.
+  /// The longest time of a file's read or write.
   public var fileDelay = 2
 
   // Incidents.
@@ -63,7 +63,7 @@ public struct Faults: Hashable, Sendable {
   /// A quiet cable between healthy hosts.
   public static let none = Faults()
 
-  /// Wires, clocks and disks of a run; incidents stay at none.
+  /// Draws wires, clocks and disks of a run; incidents stay at none.
   static func drawn(_ random: inout Random) -> Faults {
     var faults = Faults()
     faults.latencyMin = random.pick([0, 1, 1, 5, 20])
@@ -89,7 +89,7 @@ public struct Faults: Hashable, Sendable {
     return faults
   }
 
-  /// What the shrinker tries to do without, by name.
+  /// The parts that the shrinker tries to leave out, by name.
   static let parts: [(name: String, calm: @Sendable (inout Faults) -> Void)] = [
     (
       "latency",

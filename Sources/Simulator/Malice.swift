@@ -1,4 +1,4 @@
-/// What a malicious host does; each of these alone, or several.
+/// The attacks of a malicious host; each of these alone, or several.
 struct Malice: OptionSet, Sendable {
   let rawValue: UInt16
 
@@ -12,7 +12,7 @@ struct Malice: OptionSet, Sendable {
   static let liesAboutSequences = Malice(rawValue: 1 << 7)
   static let oversizes = Malice(rawValue: 1 << 8)
   static let joins = Malice(rawValue: 1 << 9)
-  /// Of sizes, ranges, digests and credit.
+  /// About sizes, ranges, digests and credit.
   static let liesAboutFlows = Malice(rawValue: 1 << 10)
   static let floodsFlows = Malice(rawValue: 1 << 11)
   static let neverFinishes = Malice(rawValue: 1 << 12)
@@ -21,10 +21,10 @@ struct Malice: OptionSet, Sendable {
   static let connects = Malice(rawValue: 1 << 14)
   static let count = 15
 
-  /// Those that need to be connected with their victims.
+  /// Attacks that need a connection with their victims.
   static let flows: Malice = [.liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads]
 
-  /// Those that need to be in a session first.
+  /// Attacks that need to be in a session first.
   static let insiders: Malice = [.forgesIntroductions, .crowds, .liesAboutSequences, .joins, .flows]
 
   static func drawn(_ random: inout Random) -> Malice {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process holds, as the system counts it.
+/// This process's memory, as the system counts it.
 enum Memory {
   /// 0 where the system does not say.
   static var residentBytes: Int {

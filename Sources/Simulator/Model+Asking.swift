@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// An invitation in truth, and how each side was told that it ended.
+/// An invitation in truth, and its end on each side.
 struct InvitationRecord {
   var inviter: PeerRef
   var guest: PeerID
@@ -10,20 +10,20 @@ struct InvitationRecord {
   var run: Int
   /// How often its endpoint had left before.
   var leaves: Int
-  /// By the inviter's clock, with what ending may take.
+  /// By the inviter's clock, including the time that ending takes.
   var endsBy: Instant
   var endedAs: Reason?
-  /// Of the guest's side, once it came there.
+  /// The guest's side, once it arrived there.
   var guestRun = 0
   var guestEndsBy = Instant.distantFuture
   var guestEndedAs: Reason?
   var acceptedWith: EndpointID?
   var acceptedLeaves = 0
-  /// One side crashed before it had stored how it ended.
+  /// One side crashed before it had stored the end.
   var isForgotten = false
   /// Its peer has gone.
   var isExcused = false
-  /// Whose connection data it goes by, and since when it waits.
+  /// The endpoint of its connection data, and since when it waits.
   var target: EndpointID?
   var madeAt: Int64 = 0
 
@@ -63,7 +63,7 @@ extension Model {
     let record = endpoints[endpoint]
     record?.isSeeking = true
     if record?.lockedAt != nil { record?.invitedAfterLock.insert(guest) }
-    // Inviting somebody again takes a removal back, but not a ban.
+    // A new invitation takes a removal back, but not a ban.
     for (member, removal) in record?.removed ?? [:] where !removal.isBan && endpoints[member]?.peer == guest {
       record?.removed[member] = nil
     }
@@ -73,7 +73,7 @@ extension Model {
         if let crossing = endpoints[other.endpoint], crossing.peer == guest { mayMeet(crossing, record) }
       }
     }
-    // Who is in ad hoc mode takes every invitation.
+    // A peer in ad hoc mode accepts every invitation.
     if let record, target == nil {
       for other in order where other.peer == guest && other.adhoc != nil && other.isOpen { mayMeet(other, record) }
     }
@@ -106,12 +106,12 @@ extension Model {
     attempt.endedAs == nil && !attempt.isForgotten && isHostUp[attempt.host] && runs[attempt.host] == attempt.run
   }
 
-  /// The one of the other side that a wait went together with.
+  /// The other side's attempt that this one was joined with.
   private func counterpart(of number: Int) -> InvitationRecord? {
     invitations.last { $0.meets(invitations[number]) && $0.acceptedWith == invitations[number].endpoint }
   }
 
-  /// Who wait for each other, and can hear each other, find each other.
+  /// Two that wait for each other, and can reach each other, find each other.
   func checkAttempts() {
     for (number, one) in invitations.enumerated() where one.target != nil && isWaiting(one) {
       guard let other = counterpart(of: number), isWaiting(other) else { continue }
@@ -185,7 +185,7 @@ extension Model {
       overStrangers.insert(key)
       answered(reason, Refusing(guest: asking.guest, inviter: asking.inviter.id), at: host)
     } else {
-      // Ad hoc mode makes its own, and strangers' are theirs to end.
+      // Ad hoc mode makes its own, and those of strangers are not checked.
       overStrangers.insert(key)
       let isOwn = order.contains { $0.ref.host == host.index && $0.wasAdhoc }
       check(
@@ -208,7 +208,7 @@ extension Model {
         return
       }
     }
-    // Either may have left before the other's side heard how it ended.
+    // Either may have left before the other's side heard of the end.
     guard inviter.leaves == invitation.leaves, guest.leaves == invitation.acceptedLeaves else { return }
     if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }
     if !guest.joinedWith.contains(inviter.id) { guest.joinedWith.append(inviter.id) }
@@ -222,7 +222,7 @@ extension Model {
     endpoints[invitation.endpoint]?.joinedWith.removeAll { $0 == accepted }
   }
 
-  /// A host crashed in the middle of these: it does not know of them any more.
+  /// A host crashed in the middle of these, and has forgotten them.
   func forgetPendingInvitations(of host: SimHost) {
     for (number, invitation) in invitations.enumerated() {
       let isGuest = invitation.acceptedWith.flatMap { endpoints[$0] }?.ref.host == host.index
@@ -300,7 +300,7 @@ extension Model {
   }
 
   /// Where a link is lost in the middle of a comparison, one side may have a code that the other never saw; but both
-  /// have never codes of their own.
+  /// never have different codes.
   func checkCodes() {
     for code in codes {
       let answers = codes.filter { $0.local == code.remote && $0.remote == code.local }

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// Who is away.
+/// Away peers.
 extension Model {
   func away(_ view: MemberView, _ local: EndpointID) {
     guard let here = endpoints[local], here.isWatched else { return }
@@ -14,7 +14,8 @@ extension Model {
     pair.awaySince = view.awaySince
   }
 
-  /// In a healed world everybody sees of those whom it found, and of those whom it is connected with, what their hosts say.
+  /// In a healed world everybody sees, of the peers that it found or is connected with, the away state that their hosts
+  /// report.
   func checkWhoIsAway(_ world: World, _ standing: [EndpointRecord]) {
     for one in browsing where !isMalicious[one.host] && isHostUp[one.host] && !isUnsettled[one.host] {
       for found in one.found {
@@ -53,7 +54,7 @@ extension Model {
     }
   }
 
-  /// What it took on its way, and what counts as the same moment.
+  /// The travel time of a report, and the difference that counts as the same moment.
   private static let awayToleranceSeconds: Int64 = 15
 
   static func words(_ awaySince: Instant?) -> String { awaySince == nil ? "" : ", away" }

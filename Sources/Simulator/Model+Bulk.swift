@@ -1,9 +1,9 @@
 import Engine
 import Wire
 
-/// What large transfers may not do to others.
+/// Limits on the effect of large transfers on others.
 extension Model {
-  /// Where nothing disturbs but traffic, a message waits for what is in the pipe, and for the rest of one chunk.
+  /// Where traffic is the only disturbance, a message waits for the bytes in the pipe and the rest of one chunk.
   func checkDelay(_ message: SentMessage, _ number: Int, _ here: EndpointRecord) {
     guard let delayMax = plan.delayMax else { return }
     let delay = now - message.at
@@ -12,8 +12,8 @@ extension Model {
     }
   }
 
-  /// Between two hosts, whoever has something to send all the while gets its share, however many others send: since it
-  /// was accepted, it should have come at least a third as far as all of another endpoint's together.
+  /// Fairness: between two hosts, a transfer that is always ready gets its share, however many others there are: since
+  /// it was accepted, it should have come at least a third as far as all of another endpoint's together.
   func sharesAreFair(after number: Int) {
     let done = resources[number]
     guard plan.delayMax != nil else { return }

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// What is looked at from time to time, and at the end.
+/// Periodic checks, and those at the end.
 enum Check {
   case pulse
 }
@@ -53,7 +53,7 @@ extension Model {
     }
   }
 
-  /// Between two looks a host may have been heard and fallen silent again.
+  /// Between two checks a host may have been heard and fallen silent again.
   func heard(from: Int, to: Int) {
     silentSince[from * plan.hosts.count + to] = .max
     openSince[from * plan.hosts.count + to] = now
@@ -217,7 +217,7 @@ extension Model {
     }
   }
 
-  /// The two hear of each other from a host that has had links with both.
+  /// The two are told by a host that has had links with both.
   private func checkConflicts(_ world: World) {
     func linked(with host: Int) -> Set<Int> {
       var others: Set<Int> = []

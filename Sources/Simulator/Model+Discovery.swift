@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// One peer's browsing of one type, and whom it was told of.
+/// One peer's browsing of one type, and the peers that it was shown.
 struct Browsing {
   var peer: PeerID
   var host: Int
@@ -63,7 +63,7 @@ extension Model {
   /// Ad hoc mode browses by itself.
   private func isBrowsingAdhoc(_ peer: PeerID) -> Bool { order.contains { $0.peer == peer && $0.wasAdhoc } }
 
-  /// Whoever died is told lost within 10 s, and what was under way meanwhile.
+  /// A dead host is reported lost within 10 s, and what was in flight meanwhile.
   func checkDeadAreLost() {
     for one in browsing where !isMalicious[one.host] && isHostUp[one.host] {
       for found in one.found {
@@ -77,7 +77,7 @@ extension Model {
     }
   }
 
-  /// In a healed world everybody finds whoever advertises, and nobody else.
+  /// In a healed world everybody finds all advertising peers, and no others.
   func checkFound(_ world: World) {
     for one in browsing where !isMalicious[one.host] {
       guard let type = World.types.firstIndex(of: one.type), !isUnsettled[one.host] else { continue }

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// A message in truth: from whom, for whom, and what became of it.
+/// A message in truth: its sender, its recipients, and their outcomes.
 final class SentMessage {
   let from: EndpointID
   let host: Int
@@ -13,12 +13,12 @@ final class SentMessage {
   var fates: [DeliveryStatus?]
   /// The run of the sender's host that was told.
   var fateRuns: [Int]
-  /// The run of the recipient's host that it was told in; 0: not yet.
+  /// The run of the recipient's host in which it arrived; 0: not yet.
   var receivedIn: [Int]
   var wasForgotten: [Bool]
   /// Its sender crashed before it had stored it.
   var isForgotten = false
-  /// Recipients of whom nothing is known, by host.
+  /// Recipients without an outcome yet, by host.
   var waiting: [(host: Int, count: Int)] = []
 
   init(from: EndpointID, host: Int, run: Int, sending: Sending, to: [EndpointID], bytes: Int, at: Int64) {
@@ -39,7 +39,7 @@ final class SentMessage {
 extension Model {
   // MARK: Payloads
 
-  /// The next message's number, a check over it, and filling that follows from the number.
+  /// The next message's number, a checksum of it, and filling generated from the number.
   func payload(bytes: Int) -> [UInt8] { Self.payload(messages.count, bytes: bytes) }
 
   private static func payload(_ number: Int, bytes: Int) -> [UInt8] {
@@ -52,7 +52,7 @@ extension Model {
     return payload
   }
 
-  /// Every second message says one, which follows from its number.
+  /// Every second message has one, generated from its number.
   var contentType: ContentType? { Self.contentType(of: messages.count) }
 
   private static func contentType(of number: Int) -> ContentType? {
@@ -153,7 +153,7 @@ extension Model {
     }
     checkDelay(message, number, here)
     guard message.sending.mode == .reliable else { return }
-    // A durable host that forgot what it had not stored may, and must, be told again.
+    // A durable host that forgot unstored messages may, and must, get them again.
     check(.exactlyOnce, message.receivedIn[place] == 0 || isVoid(message, at: host.index)) {
       "\(here.label) received #\(number) of \(sender.label) again"
     }
@@ -176,7 +176,7 @@ extension Model {
       return violate(.fatesAreTrue, "\(host.label) tells the fate of a message that nobody sent")
     }
     let message = messages[number]
-    // An old backup may know of what is long over.
+    // An old backup may contain messages that are long over.
     if isVoid(message, at: message.host) { return }
     for recipient in to {
       guard endpoints[recipient]?.isWatched ?? false else { continue }
@@ -185,7 +185,7 @@ extension Model {
         continue
       }
       let sayings = "\(label(from)) is told that #\(number) for \(label(recipient)) is \(fate)"
-      // A durable host that crashed may have forgotten that it told.
+      // A durable host that crashed may have forgotten its report.
       check(.fatesAreTrue, message.fates[place] == nil || message.fateRuns[place] != host.run) {
         sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")"
       }

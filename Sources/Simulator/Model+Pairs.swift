@@ -1,16 +1,16 @@
 import Engine
 import Wire
 
-/// Who is connected with whom, and who must never be.
+/// Pairs that are connected, and those that must never be.
 extension Model {
-  // MARK: What the programs do
+  // MARK: Programs
 
   func opened(_ id: EndpointID, by peer: SimPeer, _ settings: SessionSettings, at host: SimHost) {
     groupLast += 1
     let record = EndpointRecord(
       id: id, ref: peer.ref, peer: peer.id, settings: settings, run: host.run, group: groupLast,
       place: peer.endpoints.count - 1)
-    // In a crowd some are watched for all: the engine does not know which.
+    // In a crowd only some are checked: the engine does not know which.
     record.isWatched = host.peers.count <= 64 || peer.ref.peer % 500 == 0
     check(.onlyTheReal, endpoints[id] == nil) { "\(peer.ref) was given an endpoint that another has" }
     endpoints[id] = record
@@ -28,7 +28,7 @@ extension Model {
     groupLast += 1
     record.groupsBefore.append(record.group)
     record.group = groupLast
-    // Who leaves is not to be brought back at once: ad hoc mode ends with it.
+    // Leaving ends ad hoc mode, which would bring the endpoint back at once.
     record.adhoc = nil
     for remote in record.pairOrder {
       guard let pair = record.pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
@@ -116,8 +116,8 @@ extension Model {
     joinThroughStrangers()
   }
 
-  /// A member is believed: two groups are one where a stranger was let into both, or where one of each was and names
-  /// somebody of the other.
+  /// A member's introduction is believed: two groups are one where a stranger was admitted to both, or where one of
+  /// each was and introduces somebody of the other.
   private func joinThroughStrangers() {
     for one in strangersIn {
       for other in strangersIn where other.group != one.group {
@@ -134,14 +134,14 @@ extension Model {
       || a.groupsBefore.contains { b.groupsBefore.contains($0) }
   }
 
-  // MARK: What is asked of the model
+  // MARK: Queries
 
   func connected(of id: EndpointID) -> [EndpointID] {
     guard let record = endpoints[id] else { return [] }
     return record.pairOrder.filter { record.pairs[$0]?.state == .connected }
   }
 
-  /// Its connected member whose peer this is, or one that a malicious host made up where it is that host's.
+  /// Its connected member that is this peer, or one that a malicious host made up where it is that host's.
   func connected(of id: EndpointID, at ref: PeerRef) -> EndpointID? {
     connected(of: id).first { member in
       endpoints[member].map { $0.ref == ref } ?? isMalicious[min(ref.host, isMalicious.count - 1)]
@@ -156,14 +156,14 @@ extension Model {
     }
   }
 
-  // MARK: What the engines tell
+  // MARK: Engine outputs
 
   func told(_ view: MemberView, _ state: PairState, _ local: EndpointID, at host: SimHost) {
     guard let here = endpoints[local], here.ref.host == host.index else {
       return violate(.onlyTheReal, "\(host.label) tells an endpoint that it does not have")
     }
     guard here.isWatched else { return }
-    // A malicious member may introduce whom it likes; nobody is connected who has not proved itself.
+    // A malicious member may introduce whom it likes; nobody is connected without proof.
     let isClaim = state != .connected && isMalicious.contains(true)
     let there = isClaim ? endpoints[view.endpoint] : checkIdentity(view, here)
     let pair = here.pair(view.endpoint)
@@ -201,12 +201,12 @@ extension Model {
     pair.awaySince = view.awaySince
   }
 
-  /// Whether somebody has not heard yet that an endpoint left, and may introduce it to who forgot that it did.
+  /// Whether somebody has not heard yet that an endpoint left, and may introduce it to a host that forgot that.
   private func isMissed(_ there: EndpointRecord) -> Bool {
     order.contains { other in
       if let met = other.metBefore[there.id], met < there.leaves { return true }
       guard let pair = other.pairs[there.id], pair.leavesTold < there.leaves else { return false }
-      // Who has just lost it without a word may have introduced it before.
+      // A member that has just lost it may have introduced it before.
       let isJustLost = pair.state == .notConnected && now - pair.since < 10_000_000_000
       return pair.state == .connected || pair.state == .connecting || isJustLost
     }
@@ -222,7 +222,7 @@ extension Model {
     if on, plan.isCalm { violate(.endsHaveCauses, "\(here.label): \(label(view.endpoint)) is suspended in calm") }
   }
 
-  /// The endpoint in truth, nil where a malicious host made it up; what it claims of an honest one must be so.
+  /// The endpoint in truth, nil where a malicious host made it up; its claims about an honest one must be true.
   private func checkIdentity(_ view: MemberView, _ here: EndpointRecord) -> EndpointRecord? {
     check(.onlyTheReal, view.endpoint != here.id) { "\(here.label) is told of itself" }
     guard let place = peerPlaces[view.peer] else {
@@ -251,7 +251,7 @@ extension Model {
     check(.encryptionIsAgreed, isAgreed) { "\(pairing) connect, though one requires encryption and the other has none" }
     check(.onlyTheInvited, couldMeet(here, there)) { "\(pairing) connect, and no invitations join them" }
     refuses(here, there, sinceAtLeast: 0)
-    // What the other side decided needs time to get here.
+    // The other side's decision needs time to get here.
     if !wereDisturbed(here.ref.host, there.ref.host, within: 10_000) {
       refuses(there, here, sinceAtLeast: 5_000_000_000)
     }
@@ -289,7 +289,7 @@ extension Model {
     }
   }
 
-  /// A pair that was connected ends for a reason that lies in the world or in what a program did.
+  /// A connected pair ends only for a reason that lies in the world or in what a program did.
   private func checkCause(_ here: EndpointRecord, _ there: EndpointRecord, _ reason: Reason) {
     guard !isUnsettled[here.ref.host], !isUnsettled[there.ref.host] else { return }
     let end = "\(here.label): \(there.label) is not connected (\(reason))"

@@ -1,13 +1,13 @@
 import Engine
 import Wire
 
-/// A peer's person, and the session of another that invites.
+/// A peer's person, and the session that invites it.
 struct Refusing: Hashable {
   var guest: PeerID
   var inviter: EndpointID
 }
 
-/// What a person has answered to a session's invitations, and let run out.
+/// A person's answers to a session's invitations, and those that ran out.
 struct Answers {
   var hasDeclined = false
   /// Whether a no was said that has not been taken back: one of the two engines may hold to it though it is forgotten.
@@ -16,15 +16,15 @@ struct Answers {
   var ranOutAt: Int64 = 0
 }
 
-/// An invitation that ad hoc mode made and a person was shown.
+/// An invitation by ad hoc mode that a person was shown.
 struct Asking {
   var inviter: EndpointRecord
   var guest: PeerID
 }
 
-/// A person's no, and what the sessions of inviters are told of what failed.
+/// A person's refusals, and the failures that the sessions of inviters are told.
 extension Model {
-  /// For as long as ad hoc mode leaves one alone who did not answer; its clock may be a little ahead.
+  /// How long ad hoc mode waits after no answer; its clock may be a little ahead.
   private static let pause: Int64 = 55_000_000_000
 
   func asks(_ id: InvitationID, _ inviter: EndpointRecord, _ guest: PeerID, at host: SimHost) {
@@ -60,14 +60,14 @@ extension Model {
     answers[refusing]?.mayStand = before.mayStand || mayStand
   }
 
-  /// The host came up without what its people had answered.
+  /// The host came up without its people's answers.
   func forgetAnswers(at host: Int) {
     for (refusing, before) in answers where peerPlaces[refusing.guest].map({ peers[$0].ref.host }) == host {
       answers[refusing] = Answers(mayStand: before.mayStand)
     }
   }
 
-  /// Whoever invites somebody that it had said no to has taken that back.
+  /// An own invitation takes back an earlier no to that peer.
   func meetsByHand(_ invitation: InvitationRecord, at host: SimHost) {
     guard let inviting = endpoints[invitation.endpoint] else { return }
     for other in order where other.peer == invitation.guest {
@@ -79,8 +79,8 @@ extension Model {
 
   // MARK: Failures
 
-  /// An own invitation failed: its session is told next, unless the peer is a member by another way or the session left.
-  /// What endpoints a liar has made its own there, nobody knows.
+  /// An own invitation failed: its session is told next, unless the peer is a member by another way or the session
+  /// left. Endpoints that a liar has claimed there are unknown.
   func expectFailure(of number: Int, _ reason: Reason, at host: SimHost) {
     let invitation = invitations[number]
     guard reason != .none, reason != .already, let record = endpoints[invitation.endpoint], record.isOpen,

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// A resource in truth: what its file holds, what was told and said of it, and how each side was told that it ended.
+/// A resource in truth: its file, its reports, and its end on each side.
 final class ResourceRecord {
   let number: Int
   let plan: Offering
@@ -12,23 +12,23 @@ final class ResourceRecord {
   /// When its receiver's program was asked, and answered.
   var shownAt: Instant?
   var isAnswered = false
-  /// How far the receiver's file reaches, whatever its engine remembers of it.
+  /// The length of the receiver's file, whatever its engine remembers of it.
   var file: UInt64 = 0
-  /// What the program said was stored, and how far the engine cannot have forgotten it.
+  /// The offset that the program reported as stored, and the part that the engine cannot have forgotten.
   var said: UInt64 = 0
   var kept: UInt64 = 0
-  /// Where the next chunk belongs that the receiver is told.
+  /// The offset of the receiver's next chunk.
   var next: UInt64 = 0
   /// Whether the receiver's program gave it its place.
   var hasItsPlace = false
   var damages = 0
-  /// What the programs ended it with.
+  /// The reasons with which the programs ended it.
   var causes: [Reason] = []
-  /// Its sender crashed before it had stored that it offers this.
+  /// Its sender crashed before it had stored the offer.
   var isForgotten = false
   /// When its receiver's program said yes.
   var acceptedAt: Int64?
-  /// What each side was last told of it.
+  /// The last progress on each side.
   var progress: [(bytes: UInt64, at: Int64)?] = [nil, nil]
   var milestones: [UInt64] = [0, 0]
 
@@ -43,8 +43,8 @@ final class ResourceRecord {
 
   var size: UInt64 { UInt64(plan.bytes) }
 
-  /// Its sender came up from an old backup and offers what its receiver had the end of, or its receiver has forgotten
-  /// the member and all of its: to that it is a new one.
+  /// Its sender came up from an old backup and offers a resource that had ended for its receiver, or the receiver has
+  /// forgotten the member: to that it is a new one.
   func beginAnew() {
     receiver.ended = nil
     receiver.run = 0
@@ -58,7 +58,7 @@ final class ResourceRecord {
   }
 }
 
-/// Which side of which resource an engine's number stands for.
+/// The side and the resource of an engine's number.
 struct ResourcePlace {
   var number: Int
   var isSender: Bool
@@ -72,7 +72,7 @@ extension Model {
     resourcePlaces[OfHost(host: host.index, run: host.run, id: id)]
   }
 
-  // MARK: What the programs do
+  // MARK: Programs
 
   func offers(_ id: ResourceID, _ plan: Offering, from: EndpointID, to: EndpointID, at host: SimHost) {
     var sender = FlowSide(endpoint: from, host: host.index)
@@ -95,7 +95,7 @@ extension Model {
 
   func ends(_ number: Int, with cause: Reason) { resources[number].causes.append(cause) }
 
-  /// The engine takes word of less where it had begun again on a new link before that word came.
+  /// The engine accepts a lower offset where it had begun again on a new link before the report came.
   func says(stored offset: UInt64, of number: Int, taken: UInt64, at host: SimHost) {
     let resource = resources[number]
     resource.file = max(resource.file, offset)
@@ -109,7 +109,7 @@ extension Model {
 
   func damages(_ number: Int) { resources[number].damages += 1 }
 
-  // MARK: What the engines tell
+  // MARK: Engine outputs
 
   func shown(_ id: ResourceID, _ view: ResourceView, at host: SimHost) {
     guard endpoints[view.isIncoming ? view.from : view.to] != nil else {
@@ -249,7 +249,7 @@ extension Model {
     resource.progress[side] = (told.bytes, now)
   }
 
-  /// Whether another eighth of it has come; of an unknown size it is one of what there is.
+  /// Whether another eighth of it has come, or of the part so far where the size is unknown.
   func isMilestone(_ id: ResourceID, at host: SimHost) -> Bool {
     guard let place = place(of: id, at: host) else { return false }
     let resource = resources[place.number]
@@ -340,7 +340,7 @@ extension Model {
     }
   }
 
-  /// In the healed world a transfer between two that are connected comes to its end on both sides.
+  /// In the healed world a transfer between two that are connected ends on both sides.
   func finishResources() {
     for resource in resources where !resource.isForgotten && resource.receiver.host >= 0 {
       let (sender, receiver) = (resource.sender, resource.receiver)

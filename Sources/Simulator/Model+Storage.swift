@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// What a durable host was told or did since its last stored batch, and forgets in a crash.
+/// Events and calls of a durable host since its last stored batch, which a crash undoes.
 enum Unstored {
   case send(message: Int)
   case receipt(message: Int, Int)
@@ -15,13 +15,13 @@ enum Unstored {
   case answer(Refusing, before: Answers)
 }
 
-/// What a host has stored, and what a crash takes from it.
+/// The stored state of hosts, and the effects of a crash.
 extension Model {
   func awaitsStore(_ what: Unstored, at host: Int) {
     if plan.hosts[host].isDurable { unstored[host].append((what, .max)) }
   }
 
-  /// What was told before this batch is in it.
+  /// Earlier events are in this batch.
   func persists(_ host: SimHost, _ batch: UInt64) {
     for place in unstored[host.index].indices where unstored[host.index][place].batch == .max {
       unstored[host.index][place].batch = batch
@@ -49,10 +49,10 @@ extension Model {
     case .receipt(let message, let place):
       messages[message].receivedIn[place] = 0
       messages[message].wasForgotten[place] = true
-    // It is told again, and perhaps otherwise.
+    // It comes again, and perhaps otherwise.
     case .fate(let message, let place): messages[message].fates[place] = nil
     case .joining(let invitation): forgets(invitation)
-    // Who left is back, and nobody else had heard of it.
+    // The endpoint that left is back, and nobody else had heard of it.
     case .leave(let endpoint):
       endpoints[endpoint]?.leaves -= 1
       endpoints[endpoint]?.leftAt = 0

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// A stream in truth: what was written and told of it, and how each side was told that it ended.
+/// A stream in truth: its bytes, its reports, and its end on each side.
 final class StreamRecord {
   let number: Int
   let plan: Streaming
@@ -9,12 +9,12 @@ final class StreamRecord {
   let at: Int64
   var writer: FlowSide
   var reader: FlowSide
-  /// Bytes that the engine accepted, told to the reader, and heard were used.
+  /// Bytes that the engine accepted, gave to the reader, and was told were consumed.
   var written: UInt64 = 0
   var told: UInt64 = 0
   var consumed: UInt64 = 0
   var isClosed = false
-  /// With what the programs cancelled it, either side's or both.
+  /// The reasons with which the programs cancelled it, on either side or both.
   var cancels: [Reason] = []
   /// Since when a refused write waits, and whether the next one must be accepted.
   var refusedAt: Int64?
@@ -41,7 +41,7 @@ struct FlowSide {
   var ended: Reason?
 }
 
-/// One side that was told an end which no program asked for: the world has to show a reason soon.
+/// An end on one side that no program asked for: the world has to show a reason soon.
 struct Unexplained {
   var flow: String
   /// When it began.
@@ -56,7 +56,7 @@ extension Model {
   static func name(ofStream number: Int) -> String { "stream \(number)" }
   static func number(ofStream name: String) -> Int? { name.hasPrefix("stream ") ? Int(name.dropFirst(7)) : nil }
 
-  // MARK: What the programs do
+  // MARK: Programs
 
   func opens(_ id: StreamID, _ plan: Streaming, from: EndpointID, to: EndpointID, at host: SimHost) {
     var writer = FlowSide(endpoint: from, host: host.index)
@@ -85,7 +85,7 @@ extension Model {
     stream.isWritable = false
     guard stream.reader.host >= 0 else { return }
     let window = plan.hosts[stream.reader.host].settings.streamWindowBytes
-    // Whatever the settings say, a writer may have as much waiting as a reader uses between two words.
+    // With any settings, a writer may have as much waiting as a reader consumes between two grants.
     let most = max(host.plan.settings.streamBacklogBytes, 64 << 10) + window + count
     check(.windowsHold, stream.written <= stream.consumed + UInt64(most)) {
       "\(words(stream)) took \(stream.written) bytes, where its reader has used \(stream.consumed) and \(most) may wait"
@@ -102,7 +102,7 @@ extension Model {
   func closesStream(_ number: Int) { streams[number].isClosed = true }
   func cancelsStream(_ number: Int, _ reason: Reason) { streams[number].cancels.append(reason) }
 
-  // MARK: What the engines tell
+  // MARK: Engine outputs
 
   func place(of id: StreamID, at host: SimHost) -> StreamPlace? {
     streamPlaces[OfHost(host: host.index, run: host.run, id: id)]
@@ -119,7 +119,7 @@ extension Model {
     check(.streamBytesInOrder, stream.writer.endpoint == from && stream.reader.endpoint == to) {
       "\(words(stream)) is told as from \(label(from)) to \(label(to))"
     }
-    // A durable host that forgot what it had not stored is told again.
+    // A durable host that forgot unstored events gets them again.
     check(.streamBytesInOrder, stream.reader.run != host.run) { "\(words(stream)) is opened twice" }
     checkConnected(stream, "is opened")
     streamPlaces[OfHost(host: host.index, run: host.run, id: id)] = StreamPlace(number: number, isWriter: false)
@@ -157,7 +157,7 @@ extension Model {
     }
   }
 
-  /// Whether its reader may have as many open, or closed and not used to their end, as it takes of one member.
+  /// Whether its reader may have as many open, or closed and not fully consumed, as it allows one member.
   private func isTooMany(_ stream: StreamRecord, _ reason: Reason) -> Bool {
     let most = endpoints[stream.reader.endpoint]?.settings.streamsMax ?? 0
     let others = streams.count { other in
@@ -224,7 +224,7 @@ extension Model {
     }
   }
 
-  /// Whether it is known there, by a host that has not come up anew.
+  /// Whether it is known there, by a host that has not restarted since.
   func isRunning(_ side: FlowSide) -> Bool {
     side.run > 0 && side.host >= 0 && isHostUp[side.host] && runs[side.host] == side.run
   }
@@ -233,7 +233,7 @@ extension Model {
     side.ended != nil || side.host < 0 || side.run > 0 && runs[side.host] != side.run
   }
 
-  /// Since when the pair on which it was opened is not connected any more, as this side was told.
+  /// Since when the pair on which it was opened is not connected any more, as reported to this side.
   func apart(_ side: FlowSide, _ other: FlowSide) -> Int64? {
     guard let record = endpoints[side.endpoint], record.isWatched else { return nil }
     let pair = record.pair(other.endpoint)
@@ -247,18 +247,18 @@ extension Model {
       guard let record = endpoints[side.endpoint], record.isOpen, record.isWatched else { return true }
       if side.run > 0, apart(side, other) != nil { return true }
     }
-    // It may have been on its way to where nobody had heard of it.
+    // It may have been in flight to a side that had not heard of it.
     return end.there.run == 0 && wereDisturbed(end.here.host, end.there.host, within: 30_000)
   }
 
-  /// In the healed world whatever was closed comes to its end on both sides.
+  /// In the healed world every closed stream ends on both sides.
   func finishStreams() {
     for stream in streams {
       guard stream.isClosed || !stream.cancels.isEmpty, areTogether(stream.writer, stream.reader) else { continue }
       if stream.plan.reading == .never, stream.cancels.isEmpty { continue }
       let state = "\(stream.told) of \(stream.written) bytes told"
       check(.streamsFinish, stream.writer.ended != nil) { "\(words(stream)) has not ended at its writer: \(state)" }
-      // A host that was restarted since knows nothing of it.
+      // A host that was restarted since has forgotten it.
       let mustEnd = stream.reader.run == 0 ? stream.writer.ended == Reason.none : isRunning(stream.reader)
       check(.streamsFinish, stream.reader.ended != nil || !mustEnd) {
         "\(words(stream)) has not ended at its reader: \(state)"
@@ -284,7 +284,7 @@ extension Model {
   }
 }
 
-/// Which side of which stream or resource an engine's number stands for.
+/// The side and the stream or resource of an engine's number.
 struct StreamPlace {
   var number: Int
   var isWriter: Bool

@@ -1,18 +1,18 @@
 import Engine
 import Wire
 
-/// The reference model: what peers may and must observe, said without the engine's own state.
+/// The reference model: what peers may and must observe, without the engine's own state.
 ///
-/// It sees what the programs call, what goes wrong in the world, and what the engines tell; it knows the truth of all
-/// hosts at once, which no host does. Dictionaries in here are only looked up: where order matters there is an array.
+/// It sees the programs' calls, the faults of the world, and the engines' outputs; it knows the truth of all hosts at
+/// once, which no host does. Dictionaries in here are only looked up: where order matters there is an array.
 final class Model {
   let plan: Plan
   var now: Int64 = 0
-  /// What the process held before the run.
+  /// The process's memory before the run.
   private let bytesBefore: Int
   private(set) var violation: Violation?
 
-  // Who is there.
+  // Hosts and peers.
   var peers: [SimPeer] = []
   var peerPlaces: [PeerID: Int] = [:]
   var hostIDs: [HostID] = []
@@ -21,28 +21,28 @@ final class Model {
   var cameUpAt: [Int64] = []
   /// Since when a host has been dead.
   var diedAt: [Int64?]
-  /// Hosts that came up from an old backup, or whose key is on two hosts: what they promised cannot be held.
+  /// Hosts that came up from an old backup, or whose key is on two hosts: their guarantees do not hold.
   var isUnsettled: [Bool] = []
 
-  /// Until when what a host promised is void: it came up from a backup then, or its key is on two hosts for good.
+  /// Until when a host's guarantees are void: it came up from a backup then, or its key is on two hosts for good.
   var voidUntil: [Int64]
 
   var endpoints: [EndpointID: EndpointRecord] = [:]
   var order: [EndpointRecord] = []
   var groupLast = 0
-  /// The groups into which strangers' endpoints were let, and those of which they named somebody.
+  /// The groups into which strangers' endpoints were admitted, and those of which they introduced somebody.
   var strangersIn: [StrangersPlace] = []
   var namings: [StrangersPlace] = []
 
-  /// Until when something stood between two hosts, by `from * hosts + to`.
+  /// Until when there was a fault between two hosts, by `from * hosts + to`.
   var disturbedUntil: [Int64]
   var silentSince: [Int64]
-  /// When the way from one host to another last came up again: what was held then may come after its sender's death.
+  /// When the path from one host to another last came up again: held bytes may come after their sender's death.
   var openSince: [Int64]
 
   var messages: [SentMessage] = []
   var sent: [Told<MessageID>: Int] = [:]
-  /// What each durable host has not stored, with the batch that it goes into once that is known.
+  /// The unstored events of each durable host, with their batch once that is known.
   var unstored: [[(what: Unstored, batch: UInt64)]]
   var invitations: [InvitationRecord] = []
   var made: [OfHost<InvitationID>: Int] = [:]
@@ -50,10 +50,10 @@ final class Model {
 
   /// Invitations that no program of the plan made, and that are over.
   var overStrangers: Set<OfHost<InvitationID>> = []
-  /// Those of ad hoc mode that a person was shown, and what people have answered whom.
+  /// Ad hoc invitations that a person was shown, and people's answers.
   var askings: [OfHost<InvitationID>: Asking] = [:]
   var answers: [Refusing: Answers] = [:]
-  /// By host: an invitation that failed, which its session is told next.
+  /// By host: a failed invitation, which its session is told next.
   var untoldFailures: [Int: Int] = [:]
 
   var decisions: [OfHost<DecisionID>: DecisionRecord] = [:]
@@ -158,7 +158,7 @@ final class Model {
     }
   }
 
-  /// Whether a host cannot be held to what it promised of a message.
+  /// Whether a host's guarantees about a message are void.
   func isVoid(_ message: SentMessage, at host: Int) -> Bool { message.at <= voidUntil[host] }
 
   func wentDown(_ host: SimHost) {
@@ -186,7 +186,7 @@ final class Model {
     disturbedUntil[place] = max(disturbedUntil[place], until)
   }
 
-  /// Whether something stood between two hosts within the last so many milliseconds, either way.
+  /// Whether there was a fault between two hosts within the last so many milliseconds, either way.
   func wereDisturbed(_ a: Int, _ b: Int, within milliseconds: Int) -> Bool {
     let since = now - Int64(milliseconds) * 1_000_000
     return disturbedUntil[a * plan.hosts.count + b] >= since || disturbedUntil[b * plan.hosts.count + a] >= since
@@ -202,13 +202,13 @@ final class Model {
     }
   }
 
-  /// For how long a host has been dead and everything that it had said has come, if it is dead.
+  /// For how long a host has been dead with nothing of it in flight, if it is dead.
   func deadFor(_ dead: Int, at here: Int) -> Int64? {
     guard let died = diedAt[dead], voidUntil[dead] < .max else { return nil }
     return now - max(died, openSince[dead * plan.hosts.count + here]) - underWay
   }
 
-  /// What a host has said may come this long after its death.
+  /// How long a host's bytes may be in flight after its death.
   var underWay: Int64 {
     let faults = plan.faults
     let slowest = [faults.bandwidth, faults.slowLinks > 0 ? faults.slowBandwidth : 0].filter { $0 > 0 }.min()
@@ -220,14 +220,14 @@ final class Model {
     check(.timeMovesOn, times < 5_000) { "\(host.label) was woken \(times) times within a second" }
   }
 
-  /// Whatever a stranger sends, it cannot make a process grow without bound.
+  /// No frames of a stranger can make a process grow without bound.
   func checkMemory() {
     guard isMalicious.contains(true) else { return }
     let growth = (Memory.residentBytes - bytesBefore) >> 20
     check(.memoryIsBounded, growth < 256) { "the process has grown by \(growth) MiB" }
   }
 
-  // MARK: Words
+  // MARK: Labels
 
   func label(_ peer: PeerID) -> String {
     peerPlaces[peer].map { peers[$0].ref.description } ?? "stranger \(peer.text.prefix(6))"
@@ -314,7 +314,7 @@ final class Model {
     }
   }
 
-  // MARK: What the engines tell
+  // MARK: Engine outputs
 
   func observe(_ output: Output, at host: SimHost, _ world: World) {
     checkFailureIsTold(by: output, at: host)
@@ -354,13 +354,13 @@ final class Model {
     }
   }
 
-  /// After an output, the engine's own list must be what it told; outputs still to be drained may tell more.
+  /// After an output, the engine's own list must match its reports; outputs still to be drained may add more.
   private func tellsMembers(_ locals: Locals, _ host: SimHost) {
     if let first = locals.all.first { endpoints[first]?.mustMatch = true }
   }
 }
 
-/// An endpoint in truth: whose it is, what its program decided, and what it has been told.
+/// An endpoint in truth: its owner, its program's decisions, and its events.
 final class EndpointRecord {
   let id: EndpointID
   let ref: PeerRef
@@ -379,7 +379,7 @@ final class EndpointRecord {
   private(set) var wasAdhoc = false
   var isWatched = true
 
-  // What its program decided.
+  // Its program's decisions.
   var lockedAt: Int64?
   var everLocked = false
   var invitedAfterLock: Set<PeerID> = []
@@ -395,22 +395,22 @@ final class EndpointRecord {
     var at: Int64
   }
 
-  // Who could be with it: a label that invitations join, and those it had before it left.
+  // Its possible members: a label that invitations join, and those it had before it left.
   var group: Int
   var groupsBefore: [Int] = []
-  /// Those with whom it was told that an invitation came to a session.
+  /// Endpoints with which it was told that an invitation came to a session.
   var joinedWith: [EndpointID] = []
-  /// Whom it was with when its host crashed, and how often they had left before: it may have stored that.
+  /// Its members when its host crashed, and how often they had left before: it may have stored that.
   var metBefore: [EndpointID: Int] = [:]
 
-  // What it was told.
+  // Its events.
   var pairs: [EndpointID: PairRecord] = [:]
   var pairOrder: [EndpointID] = []
   var mustMatch = false
   var tooManySince: Int64?
   /// Reliable payload bytes that a host has neither received nor been given up on.
   var underway: [Int: Int] = [:]
-  /// When the last of that had arrived; its acknowledgement may still wait behind what fills the other direction.
+  /// When the last of that had arrived; its acknowledgement may still wait behind traffic in the other direction.
   var caughtUpAt: [Int: Int64] = [:]
 
   /// Ends of one peer beyond the first have their number in the label.
@@ -449,7 +449,7 @@ final class EndpointRecord {
   }
 }
 
-/// What one endpoint was told of another.
+/// One endpoint's view of another.
 final class PairRecord {
   enum State { case none, connecting, connected, leaving, notConnected }
 
@@ -458,10 +458,10 @@ final class PairRecord {
   /// Since when the other is away, by the clock of this one's host.
   var awaySince: Instant?
   var wasConnected: Bool { connections > 0 }
-  /// How often it was told connected.
+  /// How often it was reported connected.
   var connections = 0
   var since: Int64 = 0
-  /// How often the other had left when this one was last told so.
+  /// How often the other had left when this was last reported.
   var leavesTold = -1
   /// How often it had left when it was met.
   var leavesMet = 0

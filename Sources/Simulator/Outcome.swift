@@ -1,4 +1,4 @@
-/// What a run came to.
+/// The result of a run.
 public struct Outcome: Sendable {
   public var seed: UInt64
   public var scenario: Scenario
@@ -9,7 +9,7 @@ public struct Outcome: Sendable {
   public var transcript: [String]
 }
 
-/// What a run amounted to.
+/// The totals of a run.
 public struct Tally: Hashable, Sendable {
   public var milliseconds = 0
   public var frames = 0

@@ -1,6 +1,6 @@
 import Engine
 
-/// A whole run before it happens: who is there, what goes wrong, and what the programs of the peers do and when.
+/// A whole run before it happens: its hosts, its faults, and the steps of the peers' programs.
 ///
 /// A seed and a scenario give one plan, and a plan gives one run; the shrinker leaves parts of a plan out.
 public struct Plan: Sendable {
@@ -13,11 +13,11 @@ public struct Plan: Sendable {
   public var active = 40_000
   /// How long the healed world then has.
   public var settling = 45_000
-  /// The rules of calm: with nothing that could excuse it, nobody may ever be told notConnected.
+  /// The rules of a calm world: without any excuse, nobody may ever be reported not connected.
   public var isCalm = false
-  /// How late a message may be in a world where nothing disturbs but traffic; and there, shares are to be fair.
+  /// The latest delay of a message where traffic is the only disturbance; there, shares are to be fair.
   var delayMax: Int64?
-  /// Which engine rule is switched off, for the canary.
+  /// The engine rule that is switched off, for the canary.
   var sabotage: Sabotage = []
 
   init(_ scenario: Scenario, seed: UInt64) {
@@ -26,25 +26,25 @@ public struct Plan: Sendable {
   }
 }
 
-/// One host of a plan. Without peers it is not there.
+/// One host of a plan. Without peers it does not exist.
 struct HostPlan: Sendable {
   var peers: [PeerPlan] = []
   var isDurable = false
   var malice: Malice?
   /// The number of another host whose key it has.
   var twinOf: Int?
-  /// From which moment it runs, in milliseconds.
+  /// When it starts, in milliseconds.
   var start = 0
   var settings = Settings()
 }
 
-/// One peer of a plan, and what its program answers when it is asked.
+/// One peer of a plan, and its program's answers.
 struct PeerPlan: Sendable {
   var endpoints: [SessionSettings] = [SessionSettings()]
   var answer = Answering.accepts
   /// Milliseconds until the program answers, at most.
   var answerDelay = 200
-  /// Whether it says yes to a member that waits for a decision: per mille; the rest is no.
+  /// The chance of a yes to a member that waits for a decision: per mille; the rest is no.
   var trusts = 1_000
   /// Whether it answers decisions at all.
   var decides = true
@@ -61,7 +61,7 @@ struct PeerRef: Hashable, Sendable, CustomStringConvertible {
   var description: String { peer == 0 ? "h\(host)" : "h\(host).p\(peer)" }
 }
 
-/// Something that a plan makes happen.
+/// An event of a plan.
 struct Step: Sendable {
   /// Milliseconds.
   var at: Int

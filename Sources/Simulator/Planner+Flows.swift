@@ -54,7 +54,7 @@ extension Planner {
     return offering
   }
 
-  /// What comes to its end if nothing is in its way.
+  /// A transfer that ends if nothing is in its way.
   static func large(_ random: inout Random) -> Offering {
     var offering = Offering()
     offering.bytes = random.pick([300_000, 1_000_000, 2_000_000])
@@ -114,8 +114,8 @@ extension Planner {
     }
   }
 
-  /// Only traffic is in the way: two peers of one host send to another over a slow link what fills it for long, and
-  /// messages still pass.
+  /// Traffic is the only disturbance: two peers of one host fill a slow link to another for long, and messages still
+  /// pass.
   private mutating func crammed() {
     plan.faults = Faults()
     plan.faults.latencyMax = random.pick([1, 20])
@@ -147,7 +147,7 @@ extension Planner {
       + Int64(plan.faults.latencyMax + plan.faults.jitter + 150) * 1_000_000
   }
 
-  /// A member that is let in and then lies about its streams and resources.
+  /// A member that is admitted and then lies about its streams and resources.
   mutating func cheats() {
     add(hosts: size(2, 4))
     add(hosts: 1) { host, random in host.malice = Malice.drawnOfFlows(&random) }

@@ -26,7 +26,7 @@ extension Planner {
     plan.steps.removeAll { $0.at >= 25_000 }
   }
 
-  /// Nothing may go wrong here, so nobody may ever be told of an end.
+  /// Nothing may go wrong here, so no end may ever be reported.
   mutating func mutualInvitation() {
     plan.isCalm = true
     plan.faults = Faults()
@@ -94,7 +94,7 @@ extension Planner {
     incidents()
   }
 
-  /// Long enough for a second invitation to run out, and a third one to be heard.
+  /// Long enough for a second invitation to run out, and a third one to be noticed.
   mutating func refusals() {
     let isDurable = random.chance(perMille: 400)
     add(hosts: size(2, 6)) { host, random in
@@ -126,7 +126,7 @@ extension Planner {
 
   mutating func byHand() {
     let ends = random.pick([1, 1, 2])
-    // What peers of one host have for each other is not stored.
+    // Records between peers of one host are not stored.
     add(hosts: size(2, 7), peers: random.pick([1, 1, 2]), ends: ends) { host, random in
       host.isDurable = host.peers.count == 1 && random.chance(perMille: 300)
     }
@@ -175,7 +175,7 @@ extension Planner {
     if random.flip() { comesAndGoes(at: moment(12_000, 30_000)) }
   }
 
-  /// Somebody comes back and leaves again while its inviter and a third do not hear each other: word of its coming gets
+  /// A member comes back and leaves again while its inviter and a third do not hear each other: its introduction gets
   /// there after its leave.
   private mutating func comesAndGoes(at time: Int) {
     let ref = random.pick(refs)

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// Who may be in a session, and who comes out of it.
+/// Admission to a session, and removal from it.
 extension Planner {
   mutating func removal() {
     add(hosts: size(3, 7))
@@ -31,7 +31,7 @@ extension Planner {
     incidents()
   }
 
-  /// Somebody whom one has removed leaves, and is invited by another.
+  /// A member that one has removed leaves, and is invited by another.
   private mutating func comesBackToOthers(at time: Int) {
     let removed = random.pick(refs)
     let removing = another(than: removed)

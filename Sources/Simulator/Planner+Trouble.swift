@@ -1,6 +1,6 @@
 import Engine
 
-/// What is said while a lot goes wrong.
+/// Messages while a lot goes wrong.
 extension Planner {
   mutating func messages() {
     add(hosts: size(2, 6), peers: random.pick([1, 1, 3]))
@@ -137,7 +137,7 @@ extension Planner {
     plan.settling = 75_000
   }
 
-  /// Who receives something large comes back with a part of it.
+  /// The receiver of a large resource comes back with a part of it.
   private mutating func crashesInTransfer(at time: Int) {
     let receiver = random.pick(refs)
     plan.hosts[receiver.host].isDurable = true
@@ -188,7 +188,7 @@ extension Planner {
     case 1:
       everybodyShows()
       everybodyJoins(gap: 300)
-    // They keep to themselves: whoever connects here was brought together by a lie.
+    // They keep to themselves: a connection here was caused by a lie.
     default: everybodyShows()
     }
     at(1_000, .advertise(PeerRef(host: evil), type: 0, info: 0))

@@ -65,7 +65,7 @@ struct Planner {
     }
   }
 
-  /// Each member but the first is invited by one who is in by then, so that all end in one session.
+  /// Each member but the first is invited by one that is in by then, so that all end in one session.
   mutating func everybodyJoins(type: Int = 0, end: Int = 0, from: Int = 3_000, gap: Int = 400) {
     let all = refs
     for place in all.indices.dropFirst() {
@@ -78,7 +78,7 @@ struct Planner {
     for ref in refs { at(moment(0, within), .adhoc(ref, end: 0, type: type)) }
   }
 
-  /// Ad hoc, or as each is invited.
+  /// Ad hoc, or by invitations.
   mutating func everybodyMeets(gap: Int) {
     if random.flip() { return everybodyIsAdhoc() }
     everybodyShows()
@@ -158,7 +158,8 @@ struct Planner {
     }
   }
 
-  /// Programs go away and come back, in all scenarios but crowds. By chance of its own: the rest of a plan is what it was.
+  /// Programs go away and come back, in all scenarios but crowds. It has a random stream of its own, so that the rest
+  /// of a plan stays the same.
   private mutating func somebodyGoesAway() {
     var random = Random(seed: plan.seed, stream: 7_001)
     let refs = refs

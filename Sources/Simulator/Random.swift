@@ -1,4 +1,4 @@
-/// The one source of chance in a simulated world: xoshiro256**, seeded by splitmix64.
+/// The only source of randomness in a simulated world: xoshiro256**, seeded by splitmix64.
 struct Random: Sendable {
   private var s0, s1, s2, s3: UInt64
 

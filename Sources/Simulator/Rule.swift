@@ -1,4 +1,4 @@
-/// What the model holds every run to; docs/simulation.md says each at length.
+/// The rules for every run; docs/simulation.md explains each.
 public enum Rule: String, CaseIterable, Sendable {
   // Pairs and members.
   case statesInOrder = "states-in-order"
@@ -66,7 +66,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case neverTraps = "never-traps"
 }
 
-/// A rule that a run broke, where and when.
+/// A broken rule, with its place and time.
 public struct Violation: Hashable, Sendable, CustomStringConvertible {
   public var rule: Rule
   public var detail: String

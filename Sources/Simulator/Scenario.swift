@@ -1,4 +1,4 @@
-/// A kind of run; what exactly happens in one is drawn from its seed.
+/// A kind of run; its details are drawn from its seed.
 public enum Scenario: String, CaseIterable, Sendable {
   case pair
   case adhoc

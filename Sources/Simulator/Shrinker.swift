@@ -1,12 +1,12 @@
-/// Makes a failing run small: leaves out hosts, steps, faults and time as long as the same rule breaks.
+/// Minimises a failing run: leaves out hosts, steps, faults and time as long as the same rule breaks.
 public struct Shrinker {
   private var best: Plan
   private let rule: Rule
   private var runsLeft: Int
-  /// How a plan is run; a test gives its own.
+  /// Runs a plan; a test replaces it.
   private let runs: (Plan) -> Outcome
 
-  /// What is left of a failing plan, as a run that was recorded.
+  /// The smallest failing plan, as a recorded run.
   public struct Result: Sendable {
     public var outcome: Outcome
     public var hosts: Int
@@ -51,7 +51,7 @@ public struct Shrinker {
     return true
   }
 
-  /// Nothing after the violation matters.
+  /// Time after the violation does not matter.
   private mutating func shortenTime() {
     guard let violation = runs(best).violation, violation.milliseconds < best.active else { return }
     var plan = best
@@ -59,7 +59,7 @@ public struct Shrinker {
     _ = attempt(plan)
   }
 
-  /// A host without peers and steps is still there, so that the others keep their numbers.
+  /// A host without peers and steps still exists, so that the others keep their numbers.
   private mutating func dropHosts() {
     for host in best.hosts.indices.reversed() where !best.hosts[host].peers.isEmpty && best.hosts[host].twinOf == nil {
       var plan = best
@@ -70,7 +70,7 @@ public struct Shrinker {
     }
   }
 
-  /// Halves first, then smaller and smaller parts, down to single steps.
+  /// Delta debugging: halves first, then smaller and smaller parts, down to single steps.
   private mutating func dropSteps() {
     var size = max(1, best.steps.count / 2)
     while true {

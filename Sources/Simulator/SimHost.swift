@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// A peer of a simulated host: what stays over restarts, and what its program holds now.
+/// A peer of a simulated host: its state over restarts, and its program's present objects.
 final class SimPeer {
   let ref: PeerRef
   let plan: PeerPlan
@@ -14,11 +14,11 @@ final class SimPeer {
   var isThere = false
   /// Invitations that it made and that have not ended.
   var made: [InvitationID] = []
-  /// What it wants, kept over restarts: advertised and browsed types, ad hoc ends.
+  /// Its program's wishes, kept over restarts: advertised and browsed types, ad hoc ends.
   var advertised: [Int: Int] = [:]
   var browsed: Set<Int> = []
   var adhoc: [Int: Int] = [:]
-  /// Since which moment of the world its program is away; that stays over restarts, too.
+  /// Since which moment of the world its program is away; kept over restarts.
   var awayAt: Int64?
 
   init(ref: PeerRef, plan: PeerPlan, key: PublicKey, id: PeerID, name: DisplayName) {
@@ -40,7 +40,7 @@ final class SimHost {
   let crypto: ToyCrypto
   var peers: [SimPeer] = []
   var engine: Engine?
-  /// Counts the times it came up; also its incarnation.
+  /// Counts its starts; also its incarnation.
   var run = 0
 
   // Clock.
@@ -64,7 +64,7 @@ final class SimHost {
   var unwritten: [(batch: UInt64, facts: [Fact])] = []
   var diskFreeAt: Int64 = 0
 
-  // What its programs write, read, send and store; the last two stay over a crash of a durable host.
+  // Its programs' streams and files; the last two survive a crash of a durable host.
   var writing: [StreamID: Writing] = [:]
   var reading: [StreamID: Reading] = [:]
   var sources: [ResourceID: Source] = [:]
@@ -72,19 +72,19 @@ final class SimHost {
   var filesFreeAt: Int64 = 0
 
   // Media.
-  /// When each dial that nobody answers yet will have failed.
+  /// When each dial without an answer yet will have failed.
   var dialFailures: [DialID: Int64] = [:]
   var published: [Record] = []
   var looksFor: [ServiceType] = []
-  /// What the engine has been told of others' records: one list for each host.
+  /// Others' records as reported to the engine: one list for each host.
   var sightings: [[Seen]] = []
   var sightingLast: UInt64 = 0
   var sightingOwners: [SightingID: Int] = [:]
 
-  /// What acts in place of an engine.
+  /// The attacker in place of an engine.
   var intruder: Intruder?
 
-  /// What a host publishes: a peer that advertises, or that the host tells of its peers over a link.
+  /// A host's published record: a peer that advertises, or a host that reports its peers over a link.
   struct Record: Equatable {
     var type: ServiceType
     var sighting: Sighting?
@@ -116,7 +116,7 @@ final class SimHost {
   var isUp: Bool { engine != nil }
   var isMalicious: Bool { plan.malice != nil }
 
-  /// What its clock shows at a moment of the world.
+  /// The host's clock at a moment of the world.
   func local(_ world: Int64) -> Instant { Instant(nanoseconds: origin + world + world * drift / 1_000_000) }
 
   /// The first moment of the world at which its clock shows this.

@@ -1,4 +1,4 @@
-/// The door to the simulator: runs by seed and scenario.
+/// The entry to the simulator: runs by seed and scenario.
 public enum Simulation {
   public static func plan(_ scenario: Scenario, seed: UInt64) -> Plan { Planner.draw(scenario, seed: seed) }
 

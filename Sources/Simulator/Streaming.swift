@@ -20,7 +20,7 @@ struct Streaming: Sendable {
     case atOnce
     /// So many bytes in each tenth of a second.
     case slowly(Int)
-    /// Nothing for so many milliseconds once it was told so many bytes.
+    /// Nothing for so many milliseconds after so many bytes.
     case pauses(after: Int, milliseconds: Int)
     case never
     case cancels(after: Int, Reason)
@@ -28,7 +28,7 @@ struct Streaming: Sendable {
   }
 }
 
-/// A resource of a plan: what its sender offers, what its receiver answers, and what goes wrong with either file.
+/// A resource of a plan: its sender's offer, its receiver's answer, and the faults of either file.
 struct Offering: Sendable {
   var bytes = 100_000
   var knowsSize = true
@@ -36,11 +36,11 @@ struct Offering: Sendable {
   var answer = Answer.accepts
   /// Milliseconds until the receiver's program answers, at most.
   var answerDelay = 200
-  /// Which side cancels it, and how many milliseconds after it was offered.
+  /// The side that cancels it, and how many milliseconds after the offer.
   var cancel: Cancel?
   /// How often a chunk in the middle is found damaged as it is written.
   var damages = 0
-  /// Where the source cannot be read, or the file not be written.
+  /// The offsets where the source cannot be read, or the file not be written.
   var unreadableAt: UInt64?
   var unwritableAt: UInt64?
 

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// The keys of a simulated world: who has the public half can only look its secret up in here, and only this file does.
+/// The keys of a simulated world: a public key's secret can only be looked up in here, and only this file does.
 final class KeyRing {
   fileprivate var secrets: [PublicKey: UInt64] = [:]
   fileprivate var identities: [[UInt8]: UInt64] = [:]
@@ -33,7 +33,7 @@ final class ToyCrypto: Crypto {
 
   func hash(_ bytes: [UInt8]) -> Digest { Digest(Self.mix(bytes, key: 0)) }
 
-  /// Of a chunk, which is no node.
+  /// The digest of a chunk, which is no node.
   func leaf(of chunk: RawSpan) -> Digest {
     var sink = ArraySink([0])
     sink.put(raw: chunk)

@@ -1,12 +1,12 @@
 import Engine
 import Wire
 
-/// What happened, in words where somebody will read them, and always as one number.
+/// The transcript of a run: text where somebody will read it, and always a digest.
 struct Transcript {
   let isRecording: Bool
   private(set) var lines: [String] = []
   private(set) var digest: UInt64 = 0
-  /// Lines of a crowd that count what happens, by host and what it is: where each stands, since when, how often.
+  /// Lines that count events of a crowd, by host and kind: the place of each, since when, how often.
   private var counts: [String: (place: Int, since: Int64, count: Int)] = [:]
 
   init(isRecording: Bool) { self.isRecording = isRecording }
@@ -15,7 +15,7 @@ struct Transcript {
     if isRecording { lines.append(Self.line(time, host, text())) }
   }
 
-  /// One line for as much of the same as happens on a host within a second.
+  /// One line for equal events of a host within a second.
   mutating func count(_ time: Int64, _ host: Int, _ times: Int, _ what: String) {
     guard isRecording else { return }
     let key = "\(host) \(what)"

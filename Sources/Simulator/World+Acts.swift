@@ -1,8 +1,8 @@
 import Engine
 import Wire
 
-/// The steps of a plan as they happen. A step that makes no sense any more, because its host is down or its
-/// endpoint has gone, does nothing: the shrinker may have taken away what it built on.
+/// The steps of a plan. A step that is impossible by now, because its host is down or its endpoint has gone, does
+/// nothing: the shrinker may have removed what it built on.
 extension World {
   /// Legal by the rules of service types.
   static let types = ["talk", "play", "wall"].map { try! ServiceType($0) }
@@ -12,7 +12,7 @@ extension World {
     number == 0 ? .empty : try! DiscoveryInfo(["v": "\(number)"])
   }
 
-  /// A peer is added, its sessions opened, and what its program wanted before a restart is wanted again.
+  /// Adds a peer, opens its sessions, and repeats its program's wishes from before a restart.
   func join(_ peer: SimPeer, _ host: SimHost, _ engine: Engine) {
     let id = engine.addPeer(peer.key, name: peer.name, at: host.local(now))
     model.check(.keysMakePeers, id == peer.id) { "\(peer.ref) is called \(id)" }

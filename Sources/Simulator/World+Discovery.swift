@@ -1,8 +1,8 @@
 import Engine
 import Wire
 
-/// Discovery by level: what a host has been told of another is brought in line with what the other publishes,
-/// each time when something may have changed and the announcement has come through.
+/// Discovery by level: a host's view of another is brought in line with the other's records, each time when something
+/// may have changed and the announcement has come through.
 extension World {
   func publish(_ host: SimHost, _ peer: PeerID, _ type: ServiceType, _ name: DisplayName, _ info: DiscoveryInfo) {
     let sighting = Sighting(

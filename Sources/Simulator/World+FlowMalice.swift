@@ -1,21 +1,21 @@
 import Engine
 import Wire
 
-/// What the malicious host knows of the streams and resources over one of its links.
+/// The malicious host's state of the streams and resources over one of its links.
 struct FlowLore {
-  /// By which the honest endpoint that it is with is known over this link.
+  /// The index on this link of the honest endpoint that it is with.
   var targetIndex: UInt32?
   /// Streams and resources that honest members write and offer to it.
   var streams: [UInt64] = []
   var offers: [ResourceOffer] = []
-  /// What it opened and offered itself, and what it was asked for.
+  /// Its own streams and offers, and its receivers' requests.
   var opened: [UInt64] = []
   var offered: [UInt64] = []
   var wants: [ResourceWant] = []
 }
 
 extension World {
-  /// Notes what honest hosts say, and says as much as keeps them going.
+  /// Parses honest hosts' frames, and answers as much as keeps them going.
   func hear(_ type: FrameType, _ body: RawSpan, _ intruder: Intruder, _ line: Intruder.Line) {
     if type.isRecord, !intruder.malice.isDisjoint(with: .flows) {
       line.records += 1
@@ -26,13 +26,13 @@ extension World {
     case .join:
       guard let join = try? Join(decoding: body), join.entry.endpoint == line.target?.endpoint else { return }
       line.flows.targetIndex = join.index
-      // It lets everybody in, and says so once it has heard of them.
+      // It admits everybody, and says so once it has heard of them.
       say(
         Verdict(record: intruder.head(line), about: join.index, by: .all, reason: .none, seen: line.records), line)
     case .streamOpen:
       guard let open = try? StreamOpen(decoding: body) else { return }
       line.flows.streams.append(open.flow)
-      // A receiver that never reads says nothing.
+      // A receiver that never reads sends nothing.
       guard !intruder.malice.contains(.neverReads), intruder.random.flip() else { return }
       say(StreamGrant(flow: open.flow, received: 0, limit: 100_000), line)
     case .resourceOffer:
@@ -64,7 +64,7 @@ extension World {
         chunk(of: want, at: want.offset, bytes: Limits.chunkBytes, intruder, line)
       }
       line.flows.wants = Array(line.flows.wants.dropFirst(4))
-    // It asks for everything at once, and takes none of it off the pipe's other end.
+    // It requests everything at once, and takes none of it off the pipe's other end.
     default:
       for flow in line.flows.streams.suffix(3) { say(StreamGrant(flow: flow, received: 0, limit: 1), line) }
     }
@@ -130,7 +130,7 @@ extension World {
     case 2: lieAsSender(to: target, wild, reason, intruder, line)
     case 3: lieAsReceiver(of: line.flows.offers.last?.flow ?? unknown, wild, reason, intruder, line)
     case 4:
-      // Of what nobody knows.
+      // About unknown flows.
       say(StreamEnd(record: intruder.head(line), flow: unknown, reason: reason, size: wild), line)
       say(StreamStop(record: intruder.head(line), flow: unknown, reason: reason), line)
       say(ResourceStop(record: intruder.head(line), flow: unknown, reason: reason), line)
@@ -138,7 +138,7 @@ extension World {
       say(StreamGrant(flow: unknown, received: wild, limit: wild), line)
       send(100, of: unknown, at: 0, line)
     default:
-      // From whom it is not, to whom it has not met, and twice.
+      // From others, to endpoints that it has not met, and twice.
       let (from, to) = (UInt32(intruder.random.below(3)), UInt32(intruder.random.below(4)))
       for _ in 0..<2 {
         say(
@@ -155,7 +155,7 @@ extension World {
     open(to: target, intruder, line)
     guard let flow = line.flows.opened.last else { return }
     switch intruder.random.below(4) {
-    // Past its credit; from elsewhere; with a size that is not so; after its end.
+    // Past its credit; at a wrong offset; with a wrong size; after its end.
     case 0: for place in 0..<20 { send(Limits.chunkBytes, of: flow, at: UInt64(place * Limits.chunkBytes), line) }
     case 1: send(100, of: flow, at: wild, line)
     case 2:

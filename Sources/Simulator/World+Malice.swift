@@ -1,19 +1,19 @@
 import Engine
 import Wire
 
-/// The malicious host: it speaks by frames of its own making, as far as it takes to be let in, and then lies.
+/// The malicious host: it sends frames of its own making, as far as it takes to be admitted, and then lies.
 ///
-/// It knows its own keys only. Each honest endpoint that it meets is met by another endpoint of its own: honest peers
-/// are joined through it only where it is let in by both and names each to the other, as any member may.
+/// It knows its own keys only. It meets each honest endpoint with another endpoint of its own: honest peers are joined
+/// through it only where it is admitted by both and introduces each to the other, as any member may.
 final class Intruder {
   let host: SimHost
   let malice: Malice
   var random: Random
   /// Open links by number, in the order in which they opened.
   var lines: [Line] = []
-  /// Bytes that it heard on any link.
+  /// Bytes that it received on any link.
   var heard: [[UInt8]] = []
-  /// Ends of honest peers, as they presented themselves.
+  /// Entries of honest peers' endpoints.
   var entries: [Entry] = []
 
   final class Line {
@@ -106,7 +106,7 @@ extension World {
     line.rest = rest
   }
 
-  /// As much of an honest host as it takes to stay in the conversation.
+  /// As much of an honest host as it takes to stay connected.
   private func answer(_ type: FrameType, _ body: [UInt8], _ intruder: Intruder, _ line: Intruder.Line) {
     let span = body.span.bytes
     switch type {
@@ -224,7 +224,7 @@ extension World {
       line)
   }
 
-  /// It has come to know who waits for whom, and asks as itself, as the one who is waited for, or as its endpoint.
+  /// It has learned who waits for whom, and asks as itself, as the awaited peer, or as its endpoint.
   private func askInPlaceOfOthers(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line) {
     guard let target = victim.endpoints.first, let friend = hosts.filter({ !$0.isMalicious }).flatMap(\.peers).last
     else { return }
@@ -247,7 +247,7 @@ extension World {
     invite(victim, intruder, line, key: intruder.random.pick(others).key, signer: intruder.peer.key)
   }
 
-  /// First gets in; then names to each honest endpoint the others, and itself as their introducer.
+  /// First gets in; then introduces to each honest endpoint the others, and itself as their introducer.
   private func forgeIntroduction(_ intruder: Intruder, _ line: Intruder.Line) {
     guard let target = line.target else {
       guard let victim = hosts[line.link.ends[1 - line.side].host].peers.first else { return }
@@ -256,7 +256,7 @@ extension World {
     let others = intruder.entries.filter { $0.host != target.host }
     var entries = others.isEmpty ? [] : [intruder.random.pick(others)]
     entries.append(target)
-    // In its own name, or in that of somebody who is trusted.
+    // In its own name, or in that of a trusted member.
     let introducer = intruder.random.flip() ? line.endpoint : entries[0].endpoint
     let incarnation = EndpointIncarnation(host: Incarnation(1), count: 1)
     for entry in entries {

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// The programs of the peers: what they answer when something is told or asked.
+/// The programs of the peers: their reactions to events and questions.
 enum Reaction {
   case accept(InvitationID, PeerRef)
   case decline(InvitationID)
@@ -26,7 +26,7 @@ extension World {
     events.push(.program(host: host.index, run: host.run, reaction), at: now + Int64(milliseconds) * 1_000_000)
   }
 
-  /// What a program does with what it is told.
+  /// A program's reaction to an output.
   func program(_ output: Output, _ host: SimHost) {
     switch output {
     case .invitation(let id, _, _, let to, _, _, _):

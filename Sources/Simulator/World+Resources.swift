@@ -1,17 +1,17 @@
 import Engine
 import Wire
 
-/// A file that a program offers: what it holds follows from its number.
+/// A file that a program offers, generated from its number.
 struct Source {
   let number: Int
   let plan: Offering
   let content: Content
-  /// Where the next read is to begin; one that begins elsewhere makes those before it void.
+  /// The offset of the next read; one elsewhere makes those before it void.
   var next: UInt64 = 0
   var series = 0
 }
 
-/// A file that a program stores: chunks that wait for the disk, and how far it is written.
+/// A file that a program stores: chunks that wait for the disk, and the written length.
 struct SimFile {
   /// Nil where a stranger sends it.
   let number: Int?
@@ -19,7 +19,7 @@ struct SimFile {
   var next: UInt64
   var stored: UInt64
   var isWriting = false
-  /// What was written before a chunk came again is void.
+  /// Bytes written before a chunk came again are void.
   var series = 0
   var damagesLeft: Int
 
@@ -152,7 +152,7 @@ extension World {
   func store(_ id: ResourceID, at offset: UInt64, _ payload: Payload, _ digest: Digest, _ host: SimHost) {
     guard let file = host.files[id] else { return }
     if offset != file.next {
-      // It begins again: what waits will come again too.
+      // It begins again: waiting chunks will come again too.
       host.files[id]?.waiting = []
     }
     let end = offset + UInt64(payload.count)

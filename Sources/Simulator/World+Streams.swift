@@ -1,25 +1,25 @@
 import Engine
 import Wire
 
-/// What a program has to write yet.
+/// The bytes that a program has still to write.
 struct Writing {
   let number: Int
   let plan: Streaming
   let content: Content
   var written = 0
-  /// A write was refused, and it has not been told that it can go on.
+  /// A write was refused, and room has not been reported yet.
   var isWaiting = false
   var isOver = false
 }
 
-/// What a program was told of a stream that it reads, and has used of it.
+/// A program's received and consumed bytes of a stream.
 struct Reading {
   /// Nil where a stranger writes it.
   let number: Int?
   var manner: Streaming.Reading
   var told = 0
   var used = 0
-  /// It comes back to it by itself.
+  /// Whether it will read again by itself.
   var isDue = false
 }
 
@@ -50,7 +50,7 @@ extension World {
     }
   }
 
-  /// Writes until it may not, has to wait, or is done.
+  /// Writes until it is refused, has to wait, or is done.
   func write(_ id: StreamID, _ host: SimHost, _ engine: Engine) {
     for _ in 0..<16 {
       guard host.engine === engine, let writing = host.writing[id], !writing.isWaiting, !writing.isOver else { return }

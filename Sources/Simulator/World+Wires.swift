@@ -1,14 +1,14 @@
 import Engine
 import Wire
 
-/// A pipe between two hosts, and room for datagrams beside it.
+/// A pipe between two hosts, with a datagram path beside it.
 final class SimLink {
   let index: Int
   let exporter: Digest
   let latency: Int64
   /// Bytes each second; 0 is without limit.
   var bandwidth: Int64
-  /// One of the two is not where it was: nothing comes through any more.
+  /// One of the two has moved: nothing comes through any more.
   var isStray = false
   /// The dialling host first.
   var ends: [End]
@@ -18,7 +18,7 @@ final class SimLink {
     case end
   }
 
-  /// What is on its way, first in, first out; shared, so that looking at an end copies none of it.
+  /// A FIFO of what is in flight; shared, so that looking at an end copies none of it.
   final class Flight {
     private var parcels: [Parcel] = []
     private var gone = 0
@@ -29,7 +29,7 @@ final class SimLink {
       guard gone < parcels.count else { return nil }
       defer {
         gone += 1
-        // Half of it is enough to move the rest for.
+        // Moving the rest pays off from half on.
         if gone * 2 > parcels.count {
           parcels.removeFirst(gone)
           gone = 0
@@ -42,26 +42,26 @@ final class SimLink {
   struct End {
     var host: Int
     var run: Int
-    /// Its host has been told that it is open, and not that it is closed, nor closed it.
+    /// Whether its host sees it as open.
     var isOpen = false
     var wasOpen = false
-    /// Its host has closed it: what `fill` still gives goes out, then the end.
+    /// Its host has closed it: the bytes that `fill` still gives go out, then the end.
     var isClosing = false
     var hasEnded = false
     var wants = false
-    /// What its host was told of the way for datagrams; a way that has ended carries nothing.
+    /// The datagram size reported to its host; a lost path carries nothing.
     var datagramBytesMax = 0
-    /// What has left this end and not come to the other, in order.
+    /// In flight from this end, in order.
     let flight = Flight()
-    /// How many of them would have come, were their way not down.
+    /// How many of them are held back by a path that is down.
     var held = 0
     /// The bytes of it.
     var underway = 0
-    /// It closes because of what the other host said; in its words where they are seen.
+    /// Set where it closes because of a frame of the other host; with its detail where that is seen.
     var blame: String?
     var freeAt: Int64 = 0
     var arrivalLast: Int64 = 0
-    /// The start of a frame that has not come whole, so that frames can be counted.
+    /// The start of an incomplete frame, so that frames can be counted.
     var rest: [UInt8] = []
   }
 
@@ -77,7 +77,7 @@ final class SimLink {
 }
 
 extension World {
-  /// Where the host is now; every third one begins with an address where nobody answers. None is empty or long.
+  /// The host's present addresses; every third host begins with an address where nobody answers. None is empty or long.
   func addresses(of host: SimHost) -> [Address] {
     let here = "sim:\(host.index):\(host.moves)"
     return (host.index % 3 == 2 ? ["nowhere:\(host.index)", here] : [here]).map { try! Address(text: $0) }
@@ -91,7 +91,7 @@ extension World {
     return index
   }
 
-  /// A host has another address from now on, and whatever went to the old one goes nowhere.
+  /// Moves a host to another address; packets to the old one are lost.
   func move(_ host: SimHost, noticing: Bool) {
     host.moves += 1
     for link in links {
@@ -116,13 +116,13 @@ extension World {
 
   // MARK: Dialling
 
-  /// All addresses race: the first of them that somebody answers at wins, and where nobody does, the slowest to fail
-  /// ends the dial.
+  /// All addresses race: the first of them with an answer wins, and where nobody answers, the slowest to fail ends the
+  /// dial.
   func dial(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) {
     if let failure = race(host, dial, addresses) { fail(dial, of: host, at: now + failure) }
   }
 
-  /// More addresses join a race: one in which somebody has answered is decided.
+  /// Adds addresses to a race; one with an answer is decided.
   func dialAlso(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) {
     guard let failure = host.dialFailures.removeValue(forKey: dial) else { return }
     if let later = race(host, dial, addresses) { fail(dial, of: host, at: max(failure, now + later)) }
@@ -133,7 +133,7 @@ extension World {
     events.push(.dialFailed(host: host.index, run: host.run, dial), at: time)
   }
 
-  /// Connects to the first that answers; if nobody does, says how long that takes to be known.
+  /// Connects to the first that answers; if nobody does, returns how long that takes to be known.
   private func race(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) -> Int64? {
     var fails: Int64 = 1_000_000
     for address in addresses {
@@ -306,7 +306,7 @@ extension World {
     events.push(.arrival(link: link.index, side: 1 - side), at: time)
   }
 
-  /// A pipe holds what comes while its way is down, and sends it on when the way is back.
+  /// A pipe holds bytes while its path is down, and delivers them when the path is back.
   func arrive(_ link: SimLink, _ side: Int) {
     let sender = link.ends[1 - side]
     guard !link.isStray else { return }
@@ -317,7 +317,7 @@ extension World {
     take(from: link, side)
   }
 
-  /// The sender tries again: what was held arrives, unless the way is down once more.
+  /// A retransmission: held bytes arrive, unless the path is down once more.
   func arriveHeld(_ link: SimLink, _ side: Int) {
     let sender = link.ends[1 - side]
     guard !link.isStray, isUp(from: sender.host, to: link.ends[side].host) else { return }
@@ -373,12 +373,12 @@ extension World {
       }
       link.ends[side].rest = Array(whole[offset...])
     } catch {
-      // What a malicious host sent may be no frame at all.
+      // A malicious host's bytes may be no frame at all.
       link.ends[side].rest = []
     }
   }
 
-  /// One side is told that the link is gone.
+  /// Reports to one side that the link is gone.
   func lose(_ link: SimLink, _ side: Int) {
     let end = link.ends[side]
     link.ends[side].hasEnded = true
@@ -474,7 +474,7 @@ extension World {
     }
   }
 
-  /// What the rest of the net sees of a host's death: nothing, or its operating system's last words.
+  /// A host's death as seen by the rest of the net: nothing, or resets by its operating system.
   func hostDied(_ host: SimHost) {
     for other in hosts where other.index != host.index {
       model.disturbed(host.index, other.index, until: now)

@@ -7,7 +7,7 @@ final class World {
     case start(host: Int)
     case wake(host: Int, at: Int64)
     case step(Int)
-    /// The next thing in flight to this side of a link comes there.
+    /// The next parcel in flight to this side of a link arrives.
     case arrival(link: Int, side: Int)
     case heldArrival(link: Int, side: Int)
     case opened(link: Int, side: Int, DialID?)
@@ -29,7 +29,7 @@ final class World {
 
   let plan: Plan
   var faults: Faults
-  /// Chance by concern, so that one step less changes little elsewhere.
+  /// Random streams by concern, so that one step less changes little elsewhere.
   var wires: Random
   var programs: Random
   var disks: Random
@@ -38,7 +38,7 @@ final class World {
   var events = EventQueue<Event>()
   var now: Int64 = 0
   var links: [SimLink] = []
-  /// Until when the way from one host to another is down, by `from * hosts.count + to`.
+  /// Until when the path from one host to another is down, by `from * hosts.count + to`.
   var downUntil: [Int64]
   var hiddenUntil: [Int64]
   let model: Model
@@ -103,7 +103,7 @@ final class World {
 
   // MARK: Running
 
-  /// Plays the plan to its end, or to the first violation.
+  /// Runs the plan to its end, or to the first violation.
   func run() -> Outcome {
     let end = Int64(plan.active + plan.settling) * 1_000_000
     while model.violation == nil, let (time, event) = events.pop() {
@@ -156,7 +156,7 @@ final class World {
     }
   }
 
-  /// One change of an engine that still runs, and all that follows from it.
+  /// One mutation of a running engine, and all its effects.
   func with(_ index: Int, _ run: Int, _ body: (SimHost, Engine) -> Void) {
     let host = hosts[index]
     guard host.run == run, let engine = host.engine else { return }
@@ -164,7 +164,7 @@ final class World {
     settle(host)
   }
 
-  /// Drains an engine: its outputs, the bytes it wants to send, then its next deadline.
+  /// Drains an engine: its outputs, its bytes to send, then its next deadline.
   func settle(_ host: SimHost) {
     guard let engine = host.engine else { return }
     drain(host, engine)
@@ -253,7 +253,7 @@ final class World {
     host.writing = [:]
     host.reading = [:]
     host.sources = [:]
-    // The engine tells again of those that go on.
+    // The engine reports resumed ones again.
     host.files = [:]
     for peer in host.peers {
       peer.isThere = false
@@ -307,7 +307,7 @@ final class World {
     }
   }
 
-  /// What was changed since the last batch was written is the next one.
+  /// Changes since the last batch was written are the next one.
   private func gathered(_ index: Int, _ run: Int) {
     with(index, run) { host, engine in engine.releaseStore(at: host.local(now)) }
   }
@@ -324,7 +324,7 @@ final class World {
 
   // MARK: Outputs
 
-  /// What is told goes into the transcript; of a crowd's pairs and of progress not every word does.
+  /// Adds an output to the transcript; of a crowd's pairs and of progress only some.
   private func note(_ output: Output, _ host: SimHost) {
     let isCrowd = host.peers.count > 4
     switch output {
@@ -357,7 +357,7 @@ final class World {
       model.persists(host, batch)
       store(host, batch, facts)
     case .types:
-      // No program here looks for them.
+      // No program here browses for them.
       break
     case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
       .fate,

@@ -2,7 +2,7 @@ import Dispatch
 import Simulator
 import Synchronization
 
-/// The table of switches: each engine rule that is switched off, and what caught it.
+/// The table of canaries: each switched-off engine rule, and the rule of the model that caught it.
 struct Canaries {
   var seedsMax: UInt64
   var jobs: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-/// This program once more, for a part of the work.
+/// A child process of this program, for a part of the work.
 struct Child {
   private let process = Process()
   private let output = Pipe()
@@ -10,11 +10,11 @@ struct Child {
     process.arguments = arguments
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
-    // A trap is an answer here: nobody needs its backtrace.
+    // A trap is a result here: nobody needs its backtrace.
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }
 
-  /// Gives each line as it comes, until the process has ended.
+  /// Passes each line on as it comes, until the process has ended.
   func lines(_ body: (Substring) -> Void) {
     guard (try? process.run()) != nil else { return }
     var rest = Data()

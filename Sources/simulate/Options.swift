@@ -1,6 +1,6 @@
 import Simulator
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   enum Task: Equatable {
     case seeds(UInt64)
@@ -9,7 +9,7 @@ struct Options {
     case demonstration
     case scenarios
     case help
-    /// A share of seeds, told line by line to the process that started this one.
+    /// A share of seeds, with a line of output for each to the parent process.
     case work(UInt64)
   }
 
@@ -23,7 +23,7 @@ struct Options {
   /// For the canary: how many seeds of each scenario a switch may take.
   var seedsMax: UInt64 = 60
 
-  /// One sentence that says what is wrong and what to do.
+  /// A sentence with the mistake and its remedy.
   struct Mistake: Error { var sentence: String }
 
   init(_ arguments: some Collection<String>) throws(Mistake) {

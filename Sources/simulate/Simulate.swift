@@ -71,7 +71,7 @@ enum Simulate {
     text + String(repeating: " ", count: max(1, width - text.count))
   }
 
-  /// At once, where `print` would wait in a buffer.
+  /// Unbuffered, unlike `print`.
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
   /// Each seed is named before it runs, so that one that kills the process is known.

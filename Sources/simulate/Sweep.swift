@@ -18,7 +18,7 @@ final class Sweep: Sendable {
   private let jobs: Int
   private let state: Mutex<State>
   private let isTerminal = isatty(1) == 1
-  /// Seeds that one process takes: enough that starting it costs nothing, few enough that none is last for long.
+  /// Seeds of one process: enough that starting it costs nothing, few enough that none is last for long.
   private static let share: UInt64 = 20
 
   init(_ options: Options, count: UInt64) {
@@ -69,7 +69,7 @@ final class Sweep: Sendable {
     }
   }
 
-  /// Plays a share of seeds in a process of its own; where it dies, the rest goes to another.
+  /// Runs a share of seeds in a process of its own; where it dies, another takes the rest.
   private func play(_ share: Range<UInt64>) {
     var next = share.lowerBound
     while next < share.upperBound {

@@ -1,6 +1,6 @@
 import Simulator
 
-/// An outcome as one line between two processes.
+/// A result as one line between two processes.
 struct Told: Sendable {
   var seed: UInt64
   var scenario: String
@@ -16,7 +16,7 @@ struct Told: Sendable {
     detail = outcome.violation.map { "\($0.detail), at \($0.milliseconds) ms" } ?? ""
   }
 
-  /// A run that took its process with it.
+  /// A run that killed its process.
   init(trapped seed: UInt64, _ scenario: String) {
     self.seed = seed
     self.scenario = scenario
