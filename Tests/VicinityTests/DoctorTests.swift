@@ -172,16 +172,16 @@ import struct Reactor.SocketAddress
 
   @Test func `Being on no network, without a signal or with an address of one's own making is told`() {
     #expect(InterfaceCheck.findings([]).map(\.state) == [.bad])
-    let states = { (one: NetworkInterface) in InterfaceCheck.findings([one]).map(\.state) }
-    #expect(states(NetworkInterface(named: "eth0", isRunning: false)) == [.doubtful, .bad])
-    #expect(states(NetworkInterface(named: "eth0")) == [.doubtful, .bad])
-    #expect(states(NetworkInterface(named: "eth0", addresses: [address("169.254.0.1")])) == [.doubtful])
-    #expect(states(NetworkInterface(named: "eth0", addresses: [address("10.0.0.1")])) == [.good])
-    #expect(states(NetworkInterface(named: "eth0", addresses: [address("fe80::1")])) == [.good])
+    let states = { (one: CheckedInterface) in InterfaceCheck.findings([one]).map(\.state) }
+    #expect(states(CheckedInterface(named: "eth0", isRunning: false)) == [.doubtful, .bad])
+    #expect(states(CheckedInterface(named: "eth0")) == [.doubtful, .bad])
+    #expect(states(CheckedInterface(named: "eth0", addresses: [address("169.254.0.1")])) == [.doubtful])
+    #expect(states(CheckedInterface(named: "eth0", addresses: [address("10.0.0.1")])) == [.good])
+    #expect(states(CheckedInterface(named: "eth0", addresses: [address("fe80::1")])) == [.good])
   }
 
   @Test func `Who is heard, and who is not, is told with what to do`() {
-    let one = NetworkInterface(named: "eth0", addresses: [address("10.0.0.1")])
+    let one = CheckedInterface(named: "eth0", addresses: [address("10.0.0.1")])
     func state(_ heard: MulticastCheck.Heard) -> Finding.State? {
       MulticastCheck.findings([heard], [one], time: .seconds(3)).first?.state
     }
@@ -189,7 +189,7 @@ import struct Reactor.SocketAddress
     #expect(state(.init(interface: one, others: [address("fe80::2")])) == .good)
     #expect(state(.init(interface: one, isSelfHeard: true)) == .doubtful)
     #expect(state(.init(interface: one, refusal: "no")) == .bad)
-    let mute = NetworkInterface(named: "tun0", isMulticast: false, addresses: [address("10.0.0.1")])
+    let mute = CheckedInterface(named: "tun0", isMulticast: false, addresses: [address("10.0.0.1")])
     #expect(MulticastCheck.findings([], [mute], time: .seconds(3)).map(\.state) == [.bad])
   }
 

@@ -17,7 +17,7 @@ extension Core {
     defer { isDiagnosing = false }
     let port = UInt16(addresses.first?.split(separator: ":").last ?? "") ?? 0
     let (interfaces, first) = try await host.onDisk {
-      let interfaces = NetworkInterface.all()
+      let interfaces = CheckedInterface.all()
       return (
         interfaces,
         DaemonCheck.findings() + InterfaceCheck.findings(interfaces) + FirewallCheck.findings(linkPort: port)

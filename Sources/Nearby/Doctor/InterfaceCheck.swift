@@ -2,7 +2,7 @@ internal import Reactor
 
 /// Checks whether this machine is on a network at all.
 package enum InterfaceCheck {
-  package static func findings(_ interfaces: [NetworkInterface]) -> [Finding] {
+  package static func findings(_ interfaces: [CheckedInterface]) -> [Finding] {
     let outside = interfaces.filter { !$0.isLoopback }
     var findings = outside.compactMap(finding)
     if !outside.contains(where: \.canMeet) {
@@ -14,7 +14,7 @@ package enum InterfaceCheck {
     return findings
   }
 
-  private static func finding(_ one: NetworkInterface) -> Finding? {
+  private static func finding(_ one: CheckedInterface) -> Finding? {
     guard one.isUp else { return nil }
     if !one.isRunning {
       return Finding(

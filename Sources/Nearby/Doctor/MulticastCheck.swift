@@ -7,7 +7,7 @@ package struct MulticastCheck: Sendable {
 
   /// The hosts heard on an interface.
   package struct Heard: Hashable, Sendable {
-    let interface: NetworkInterface
+    let interface: CheckedInterface
     /// Why the system refused to send there.
     var refusal: String?
     /// This host's own daemon.
@@ -20,7 +20,7 @@ package struct MulticastCheck: Sendable {
   }
 
   package static func listen(
-    on interfaces: [NetworkInterface], for time: Duration, pause: (Duration) async -> Void
+    on interfaces: [CheckedInterface], for time: Duration, pause: (Duration) async -> Void
   ) async -> [Heard] {
     let own = Set(interfaces.flatMap(\.addresses))
     let probes = interfaces.filter { $0.canMeet && $0.isMulticast }.map { MulticastProbe($0) }
@@ -32,7 +32,7 @@ package struct MulticastCheck: Sendable {
     return probes.map { $0.heard(own) }
   }
 
-  package static func findings(_ heard: [Heard], _ interfaces: [NetworkInterface], time: Duration) -> [Finding] {
+  package static func findings(_ heard: [Heard], _ interfaces: [CheckedInterface], time: Duration) -> [Finding] {
     let mute = interfaces.filter { $0.canMeet && !$0.isMulticast }.map {
       Finding(
         .multicast, .bad, "\($0.name) carries no multicast, so nobody is found there.",

@@ -3,7 +3,7 @@ internal import Reactor
 
 /// One socket at the mDNS port, on one interface: by IPv4, and by IPv6 where there is nothing else.
 final class MulticastProbe {
-  private let interface: NetworkInterface
+  private let interface: CheckedInterface
   private let group: SocketAddress
   private let questions: [[UInt8]]
   /// Nil where nothing can be heard.
@@ -11,7 +11,7 @@ final class MulticastProbe {
   /// Why nothing can be heard or, as yet, nothing was sent.
   private var refusal: String?
 
-  init(_ interface: NetworkInterface) {
+  init(_ interface: CheckedInterface) {
     self.interface = interface
     let isV6 = interface.v4.isEmpty
     let host: SocketAddress.Host =

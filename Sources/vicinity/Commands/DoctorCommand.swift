@@ -13,7 +13,7 @@ enum DoctorCommand {
       for finding in findings { await context.announcer.tell(.finding(finding, columns: columns)) }
       all += findings
     }
-    let interfaces = NetworkInterface.all()
+    let interfaces = CheckedInterface.all()
     await tell(DaemonCheck.findings())
     await tell(InterfaceCheck.findings(interfaces))
     async let met = HostCheck.findings(context, for: time)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Reactor
 
 /// A network interface of this machine.
-package struct NetworkInterface: Hashable, Sendable {
+package struct CheckedInterface: Hashable, Sendable {
   let name: String
   let index: UInt32
   var isUp: Bool
@@ -19,17 +19,17 @@ package struct NetworkInterface: Hashable, Sendable {
   /// Its IPv4 addresses.
   var v4: [SocketAddress] { addresses.filter { !$0.isV6 } }
 
-  package static func all() -> [NetworkInterface] {
+  package static func all() -> [CheckedInterface] {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return [] }
     defer { freeifaddrs(first) }
     let addresses = SocketAddress.byInterface
-    var found: [String: NetworkInterface] = [:]
+    var found: [String: CheckedInterface] = [:]
     for entry in sequence(first: first, next: { $0?.pointee.ifa_next }) {
       guard let entry = entry?.pointee, let bytes = entry.ifa_name else { continue }
       let name = String(cString: bytes)
       if found[name] != nil { continue }
-      found[name] = NetworkInterface(name, entry.ifa_flags, addresses[name] ?? [])
+      found[name] = CheckedInterface(name, entry.ifa_flags, addresses[name] ?? [])
     }
     return found.values.sorted { $0.index < $1.index }
   }
