@@ -1,0 +1,95 @@
+import Foundation
+
+/// Plain words: names and comments that say what a thing is, tables that can be read, short commit subjects.
+///
+/// Each list of exceptions is exact: an entry that is not needed any more is a finding, so that the lists only shrink.
+enum WordRules {
+  // MARK: Predicates
+
+  /// Commands that still read as predicates, by file.
+  static let predicatesToRename = ["Sources/Gateway/History/Archive.swift", "Sources/Web/HTTP/Exchange.swift"]
+
+  /// A function named `isX`, `hasX` or `canX` returns a `Bool`.
+  static func predicates(_ file: SourceFile) -> [Finding] {
+    file.code.indices.compactMap { line in
+      guard file.code[line].contains("func "),
+        let name = file.code[line].firstMatch(of: #/\bfunc ((?:is|has|can)[A-Z]\w*)/#)?.output.1
+      else { return nil }
+      let declaration = file.code[line...].prefix(8).joined(separator: " ").prefix { $0 != "{" }
+      if declaration.contains(#/-> (?:some |any )?Bool\b|-> \(|-> @/#) { return nil }
+      return file.finding(line: line, "'\(name)' does not return a Bool: name it for what it does.")
+    }
+  }
+
+  // MARK: Names
+
+  /// Types that two targets still declare.
+  static let sharedNames = [
+    "Answer", "Attendance", "Connection", "Frame", "Output", "Payload", "Presence", "Standing",
+  ]
+
+  /// The names of types at the top level of more than one target.
+  static func namesOfTwo(_ files: [SourceFile]) -> [String] {
+    var targets: [String: Set<String>] = [:]
+    for file in files where file.path.hasPrefix("Sources/") && file.isSwift {
+      guard let target = file.target else { continue }
+      for line in file.code {
+        let declared = line.prefixMatch(
+          of: #/(?:@\w+ )*(?:(?:public|package|internal|final|indirect) )*(?:struct|class|enum|actor|protocol) (\w+)/#)
+        if let name = declared?.output.1 { targets[String(name), default: []].insert(target) }
+      }
+    }
+    return targets.filter { $0.value.count > 1 }.keys.sorted()
+  }
+
+  // MARK: Riddles
+
+  /// Targets whose comments and names are still to be rewritten.
+  static let targetsToRewrite = ["Gateway", "Notation", "Reactor", "Store", "Web", "vicinity"]
+
+  /// A comment begins with its subject, and a name is no phrase.
+  static func riddles(_ file: SourceFile) -> [Finding] {
+    guard file.path.hasPrefix("Sources/"), file.isSwift else { return [] }
+    let phrases = file.findings(of: #/\b(?:goOn|goesOn|lookNoMore|\w+NoMore)\b/#, "A phrase as a name.")
+    let openings = file.lines.indices.filter { line in
+      guard file.isCommented(line: line), line == 0 || !file.lines[line - 1].contains("//") else { return false }
+      return file.lines[line].contains(#/^\s*\/\/\/? (?:What|Who|Whoever|Whatever|Whom|Of what|Of whom)\b[^?]*$/#)
+    }
+    return phrases + openings.map { file.finding(line: $0, "A comment that does not begin with its subject.") }
+  }
+
+  // MARK: Tables
+
+  /// Pages with cells that are still to be shortened.
+  static let pagesToShorten = ["docs/operations.md", "docs/threat-model.md"]
+
+  /// A cell of a table has less than 200 characters: one figure, or one short sentence.
+  static func cells(_ file: SourceFile) -> [Finding] {
+    guard file.path.hasSuffix(".md") else { return [] }
+    return file.lines.indices.compactMap { line in
+      guard file.lines[line].hasPrefix("|") else { return nil }
+      let cells = file.lines[line].replacing("\\|", with: "  ").split(separator: "|")
+      let isLong = cells.contains { $0.trimmingCharacters(in: .whitespaces).count >= 200 }
+      return isLong ? file.finding(line: line, "A cell of 200 characters or more.") : nil
+    }
+  }
+
+  // MARK: Commits
+
+  /// The commit from which on the rule for subjects holds.
+  static let commitsAfter = "792ee3b1c602"
+
+  /// The subjects of later commits that are too long; none where there is no history to read.
+  static func longSubjects() throws -> [String] {
+    let git = Process()
+    let output = Pipe()
+    git.executableURL = URL(filePath: "/usr/bin/env")
+    git.arguments = ["git", "-C", House.root.path, "log", "--no-merges", "--format=%s", "\(commitsAfter)..HEAD"]
+    git.standardOutput = output
+    git.standardError = FileHandle.nullDevice
+    try git.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    git.waitUntilExit()
+    return git.terminationStatus == 0 ? text.split(separator: "\n").map(String.init).filter { $0.count > 72 } : []
+  }
+}

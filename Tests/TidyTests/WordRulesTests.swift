@@ -1,0 +1,66 @@
+import Testing
+
+@Suite("Plain words")
+struct WordRulesTests {
+  @Test("A function that is named as a predicate returns a Bool")
+  func predicates() {
+    expectExact(House.swiftFiles.flatMap(WordRules.predicates), WordRules.predicatesToRename, by: \.path)
+  }
+
+  @Test("A type's name is that of one target")
+  func names() {
+    #expect(WordRules.namesOfTwo(House.swiftFiles) == WordRules.sharedNames)
+  }
+
+  @Test("Comments begin with their subject, and names are no phrases")
+  func riddles() {
+    let findings = House.swiftFiles.flatMap(WordRules.riddles)
+    expectExact(findings, WordRules.targetsToRewrite) { String($0.path.split(separator: "/")[1]) }
+  }
+
+  @Test("A table's cells are short")
+  func cells() {
+    expectExact(House.files.flatMap(WordRules.cells), WordRules.pagesToShorten, by: \.path)
+  }
+
+  @Test("A commit's subject has at most 72 characters")
+  func subjects() throws {
+    #expect(try WordRules.longSubjects() == [])
+  }
+
+  @Test("Commands, phrases, riddles and long cells are found")
+  func finds() {
+    let commands = """
+      func isFull() { full = true }
+      func isFull() -> Bool { full }
+      func hasBegun(
+        _ number: Int
+      ) throws {
+      // func canGo() {}
+      """
+    #expect(lines(WordRules.predicates, commands) == [1, 3])
+    let riddles = """
+      /// What is kept.
+      var kept = 0
+      /// The kept ones.
+      /// What they are.
+      func goOn() {}
+      // Who is there?
+      """
+    #expect(lines(WordRules.riddles, riddles) == [5, 1])
+    let long = String(repeating: "x", count: 200)
+    #expect(lines(WordRules.cells, "| a | \(long) |\n| \(long.dropLast()) |\n\(long)\n", path: "docs/a.md") == [1])
+    let files = [
+      SourceFile(path: "Sources/Wire/A.swift", text: "public struct A {}\nprivate struct B {}\n"),
+      SourceFile(path: "Sources/Web/A.swift", text: "enum A {}\nstruct B {}\nstruct C {}\n"),
+    ]
+    #expect(WordRules.namesOfTwo(files) == ["A"])
+  }
+}
+
+/// Expects findings in just these places: each other finding fails the test, and so does a place without one.
+private func expectExact(_ findings: [Finding], _ places: [String], by place: (Finding) -> String) {
+  expectNone(findings.filter { !places.contains(place($0)) })
+  let found = Set(findings.map(place))
+  #expect(places.filter { !found.contains($0) } == [], "These are done: take them off the list.")
+}
