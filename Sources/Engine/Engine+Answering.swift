@@ -167,7 +167,6 @@ extension Engine {
     join(local, invitation.request.entry, isInviter: false, until: invitation.deadline)
   }
 
-  /// The inviter cancels.
   func handle(_ cancel: Cancel, from link: Link) {
     guard let invitation = link.host.asking[cancel.id], invitation.isPending else { return }
     end(invitation, cancel.reason == .none ? .cancelled : cancel.reason)

@@ -271,7 +271,6 @@ extension Engine {
     return slots
   }
 
-  /// Refuses a member locally.
   func refuse(_ member: RemoteMember, _ slots: SlotSet, _ reason: Reason) {
     let cohort = alone(member)
     cohort.relations.refused.formUnion(slots)

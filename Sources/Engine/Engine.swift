@@ -95,7 +95,6 @@ public final class Engine {
   /// When to call `advance` at the latest, if nothing else happens before.
   public var nextDeadline: Instant? { timers.nextDeadline }
 
-  /// Fires the timers that are due.
   public func advance(to now: Instant) {
     beginMutation(now)
     while let timer = timers.popDue(at: now) { fire(timer) }

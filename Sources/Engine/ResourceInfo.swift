@@ -23,16 +23,13 @@ public struct ResourceView: Hashable, Sendable {
   public var info: ResourceInfo
   public var from: EndpointID
   public var to: EndpointID
-  /// Whether it comes in.
   public var isIncoming: Bool
   /// Whether it waits for no decision here.
   public var isAccepted: Bool
-  /// The bytes that the receiver has stored.
   public var bytes: UInt64
 }
 
 public struct ResourceProgress: Hashable, Sendable {
-  /// The bytes that the receiver has stored.
   public var bytes: UInt64
   public var size: UInt64?
   /// The recent rate; 0 while it is not known.

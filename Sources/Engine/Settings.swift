@@ -44,7 +44,6 @@ public struct Settings: Sendable {
   public var streamBacklogBytes = 256 << 10
   /// The window of a resource: bytes that may be in the store's hands, and bytes that are read ahead.
   public var resourceWindowBytes = 1 << 20
-  /// The interval of progress reports.
   public var progressInterval: Duration = .milliseconds(250)
   /// How long a connected receiver may request nothing of an offered resource.
   public var resourcePatience: Duration = .seconds(900)

@@ -2,7 +2,6 @@ internal import COpenSSL
 public import Wire
 
 extension HostID {
-  /// The ID of the host with this key.
   public init(of key: PublicKey) {
     let preimage = Self.preimage(of: key)
     self.init(

@@ -64,7 +64,6 @@ public final class LAN {
   private var directory: (any Directory)?
   private var status: DirectoryStatus
   private var network: NetworkWatch?
-  /// The records announced for peers.
   private var published: Set<ServiceRecord.Key> = []
   private var sightings: [SeenID: SightingID] = [:]
   /// Where to probe the host of a sighting.
@@ -187,7 +186,6 @@ public final class LAN {
     self.datagrams = datagrams
   }
 
-  /// Links to other hosts, now.
   public var linkCount: Int { links.count }
 
   /// The addresses at which others may reach this host, from its interfaces now.

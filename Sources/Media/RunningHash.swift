@@ -1,7 +1,6 @@
 internal import COpenSSL
 public import Wire
 
-/// An incremental SHA-256.
 public final class RunningHash {
   private let context: OpaquePointer
 

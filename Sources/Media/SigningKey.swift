@@ -57,7 +57,6 @@ public final class SigningKey: @unchecked Sendable {
 }
 
 extension PublicKey {
-  /// Nil where the key is not an Ed25519 one.
   init?(of key: OpaquePointer) {
     guard EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 else { return nil }
     self.init { bytes in

@@ -4,7 +4,6 @@ import Engine
 public struct Canary: Sendable, CaseIterable {
   public let name: String
   let sabotage: Sabotage
-  /// The scenarios where it shows soonest.
   let scenarios: [Scenario]
 
   public struct Catch: Sendable {
@@ -56,7 +55,6 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 
-  /// One run with the rule switched off.
   public func run(_ scenario: Scenario, seed: UInt64, recording: Bool = false) -> Outcome {
     var plan = Planner.draw(scenario, seed: seed)
     plan.sabotage = sabotage

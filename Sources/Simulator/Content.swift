@@ -28,7 +28,6 @@ struct Content {
     }
   }
 
-  /// Whether these are the bytes at the offset.
   func matches(_ bytes: RawSpan, at offset: UInt64) -> Bool {
     var place = 0
     while place < bytes.byteCount {

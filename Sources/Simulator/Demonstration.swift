@@ -27,7 +27,6 @@ public enum Demonstration {
     return plan
   }
 
-  /// The transcript, with the hosts' names.
   public static func story() -> [String] {
     let outcome = Simulation.run(plan, recording: true)
     var lines = outcome.transcript.map { line in

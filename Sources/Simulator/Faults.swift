@@ -33,7 +33,6 @@ public struct Faults: Hashable, Sendable {
   // Discovery.
   public var discoveryDelay = 50
   public var probeLoss = 0
-  /// How long the record of a dead host stays.
   public var recordLife = 75_000
 
   // Hosts.
@@ -42,7 +41,6 @@ public struct Faults: Hashable, Sendable {
   /// Parts per million, to either side.
   public var drift = 0
   public var diskDelay = 2
-  /// The longest time of a file's read or write.
   public var fileDelay = 2
 
   // Incidents.
@@ -55,7 +53,6 @@ public struct Faults: Hashable, Sendable {
   public var hidings = 0
   public var crashes = 0
   public var moves = 0
-  /// How long a crashed host stays down.
   public var downTime = 4_000
 
   public init() {}

@@ -1,6 +1,5 @@
 import Foundation
 
-/// This process's memory, as the system counts it.
 enum Memory {
   /// 0 where the system does not say.
   static var residentBytes: Int {

@@ -19,7 +19,6 @@ extension Model {
     for place in disturbedUntil.indices where disturbedUntil[place] > now { disturbedUntil[place] = now }
   }
 
-  /// Each second.
   func pulse(_ world: World) {
     checkInvitations(world)
     checkDecisions(world)

@@ -17,7 +17,6 @@ final class ResourceRecord {
   /// The offset that the program reported as stored, and the part that the engine cannot have forgotten.
   var said: UInt64 = 0
   var kept: UInt64 = 0
-  /// The offset of the receiver's next chunk.
   var next: UInt64 = 0
   /// Whether the receiver's program gave it its place.
   var hasItsPlace = false
@@ -26,7 +25,6 @@ final class ResourceRecord {
   var causes: [Reason] = []
   /// Its sender crashed before it had stored the offer.
   var isForgotten = false
-  /// When its receiver's program said yes.
   var acceptedAt: Int64?
   /// The last progress on each side.
   var progress: [(bytes: UInt64, at: Int64)?] = [nil, nil]

@@ -8,7 +8,6 @@ import Wire
 final class Model {
   let plan: Plan
   var now: Int64 = 0
-  /// The process's memory before the run.
   private let bytesBefore: Int
   private(set) var violation: Violation?
 
@@ -19,7 +18,6 @@ final class Model {
   var isMalicious: [Bool] = []
   var isHostUp: [Bool] = []
   var cameUpAt: [Int64] = []
-  /// Since when a host has been dead.
   var diedAt: [Int64?]
   /// Hosts that came up from an old backup, or whose key is on two hosts: their guarantees do not hold.
   var isUnsettled: [Bool] = []
@@ -426,7 +424,6 @@ final class EndpointRecord {
     label = place == 0 ? ref.description : "\(ref).e\(place)"
   }
 
-  /// Stands through a restart with stored state.
   var isKept: Bool { isOpen && !isGone }
 
   func resetPairs() {
@@ -458,12 +455,10 @@ final class PairRecord {
   /// Since when the other is away, by the clock of this one's host.
   var awaySince: Instant?
   var wasConnected: Bool { connections > 0 }
-  /// How often it was reported connected.
   var connections = 0
   var since: Int64 = 0
   /// How often the other had left when this was last reported.
   var leavesTold = -1
-  /// How often it had left when it was met.
   var leavesMet = 0
   /// The number of the last reliable message from it, by the run of this host.
   var messageLast = -1

@@ -1,4 +1,3 @@
-/// The result of a run.
 public struct Outcome: Sendable {
   public var seed: UInt64
   public var scenario: Scenario
@@ -9,7 +8,6 @@ public struct Outcome: Sendable {
   public var transcript: [String]
 }
 
-/// The totals of a run.
 public struct Tally: Hashable, Sendable {
   public var milliseconds = 0
   public var frames = 0

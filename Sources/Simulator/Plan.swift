@@ -33,7 +33,6 @@ struct HostPlan: Sendable {
   var malice: Malice?
   /// The number of another host whose key it has.
   var twinOf: Int?
-  /// When it starts, in milliseconds.
   var start = 0
   var settings = Settings()
 }
@@ -61,7 +60,6 @@ struct PeerRef: Hashable, Sendable, CustomStringConvertible {
   var description: String { peer == 0 ? "h\(host)" : "h\(host).p\(peer)" }
 }
 
-/// An event of a plan.
 struct Step: Sendable {
   /// Milliseconds.
   var at: Int

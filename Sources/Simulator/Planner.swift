@@ -1,7 +1,6 @@
 import Engine
 import Wire
 
-/// Draws a plan from a seed.
 struct Planner {
   var plan: Plan
   var random: Random

@@ -81,7 +81,6 @@ final class SimHost {
   var sightingLast: UInt64 = 0
   var sightingOwners: [SightingID: Int] = [:]
 
-  /// The attacker in place of an engine.
   var intruder: Intruder?
 
   /// A host's published record: a peer that advertises, or a host that reports its peers over a link.
@@ -116,7 +115,6 @@ final class SimHost {
   var isUp: Bool { engine != nil }
   var isMalicious: Bool { plan.malice != nil }
 
-  /// The host's clock at a moment of the world.
   func local(_ world: Int64) -> Instant { Instant(nanoseconds: origin + world + world * drift / 1_000_000) }
 
   /// The first moment of the world at which its clock shows this.

@@ -4,7 +4,6 @@ import Wire
 /// The steps of a plan. A step that is impossible by now, because its host is down or its endpoint has gone, does
 /// nothing: the shrinker may have removed what it built on.
 extension World {
-  /// Legal by the rules of service types.
   static let types = ["talk", "play", "wall"].map { try! ServiceType($0) }
 
   /// One short pair is always within the limits.

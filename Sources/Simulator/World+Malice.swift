@@ -30,7 +30,6 @@ final class Intruder {
     /// The endpoint of its own that each of its invitations is for.
     var offered: [UInt64: EndpointID] = [:]
     var flows = FlowLore()
-    /// How many records it has read.
     var records: UInt64 = 0
 
     init(link: SimLink, side: Int, endpoint: EndpointID, group: GroupID) {

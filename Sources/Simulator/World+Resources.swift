@@ -77,7 +77,6 @@ extension World {
 
   // MARK: Sending
 
-  /// Disks take their time, in order.
   func onDisk(_ host: SimHost, _ reaction: Reaction) {
     let time = max(host.filesFreeAt, now) + Int64(disks.below(faults.fileDelay * 1_000 + 1)) * 1_000 + 20_000
     host.filesFreeAt = time

@@ -55,7 +55,6 @@ final class SimLink {
     let flight = Flight()
     /// How many of them are held back by a path that is down.
     var held = 0
-    /// The bytes of it.
     var underway = 0
     /// Set where it closes because of a frame of the other host; with its detail where that is seen.
     var blame: String?

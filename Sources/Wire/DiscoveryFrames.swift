@@ -8,7 +8,6 @@ public struct Browse: Frame {
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { type.encode(into: &sink) }
 }
 
-/// Ends a browse.
 public struct BrowseEnd: Frame {
   public static let type = FrameType.browseEnd
   public var type: ServiceType

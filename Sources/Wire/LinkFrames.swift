@@ -125,7 +125,6 @@ public struct Attach: Frame {
   }
 }
 
-/// Asks whether the other host is there.
 public struct Ping: Frame {
   public static let type = FrameType.ping
   public var token: UInt64
@@ -135,7 +134,6 @@ public struct Ping: Frame {
   public func encodeBody<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) { sink.put(u64: token) }
 }
 
-/// Answers a ping with its token.
 public struct Pong: Frame {
   public static let type = FrameType.pong
   public var token: UInt64

@@ -1,4 +1,3 @@
-/// The reason of an end or a refusal.
 public enum Reason: UInt8, CaseIterable, Part, CustomStringConvertible {
   case none = 0
   case declined = 1

@@ -31,7 +31,6 @@ public struct Join: Frame {
   public var record: RecordHead
   public var index: UInt32
   public var target: EndpointID
-  /// The incarnation of the target.
   public var targetIncarnation: EndpointIncarnation
   public var seen: UInt64
   public var admits: EndpointSelection

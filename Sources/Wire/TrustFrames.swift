@@ -52,7 +52,6 @@ public struct CompareReveal: Frame {
   }
 }
 
-/// Ends a comparison.
 public struct CompareEnd: Frame {
   public static let type = FrameType.compareEnd
   public var id: UInt64

@@ -1,6 +1,5 @@
 import Wire
 
-/// A key of an `OrderedDictionary`.
 protocol OrderedDictionaryKey: Hashable {
   /// A hash: equal for equal keys, and collisions are no more frequent than by chance, whoever chose the keys.
   var spread: UInt64 { get }

@@ -51,7 +51,6 @@ final class Cohort {
   /// Whether its only member is a local endpoint as the others see it.
   func isOnly(_ local: LocalEndpoint) -> Bool { only.map { $0.own === local } ?? false }
 
-  /// Whether any of its pairs is connected.
   var isConnected: Bool {
     guard let own = only?.own else { return !relations.connected.isEmpty }
     return !relations.connected.subtracting(SlotSet(own.slot)).isEmpty
@@ -189,7 +188,6 @@ struct Relations: Equatable {
     trusted.remove(slot)
   }
 
-  /// Removes slots whose endpoints did not come back.
   mutating func keepOnly(_ slots: SlotSet) {
     for set in Self.all { self[keyPath: set] = self[keyPath: set].intersection(slots) }
   }
@@ -204,7 +202,6 @@ struct Relations: Equatable {
     for set in Self.all { self[keyPath: set].formUnion(other[keyPath: set]) }
   }
 
-  /// Copies the state of one slot.
   fileprivate mutating func copy(_ slot: Int, from other: Relations) {
     for set in Self.all where self[keyPath: set].contains(slot) != other[keyPath: set].contains(slot) {
       if other[keyPath: set].contains(slot) { self[keyPath: set].insert(slot) } else { self[keyPath: set].remove(slot) }

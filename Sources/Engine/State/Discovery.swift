@@ -36,7 +36,6 @@ final class Discovery {
   var browsers = OrderedDictionary<ServiceType, Int>()
   /// The types in use that were reported last.
   var typesTold: [ServiceType] = []
-  /// How many local peers advertise a type.
   var advertisers = OrderedDictionary<ServiceType, Int>()
   /// How many local peers that are away advertise a type.
   var awayAdvertisers = OrderedDictionary<ServiceType, Int>()

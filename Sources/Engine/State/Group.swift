@@ -141,7 +141,6 @@ final class Group {
     members.forEach { _, member in member.forgetChain(shownTo: local.slot) }
   }
 
-  /// Drops all members.
   func empty(into successor: Group? = nil) {
     self.successor = successor
     members.removeAll()
@@ -196,7 +195,6 @@ final class Group {
     return plain
   }
 
-  /// All endpoints, local and remote.
   var size: Int { localCount + remoteCount }
 
   /// Members for whom there is no room, where all are admitted by rank as long as no limit is exceeded.

@@ -1,6 +1,5 @@
 import Wire
 
-/// An authenticated pipe to another host.
 final class Link {
   let id: LinkID
   let host: RemoteHost
@@ -12,7 +11,6 @@ final class Link {
   /// The number of links that the bond had had when this one was dialled.
   var ordinal: UInt32
   var heard: Instant
-  /// When bytes were last sent.
   var said: Instant
   /// When it last carried more than heartbeats.
   var used: Instant
@@ -41,7 +39,6 @@ final class Link {
   var readBytes = 0
   /// The rest of a frame whose first bytes the link has already sent: any other bytes would be read as part of it.
   let rest = ByteQueue()
-  /// Frames that go before all records.
   let control = ByteQueue()
   /// Unreliable messages where there are no datagrams, and the sizes of their frames.
   let lossy = ByteQueue()

@@ -33,7 +33,6 @@ final class LocalEndpoint {
   var adhoc: Adhoc?
   /// Peers that said no to this session, or to which its peer did: ad hoc mode does not ask them.
   var refusals = Refusals<PeerID>() { didSet { group.dirty.touch(id) } }
-  /// Whether its program is behind.
   var isBehind = false
 
   init(

@@ -72,7 +72,6 @@ final class Presence {
   /// Whether anybody here has joined on the present bond.
   var hasJoined: Bool { cohorts.contains { $0.strand != nil && !$0.members.isEmpty } }
 
-  /// Merges alike cohorts.
   func mergeAlike() {
     var gathered = cohorts.filter { !$0.isDirty && !$0.members.isEmpty }
     for cohort in cohorts where cohort.isDirty && !cohort.members.isEmpty {

@@ -3,7 +3,6 @@ import Wire
 /// The progress of a transfer, and its rate.
 struct ProgressMeter {
   private(set) var bytes: UInt64
-  /// When bytes last moved.
   private(set) var moved: Instant
   private var told: (bytes: UInt64, at: Instant)
   private var bytesPerSecond: Double = 0

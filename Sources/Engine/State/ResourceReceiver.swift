@@ -6,7 +6,6 @@ final class ResourceReceiver: Transfer {
   let offered: Instant
   /// All of it is stored, and its program was asked to keep it.
   var isBeingKept = false
-  /// How often a chunk was damaged.
   var damages = 0
 
   /// The verified and stored bytes, and their tree; with a store of the engine's own, how much of that is stored there

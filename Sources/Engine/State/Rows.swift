@@ -3,7 +3,6 @@ import Wire
 // The rows of a durable host, one for each thing that lasts. Rows are for this engine alone: their layout may change
 // with its version, which is the first byte of every key.
 
-/// The key of a row.
 enum RowKey: Hashable {
   case endpoint(EndpointID)
   case group(Int)

@@ -24,7 +24,6 @@ final class StreamReceiver {
   var isWhole: Bool { received == size }
   /// Whether its end was reported.
   var isOver = false
-  /// Whether the program has consumed all of it.
   var isUsed: Bool { consumed == size }
   var grant: StreamGrant { StreamGrant(flow: flow, received: received, limit: limit) }
 

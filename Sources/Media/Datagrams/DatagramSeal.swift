@@ -20,7 +20,6 @@ struct DatagramSeal: ~Copyable {
     EVP_CIPHER_CTX_free(context)
   }
 
-  /// Writes the sealed payload and its tag.
   func seal(
     _ payload: UnsafeRawBufferPointer, header: UnsafeRawBufferPointer, counter: UInt64,
     into out: UnsafeMutableRawBufferPointer

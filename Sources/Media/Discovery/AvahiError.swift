@@ -6,7 +6,6 @@ struct AvahiError: Error, Hashable {
 
   init(_ code: CInt) { self.code = code }
 
-  /// The error of the last call on the client.
   init(of client: OpaquePointer) { code = avahi_client_errno(client) }
 
   /// Somebody on this machine has the name already.
@@ -51,7 +50,6 @@ struct AvahiError: Error, Hashable {
     cure: "Find who answers for every name, as with 'avahi-browse -a -r', and stop it; other names are tried meanwhile."
   )
 
-  /// The problem with a refused record.
   var publishing: Trouble {
     switch Int(code) {
     case AVAHI_ERR_TOO_MANY_ENTRIES, AVAHI_ERR_TOO_MANY_OBJECTS:
@@ -75,7 +73,6 @@ struct AvahiError: Error, Hashable {
     }
   }
 
-  /// The problem with a refused browser.
   var looking: Trouble {
     switch Int(code) {
     case AVAHI_ERR_INVALID_SERVICE_TYPE: publishing

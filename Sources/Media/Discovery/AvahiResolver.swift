@@ -9,7 +9,6 @@ final class AvahiResolver {
     let port: UInt16
     let txt: [[UInt8]]
     let address: SocketAddress?
-    /// When it came.
     let time: UInt64
   }
 

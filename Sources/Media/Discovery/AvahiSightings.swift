@@ -272,7 +272,6 @@ final class AvahiSightings {
 
   // MARK: Resolvers
 
-  /// Opens as many resolvers as there is room for.
   private func ask() {
     guard let client else { return }
     let now = Reactor.now

@@ -81,7 +81,6 @@ final class AvahiWorker {
     }
   }
 
-  /// Frees all objects of the client.
   private func letGo() {
     for publication in publications.values { publication.end() }
     sightings?.end()

@@ -34,7 +34,6 @@ private final class DescriptorWatch {
   private let callback: AvahiWatchCallback
   private let userdata: UnsafeMutableRawPointer?
   private var registration: Registration?
-  /// The events of the callback in progress.
   private(set) var events = AvahiWatchEvent(0)
 
   init?(

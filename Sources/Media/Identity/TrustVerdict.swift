@@ -1,6 +1,5 @@
 internal import Wire
 
-/// The result of a chain's validation.
 public enum TrustVerdict: Hashable, Sendable {
   /// The anchor to which it leads.
   case trusted(by: Certificate)
@@ -21,7 +20,6 @@ public enum Distrust: Hashable, Sendable, CustomStringConvertible {
   case mayNotSign(subject: String)
   case pathTooLong(subject: String)
   case tooWeak(subject: String)
-  /// In OpenSSL's words.
   case other(subject: String, String)
 
   public var description: String {

@@ -10,7 +10,6 @@ public struct DialFailure: Error, CustomStringConvertible {
       case answeredBy(HostID)
       /// It had not finished when the time for the whole dial was over.
       case tookTooLong
-      /// There were more addresses than one dial tries.
       case notTried
     }
 

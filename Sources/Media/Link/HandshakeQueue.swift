@@ -53,7 +53,6 @@ public final class HandshakeQueue {
     waiting.append((link, origin))
   }
 
-  /// Closes all of them.
   public func close() {
     for (link, _) in waiting { link.close() }
   }

@@ -1,14 +1,11 @@
 public import Reactor
 
-/// Why a link ended.
 public enum LinkEnd: Error, Hashable, CustomStringConvertible {
-  /// `close()` was called here.
   case closedHere
   /// The other side closed it in good order.
   case closedThere
   /// The connection broke without a bye: a lost cable, a process that was killed, or an attacker who cuts.
   case cut
-  /// The handshake timed out.
   case handshakeTimedOut
   /// Newer connections evicted it before its handshake was done.
   case crowdedOut
@@ -16,7 +13,6 @@ public enum LinkEnd: Error, Hashable, CustomStringConvertible {
   case refused(Refusal)
   /// The other side broke TLS, after the handshake.
   case broken(String)
-  /// The network failed.
   case failed(SystemError)
 
   public enum Refusal: Hashable, Sendable {

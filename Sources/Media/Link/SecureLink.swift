@@ -52,7 +52,6 @@ public final class SecureLink: @unchecked Sendable {
   }
 
   public let reactor: Reactor
-  /// Whether this side dialled.
   public let isDialed: Bool
   /// The address of the other end; nil for one that left before it could be asked.
   public let remoteAddress: SocketAddress?
@@ -83,7 +82,6 @@ public final class SecureLink: @unchecked Sendable {
     return try SecureLink(.client, socket, address, context, host, on: reactor, limits: limits, owner: owner)
   }
 
-  /// Takes a connection that a listener accepted.
   public static func accept(
     _ socket: consuming Descriptor, _ context: LinkContext, on reactor: Reactor, limits: Limits = Limits(),
     owner: any SecureLinkOwner

@@ -89,7 +89,6 @@ struct TLSStream: ~Copyable {
   /// that `Outbox` describes. Memory allocated together easily does; a page-aligned batch does not.
   static let batchAlignment = 4 << 10
 
-  /// Writes to the socket as much as it takes.
   func flush() -> Step {
     if outbox.isEmpty { return .moved(0) }
     do throws(SystemError) {

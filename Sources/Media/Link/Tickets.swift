@@ -18,7 +18,6 @@ final class Tickets {
     for (session, _) in sessions.values { SSL_SESSION_free(session) }
   }
 
-  /// Takes ownership of the session.
   func keep(_ session: OpaquePointer, of host: HostID) {
     came += 1
     if let old = sessions.updateValue((session, came), forKey: host) {

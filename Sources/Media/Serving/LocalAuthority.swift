@@ -195,7 +195,6 @@ extension SocketAddress {
     return String(text.dropFirst().prefix { $0 != "]" && $0 != "%" })
   }
 
-  /// The mask of this one address.
   fileprivate var mask: String {
     if case .v4 = host { return "255.255.255.255" }
     return "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"

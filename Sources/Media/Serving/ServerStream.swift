@@ -36,7 +36,6 @@ public final class ServerStream {
     SSL_free(ssl)
   }
 
-  /// Whether all written bytes are with the socket.
   public var isFlushed: Bool { outbox.isEmpty }
 
   public func shakeHands() -> Step {
@@ -53,7 +52,6 @@ public final class ServerStream {
     return step { SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &$0) }
   }
 
-  /// Writes to the socket as much as it takes.
   public func flush(to socket: borrowing Descriptor) -> Step {
     if outbox.isEmpty { return .moved(0) }
     do throws(SystemError) {

@@ -2,7 +2,6 @@ internal import Wire
 
 /// A server's description of the content that it is about to send.
 public struct WebContent: Hashable, Sendable {
-  /// The final URL.
   public let url: WebURL
   /// A safe file name: one part of a path, without invisible characters.
   public let name: String

@@ -87,13 +87,11 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
-  /// The value of a `Host` field.
   var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == (scheme == .http ? 80 : 443) ? name : "\(name):\(port)"
   }
 
-  /// The target of a request line.
   var target: String { path + (query.map { "?\($0)" } ?? "") }
 
   // MARK: Parts

@@ -2,7 +2,6 @@ internal import Glibc
 
 /// A connection with the system's D-Bus, for a few method calls with a bounded wait each.
 final class BusConnection {
-  /// Why there is no connection.
   struct Failure: Error, Equatable {
     let path: String
     let code: CInt

@@ -3,7 +3,6 @@ enum BusMessage {
   enum Answer: Equatable {
     /// The body of the reply, unparsed.
     case returned([UInt8])
-    /// The name of the error.
     case failed(String)
   }
 

@@ -9,7 +9,6 @@ package struct Finding: Hashable, Sendable {
     case unknown
   }
 
-  /// The subject of the check.
   package enum Check: String, CaseIterable, Sendable {
     case bus
     case daemon

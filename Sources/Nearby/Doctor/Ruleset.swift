@@ -29,7 +29,6 @@ struct Ruleset {
   private var chains: [String: Chain] = [:]
   private var entrances: [(hook: Hook, chain: String)] = []
 
-  /// Whether there are no rules for such packets.
   var isEmpty: Bool { entrances.isEmpty }
 
   init(_ listing: String) {

@@ -1,6 +1,5 @@
 internal import Glibc
 
-/// Another program of this machine, for its output.
 enum Tool {
   /// Enough for a rule set of thousands of lines; longer output is cut.
   private static let bytesMax = 4 << 20

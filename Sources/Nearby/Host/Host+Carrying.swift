@@ -4,7 +4,6 @@ internal import Wire
 
 /// For a program of this package that carries peers of others.
 extension Host {
-  /// The loop on which the host lives.
   package var reactor: Reactor { loop.reactor }
 
   /// The host's network, for code on its loop.

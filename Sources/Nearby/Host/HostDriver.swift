@@ -24,7 +24,6 @@ final class HostDriver: EngineDriver {
   let disk: Disk
   let crypto: OpenSSLCrypto
   let keys: KeyStore
-  /// How URLs of the web are fetched.
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let advice: Mailbox<Advice>
@@ -152,7 +151,6 @@ final class HostDriver: EngineDriver {
     }
   }
 
-  /// A condition of the network for the program.
   func changed(_ condition: LAN.Condition) {
     conditions.put(Condition(condition))
   }
@@ -242,7 +240,6 @@ final class HostDriver: EngineDriver {
     loop.letGo()
   }
 
-  /// Ends everything that somebody waits for.
   private func letGo() {
     for session in sessions.values { session.state.end() }
     for interest in interests.values { interest.end() }

@@ -60,7 +60,6 @@ public enum Condition: Hashable, Sendable {
   /// is its own `state`.
   case discoveryUnavailable(cause: String, cure: String)
   case discoveryAvailable
-  /// Where this host listens.
   case addresses([String])
   /// Changes cannot be stored, so that much of the work waits: the cause, and a remedy. It is tried again and again.
   case notStored(String)

@@ -29,7 +29,6 @@ struct WriteQueue {
   /// Whether changes up to now go into the next write; else more may gather there.
   var isDue: Bool { next.batch != nil || current == nil && sealed == nil }
 
-  /// Closes the engine's batch, if there is one.
   mutating func seal() {
     guard next.batch != nil else { return }
     precondition(sealed == nil, "two batches at once")
@@ -37,7 +36,6 @@ struct WriteQueue {
     next = Load()
   }
 
-  /// Whether there is something to write.
   mutating func begin() -> Bool {
     if current != nil || sealed == nil && next.isEmpty { return false }
     if let load = sealed.take() {

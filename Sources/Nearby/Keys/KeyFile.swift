@@ -16,7 +16,6 @@ struct KeyFile {
     self.path = "\(path)/\(name)"
   }
 
-  /// Nil where there is none.
   func read() throws(KeyStoreError) -> StoredKeys? {
     // Not blocking: a named pipe in the file's place would never open.
     guard let file = try opened(O_RDONLY | O_NONBLOCK, unless: ENOENT) else { return nil }

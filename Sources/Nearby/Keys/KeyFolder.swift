@@ -31,7 +31,6 @@ final class KeyFolder: Sendable {
 
   private var file: KeyFile { KeyFile("keys", in: folder, at: path) }
 
-  /// Nil where there are none yet.
   func read() throws(KeyStoreError) -> StoredKeys? {
     guard var keys = try file.read() else { return nil }
     keys.incarnation = max(keys.incarnation, lastIncarnation())

@@ -33,7 +33,6 @@ public final class Browser: Sendable {
 
   public var type: String { interest.type.text }
 
-  /// Whether peers can be found.
   public var state: DiscoveryState { monitor.state }
 
   /// The peers that are nearby now.

@@ -14,7 +14,6 @@ public final class Invitation: Sendable {
   public let type: String
   /// The inviter's additional data: bytes of a stranger.
   public let context: [UInt8]
-  /// How long it is valid, from its arrival.
   public let timeLeft: Duration
   let id: InvitationID
   let outcome = Promise<Reason>()

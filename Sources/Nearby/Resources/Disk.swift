@@ -135,7 +135,6 @@ actor Disk {
   /// So little that it is still in the processor's cache when it is written, and enough to hash many chunks at once.
   private static let checkedAtOnce = 256 << 10
 
-  /// Gives the whole file its name.
   func finish(_ target: TargetFile) -> Result<String, NearbyError> {
     Result { try target.finish() }.mapError { NearbyError(wrapping: $0) }
   }

@@ -1,4 +1,3 @@
-/// A transfer's state on the loop.
 final class HostTransfer {
   enum Part {
     case sends(OpenSource.Content)

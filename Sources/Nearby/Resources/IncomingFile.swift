@@ -8,11 +8,8 @@ final class IncomingFile {
   /// All of them full but the last.
   private var batches: [Disk.Batch] = []
   private var spare: [Disk.Batch] = []
-  /// Whether the disk has a batch.
   var isWriting = false
-  /// Its final path, once it is whole.
   var path: String?
-  /// The error, where it cannot be stored.
   var fault: NearbyError?
 
   init(_ target: TargetFile, syncs: Bool) {

@@ -12,7 +12,6 @@ internal import Synchronization
 public final class IncomingResource: Sendable {
   public let member: Member
   public let name: String
-  /// A media type.
   public let type: String
   /// Nil while its sender does not know.
   public let size: UInt64?

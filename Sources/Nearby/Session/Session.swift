@@ -16,7 +16,6 @@ internal import Wire
 /// ```
 public final class Session: Sendable, Identifiable {
   public let id: EndpointID
-  /// The local peer.
   public let peer: PeerID
   /// Events in order, for one reader. Senders wait while 32 MiB are unread; after ten seconds of that the session is
   /// closed, and its events end.

@@ -4,7 +4,6 @@ public import Wire
 
 /// The events of a session, in order.
 public enum SessionEvent: Sendable {
-  /// The new state of a member.
   case member(Member, MemberState)
   /// A peer that this session invited is not connected: it declined, did not answer, or could not be reached.
   case notConnected(Invitee, Reason)
@@ -15,15 +14,11 @@ public enum SessionEvent: Sendable {
   /// A member is away, or present again, as its `awaySince` says. It stays connected, and messages wait for it.
   case away(Member)
   case message(Message)
-  /// A member writes a stream to this peer.
   case stream(StreamReader)
-  /// A member offers a resource to this peer.
   case resource(IncomingResource)
   /// A resource that this peer sends resumes from before this host was started again.
   case sending(OutgoingResource)
-  /// Whether to admit a member.
   case decision(TrustDecision)
-  /// A member and this peer compare codes: show it.
   case comparison(Comparison)
   /// Messages that these members may never get, with their status.
   case undelivered(to: [Member], DeliveryStatus)

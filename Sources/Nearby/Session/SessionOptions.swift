@@ -4,7 +4,6 @@ internal import Engine
 public struct SessionOptions: Sendable {
   /// The rule for whom it admits; links are encrypted whatever it says. `required` keeps out those with `none`.
   public var encryption = Encryption.optional
-  /// Members including this one.
   public var peersMax = 256
   public var trust = Admission.any
   /// The identity that members are shown.
