@@ -2,7 +2,7 @@ import Engine
 import Wire
 
 /// The malicious host's state of the streams and resources over one of its links.
-struct FlowLore {
+struct FlowAttackState {
   /// The index on this link of the honest endpoint that it is with.
   var targetIndex: UInt32?
   /// Streams and resources that honest members write and offer to it.

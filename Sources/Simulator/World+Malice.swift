@@ -29,7 +29,7 @@ final class Intruder {
     var invitation: UInt64 = 0
     /// The endpoint of its own that each of its invitations is for.
     var offered: [UInt64: EndpointID] = [:]
-    var flows = FlowLore()
+    var flows = FlowAttackState()
     var records: UInt64 = 0
 
     init(link: SimLink, side: Int, endpoint: EndpointID, group: GroupID) {
@@ -198,7 +198,7 @@ extension World {
       if line.target != nil {
         say(Leave(record: intruder.head(line), index: 1, reason: .left, seen: 0), line)
         line.target = nil
-        line.flows = FlowLore()
+        line.flows = FlowAttackState()
         line.endpoint = EndpointID(intruder.id())
       }
     }

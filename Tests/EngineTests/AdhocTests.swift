@@ -4,78 +4,78 @@ import Wire
 @testable import Engine
 
 @Suite struct AdhocTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   /// The log of the ad hoc connection article, step by step, with the end that it should have had.
   @Test("P-SES-7 The nine steps of mutual invitation end in one connection that stands")
   func nineSteps() throws {
     // 1. The simulator starts; its browser and its advertiser find nobody.
-    let simulator = try stage.seat("s")
-    stage.run(.seconds(10))
+    let simulator = try network.seat("s")
+    network.run(.seconds(10))
     #expect(simulator.take() == [])
     // 2. The phone starts. 3. It finds the simulator and invites it; the simulator has not seen the phone yet.
-    stage.hears = { listener, _ in listener.name == "p" }
-    let phone = try stage.silentSeat("p")
+    network.hears = { listener, _ in listener.name == "p" }
+    let phone = try network.silentPeer("p")
     try phone.advertise()
     try phone.browse()
-    stage.run()
+    network.run()
     #expect(phone.take() == ["p found s as chat"])
     try phone.invite(simulator)
-    stage.run()
+    network.run()
     // 4. The simulator accepts, with nobody in its session.
     #expect(simulator.take() == ["s invited by p: "])
     #expect(simulator.connected == "")
     try simulator.accept()
-    stage.run()
+    network.run()
     // 5. The phone is told of the session, 6. and so is the simulator.
     #expect(phone.take() == ["invitation ended: none", "P: S connecting", "P: S connected"])
     #expect(simulator.take() == ["invitation ended: none", "S: P connecting", "S: P connected"])
     // 7. The simulator finds the phone, and invites it though they are connected.
-    stage.hears = { _, _ in true }
+    network.hears = { _, _ in true }
     try phone.advertise(["late": "yes"])
-    stage.run()
+    network.run()
     #expect(simulator.take() == ["s found p as chat late=yes"])
     try simulator.invite(phone)
-    stage.run(.seconds(30))
+    network.run(.seconds(30))
     // It is answered that they are connected already, and no connection is reported lost.
     #expect(simulator.take() == ["invitation ended: already"])
     #expect(phone.take() == [])
-    stage.expectAllConnected([simulator, phone])
+    network.expectAllConnected([simulator, phone])
     try simulator.say("so far so good")
-    stage.run()
+    network.run()
     #expect(phone.take() == ["P < S: so far so good"])
   }
 
   @Test("P-SES-7 Ad hoc mode takes nothing from a browser of the same peer, nor that from it")
   func besideBrowser() throws {
-    let a = try stage.silentSeat("a")
-    let b = try stage.silentSeat("b")
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b")
     try b.advertise()
     try a.startAdhoc()
-    stage.run()
+    network.run()
     _ = a.take()
     // A later browser is shown the present peers.
     try a.browse()
-    stage.run()
+    network.run()
     #expect(a.take() == ["a found b as chat"])
-    a.engine.stopAdhoc(a.endpoint, at: stage.now)
+    a.engine.stopAdhoc(a.endpoint, at: network.now)
     b.stopAdvertising()
-    stage.run()
+    network.run()
     #expect(a.take() == ["a lost b"])
     try a.startAdhoc()
     a.stopBrowsing()
     try b.startAdhoc()
-    stage.run(.seconds(10))
+    network.run(.seconds(10))
     #expect(a.take().contains("A: B connected"))
   }
 
   @Test("P-SES-7 Two peers in ad hoc mode connect once, by one invitation of the lower")
   func two() throws {
-    let a = try stage.silentSeat("a")
-    let b = try stage.silentSeat("b")
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b")
     try a.startAdhoc()
     try b.startAdhoc()
-    stage.run(.seconds(120))
+    network.run(.seconds(120))
     for (me, other) in [(a, b), (b, a)] {
       let states = me.take().filter { $0.hasPrefix("\(me.name.uppercased()):") }
       let name = other.name.uppercased()
@@ -85,28 +85,28 @@ import Wire
 
   @Test("P-SES-7 Where only one hears the other they connect within five seconds", arguments: ["a", "b"])
   func oneWay(deaf: String) throws {
-    stage.hears = { listener, _ in listener.name != deaf }
-    let a = try stage.silentSeat("a")
-    let b = try stage.silentSeat("b")
+    network.hears = { listener, _ in listener.name != deaf }
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b")
     try a.startAdhoc()
     try b.startAdhoc()
-    stage.run(.seconds(5))
-    stage.expectAllConnected([a, b])
+    network.run(.seconds(5))
+    network.expectAllConnected([a, b])
   }
 
   @Test(
     "P-SES-7 Eight peers that start together: 28 pairs, each connected once and none told otherwise",
     arguments: [0, 40])
   func eight(milliseconds: Int) throws {
-    stage.latency = .milliseconds(milliseconds)
-    let seats = try ["a", "b", "c", "d", "e", "f", "g", "h"].map { try stage.silentSeat($0) }
+    network.latency = .milliseconds(milliseconds)
+    let seats = try ["a", "b", "c", "d", "e", "f", "g", "h"].map { try network.silentPeer($0) }
     for seat in seats {
       try seat.startAdhoc()
-      stage.run(.milliseconds(10))
+      network.run(.milliseconds(10))
     }
-    stage.run(.seconds(5))
-    stage.expectAllConnected(seats)
-    stage.run(.seconds(30))
+    network.run(.seconds(5))
+    network.expectAllConnected(seats)
+    network.run(.seconds(30))
     for seat in seats {
       let told = seat.take().filter { $0.hasPrefix("\(seat.name.uppercased()): ") }
       #expect(told.filter { $0.hasSuffix(" connected") }.count == 7, "of \(seat.name)")
@@ -116,29 +116,29 @@ import Wire
 
   @Test("P-SES-7 Peers of one host and of others connect alike")
   func mixedHosts() throws {
-    let a = try stage.silentSeat("a")
-    let b = try stage.silentSeat("b", on: a.host)
-    let c = try stage.silentSeat("c")
-    let d = try stage.silentSeat("d", on: c.host)
-    let e = try stage.silentSeat("e")
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b", on: a.host)
+    let c = try network.silentPeer("c")
+    let d = try network.silentPeer("d", on: c.host)
+    let e = try network.silentPeer("e")
     let seats = [a, b, c, d, e]
     for seat in seats { try seat.startAdhoc() }
-    stage.run(.seconds(10))
-    stage.expectAllConnected(seats)
+    network.run(.seconds(10))
+    network.expectAllConnected(seats)
   }
 
   @Test("P-SES-7 A peer that comes later is taken in by all, and one that stops stays connected")
   func later() throws {
-    let seats = try ["a", "b", "c"].map { try stage.silentSeat($0) }
+    let seats = try ["a", "b", "c"].map { try network.silentPeer($0) }
     for seat in seats.prefix(2) { try seat.startAdhoc() }
-    stage.run(.seconds(20))
+    network.run(.seconds(20))
     try seats[2].startAdhoc()
-    stage.run(.seconds(5))
-    stage.expectAllConnected(seats)
-    stage.clear()
-    seats[0].engine.stopAdhoc(seats[0].endpoint, at: stage.now)
-    stage.run(.seconds(60))
-    stage.expectAllConnected(seats)
+    network.run(.seconds(5))
+    network.expectAllConnected(seats)
+    network.clear()
+    seats[0].engine.stopAdhoc(seats[0].endpoint, at: network.now)
+    network.run(.seconds(60))
+    network.expectAllConnected(seats)
     #expect(seats[0].take() == [])
   }
 }

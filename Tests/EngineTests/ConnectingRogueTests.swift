@@ -5,25 +5,25 @@ import Wire
 
 /// A peer that nobody waits for gets nothing, and a liar loses its link.
 @Suite struct ConnectingRogueTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   /// A test peer that waits for an endpoint of a peer on a host, by its connection data.
-  private func waiting(for peer: PeerID, at host: HostID, _ endpoint: EndpointID) throws -> Seat {
-    let seat = try stage.silentSeat("v")
+  private func waiting(for peer: PeerID, at host: HostID, _ endpoint: EndpointID) throws -> TestPeer {
+    let seat = try network.silentPeer("v")
     let data = ConnectionData(peer: peer, host: host, endpoint: endpoint, addresses: []).bytes
-    _ = try seat.engine.connect(seat.endpoint, to: peer, with: data, timeout: .seconds(60), at: stage.now)
-    stage.run()
-    stage.clear()
+    _ = try seat.engine.connect(seat.endpoint, to: peer, with: data, timeout: .seconds(60), at: network.now)
+    network.run()
+    network.clear()
     return seat
   }
 
-  private func rogue(_ name: String, to host: Stage.Host) -> Rogue {
-    let rogue = Rogue(name, to: host, on: stage)
+  private func rogue(_ name: String, to host: TestNetwork.Host) -> Rogue {
+    let rogue = Rogue(name, to: host, on: network)
     rogue.attach()
     return rogue
   }
 
-  private func call(_ seat: Seat, by rogue: Rogue, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil)
+  private func call(_ seat: TestPeer, by rogue: Rogue, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil)
     -> Connect
   {
     Connect(
@@ -31,7 +31,7 @@ import Wire
       standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption), millisecondsLeft: 30_000)
   }
 
-  private func expectNothing(of rogue: Rogue, at seat: Seat) {
+  private func expectNothing(of rogue: Rogue, at seat: TestPeer) {
     #expect(!rogue.isClosed)
     #expect(rogue.last(Answer.self) == nil)
     #expect(seat.take() == [])
@@ -41,11 +41,11 @@ import Wire
 
   /// The identity of an honest host under the rogue's key: the test peer then waits for it.
   private func known(_ name: String) -> (peer: PeerID, host: HostID, endpoint: EndpointID) {
-    let (peer, host) = (stage.crypto.key(named: "peer " + name), stage.crypto.key(named: "host " + name))
+    let (peer, host) = (network.crypto.key(named: "peer " + name), network.crypto.key(named: "host " + name))
     return (
-      PeerID(digest: stage.crypto.hash(PeerID.preimage(of: peer))),
-      HostID(digest: stage.crypto.hash(HostID.preimage(of: host))),
-      EndpointID(PeerID(digest: stage.crypto.hash(Array("end \(name)".utf8))).raw)
+      PeerID(digest: network.crypto.hash(PeerID.preimage(of: peer))),
+      HostID(digest: network.crypto.hash(HostID.preimage(of: host))),
+      EndpointID(PeerID(digest: network.crypto.hash(Array("end \(name)".utf8))).raw)
     )
   }
 
@@ -74,7 +74,7 @@ import Wire
   func stranger() throws {
     let friend = known("friend")
     let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
-    let idle = try stage.seat("I", of: seat.peer, on: seat.host)
+    let idle = try network.seat("I", of: seat.peer, on: seat.host)
     let rogue = rogue("r", to: seat.host)
     rogue.say(call(seat, by: rogue))
     rogue.say(call(idle, by: rogue, id: 2))
@@ -89,8 +89,9 @@ import Wire
     entry.endpoint = friend.endpoint
     rogue.say(call(seat, by: rogue, id: 5, entry: entry))
     expectNothing(of: rogue, at: seat)
-    stage.run(.seconds(90))
-    #expect(seat.take() == ["invitation ended: unreachable", "V: \(stage.name(friend.peer)) notConnected unreachable"])
+    network.run(.seconds(90))
+    #expect(
+      seat.take() == ["invitation ended: unreachable", "V: \(network.name(friend.peer)) notConnected unreachable"])
   }
 
   @Test("P-CUS-1 The right peer by an endpoint that was not named is not taken in")
@@ -106,7 +107,7 @@ import Wire
   func replayed() throws {
     let friend = known("f")
     let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
-    let honest = Rogue("f", to: seat.host, on: stage)
+    let honest = Rogue("f", to: seat.host, on: network)
     let said = call(seat, by: honest)
     // As it was sent, and with the host changed so that it fits its link.
     let first = rogue("r1", to: seat.host)
@@ -126,7 +127,7 @@ import Wire
     let friend = known("f")
     let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
     let rogue = rogue("r", to: seat.host)
-    let key = stage.crypto.key(named: "peer f")
+    let key = network.crypto.key(named: "peer f")
     rogue.say(call(seat, by: rogue, entry: rogue.entry(peer: key), carrier: rogue.carrier(of: key)))
     #expect(rogue.ending == .protocolViolation)
     #expect(seat.take() == [])
@@ -139,7 +140,7 @@ import Wire
     let seat = try waiting(for: friend.peer, at: known("r").host, friend.endpoint)
     let rogue = rogue("r", to: seat.host)
     let asked = try #require(rogue.last(Connect.self))
-    var entry = rogue.entry(peer: byAnotherEndpoint ? nil : stage.crypto.key(named: "peer f"))
+    var entry = rogue.entry(peer: byAnotherEndpoint ? nil : network.crypto.key(named: "peer f"))
     entry.endpoint = friend.endpoint
     rogue.say(
       Answer(
@@ -147,7 +148,7 @@ import Wire
         outcome: .accepted(
           Acceptance(
             group: GroupID(rogue.endpoint.raw), entry: entry,
-            carrier: byAnotherEndpoint ? rogue.carrier : rogue.carrier(of: stage.crypto.key(named: "peer f")),
+            carrier: byAnotherEndpoint ? rogue.carrier : rogue.carrier(of: network.crypto.key(named: "peer f")),
             standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption)))))
     #expect(rogue.ending == .protocolViolation)
     #expect(seat.take() == [])
@@ -174,16 +175,16 @@ import Wire
   @Test("P-CUS-1 What was asked before a wait, or after it has ended, opens nothing")
   func outOfTime() throws {
     let friend = known("r")
-    let seat = try stage.silentSeat("v")
+    let seat = try network.silentPeer("v")
     let rogue = rogue("r", to: seat.host)
     rogue.say(call(seat, by: rogue))
     expectNothing(of: rogue, at: seat)
     let data = ConnectionData(peer: friend.peer, host: friend.host, endpoint: friend.endpoint, addresses: []).bytes
-    let id = try seat.engine.connect(seat.endpoint, to: friend.peer, with: data, timeout: .zero, at: stage.now)
-    stage.run()
+    let id = try seat.engine.connect(seat.endpoint, to: friend.peer, with: data, timeout: .zero, at: network.now)
+    network.run()
     #expect(rogue.last(Answer.self) == nil)
-    seat.engine.cancel(id, at: stage.now)
-    stage.run()
+    seat.engine.cancel(id, at: network.now)
+    network.run()
     #expect(rogue.last(Cancel.self)?.reason == .cancelled)
     #expect(seat.take() == ["invitation ended: cancelled", "V: r notConnected cancelled"])
     rogue.say(call(seat, by: rogue), call(seat, by: rogue, id: 2))
@@ -192,11 +193,11 @@ import Wire
 
   @Test("A confirmation that is said again changes nothing, and one of what ended takes the member back")
   func confirmedTwice() throws {
-    let seat = try stage.seat("v")
+    let seat = try network.seat("v")
     let rogue = rogue("r", to: seat.host)
     rogue.say(rogue.invitation(seat))
     try seat.accept()
-    stage.run()
+    network.run()
     let answers = rogue.frames.count { $0.type == .answer }
     rogue.say(Confirm(id: 1, reason: .none, rank: 1), Confirm(id: 1, reason: .none, rank: 1))
     #expect(rogue.frames.count { $0.type == .answer } == answers)
@@ -206,7 +207,7 @@ import Wire
 
   @Test("A taking back of something else than an own invitation does nothing")
   func cancelOfAnother() throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     let rogue = rogue("r", to: seats[0].host)
     for id in UInt64(0)..<50 { rogue.say(Cancel(id: id, reason: .cancelled)) }
     #expect(!rogue.isClosed)

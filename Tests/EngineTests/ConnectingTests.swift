@@ -5,11 +5,11 @@ import Wire
 
 /// Two programs have handed each other connection data; nobody advertises, and nobody browses.
 @Suite struct ConnectingTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
-  private func pair() throws -> (Seat, Seat) { (try stage.silentSeat("a"), try stage.silentSeat("b")) }
+  private func pair() throws -> (TestPeer, TestPeer) { (try network.silentPeer("a"), try network.silentPeer("b")) }
 
-  private func expectConnected(_ a: Seat, _ b: Seat) {
+  private func expectConnected(_ a: TestPeer, _ b: TestPeer) {
     #expect(a.take().sorted() == ["A: B connected", "A: B connecting", "invitation ended: none"])
     #expect(b.take().sorted() == ["B: A connected", "B: A connecting", "invitation ended: none"])
   }
@@ -18,17 +18,17 @@ import Wire
     "P-CUS-1 Two peers that were given each other's data are connected, whoever begins and however late the other is",
     arguments: [-20_000, -30, -20, -10, 0, 10, 20, 30, 20_000])
   func eitherOrder(milliseconds: Int) throws {
-    stage.latency = .milliseconds(10)
+    network.latency = .milliseconds(10)
     let (a, b) = try pair()
     let (first, second) = milliseconds < 0 ? (a, b) : (b, a)
     try first.connect(to: second)
-    stage.run(.milliseconds(abs(milliseconds)))
+    network.run(.milliseconds(abs(milliseconds)))
     #expect(a.take() + b.take() == [])
     try second.connect(to: first)
-    stage.run(.milliseconds(500))
+    network.run(.milliseconds(500))
     expectConnected(a, b)
     try a.say("hello")
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(b.take() == ["B < A: hello"])
     #expect(a.take() == [])
   }
@@ -36,11 +36,11 @@ import Wire
   @Test("P-CUS-1 Where only one side can be reached the two are connected all the same")
   func oneWay() throws {
     let (a, b) = try pair()
-    b.engine.setAddresses([], at: stage.now)
+    b.engine.setAddresses([], at: network.now)
     try a.connect(to: b)
-    stage.run(.seconds(10))
+    network.run(.seconds(10))
     try b.connect(to: a)
-    stage.run(.milliseconds(500))
+    network.run(.milliseconds(500))
     expectConnected(a, b)
   }
 
@@ -48,10 +48,10 @@ import Wire
   func longWait() throws {
     let (a, b) = try pair()
     try a.connect(to: b, timeout: .seconds(600))
-    stage.run(.seconds(300))
-    a.engine.setAddresses([], at: stage.now)
+    network.run(.seconds(300))
+    a.engine.setAddresses([], at: network.now)
     try b.connect(to: a)
-    stage.run(.milliseconds(500))
+    network.run(.milliseconds(500))
     expectConnected(a, b)
   }
 
@@ -59,18 +59,18 @@ import Wire
   func alone() throws {
     let (a, b) = try pair()
     try a.connect(to: b, timeout: .seconds(7))
-    stage.run(.milliseconds(6_999))
+    network.run(.milliseconds(6_999))
     #expect(a.take() == [])
-    stage.run(.milliseconds(1))
+    network.run(.milliseconds(1))
     #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
     // Its question is void.
     try b.connect(to: a, timeout: .seconds(5))
-    stage.run(.seconds(5))
+    network.run(.seconds(5))
     #expect(b.take() == ["invitation ended: timedOut", "B: a notConnected timedOut"])
-    let c = try stage.silentSeat("c")
-    stage.walls.insert(["a", "c"])
+    let c = try network.silentPeer("c")
+    network.walls.insert(["a", "c"])
     try a.connect(to: c)
-    stage.run(.seconds(30))
+    network.run(.seconds(30))
     #expect(a.take() == ["invitation ended: unreachable", "A: c notConnected unreachable"])
     #expect(b.take() + c.take() == [])
   }
@@ -79,12 +79,12 @@ import Wire
   func cancelled() throws {
     let (a, b) = try pair()
     let id = try a.connect(to: b)
-    stage.run(.seconds(1))
-    a.engine.cancel(id, at: stage.now)
-    stage.run()
+    network.run(.seconds(1))
+    a.engine.cancel(id, at: network.now)
+    network.run()
     #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     try b.connect(to: a, timeout: .seconds(3))
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(b.take() == ["invitation ended: timedOut", "B: a notConnected timedOut"])
     #expect(a.take() == [])
   }
@@ -92,36 +92,36 @@ import Wire
   @Test("What is remembered of an attempt is forgotten, and the host that was forgotten and is known again is not")
   func forgottenHost() throws {
     let (a, b) = try pair()
-    let c = try stage.silentSeat("c")
-    stage.walls.insert(["a", "b"])
+    let c = try network.silentPeer("c")
+    network.walls.insert(["a", "b"])
     let id = try a.connect(to: b)
-    a.engine.cancel(id, at: stage.now)
-    stage.run(.seconds(10))
+    a.engine.cancel(id, at: network.now)
+    network.run(.seconds(10))
     for other in [a, b] {
       try other.connect(to: c)
       try c.connect(to: other)
     }
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect([a.connected, b.connected, c.connected] == ["C", "C", "A B"])
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(10))
-    stage.expectAllConnected([a, b, c])
+    network.heal(a.host, b.host)
+    network.run(.seconds(10))
+    network.expectAllConnected([a, b, c])
   }
 
   @Test("P-CUS-1 An attempt that has become the answer to the other side's can be cancelled, and ends for both")
   func cancelledAnswer() throws {
-    stage.latency = .milliseconds(50)
+    network.latency = .milliseconds(50)
     let (a, b) = try pair()
     let id = try a.connect(to: b)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     let other = try b.connect(to: a)
     // Up to the moment at which one of the two has answered, and the other has not heard it.
-    while a.engine.promised.isEmpty, b.engine.promised.isEmpty { stage.run(.milliseconds(1)) }
+    while a.engine.promised.isEmpty, b.engine.promised.isEmpty { network.run(.milliseconds(1)) }
     let (answering, asking) = b.engine.promised.isEmpty ? (a, b) : (b, a)
-    answering.engine.cancel(answering === a ? id : other, at: stage.now)
-    stage.run()
+    answering.engine.cancel(answering === a ? id : other, at: network.now)
+    network.run()
     #expect(answering.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     // It has heard first that it was accepted.
     let (me, it) = (asking.name.uppercased(), answering.name.uppercased())
     #expect(
@@ -130,17 +130,17 @@ import Wire
     #expect([a.connected, b.connected] == ["", ""])
     try a.connect(to: b)
     try b.connect(to: a)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     expectConnected(a, b)
   }
 
   @Test("P-CUS-1 Data that are another's, its own, damaged or nonsense are refused with what is wrong")
   func badData() throws {
     let (a, b) = try pair()
-    let c = try stage.silentSeat("c")
+    let c = try network.silentPeer("c")
     func refusal(_ peer: PeerID, _ data: [UInt8]) -> String {
       let error = #expect(throws: EngineError.self) {
-        _ = try a.engine.connect(a.endpoint, to: peer, with: data, timeout: .zero, at: stage.now)
+        _ = try a.engine.connect(a.endpoint, to: peer, with: data, timeout: .zero, at: network.now)
       }
       #expect(error?.code == .invalidParameter)
       return error?.description ?? ""
@@ -155,44 +155,44 @@ import Wire
     #expect(refusal(b.peer, theirs + [0]).contains("1 bytes follow"))
     #expect(refusal(b.peer, [9] + theirs.dropFirst()).contains("version 9"))
     #expect(refusal(b.peer, theirs.prefix(49) + [9]).contains("over its maximum"))
-    a.engine.block(b.peer, from: a.endpoint, true, at: stage.now)
+    a.engine.block(b.peer, from: a.endpoint, true, at: network.now)
     #expect(refusal(b.peer, theirs).contains("blocked"))
     #expect(a.engine.hosts.isEmpty)
   }
 
   @Test("P-CUS-1 Data used on endpoints that are in groups join the groups, and each member is connected with each")
   func groups() throws {
-    let seats = try stage.gather("a", "b") + stage.gather("c", "d")
+    let seats = try network.gather("a", "b") + network.gather("c", "d")
     for seat in seats {
       seat.stopAdvertising()
       seat.stopBrowsing()
     }
-    stage.clear()
+    network.clear()
     try seats[1].connect(to: seats[2])
     try seats[2].connect(to: seats[1])
-    stage.run(.seconds(2))
-    stage.expectAllConnected(seats)
+    network.run(.seconds(2))
+    network.expectAllConnected(seats)
   }
 
   @Test("P-CUS-1 Two peers with two sessions each are connected session by session, as their data name them")
   func sessions() throws {
     let (a, b) = try pair()
-    let (c, d) = (try stage.seat("C", of: a.peer, on: a.host), try stage.seat("D", of: b.peer, on: b.host))
+    let (c, d) = (try network.seat("C", of: a.peer, on: a.host), try network.seat("D", of: b.peer, on: b.host))
     try a.connect(to: b)
     try c.connect(to: d)
     try d.connect(to: c)
     try b.connect(to: a)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect([a, b, c, d].map(\.connected) == ["B", "A", "D", "C"])
   }
 
   @Test("P-CUS-1 Peers of one host are connected by their data too")
   func oneHost() throws {
-    let a = try stage.silentSeat("a")
-    let b = try stage.silentSeat("b", on: a.host)
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b", on: a.host)
     try a.connect(to: b)
     try b.connect(to: a)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect([a.connected, b.connected] == ["B", "A"])
     #expect(a.take().filter { $0 == "invitation ended: none" }.count == 2)
   }
@@ -201,52 +201,52 @@ import Wire
   func rules() throws {
     var (none, required) = (SessionSettings(), SessionSettings())
     (none.encryption, required.encryption) = (.none, .required)
-    let a = try stage.silentSeat("a", required)
-    let b = try stage.silentSeat("b", none)
+    let a = try network.silentPeer("a", required)
+    let b = try network.silentPeer("b", none)
     try a.connect(to: b)
     try b.connect(to: a)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == ["invitation ended: encryption", "A: b notConnected encryption"])
     #expect(b.take() == ["invitation ended: encryption", "B: a notConnected encryption"])
   }
 
   @Test("P-CUS-1 Who has met the other by another way waits no longer")
   func metOtherwise() throws {
-    let seats = try stage.gather("a", "c")
+    let seats = try network.gather("a", "c")
     let (a, c) = (seats[0], seats[1])
-    let b = try stage.seat("b")
+    let b = try network.seat("b")
     try a.connect(to: b)
-    stage.run(.seconds(1))
-    try stage.connect(c, b)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
+    try network.connect(c, b)
+    network.run(.seconds(1))
     #expect(a.take().filter { $0.contains("invit") } == ["invitation ended: already"])
     b.host.lines = []
     try b.connect(to: a)
     #expect(b.take() == [])
-    stage.run()
+    network.run()
     #expect(b.take() == ["invitation ended: already"])
   }
 
   @Test("P-CUS-1 A link that is lost while the two wait is made again, and what was asked is asked again")
   func cut() throws {
-    stage.latency = .milliseconds(10)
+    network.latency = .milliseconds(10)
     let (a, b) = try pair()
     try a.connect(to: b)
-    stage.run(.milliseconds(100))
+    network.run(.milliseconds(100))
     try b.connect(to: a)
-    stage.run(.milliseconds(15))
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(3))
+    network.run(.milliseconds(15))
+    network.cut(a.host, b.host)
+    network.run(.seconds(3))
     #expect([a.connected, b.connected] == ["B", "A"])
     for seat in [a, b] { #expect(seat.take().filter { $0.contains("invit") } == ["invitation ended: none"]) }
   }
 }
 
-extension Seat {
-  func data() throws -> [UInt8] { try engine.connectionData(of: endpoint, at: stage.now) }
+extension TestPeer {
+  func data() throws -> [UInt8] { try engine.connectionData(of: endpoint, at: network.now) }
 
   @discardableResult
-  func connect(to other: Seat, timeout: Duration = .zero) throws -> InvitationID {
-    try engine.connect(endpoint, to: other.peer, with: try other.data(), timeout: timeout, at: stage.now)
+  func connect(to other: TestPeer, timeout: Duration = .zero) throws -> InvitationID {
+    try engine.connect(endpoint, to: other.peer, with: try other.data(), timeout: timeout, at: network.now)
   }
 }

@@ -5,20 +5,20 @@ import Wire
 
 /// The media type that a sender gives a message.
 @Suite struct ContentTypeTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   @Test("P-MSG-2 A message comes with its content type, by record and by datagram, and to a peer of the same host")
   func travels() throws {
-    let seats = try stage.gather("a", "b")
-    let c = try stage.seat("c", on: seats[0].host)
-    try stage.connect(seats[0], c)
-    stage.run(.seconds(1))
-    stage.clear()
+    let seats = try network.gather("a", "b")
+    let c = try network.seat("c", on: seats[0].host)
+    try network.connect(seats[0], c)
+    network.run(.seconds(1))
+    network.clear()
     for mode in [Mode.reliable, .unreliable] {
       let mark = mode == .reliable ? "" : "~"
       try seats[0].say("# x", mode, as: "text/markdown")
       try seats[0].say("none", mode)
-      stage.run(.seconds(1))
+      network.run(.seconds(1))
       #expect(seats[1].take() == ["B < A: \(mark)(text/markdown) # x", "B < A: \(mark)none"])
       #expect(c.take() == ["C < A: \(mark)(text/markdown) # x", "C < A: \(mark)none"])
     }
@@ -26,24 +26,24 @@ import Wire
 
   @Test("Without a way for datagrams an unreliable message has its content type all the same")
   func lossy() throws {
-    stage.datagramBytesMax = 0
-    let seats = try stage.gather("a", "b")
+    network.datagramBytesMax = 0
+    let seats = try network.gather("a", "b")
     try seats[0].say("x", .unreliable, as: "a/b")
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].take() == ["B < A: ~(a/b) x"])
   }
 
   @Test("A host of a version without content types gets messages without them, and one with them gets both kinds")
   func olderHost() throws {
-    let a = try stage.seat("a")
-    let older = Rogue("old", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let older = Rogue("old", to: a.host, on: network)
     try older.enter(with: a, features: .away)
-    let newer = Rogue("new", to: a.host, on: stage)
+    let newer = Rogue("new", to: a.host, on: network)
     try newer.enter(with: a, features: .contentTypes)
     #expect(a.connected == "NEW OLD")
     try a.say("x", as: "text/markdown")
     try a.say("y")
-    stage.run()
+    network.run()
     older.read()
     newer.read()
     let kinds: Set<FrameType> = [.message, .typedMessage]
@@ -58,15 +58,15 @@ import Wire
   @Test("A host that comes back as a version without content types is met anew where one waits that it cannot read")
   func downgrade() throws {
     for type in ["text/markdown", nil] {
-      let stage = Stage()
-      let a = try stage.seat("a")
-      let rogue = Rogue("r", to: a.host, on: stage)
+      let network = TestNetwork()
+      let a = try network.seat("a")
+      let rogue = Rogue("r", to: a.host, on: network)
       try rogue.enter(with: a, features: .contentTypes)
       let bond = rogue.last(Hello.self)?.bond
-      a.engine.linkClosed(rogue.link, at: stage.now)
+      a.engine.linkClosed(rogue.link, at: network.now)
       _ = a.take()
       try a.say("x", as: type, receipt: true)
-      let again = Rogue("r", to: a.host, on: stage)
+      let again = Rogue("r", to: a.host, on: network)
       again.greet(expects: bond)
       again.say(
         Attach(
@@ -82,8 +82,8 @@ import Wire
 
   @Test("What is no content type closes the link it came over", arguments: ["", "text", "text/", "a/b\n", "a b/c"])
   func broken(type: String) throws {
-    let a = try stage.seat("a")
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     _ = a.take()
     var body = ArraySink()

@@ -133,12 +133,12 @@ import Wire
   @Test("A store that does not answer ends nothing between local peers") func slowStore() throws {
     var settings = Settings()
     settings.isDurable = true
-    let stage = Stage()
-    let a = try stage.silentSeat("a", SessionSettings(), settings)
-    let b = try stage.seat("b", on: a.host)
-    _ = try a.engine.invite(b.peer, as: stage.type, to: a.endpoint, context: [], timeout: .zero, at: stage.now)
-    a.engine.advance(to: stage.now + .seconds(20))
-    a.engine.advance(to: stage.now + .seconds(60))
+    let network = TestNetwork()
+    let a = try network.silentPeer("a", SessionSettings(), settings)
+    let b = try network.seat("b", on: a.host)
+    _ = try a.engine.invite(b.peer, as: network.type, to: a.endpoint, context: [], timeout: .zero, at: network.now)
+    a.engine.advance(to: network.now + .seconds(20))
+    a.engine.advance(to: network.now + .seconds(60))
     while a.engine.nextOutput() != nil {}
     #expect(a.engine.hosts[a.engine.hostID]?.links.count == 1)
   }

@@ -5,21 +5,21 @@ import Wire
 
 /// Streams and resources where links, turns, restarts and sources end at another place than they began.
 @Suite struct FlowEdgeTests {
-  let stage = Stage()
+  let network = TestNetwork()
   let rogues = FlowRogueTests()
 
   @Test("A grant of bytes that only an earlier link has had closes the link")
   func grantOverNewLink() throws {
-    let stage = rogues.stage
+    let network = rogues.network
     let (rogue, seat, _) = try rogues.member()
-    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: stage.now)
-    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: stage.now)
-    stage.run()
+    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: network.now)
+    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: network.now)
+    network.run()
     let flow = try #require(rogue.last(StreamOpen.self)).flow
     rogue.say(StreamGrant(flow: flow, received: 0, limit: 2_000))
     #expect(rogue.frames.contains { $0.type == .streamData })
-    seat.engine.linkClosed(rogue.link, at: stage.now)
-    let again = Rogue("r", to: seat.host, on: stage)
+    seat.engine.linkClosed(rogue.link, at: network.now)
+    let again = Rogue("r", to: seat.host, on: network)
     again.greet()
     let records = UInt64(rogue.frames.filter { $0.type.isRecord }.count)
     again.say(
@@ -33,12 +33,12 @@ import Wire
 
   @Test("One number for the resources of two endpoints closes the link")
   func oneNumberForTwo() throws {
-    let stage = rogues.stage
+    let network = rogues.network
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
-    let seat = try stage.seat("v", session)
-    try stage.connect(seat, try stage.seat("w", on: seat.host, session))
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let seat = try network.seat("v", session)
+    try network.connect(seat, try network.seat("w", on: seat.host, session))
+    let rogue = Rogue("r", to: seat.host, on: network)
     try rogue.enter(with: seat)
     let indexes = rogue.frames.filter { $0.type == .join }
       .compactMap { try? Join(decoding: $0.body.span.bytes) }.map(\.index)
@@ -54,24 +54,24 @@ import Wire
   }
 
   /// A member that wants all of a resource of unknown size, and its source, which is not read.
-  private func wanted() throws -> (Rogue, Seat, ResourceID, flow: UInt64) {
-    let stage = rogues.stage
+  private func wanted() throws -> (Rogue, TestPeer, ResourceID, flow: UInt64) {
+    let network = rogues.network
     let (rogue, seat, _) = try rogues.member()
-    seat.host.desk.isSupplying = false
-    let id = try seat.engine.offer(ResourceInfo(name: "f"), from: seat.endpoint, to: rogue.endpoint, at: stage.now)
-    stage.run()
+    seat.host.program.isSupplying = false
+    let id = try seat.engine.offer(ResourceInfo(name: "f"), from: seat.endpoint, to: rogue.endpoint, at: network.now)
+    network.run()
     let flow = try #require(rogue.last(ResourceOffer.self)).flow
-    rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 20, root: stage.crypto.hash([])))
-    #expect(seat.host.desk.readFrom == [0, 262_144, 524_288, 786_432])
+    rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 20, root: network.crypto.hash([])))
+    #expect(seat.host.program.readFrom == [0, 262_144, 524_288, 786_432])
     return (rogue, seat, id, flow)
   }
 
-  private func supply(_ count: Int, from offset: UInt64, isLast: Bool, of id: ResourceID, _ seat: Seat) throws {
+  private func supply(_ count: Int, from offset: UInt64, isLast: Bool, of id: ResourceID, _ seat: TestPeer) throws {
     let bytes = pattern(count)
     try seat.engine.supply(
-      bytes, digests: Stage.digests(of: bytes, seat.stage.crypto), isLast: isLast, of: id, from: offset,
-      at: seat.stage.now)
-    seat.stage.run()
+      bytes, digests: TestNetwork.digests(of: bytes, seat.network.crypto), isLast: isLast, of: id, from: offset,
+      at: seat.network.now)
+    seat.network.run()
   }
 
   @Test("What a source gives after it has ended goes nowhere")
@@ -86,7 +86,7 @@ import Wire
   @Test("An answer to a read that its receiver wants no more is late, and no error")
   func lateAnswer() throws {
     let (rogue, seat, id, flow) = try wanted()
-    rogue.say(ResourceWant(flow: flow, turn: 2, offset: 0, limit: 16_384, root: seat.stage.crypto.hash([])))
+    rogue.say(ResourceWant(flow: flow, turn: 2, offset: 0, limit: 16_384, root: seat.network.crypto.hash([])))
     try supply(262_144, from: 0, isLast: false, of: id, seat)
     #expect(rogue.frames.allSatisfy { $0.type != .resourceChunk })
     #expect(throws: EngineError.self) { try supply(2_097_152, from: 0, isLast: false, of: id, seat) }
@@ -97,7 +97,7 @@ import Wire
   private var sender: ResourceSender {
     ResourceSender(
       id: ResourceID(rawValue: 1), flow: 5, pair: pair, host: HostID(ID128(high: 3, low: 3)),
-      info: ResourceInfo(name: "f", size: 1 << 41), at: stage.now)
+      info: ResourceInfo(name: "f", size: 1 << 41), at: network.now)
   }
 
   private var pair: Pair {
@@ -107,7 +107,7 @@ import Wire
   @Test("A source that is hashed again up to what its receiver has costs the memory of a tree")
   func hashedAgain() {
     let sender = sender
-    let crypto = stage.crypto
+    let crypto = network.crypto
     sender.begin(1, at: 1 << 25, limit: 1 << 26, root: crypto.hash([7]), crypto)
     let bytes = [UInt8](repeating: 0, count: 262_144)
     let digests = [Digest](repeating: crypto.hash([1]), count: 16)
@@ -126,9 +126,9 @@ import Wire
   func largestWant() throws {
     let receiver = ResourceReceiver(
       id: ResourceID(rawValue: 1), flow: 5, pair: pair, host: HostID(ID128(high: 3, low: 3)),
-      info: ResourceInfo(name: "f"), isAccepted: true, at: stage.now)
-    receiver.restore(stored: Limits.flowBytesMax - 16_384, tree: ChunkTree(), at: stage.now)
-    let want = receiver.begin(windowBytes: 1 << 20, stage.crypto)
+      info: ResourceInfo(name: "f"), isAccepted: true, at: network.now)
+    receiver.restore(stored: Limits.flowBytesMax - 16_384, tree: ChunkTree(), at: network.now)
+    let want = receiver.begin(windowBytes: 1 << 20, network.crypto)
     #expect(try ResourceWant(decoding: Array(want.encoded().dropFirst(2)).span.bytes) == want)
     #expect(receiver.settle(through: Limits.flowBytesMax)?.limit ?? want.limit == Limits.flowBytesMax)
   }
@@ -154,14 +154,14 @@ import Wire
     settings.isDurable = true
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
-    var seats = try stage.gather("a", "b", session: session, settings: settings)
-    seats[1].host.desk.isStoring = false
+    var seats = try network.gather("a", "b", session: session, settings: settings)
+    seats[1].host.program.isStoring = false
     try seats[0].offer("file", pattern(100_000), to: seats[1])
-    stage.run(.milliseconds(100))
-    stage.clear()
-    seats[1] = try stage.restart(seats[1]) { $0 + $0 }
-    seats[1].host.desk.isStoring = true
-    stage.run(.seconds(5))
+    network.run(.milliseconds(100))
+    network.clear()
+    seats[1] = try network.restart(seats[1]) { $0 + $0 }
+    seats[1].host.program.isStoring = true
+    network.run(.seconds(5))
     #expect(seats[1].take().filter { $0 == "B < A: file" || $0 == "file ended: none" }.count == 2)
     #expect(seats[1].file("file") == pattern(100_000))
   }

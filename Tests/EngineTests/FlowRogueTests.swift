@@ -5,18 +5,18 @@ import Wire
 
 /// Members that lie about streams and resources: about sizes, places, hashes and credit.
 @Suite struct FlowRogueTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   /// A rogue member in a session with an honest one.
-  func member(_ rules: (inout SessionSettings) -> Void = { _ in }) throws -> (Rogue, Seat, SessionSettings) {
+  func member(_ rules: (inout SessionSettings) -> Void = { _ in }) throws -> (Rogue, TestPeer, SessionSettings) {
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
     rules(&session)
-    let seat = try stage.seat("v", session)
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let seat = try network.seat("v", session)
+    let rogue = Rogue("r", to: seat.host, on: network)
     try rogue.enter(with: seat)
     #expect(seat.connected == "R")
-    stage.clear()
+    network.clear()
     return (rogue, seat, session)
   }
 
@@ -37,7 +37,7 @@ import Wire
   }
 
   func chunk(_ count: Int, at offset: UInt64, turn: UInt32 = 1, flow: UInt64 = 5) -> [UInt8] {
-    let digest = stage.crypto.leaf(of: [UInt8](repeating: 0, count: count).span.bytes)
+    let digest = network.crypto.leaf(of: [UInt8](repeating: 0, count: count).span.bytes)
     var bytes = [UInt8](
       repeating: 0,
       count: ResourceChunkView.encodedSize(flow: flow, turn: turn, offset: offset, digest: digest, payloadBytes: count))
@@ -67,11 +67,11 @@ import Wire
   @Test("Stream bytes that were not asked for, or are not the next, close the link", arguments: [0, 1, 2])
   func streamLies(kind: Int) throws {
     let (rogue, seat, _) = try member()
-    seat.host.desk.isReading = false
+    seat.host.program.isReading = false
     try open(rogue)
     for piece in 0..<16 { rogue.say(bytes: data(16_384, at: UInt64(piece) * 16_384)) }
     #expect(!rogue.isClosed)
-    #expect(seat.host.desk.text("s").count == 256 << 10)
+    #expect(seat.host.program.text("s").count == 256 << 10)
     switch kind {
     case 0: rogue.say(bytes: data(1, at: 256 << 10))
     case 1: rogue.say(bytes: data(1, at: 0))
@@ -83,14 +83,14 @@ import Wire
   @Test("A grant on a new link of what was not sent there closes it")
   func grantAfterReconnect() throws {
     let (first, seat, _) = try member()
-    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: first.endpoint, at: stage.now)
-    try seat.engine.write([UInt8](repeating: 1, count: 100_000), to: stream, at: stage.now)
-    stage.run()
+    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: first.endpoint, at: network.now)
+    try seat.engine.write([UInt8](repeating: 1, count: 100_000), to: stream, at: network.now)
+    network.run()
     let flow = try #require(first.last(StreamOpen.self)).flow
     first.say(StreamGrant(flow: flow, received: 0, limit: 100_000))
     first.acknowledge()
-    seat.engine.linkClosed(first.link, at: stage.now)
-    let again = Rogue("r", to: seat.host, on: stage)
+    seat.engine.linkClosed(first.link, at: network.now)
+    let again = Rogue("r", to: seat.host, on: network)
     again.greet(ordinal: 2)
     let theirs = try #require(again.last(Attach.self))
     again.say(
@@ -116,9 +116,9 @@ import Wire
   func sameNumber() throws {
     let (rogue, seat, _) = try member()
     try offer(rogue, size: 10)
-    let other = try stage.seat("w", on: seat.host)
-    try stage.connect(seat, other)
-    stage.run(.seconds(1))
+    let other = try network.seat("w", on: seat.host)
+    try network.connect(seat, other)
+    network.run(.seconds(1))
     let joins = rogue.frames.filter { $0.type == .join }.compactMap { try? Join(decoding: $0.body.span.bytes) }
     let second = try #require(joins.first { $0.entry.endpoint == other.endpoint }).index
     rogue.say(Verdict(record: rogue.head(), about: second, by: .all, reason: .none, seen: 3))
@@ -141,17 +141,17 @@ import Wire
   @Test("Streams that are closed and not used keep their place")
   func unusedStreams() throws {
     let (rogue, seat, _) = try member()
-    seat.host.desk.isReading = false
+    seat.host.program.isReading = false
     for flow in 1...70 {
       try open(rogue, UInt64(flow))
       rogue.say(bytes: data(100, at: 0, flow: UInt64(flow)))
       rogue.say(StreamEnd(record: rogue.head(), flow: UInt64(flow), reason: .none, size: 100))
     }
     #expect(rogue.last(StreamStop.self)?.reason == .busy)
-    #expect(seat.host.desk.streams.count == 64)
-    for stream in seat.host.desk.streams.keys { seat.engine.consumed(100, of: stream, at: stage.now) }
+    #expect(seat.host.program.streams.count == 64)
+    for stream in seat.host.program.streams.keys { seat.engine.consumed(100, of: stream, at: network.now) }
     try open(rogue, 99)
-    #expect(seat.host.desk.streams.count == 65)
+    #expect(seat.host.program.streams.count == 65)
   }
 
   @Test("A stream that is opened twice closes the link")
@@ -169,7 +169,7 @@ import Wire
     rogue.say(bytes: chunk(10, at: 77))
     rogue.say(StreamGrant(flow: 9, received: 5, limit: 10), StreamStop(record: rogue.head(), flow: 9, reason: .none))
     rogue.say(StreamEnd(record: rogue.head(), flow: 9, reason: .lost, size: 4))
-    rogue.say(ResourceWant(flow: 9, turn: 1, offset: 0, limit: 99, root: stage.crypto.hash([])))
+    rogue.say(ResourceWant(flow: 9, turn: 1, offset: 0, limit: 99, root: network.crypto.hash([])))
     rogue.say(ResourceStop(record: rogue.head(), flow: 9, reason: .none))
     rogue.say(ResourceEnd(record: rogue.head(), flow: 9, outcome: .broken(.cancelled)))
     #expect(!rogue.isClosed)
@@ -187,9 +187,9 @@ import Wire
   @Test("A grant of what was not sent, or that takes back, closes the link", arguments: [0, 1, 2])
   func grantLies(kind: Int) throws {
     let (rogue, seat, _) = try member()
-    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: stage.now)
-    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: stage.now)
-    stage.run()
+    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: network.now)
+    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: network.now)
+    network.run()
     let flow = try #require(rogue.last(StreamOpen.self)).flow
     rogue.say(StreamGrant(flow: flow, received: 0, limit: 600))
     rogue.say(StreamGrant(flow: flow, received: 500, limit: 600))
@@ -242,7 +242,7 @@ import Wire
   @Test("More than was asked for closes the link, though nobody stores it")
   func pastTheWindow() throws {
     let (rogue, seat, _) = try member()
-    seat.host.desk.isStoring = false
+    seat.host.program.isStoring = false
     try offer(rogue, size: nil)
     for piece in 0..<64 { rogue.say(bytes: chunk(16_384, at: UInt64(piece) * 16_384)) }
     #expect(!rogue.isClosed)
@@ -255,12 +255,12 @@ import Wire
     let (rogue, seat, _) = try member()
     try offer(rogue, size: kind == 0 ? 20_000 : nil)
     rogue.say(bytes: chunk(16_384, at: 0))
-    let root = stage.crypto.leaf(of: [UInt8](repeating: 0, count: 16_384).span.bytes)
+    let root = network.crypto.leaf(of: [UInt8](repeating: 0, count: 16_384).span.bytes)
     let size: UInt64 = [16_384, 10_000, 16_384][kind]
     rogue.say(
       ResourceEnd(
         record: rogue.head(), flow: 5,
-        outcome: .whole(size: size, root: kind == 2 ? stage.crypto.hash([9]) : root)))
+        outcome: .whole(size: size, root: kind == 2 ? network.crypto.hash([9]) : root)))
     #expect(seat.take().last == "f ended: mismatch")
     #expect(rogue.last(ResourceStop.self)?.reason == .mismatch)
     #expect(!rogue.isClosed)
@@ -272,7 +272,7 @@ import Wire
     for flow in 1...5 { try offer(rogue, size: 1 << 40, flow: UInt64(flow)) }
     #expect(rogue.frames.filter { $0.type == .resourceStop }.count == 2)
     for second in 0..<70 {
-      stage.run(.seconds(1))
+      network.run(.seconds(1))
       rogue.say(Pong(token: UInt64(second)))
       rogue.acknowledge()
     }
@@ -284,16 +284,16 @@ import Wire
   func neverReads() throws {
     let (rogue, seat, _) = try member()
     let id = try seat.engine.offer(
-      ResourceInfo(name: "f", size: 1 << 41), from: seat.endpoint, to: rogue.endpoint, at: stage.now)
-    seat.host.desk.names[id] = "f"
-    seat.host.desk.sources["f"] = pattern(5_000_000)
-    stage.run()
+      ResourceInfo(name: "f", size: 1 << 41), from: seat.endpoint, to: rogue.endpoint, at: network.now)
+    seat.host.program.names[id] = "f"
+    seat.host.program.sources["f"] = pattern(5_000_000)
+    network.run()
     let flow = try #require(rogue.last(ResourceOffer.self)).flow
-    rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 41, root: stage.crypto.hash([])))
-    #expect(seat.host.desk.readFrom == [0, 262_144, 524_288, 786_432])
+    rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 41, root: network.crypto.hash([])))
+    #expect(seat.host.program.readFrom == [0, 262_144, 524_288, 786_432])
     #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 64)
     for second in 0..<910 {
-      stage.run(.seconds(1))
+      network.run(.seconds(1))
       rogue.say(Pong(token: UInt64(second)))
       rogue.acknowledge()
     }
@@ -304,11 +304,11 @@ import Wire
   func wantLies(kind: Int) throws {
     let (rogue, seat, _) = try member()
     try seat.engine.offer(
-      ResourceInfo(name: "f", size: 100_000), from: seat.endpoint, to: rogue.endpoint, at: stage.now
+      ResourceInfo(name: "f", size: 100_000), from: seat.endpoint, to: rogue.endpoint, at: network.now
     ).in(seat)
-    stage.run()
+    network.run()
     let flow = try #require(rogue.last(ResourceOffer.self)).flow
-    let empty = stage.crypto.hash([])
+    let empty = network.crypto.hash([])
     rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 65_536, root: empty))
     #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 4)
     switch kind {
@@ -328,8 +328,8 @@ import Wire
 }
 
 extension ResourceID {
-  fileprivate func `in`(_ seat: Seat) {
-    seat.host.desk.names[self] = "f"
-    seat.host.desk.sources["f"] = pattern(100_000)
+  fileprivate func `in`(_ seat: TestPeer) {
+    seat.host.program.names[self] = "f"
+    seat.host.program.sources["f"] = pattern(100_000)
   }
 }

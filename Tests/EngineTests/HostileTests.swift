@@ -5,13 +5,13 @@ import Wire
 
 /// A hostile host, against the rules and within them: it costs the others nothing but its link.
 @Suite struct HostileTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   // MARK: Numbers and texts
 
   @Test("Positions beyond all numbers begin the bond anew", arguments: [UInt64.max, UInt64.max - 1])
   func positions(number: UInt64) throws {
-    let rogue = Rogue("r", to: try stage.host("a"), on: stage)
+    let rogue = Rogue("r", to: try network.host("a"), on: network)
     rogue.greet()
     let theirs = try #require(rogue.last(Hello.self)).bond
     rogue.say(Attach(bond: 7, expects: theirs, received: number, first: number, next: number))
@@ -21,10 +21,10 @@ import Wire
 
   @Test("A violation is told in few bytes, however many a character of its text has")
   func longCharacters() throws {
-    let rogue = Rogue("r", to: try stage.host("a"), on: stage)
+    let rogue = Rogue("r", to: try network.host("a"), on: network)
     rogue.attach()
     var body = ArraySink()
-    stage.type.encode(into: &body)
+    network.type.encode(into: &body)
     rogue.peer.encode(into: &body)
     try DisplayName("r").encode(into: &body)
     body.put(count: 1, max: 1)
@@ -40,25 +40,25 @@ import Wire
 
   @Test("The highest rank is the last there is")
   func rank() throws {
-    let a = try stage.seat("a")
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let rogue = Rogue("r", to: a.host, on: network)
     rogue.attach()
     var entry = rogue.entry()
     entry.rank = .max
     rogue.say(rogue.invitation(a, entry: entry))
     try a.accept()
-    stage.run()
+    network.run()
     rogue.say(Confirm(id: 1, reason: .none, rank: .max))
     rogue.say(rogue.join(a, entry: entry))
-    let b = try stage.seat("b")
-    try stage.connect(a, b)
+    let b = try network.seat("b")
+    try network.connect(a, b)
     #expect(a.connected.contains("B"))
   }
 
   @Test("Two endpoints of one host never share a number")
   func sharedNumber() throws {
-    let a = try stage.seat("a")
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     var second = rogue.entry()
     second.endpoint = EndpointID(ID128(high: 1, low: 2))
@@ -69,8 +69,8 @@ import Wire
 
   @Test("A member that changes its number keeps only the last")
   func changingNumber() throws {
-    let a = try stage.seat("a")
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     for index in UInt32(2)...50 { rogue.say(rogue.join(a, index: index)) }
     #expect(!rogue.isClosed)
@@ -81,30 +81,30 @@ import Wire
 
   @Test("Nobody takes the place of a host's own endpoint")
   func ownEndpoint() throws {
-    let a = try stage.seat("a")
-    let b = try stage.seat("b", on: a.host)
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let b = try network.seat("b", on: a.host)
+    let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     var entry = rogue.entry()
     entry.endpoint = b.endpoint
     rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
     #expect(a.engine.endpoints[a.endpoint]?.group.members[b.endpoint] == nil)
-    try stage.connect(a, b)
+    try network.connect(a, b)
     #expect(b.connected.contains("A"))
   }
 
   /// A member of a's session that can send any claims about the honest newcomer c, who is invited by b, before it
   /// comes.
-  private func slanderer() throws -> (seats: [Seat], c: Seat, rogue: Rogue) {
-    let seats = try stage.gather("a", "b")
-    let c = try stage.seat("c")
-    let rogue = Rogue("r", to: seats[0].host, on: stage)
+  private func slanderer() throws -> (seats: [TestPeer], c: TestPeer, rogue: Rogue) {
+    let seats = try network.gather("a", "b")
+    let c = try network.seat("c")
+    let rogue = Rogue("r", to: seats[0].host, on: network)
     try rogue.enter(with: seats[0])
-    stage.clear()
+    network.clear()
     return (seats, c, rogue)
   }
 
-  private func slander(_ seat: Seat, host: HostID? = nil, count: UInt32) -> Entry {
+  private func slander(_ seat: TestPeer, host: HostID? = nil, count: UInt32) -> Entry {
     let local = seat.engine.endpoints[seat.endpoint]!  // it was made for this stage
     var entry = seat.engine.entry(of: local)
     entry.incarnation.count += count
@@ -118,8 +118,8 @@ import Wire
     let entry = slander(c, host: isElsewhere ? rogue.host : nil, count: 5)
     rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
     #expect(seats[0].engine.endpoints[seats[0].endpoint]?.group.members[c.endpoint] != nil)
-    try stage.connect(seats[1], c)
-    stage.run(.seconds(1))
+    try network.connect(seats[1], c)
+    network.run(.seconds(1))
     #expect(seats[0].connected == "B C R")
     #expect(c.connected == "A B")
   }
@@ -131,9 +131,9 @@ import Wire
     entry.endpoint = c.endpoint
     rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
     #expect(seats[0].engine.endpoints[seats[0].endpoint]?.group.members[c.endpoint]?.peer == rogue.peer)
-    try stage.connect(seats[1], c)
-    stage.run(.seconds(20))
-    stage.expectAllConnected([seats[0], seats[1], c])
+    try network.connect(seats[1], c)
+    network.run(.seconds(20))
+    network.expectAllConnected([seats[0], seats[1], c])
   }
 
   @Test("A member's lies about one who is connected change nothing")
@@ -143,10 +143,10 @@ import Wire
       let entry = slander(seats[1], host: host, count: 5)
       rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
     }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[0].connected == "B R")
     try seats[1].say("still here")
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[0].heard == ["B"])
   }
 
@@ -165,8 +165,8 @@ import Wire
     }
     #expect(seats[0].connected == "B R")
     #expect(seats[1].connected == "A")
-    try stage.connect(seats[1], c)
-    stage.run(.seconds(2))
+    try network.connect(seats[1], c)
+    network.run(.seconds(2))
     #expect(c.connected == "A B")
   }
 
@@ -177,7 +177,7 @@ import Wire
     entry.rank = 9
     entry.terms.peersMax = 2
     rogue.say(rogue.join(seats[0], entry: entry))
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[0].connected == "B")
     #expect(seats[1].connected == "A")
   }
@@ -197,7 +197,7 @@ import Wire
       }
       let frame = Introduce(record: rogue.head(), spread: false, introduction: introduction(of: entries, by: rogue))
       let bytes = frame.encoded()
-      seats[0].engine.received(bytes.span.bytes, on: rogue.link, at: stage.now)
+      seats[0].engine.received(bytes.span.bytes, on: rogue.link, at: network.now)
     }
     while let output = seats[0].engine.nextOutput() { if case .dial = output { dials += 1 } }
     #expect(dials == 64)
@@ -206,14 +206,14 @@ import Wire
   @Test("However much is said and shown of a host, it is dialled where it said itself, and the list is bounded")
   func hearsay() throws {
     let (seats, _, _) = try slanderer()
-    let (engine, type) = (seats[0].engine, stage.type)
+    let (engine, type) = (seats[0].engine, network.type)
     let host = try #require(engine.hosts[seats[1].engine.hostID])
     for number in 0..<100 {
       host.learn(byHearsay: [try Address(text: "lie \(number)")])
       let sighting = Sighting(
         peer: PeerID(ID128(high: 9, low: UInt64(number))), host: host.id, type: type, name: try DisplayName("x"),
         info: .empty, addresses: [try Address(text: "show \(number)")])
-      engine.sighted(SightingID(rawValue: UInt64(10_000 + number)), sighting, at: stage.now)
+      engine.sighted(SightingID(rawValue: UInt64(10_000 + number)), sighting, at: network.now)
     }
     let addresses = engine.addresses(of: host).map(\.description)
     #expect(addresses.count == 17)
@@ -226,23 +226,23 @@ import Wire
   func movedDecision() throws {
     var settings = SessionSettings()
     settings.trust = .ask(timeout: .seconds(60))
-    let a = try stage.seat("a", settings)
-    let b = try stage.seat("b", on: a.host)
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a", settings)
+    let b = try network.seat("b", on: a.host)
+    let rogue = Rogue("r", to: a.host, on: network)
     rogue.attach()
     rogue.say(rogue.invitation(a))
     try a.accept()
-    stage.run()
+    network.run()
     rogue.say(Confirm(id: 1, reason: .none, rank: 1))
     rogue.say(rogue.join(a))
     let asked = try #require(a.lastDecision)
     try b.invite(a)
-    stage.run()
+    network.run()
     try a.accept()
-    stage.run(.milliseconds(100))
+    network.run(.milliseconds(100))
     #expect(a.engine.endpoints[a.endpoint]?.group === b.engine.endpoints[b.endpoint]?.group)
-    try a.engine.decide(asked, false, at: stage.now)
-    stage.run()
+    try a.engine.decide(asked, false, at: network.now)
+    network.run()
     #expect(a.take().contains("A: R notConnected untrusted"))
   }
 
@@ -250,26 +250,26 @@ import Wire
 
   @Test("An invitation that ended early is forgotten")
   func endedInvitations() throws {
-    let a = try stage.seat("a")
-    let b = try stage.seat("b")
+    let a = try network.seat("a")
+    let b = try network.seat("b")
     for _ in 0..<3 {
       try a.invite(b, timeout: .seconds(10))
-      stage.run(.seconds(1))
+      network.run(.seconds(1))
       try b.decline()
     }
-    stage.run(.seconds(120))
+    network.run(.seconds(120))
     #expect(a.engine.outgoing.isEmpty)
     #expect(b.engine.incoming.isEmpty)
   }
 
   @Test("Who invites and takes back for ever is not remembered for ever")
   func takenBack() throws {
-    let a = try stage.seat("a")
-    let rogue = Rogue("r", to: a.host, on: stage)
+    let a = try network.seat("a")
+    let rogue = Rogue("r", to: a.host, on: network)
     rogue.attach()
     for id in UInt64(1)...300 {
       rogue.say(rogue.invitation(a, id: id), Cancel(id: id, reason: .cancelled))
-      stage.run(.milliseconds(50))
+      network.run(.milliseconds(50))
     }
     #expect(!rogue.isClosed)
     #expect(a.engine.incoming.count <= 65)
@@ -278,7 +278,7 @@ import Wire
   @Test("A group remembers only so many who left")
   func departed() throws {
     let group = Group(
-      serial: 1, label: GroupID(ID128(high: 1, low: 1)), dirty: try stage.host("a").engine.dirty)
+      serial: 1, label: GroupID(ID128(high: 1, low: 1)), dirty: try network.host("a").engine.dirty)
     let incarnation = EndpointIncarnation(host: Incarnation(1), count: 0)
     for number in UInt64(1)...10_000 {
       group.noteDeparture(of: EndpointID(ID128(high: 0, low: number)), incarnation)
@@ -289,21 +289,21 @@ import Wire
 
   @Test("A host holds only so many links")
   func manyLinks() throws {
-    let a = try stage.host("a")
-    let rogues = (0..<40).map { _ in Rogue("r", to: a, on: stage) }
+    let a = try network.host("a")
+    let rogues = (0..<40).map { _ in Rogue("r", to: a, on: network) }
     #expect(rogues.filter { !$0.isClosed }.count == 16)
     #expect(rogues.last?.ending == .busy)
   }
 
   @Test("Hosts that came and went are forgotten")
   func passingHosts() throws {
-    let a = try stage.seat("a")
+    let a = try network.seat("a")
     for number in 0..<20 {
-      let rogue = Rogue("r\(number)", to: a.host, on: stage)
+      let rogue = Rogue("r\(number)", to: a.host, on: network)
       rogue.attach()
-      a.engine.linkClosed(rogue.link, at: stage.now)
+      a.engine.linkClosed(rogue.link, at: network.now)
     }
-    stage.run(.seconds(30))
+    network.run(.seconds(30))
     #expect(a.engine.hosts.count <= 1)
   }
 
@@ -311,10 +311,10 @@ import Wire
 
   @Test("Local peers may invite each other as often as they like")
   func localInvitations() throws {
-    let a = try stage.seat("a")
-    let b = try stage.silentSeat("b", on: a.host)
+    let a = try network.seat("a")
+    let b = try network.silentPeer("b", on: a.host)
     for _ in 0..<400 { try a.invite(b) }
-    stage.run()
+    network.run()
     #expect(!a.take().isEmpty)
   }
 
@@ -322,11 +322,11 @@ import Wire
     "A security identity that no frame can carry is refused",
     arguments: [[], [9, 1], [1, 5_000], [4, 4_000]] as [[Int]])
   func wrongIdentity(shape: [Int]) throws {
-    let a = try stage.silentSeat("a")
+    let a = try network.silentPeer("a")
     let chain = shape.isEmpty ? [] : [[UInt8]](repeating: [UInt8](repeating: 1, count: shape[1]), count: shape[0])
     var settings = SessionSettings()
     settings.identity = SecurityIdentity(id: IdentityID(rawValue: 1), chain: chain)
-    #expect(throws: EngineError.self) { try a.engine.openSession(a.peer, settings, at: stage.now) }
+    #expect(throws: EngineError.self) { try a.engine.openSession(a.peer, settings, at: network.now) }
   }
 
   private func introduction(of entries: [Entry], by rogue: Rogue) -> Introduction {
@@ -336,6 +336,6 @@ import Wire
       entries: entries)
     return Introduction(
       group: GroupID(own.endpoint.raw), introducer: own.endpoint, introducerIncarnation: own.incarnation,
-      entries: entries, signature: stage.crypto.sign(signed, with: rogue.peerKey))
+      entries: entries, signature: network.crypto.sign(signed, with: rogue.peerKey))
   }
 }

@@ -4,12 +4,12 @@ import Wire
 @testable import Engine
 
 @Suite struct InvitationTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
-  func pair() throws -> (Seat, Seat) {
-    let a = try stage.seat("a")
-    let b = try stage.seat("b")
-    stage.clear()
+  func pair() throws -> (TestPeer, TestPeer) {
+    let a = try network.seat("a")
+    let b = try network.seat("b")
+    network.clear()
     return (a, b)
   }
 
@@ -17,8 +17,8 @@ import Wire
   func accepted() throws {
     let (a, b) = try pair()
     let context = [UInt8]((0...255).map { $0 })
-    _ = try a.engine.invite(b.peer, as: stage.type, to: a.endpoint, context: context, timeout: .zero, at: stage.now)
-    stage.run()
+    _ = try a.engine.invite(b.peer, as: network.type, to: a.endpoint, context: context, timeout: .zero, at: network.now)
+    network.run()
     let invitation = try #require(
       b.host.outputs.lazy.compactMap { output -> (PeerID, PeerID, [UInt8])? in
         guard case .invitation(_, let from, _, let to, _, let context, _) = output else { return nil }
@@ -27,11 +27,11 @@ import Wire
     #expect(invitation == (a.peer, b.peer, context))
     b.host.lines = []
     try b.accept()
-    stage.run()
+    network.run()
     #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
     #expect(b.take() == ["invitation ended: none", "B: A connecting", "B: A connected"])
     try a.say("hello", receipt: true)
-    stage.run(.milliseconds(100))
+    network.run(.milliseconds(100))
     #expect(b.take() == ["B < A: hello"])
     #expect(a.take() == ["delivered to B"])
   }
@@ -40,9 +40,9 @@ import Wire
   func declined() throws {
     let (a, b) = try pair()
     try a.invite(b)
-    stage.run()
+    network.run()
     try b.decline()
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take() == ["invitation ended: declined", "A: b notConnected declined"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: declined"])
     #expect(throws: EngineError.self) { try b.accept() }
@@ -52,10 +52,10 @@ import Wire
   func unanswered() throws {
     let (a, b) = try pair()
     try a.invite(b, timeout: .seconds(7))
-    stage.run(.milliseconds(6_999))
+    network.run(.milliseconds(6_999))
     #expect(a.take() == [])
     #expect(b.take() == ["b invited by a: "])
-    stage.run(.milliseconds(2))
+    network.run(.milliseconds(2))
     #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
     #expect(b.take() == ["invitation ended: timedOut"])
     #expect(throws: EngineError.self) { try b.accept() }
@@ -65,9 +65,9 @@ import Wire
   func defaultTimeout(seconds: Int) throws {
     let (a, b) = try pair()
     try a.invite(b, timeout: .seconds(seconds))
-    stage.run(.milliseconds(29_999))
+    network.run(.milliseconds(29_999))
     #expect(a.take() == [])
-    stage.run(.milliseconds(2))
+    network.run(.milliseconds(2))
     #expect(a.take() == ["invitation ended: timedOut", "A: b notConnected timedOut"])
   }
 
@@ -75,7 +75,7 @@ import Wire
   func longTimeout() throws {
     let (a, b) = try pair()
     try a.invite(b, timeout: .seconds(Int64.max))
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take() == [])
     let error = #expect(throws: EngineError.self) {
       try a.invite(b, String(repeating: "x", count: Limits.contextBytesMax + 1))
@@ -87,9 +87,9 @@ import Wire
   @Test("P-SES-1 An invitation to a host that cannot be reached ends as unreachable inside its timeout")
   func unreachable() throws {
     let (a, b) = try pair()
-    stage.walls.insert(["a", "b"])
+    network.walls.insert(["a", "b"])
     try a.invite(b, timeout: .seconds(5))
-    stage.run(.seconds(5))
+    network.run(.seconds(5))
     #expect(a.take() == ["invitation ended: unreachable", "A: b notConnected unreachable"])
     #expect(b.take() == [])
   }
@@ -98,9 +98,9 @@ import Wire
   func cancelled() throws {
     let (a, b) = try pair()
     let id = try a.invite(b)
-    stage.run()
-    a.engine.cancel(id, at: stage.now)
-    stage.run()
+    network.run()
+    a.engine.cancel(id, at: network.now)
+    network.run()
     #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
   }
@@ -109,9 +109,9 @@ import Wire
   func inviterLeaves() throws {
     let (a, b) = try pair()
     try a.invite(b)
-    stage.run()
+    network.run()
     a.leave()
-    stage.run()
+    network.run()
     #expect(a.take() == ["invitation ended: left", "A: b notConnected left"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: left"])
   }
@@ -120,10 +120,10 @@ import Wire
   func acceptCrossesCancel() throws {
     let (a, b) = try pair()
     let id = try a.invite(b)
-    stage.run()
-    a.engine.cancel(id, at: stage.now)
+    network.run()
+    a.engine.cancel(id, at: network.now)
     try b.accept()
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
   }
@@ -133,14 +133,14 @@ import Wire
     let (a, b) = try pair()
     if areLinked {
       try a.invite(b)
-      stage.run()
+      network.run()
       try b.decline()
-      stage.run()
-      stage.clear()
+      network.run()
+      network.clear()
     }
     try a.invite(b)
     try b.invite(a)
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take().sorted() == ["A: B connected", "A: B connecting", "invitation ended: none"])
     #expect(b.take().filter { $0.hasPrefix("B") } == ["B: A connecting", "B: A connected"])
   }
@@ -149,9 +149,9 @@ import Wire
   func invitingIsAccepting() throws {
     let (a, b) = try pair()
     try a.invite(b)
-    stage.run()
+    network.run()
     try b.invite(a)
-    stage.run()
+    network.run()
     #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
     #expect(b.take().suffix(2) == ["B: A connecting", "B: A connected"])
   }
@@ -160,19 +160,19 @@ import Wire
   func invitingIsNotWaiting() throws {
     let (a, b) = try pair()
     try a.invite(b)
-    stage.run(.seconds(1))
-    stage.walls.insert(["a", "b"])
-    stage.cut(a.host, b.host)
+    network.run(.seconds(1))
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
     try b.invite(a, timeout: .seconds(5))
-    stage.run(.milliseconds(4_999))
+    network.run(.milliseconds(4_999))
     #expect(b.take() == ["b invited by a: "])
-    stage.run(.milliseconds(2))
+    network.run(.milliseconds(2))
     #expect(
       b.take() == ["invitation ended: timedOut", "invitation ended: timedOut", "B: a notConnected timedOut"])
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(10))
+    network.heal(a.host, b.host)
+    network.run(.seconds(10))
     #expect(a.take().filter { $0.contains("invit") } == ["invitation ended: timedOut"])
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect([a.connected, b.connected] == ["", ""])
     #expect((a.take() + b.take()).allSatisfy { $0.contains(" found ") || $0.contains(" lost ") })
   }
@@ -184,18 +184,18 @@ import Wire
     let (a, b) = try pair()
     if !byInvitation { b.stopBrowsing() }
     try a.invite(b, timeout: .seconds(60))
-    stage.run(.seconds(1))
-    stage.walls.insert(["a", "b"])
-    stage.cut(a.host, b.host)
+    network.run(.seconds(1))
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
     if byInvitation {
       let own = try b.invite(a, timeout: .seconds(10))
-      b.engine.cancel(own, at: stage.now)
+      b.engine.cancel(own, at: network.now)
     } else {
       try b.decline()
     }
-    stage.run(.seconds(30))
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(20))
+    network.run(.seconds(30))
+    network.heal(a.host, b.host)
+    network.run(.seconds(20))
     let reason = byInvitation ? "cancelled" : "declined"
     let end = "invitation ended: \(reason)"
     #expect(a.take().filter { $0.contains("invit") } == [end])
@@ -207,84 +207,84 @@ import Wire
   func answerTooLate() throws {
     let (a, b) = try pair()
     try a.invite(b)
-    stage.run(.seconds(1))
-    stage.walls.insert(["a", "b"])
+    network.run(.seconds(1))
+    network.walls.insert(["a", "b"])
     try b.invite(a, timeout: .seconds(1))
-    stage.run(.milliseconds(1_500))
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(1))
+    network.run(.milliseconds(1_500))
+    network.heal(a.host, b.host)
+    network.run(.seconds(1))
     #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B notConnected timedOut"])
-    try stage.connect(b, a)
-    stage.expectAllConnected([a, b])
+    try network.connect(b, a)
+    network.expectAllConnected([a, b])
   }
 
   @Test("P-SES-7 An invitation to a peer that is already connected ends as already and changes nothing")
   func already() throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     try seats[1].invite(seats[0])
     try seats[0].invite(seats[1])
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(seats[0].take() == ["invitation ended: already"])
     #expect(seats[1].take() == ["invitation ended: already"])
-    stage.expectAllConnected(seats)
+    network.expectAllConnected(seats)
   }
 
   @Test(
     "An invitation goes out with the greeting and is answered with it: two strangers are connected in two round trips")
   func atOnce() throws {
     let (a, b) = try pair()
-    stage.latency = .milliseconds(10)
+    network.latency = .milliseconds(10)
     try a.invite(b)
-    stage.run(.milliseconds(10))
+    network.run(.milliseconds(10))
     #expect(b.take() == ["b invited by a: "])
     try b.accept()
-    stage.run(.milliseconds(30))
+    network.run(.milliseconds(30))
     #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
-    stage.run(.milliseconds(10))
+    network.run(.milliseconds(10))
     #expect(b.take() == ["invitation ended: none", "B: A connecting", "B: A connected"])
   }
 
   @Test("An invitation that went out with the greeting is taken back as any other, and said once")
   func takenBackAtOnce() throws {
     let (a, b) = try pair()
-    stage.latency = .milliseconds(10)
+    network.latency = .milliseconds(10)
     var said = 0
-    stage.filter = { type, _, _ in
+    network.filter = { type, _, _ in
       if type == .invite { said += 1 }
       return true
     }
     let id = try a.invite(b)
-    stage.run(.milliseconds(5))
-    a.engine.cancel(id, at: stage.now)
-    stage.run(.milliseconds(10))
+    network.run(.milliseconds(5))
+    a.engine.cancel(id, at: network.now)
+    network.run(.milliseconds(10))
     #expect(a.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: cancelled"])
     try a.invite(b)
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(said == 2)
   }
 
   @Test("An invitation survives the loss of its link, before and after it is accepted")
   func linkLost() throws {
     let (a, b) = try pair()
-    stage.latency = .milliseconds(10)
+    network.latency = .milliseconds(10)
     try a.invite(b)
-    stage.run(.milliseconds(35))
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(2))
+    network.run(.milliseconds(35))
+    network.cut(a.host, b.host)
+    network.run(.seconds(2))
     #expect(b.take() == ["b invited by a: "])
     try b.accept()
-    stage.run(.milliseconds(5))
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(2))
+    network.run(.milliseconds(5))
+    network.cut(a.host, b.host)
+    network.run(.seconds(2))
     #expect(a.take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
     #expect(b.take() == ["invitation ended: none", "B: A connecting", "B: A connected"])
   }
 
   @Test("A peer that is not nearby cannot be invited, nor oneself, and the error says what to do")
   func nobody() throws {
-    let a = try stage.seat("a")
-    let b = try stage.silentSeat("b")
+    let a = try network.seat("a")
+    let b = try network.silentPeer("b")
     let error = #expect(throws: EngineError.self) { try a.invite(b) }
     #expect(error?.code == .unavailable)
     #expect(error?.description.contains("browse") == true)
@@ -293,20 +293,20 @@ import Wire
 
   @Test("A host that comes up anew is answered anew, though it counts its invitations from the start")
   func countsFromTheStart() throws {
-    let a = try stage.seat("a")
-    let b = try stage.seat("b")
+    let a = try network.seat("a")
+    let b = try network.seat("b")
     let before = try b.invite(a)
-    stage.run()
+    network.run()
     try a.accept()
-    stage.run(.seconds(1))
-    stage.kill(b.host)
-    let again = try stage.seat("b", on: try stage.host("b", incarnation: 2))
-    stage.clear()
+    network.run(.seconds(1))
+    network.kill(b.host)
+    let again = try network.seat("b", on: try network.host("b", incarnation: 2))
+    network.clear()
     #expect(try again.invite(a) == before)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take().contains("a invited by b: "))
     try a.accept()
-    stage.run(.seconds(1))
-    stage.expectAllConnected([a, again])
+    network.run(.seconds(1))
+    network.expectAllConnected([a, again])
   }
 }

@@ -4,7 +4,7 @@ import Wire
 @testable import Engine
 
 @Suite struct LimitTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   func room(for peers: UInt32) -> SessionSettings {
     var session = SessionSettings()
@@ -14,34 +14,34 @@ import Wire
 
   @Test("P-SES-6 A session has room for two at least, and past eight where it is asked to")
   func sizes() throws {
-    let a = try stage.seat("a")
-    #expect(throws: EngineError.self) { try a.engine.openSession(a.peer, room(for: 1), at: stage.now) }
-    let seats = try stage.gather("c", "d", "e", "f", "g", "h", "i", "j", "k", session: room(for: 20))
+    let a = try network.seat("a")
+    #expect(throws: EngineError.self) { try a.engine.openSession(a.peer, room(for: 1), at: network.now) }
+    let seats = try network.gather("c", "d", "e", "f", "g", "h", "i", "j", "k", session: room(for: 20))
     #expect(seats.count == 9)
   }
 
   @Test("P-SES-6 With eight members a ninth is refused as full, and told so")
   func nine() throws {
-    let seats = try stage.gather("a", "b", "c", "d", "e", "f", "g", "h", session: room(for: 8))
-    let late = try stage.seat("z", room(for: 8))
-    stage.clear()
+    let seats = try network.gather("a", "b", "c", "d", "e", "f", "g", "h", session: room(for: 8))
+    let late = try network.seat("z", room(for: 8))
+    network.clear()
     try seats[3].invite(late)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     try late.accept()
-    stage.run(.seconds(10))
+    network.run(.seconds(10))
     #expect(late.take() == ["z invited by d: ", "invitation ended: full"])
     #expect(seats[3].take() == ["invitation ended: full", "D: z notConnected full"])
-    stage.expectAllConnected(seats)
+    network.expectAllConnected(seats)
   }
 
   @Test("Two groups that would be too many together are refused as a whole")
   func groups() throws {
-    let seats = try ["a", "b", "c", "d"].map { try stage.seat($0, room(for: 3)) }
-    try stage.connect(seats[0], seats[1])
-    try stage.connect(seats[2], seats[3])
-    stage.clear()
-    try stage.connect(seats[0], seats[2])
-    stage.run(.seconds(10))
+    let seats = try ["a", "b", "c", "d"].map { try network.seat($0, room(for: 3)) }
+    try network.connect(seats[0], seats[1])
+    try network.connect(seats[2], seats[3])
+    network.clear()
+    try network.connect(seats[0], seats[2])
+    network.run(.seconds(10))
     #expect(seats[0].take() == ["invitation ended: full", "A: c notConnected full"])
     #expect(seats.map(\.connected) == ["B", "A", "D", "C"])
   }
@@ -50,55 +50,55 @@ import Wire
     "A race for the last place is settled the same everywhere, and who lost it is told full",
     arguments: [0, 1, 5, 20, 50], [0, 1])
   func race(milliseconds: Int, inviter: Int) throws {
-    let seats = try stage.gather("a", "b", session: room(for: 3))
-    let rivals = try ["c", "d"].map { try stage.seat($0, room(for: 3)) }
-    stage.clear()
-    stage.latency = .milliseconds(milliseconds)
+    let seats = try network.gather("a", "b", session: room(for: 3))
+    let rivals = try ["c", "d"].map { try network.seat($0, room(for: 3)) }
+    network.clear()
+    network.latency = .milliseconds(milliseconds)
     try seats[0].invite(rivals[0])
     try seats[1].invite(rivals[1])
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     for rival in rivals { try rival.accept() }
-    stage.run(.seconds(20))
+    network.run(.seconds(20))
     // The inviter with the lower endpoint brings in the one that stays.
     let winner = seats[0].endpoint < seats[1].endpoint ? 0 : 1
-    stage.expectAllConnected(seats + [rivals[winner]])
+    network.expectAllConnected(seats + [rivals[winner]])
     #expect(rivals[1 - winner].connected == "")
     let told = rivals[1 - winner].take()
     #expect(told.contains { $0.hasSuffix(" full") }, "\(told)")
     // It is still there: an invitation brings it in when there is room, also one by the endpoint from which it had its
     // lost place.
     rivals[winner].leave()
-    stage.run(.seconds(1))
-    try stage.connect(seats[inviter], rivals[1 - winner])
-    stage.run(.seconds(2))
-    stage.expectAllConnected(seats + [rivals[1 - winner]])
+    network.run(.seconds(1))
+    try network.connect(seats[inviter], rivals[1 - winner])
+    network.run(.seconds(2))
+    network.expectAllConnected(seats + [rivals[1 - winner]])
   }
 
   @Test("P-SES-6 Who accepts two at once keeps to the first one's limit")
   func twoInviters() throws {
-    stage.latency = .milliseconds(20)
-    let guest = try stage.seat("g", room(for: 8))
-    let rivals = try ["c", "d"].map { try stage.seat($0, room(for: 2)) }
-    stage.clear()
+    network.latency = .milliseconds(20)
+    let guest = try network.seat("g", room(for: 8))
+    let rivals = try ["c", "d"].map { try network.seat($0, room(for: 2)) }
+    network.clear()
     for rival in rivals {
       try rival.invite(guest)
-      stage.run(.milliseconds(100))
+      network.run(.milliseconds(100))
     }
     for case .invitation(let id, _, _, _, _, _, _) in guest.host.outputs {
-      try guest.engine.accept(id, with: guest.endpoint, at: stage.now)
+      try guest.engine.accept(id, with: guest.endpoint, at: network.now)
     }
-    stage.run(.seconds(10))
-    stage.expectAllConnected([guest, rivals[0]])
+    network.run(.seconds(10))
+    network.expectAllConnected([guest, rivals[0]])
     #expect(rivals[1].take() == ["invitation ended: full", "D: g notConnected full"])
   }
 
   @Test("A place that is free again is taken by a new invitation")
   func freeAgain() throws {
-    let seats = try stage.gather("a", "b", session: room(for: 2))
-    let c = try stage.seat("c", room(for: 2))
+    let seats = try network.gather("a", "b", session: room(for: 2))
+    let c = try network.seat("c", room(for: 2))
     seats[1].leave()
-    stage.run(.seconds(1))
-    try stage.connect(seats[0], c)
-    stage.expectAllConnected([seats[0], c])
+    network.run(.seconds(1))
+    try network.connect(seats[0], c)
+    network.expectAllConnected([seats[0], c])
   }
 }

@@ -4,16 +4,16 @@ import Wire
 @testable import Engine
 
 @Suite struct MessageTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   @Test("P-MSG-1 A send names who is not connected, sends nothing then, and refuses an empty list")
   func notConnected() throws {
-    let seats = try stage.gather("a", "b")
-    let c = try stage.seat("c")
+    let seats = try network.gather("a", "b")
+    let c = try network.seat("c")
     let error = #expect(throws: EngineError.self) { try seats[0].say("x", to: [seats[1], c]) }
     #expect(error?.code == .notConnected)
     #expect(error?.endpoints == [c.endpoint])
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].take().filter { $0.contains("<") } == [])
     let empty = #expect(throws: EngineError.self) { try seats[0].say("x", to: []) }
     #expect(empty?.code == .invalidParameter)
@@ -24,15 +24,15 @@ import Wire
   @Test(
     "P-MSG-2 One send is one receive, byte for byte, of every size", arguments: [0, 1, 999, 1_000, 70_000, 1_048_576])
   func boundaries(size: Int) throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     seats[1].host.outputs = []
     try seats[0].engine.send(
-      payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: false, at: stage.now)
+      payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: false, at: network.now)
     try seats[0].say("next")
     var received: [[UInt8]] = []
-    stage.onMessage = { received.append($0) }
-    stage.run(.seconds(1))
+    network.onMessage = { received.append($0) }
+    network.run(.seconds(1))
     #expect(received == [payload, Array("next".utf8)])
   }
 
@@ -40,24 +40,24 @@ import Wire
   func held() throws {
     var settings = Settings()
     settings.isDurable = true
-    let seats = try stage.gather("a", "b", settings: settings)
+    let seats = try network.gather("a", "b", settings: settings)
     let engine = seats[0].engine
     func batches() -> [[Fact]] {
       var batches: [[Fact]] = []
       while let output = engine.nextOutput() {
         if case .persist(let batch, let facts) = output {
           batches.append(facts)
-          engine.persisted(batch, at: stage.now)
+          engine.persisted(batch, at: network.now)
         }
       }
       return batches
     }
     engine.holdStore()
     for payload in ["x", "y", "z"].map({ Array($0.utf8) }) {
-      try engine.send(payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: stage.now)
+      try engine.send(payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: network.now)
       #expect(batches() == [])
     }
-    engine.releaseStore(at: stage.now)
+    engine.releaseStore(at: network.now)
     let records = batches().map { facts in
       facts.count { fact in if case .record = RowKey(bytes: fact.key) { true } else { false } }
     }
@@ -68,10 +68,10 @@ import Wire
   func local() throws {
     var settings = Settings()
     settings.isDurable = true
-    let host = try stage.host("h", settings)
-    let seats = [try stage.seat("a", on: host), try stage.seat("b", on: host)]
-    try stage.connect(seats[0], seats[1])
-    stage.run(.seconds(1))
+    let host = try network.host("h", settings)
+    let seats = [try network.seat("a", on: host), try network.seat("b", on: host)]
+    try network.connect(seats[0], seats[1])
+    network.run(.seconds(1))
     var told: [String] = []
     var batches: [UInt64] = []
     func look() {
@@ -86,7 +86,7 @@ import Wire
     }
     func send(_ text: String) throws {
       try host.engine.send(
-        Array(text.utf8).span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: stage.now)
+        Array(text.utf8).span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: network.now)
       look()
     }
     try send("x")
@@ -95,19 +95,19 @@ import Wire
     try send("y")
     try send("z")
     #expect(told == ["x", "delivered", "y", "delivered", "z", "delivered"] && batches.count == 1)
-    host.engine.persisted(batches[0], at: stage.now)
+    host.engine.persisted(batches[0], at: network.now)
     look()
     #expect(batches.count == 2)
   }
 
   @Test("P-MSG-2 A message over the limit is refused with the limit", arguments: [Mode.reliable, .unreliable])
   func tooLarge(mode: Mode) throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     let limit = mode == .reliable ? Limits.messagePayloadBytesMax : Limits.datagramPayloadBytesMax
     let payload = [UInt8](repeating: 1, count: limit + 1)
     let error = #expect(throws: EngineError.self) {
       try seats[0].engine.send(
-        payload.span.bytes, from: seats[0].endpoint, to: .all, mode, receipt: false, at: stage.now)
+        payload.span.bytes, from: seats[0].endpoint, to: .all, mode, receipt: false, at: network.now)
     }
     #expect(error?.code == .invalidParameter)
     #expect(error?.description.contains("\(limit)") == true)
@@ -115,17 +115,17 @@ import Wire
 
   @Test("P-MSG-3 Reliable messages of several senders come once and in each sender's order")
   func order() throws {
-    stage.latency = .milliseconds(9)
-    let seats = try stage.gather("a", "b", "c")
+    network.latency = .milliseconds(9)
+    let seats = try network.gather("a", "b", "c")
     for number in 0..<200 {
       for seat in seats { try seat.say("\(number)") }
-      if number % 10 == 0 { stage.run(.milliseconds(1)) }
+      if number % 10 == 0 { network.run(.milliseconds(1)) }
     }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     for seat in seats {
       let lines = seat.take()
       for other in seats where other !== seat {
-        let start = "\(stage.name(seat.endpoint)) < \(stage.name(other.endpoint)): "
+        let start = "\(network.name(seat.endpoint)) < \(network.name(other.endpoint)): "
         #expect(lines.filter { $0.hasPrefix(start) } == (0..<200).map { start + "\($0)" })
       }
     }
@@ -133,21 +133,21 @@ import Wire
 
   @Test("P-MSG-5 A message to some reaches those, on hosts with one peer and with several, and nobody else")
   func subset() throws {
-    let a = try stage.seat("a")
-    let b = try stage.seat("b")
-    let c = try stage.seat("c", on: b.host)
-    let d = try stage.seat("d", on: b.host)
-    let e = try stage.seat("e", on: a.host)
+    let a = try network.seat("a")
+    let b = try network.seat("b")
+    let c = try network.seat("c", on: b.host)
+    let d = try network.seat("d", on: b.host)
+    let e = try network.seat("e", on: a.host)
     let seats = [a, b, c, d, e]
-    for seat in seats.dropFirst() { try stage.connect(a, seat) }
-    stage.run(.seconds(5))
-    stage.expectAllConnected(seats)
+    for seat in seats.dropFirst() { try network.connect(a, seat) }
+    network.run(.seconds(5))
+    network.expectAllConnected(seats)
     for mode in [Mode.reliable, .unreliable] {
-      stage.clear()
+      network.clear()
       try a.say("1", to: [b, d], mode)
       try a.say("2", to: [c, e, c], mode)
       try a.say("3", to: [b, c, d], mode)
-      stage.run(.milliseconds(100))
+      network.run(.milliseconds(100))
       let mark = mode == .reliable ? "" : "~"
       #expect(b.take() == ["B+D < A: \(mark)1", "C < A: \(mark)2", "B+C+D < A: \(mark)3"])
       #expect(a.take() == ["E < A: \(mark)2"])
@@ -156,20 +156,20 @@ import Wire
 
   @Test("P-MSG-5 Repeating a recipient sends once")
   func repeated() throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     try seats[0].say("x", to: [seats[1], seats[1]], receipt: true)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].heard == ["A"])
     #expect(seats[0].take() == ["delivered to B"])
   }
 
   @Test("A message to all reaches exactly those who were told as connected, while somebody joins and leaves")
   func exactWhileJoining() throws {
-    stage.latency = .milliseconds(11)
-    let seats = try stage.gather("a", "b")
-    let c = try stage.seat("c", on: seats[1].host)
-    let d = try stage.seat("d")
-    stage.clear()
+    network.latency = .milliseconds(11)
+    let seats = try network.gather("a", "b")
+    let c = try network.seat("c", on: seats[1].host)
+    let d = try network.seat("d")
+    network.clear()
     var owed: [String: Int] = [:]
     func sayToAll(_ text: String) throws {
       for name in seats[0].connected.split(separator: " ") { owed[String(name), default: 0] += 1 }
@@ -177,14 +177,14 @@ import Wire
     }
     try seats[1].invite(c)
     try seats[1].invite(d)
-    stage.run(.milliseconds(100))
+    network.run(.milliseconds(100))
     try c.accept()
     try d.accept()
     for number in 0..<400 {
       try sayToAll("\(number)")
-      stage.run(.milliseconds(1))
+      network.run(.milliseconds(1))
     }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(owed["B"] == 400)
     #expect(owed.count == 3)
     #expect(seats[1].heard.filter { $0 == "A" }.count == 400)
@@ -194,36 +194,36 @@ import Wire
 
   @Test("P-MSG-4 Unreliable messages go at once by datagrams, past a reliable queue that stands still")
   func datagrams() throws {
-    let seats = try stage.gather("a", "b")
-    stage.windowBytes = 1
-    stage.latency = .seconds(1)
+    let seats = try network.gather("a", "b")
+    network.windowBytes = 1
+    network.latency = .seconds(1)
     try seats[0].say(String(repeating: "x", count: 5_000))
     try seats[0].say("now", .unreliable)
-    stage.run()
+    network.run()
     #expect(seats[1].take() == ["B < A: ~now"])
   }
 
   @Test("P-MSG-4 Unreliable messages are dropped while a pair is suspended, and no fate is told")
   func droppedWhileSuspended() throws {
-    let seats = try stage.gather("a", "b")
-    stage.walls.insert(["a", "b"])
-    stage.cut(seats[0].host, seats[1].host)
+    let seats = try network.gather("a", "b")
+    network.walls.insert(["a", "b"])
+    network.cut(seats[0].host, seats[1].host)
     try seats[0].say("gone", .unreliable)
-    stage.heal(seats[0].host, seats[1].host)
-    stage.run(.seconds(2))
+    network.heal(seats[0].host, seats[1].host)
+    network.run(.seconds(2))
     #expect(seats[1].take() == ["B: A suspended", "B: A resumed"])
     #expect(seats[0].take() == ["A: B suspended", "A: B resumed"])
   }
 
   @Test("P-MSG-4 Without datagrams an unreliable message goes before what is queued, and the late ones are dropped")
   func lane() throws {
-    stage.datagramBytesMax = 0
-    let seats = try stage.gather("a", "b")
-    stage.windowBytes = 1
-    stage.latency = .milliseconds(100)
+    network.datagramBytesMax = 0
+    let seats = try network.gather("a", "b")
+    network.windowBytes = 1
+    network.latency = .milliseconds(100)
     for number in 0..<10 { try seats[0].say("\(number) \(String(repeating: "x", count: 1_500))") }
     for number in 0..<10 { try seats[0].say("\(number)", .unreliable) }
-    stage.run(.seconds(10))
+    network.run(.seconds(10))
     let heard = seats[1].take().filter { $0.contains("<") }
     let lossy = heard.filter { $0.contains("~") }
     #expect(lossy.first == "B < A: ~0")
@@ -234,43 +234,43 @@ import Wire
 
   @Test("P-MSG-4 A way for datagrams that is proved later is used from then on, and one that ends no more")
   func laterWay() throws {
-    stage.datagramBytesMax = 0
-    let seats = try stage.gather("a", "b")
+    network.datagramBytesMax = 0
+    let seats = try network.gather("a", "b")
     let engine = seats[0].engine
     let link = try #require(engine.links.values.first { !$0.isLoopback })
     func datagrams() throws -> Int {
       try seats[0].say("now", .unreliable)
       var count = 0
       while let output = engine.nextOutput() { if case .datagram = output { count += 1 } }
-      _ = stage.filled(by: engine, for: link.id)
+      _ = network.filled(by: engine, for: link.id)
       return count
     }
     #expect(try datagrams() == 0)
-    engine.linkCarriesDatagrams(link.id, bytesMax: 1_200, at: stage.now)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 1_200, at: network.now)
     #expect(try datagrams() == 1)
-    engine.linkCarriesDatagrams(link.id, bytesMax: 6, at: stage.now)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 6, at: network.now)
     #expect(try datagrams() == 0)
-    engine.linkCarriesDatagrams(link.id, bytesMax: 1_200, at: stage.now)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 1_200, at: network.now)
     #expect(try datagrams() == 1)
-    engine.linkCarriesDatagrams(link.id, bytesMax: 0, at: stage.now)
-    engine.linkCarriesDatagrams(LinkID(rawValue: 99), bytesMax: 1_200, at: stage.now)
+    engine.linkCarriesDatagrams(link.id, bytesMax: 0, at: network.now)
+    engine.linkCarriesDatagrams(LinkID(rawValue: 99), bytesMax: 1_200, at: network.now)
     #expect(try datagrams() == 0)
   }
 
   @Test("P-SES-3 The connected members are those last told as connected, through joins, cuts, leaves and returns")
   func connectedMembers() throws {
     // The network's ledger compares the two after every step.
-    let seats = try stage.gather("a", "b", "c", "d")
-    stage.cut(seats[0].host, seats[1].host)
-    stage.run(.seconds(1))
-    stage.walls.insert(["c", "d"])
-    stage.run(.seconds(20))
+    let seats = try network.gather("a", "b", "c", "d")
+    network.cut(seats[0].host, seats[1].host)
+    network.run(.seconds(1))
+    network.walls.insert(["c", "d"])
+    network.run(.seconds(20))
     seats[1].leave()
-    stage.heal(seats[2].host, seats[3].host)
-    stage.run(.seconds(20))
-    try stage.connect(seats[3], seats[1])
-    stage.run(.seconds(5))
-    stage.expectAllConnected(seats)
+    network.heal(seats[2].host, seats[3].host)
+    network.run(.seconds(20))
+    try network.connect(seats[3], seats[1])
+    network.run(.seconds(5))
+    network.expectAllConnected(seats)
     for seat in seats { #expect(seat.engine.connectedMembers(of: seat.endpoint).count == 3) }
   }
 }

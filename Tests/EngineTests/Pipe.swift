@@ -5,7 +5,7 @@ import Wire
 /// Bytes in flight between two hosts, in order, as TCP carries them.
 final class Pipe {
   let id: LinkID
-  let ends: [Stage.Host]
+  let ends: [TestNetwork.Host]
   /// By the side that sent them.
   var flights: [[(due: Instant, bytes: [UInt8])]] = [[], []]
   /// Received bytes of an incomplete frame, where frames are filtered one by one; by the side that sent them.
@@ -13,17 +13,17 @@ final class Pipe {
   /// Sides that have closed without the other's being able to notice.
   var isLeft = [false, false]
 
-  init(id: LinkID, ends: [Stage.Host]) {
+  init(id: LinkID, ends: [TestNetwork.Host]) {
     self.id = id
     self.ends = ends
   }
 
-  func side(of host: Stage.Host) -> Int { ends[0] === host ? 0 : 1 }
+  func side(of host: TestNetwork.Host) -> Int { ends[0] === host ? 0 : 1 }
 
   func bytes(from side: Int) -> Int { flights[side].reduce(0) { $0 + $1.bytes.count } }
 }
 
-extension Stage {
+extension TestNetwork {
   /// Cuts all links between two hosts so that both notice; bytes in flight are gone.
   func cut(_ a: Host, _ b: Host) {
     for pipe in pipes where pipe.ends.contains(where: { $0 === a }) && pipe.ends.contains(where: { $0 === b }) {

@@ -4,14 +4,14 @@ import Wire
 @testable import Engine
 
 @Suite struct PressureTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   @Test("A full queue refuses a message as unavailable to all, and tells when it is writable")
   func full() throws {
     var settings = Settings()
     settings.backlogBytesMax = 10_000
-    let seats = try stage.gather("a", "b", "c", settings: settings)
-    stage.windowBytes = 1
+    let seats = try network.gather("a", "b", "c", settings: settings)
+    network.windowBytes = 1
     seats[1].host.isStalled = true
     let text = String(repeating: "x", count: 3_000)
     var sent = 0
@@ -23,15 +23,15 @@ import Wire
     }
     #expect(error?.code == .unavailable)
     #expect(sent == 3)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[2].heard.count == sent)
     try seats[0].say(text, to: [seats[2]])
     #expect(seats[0].take() == [])
     seats[1].host.isStalled = false
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[0].take() == ["A writable"])
     try seats[0].say(text)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].heard.count == 4)
     #expect(seats[2].heard.count == 5)
     #expect(seats[0].take() == [])
@@ -41,24 +41,24 @@ import Wire
   func programIsBehind() throws {
     var settings = Settings()
     settings.backlogBytesMax = 10_000
-    let seats = try stage.gather("a", "b", "c", settings: settings)
-    stage.run(.seconds(1))
+    let seats = try network.gather("a", "b", "c", settings: settings)
+    network.run(.seconds(1))
     let text = String(repeating: "x", count: 3_000)
-    seats[1].engine.setBehind(seats[1].endpoint, true, at: stage.now)
+    seats[1].engine.setBehind(seats[1].endpoint, true, at: network.now)
     for _ in 0..<3 { try seats[0].say(text, to: [seats[1]]) }
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(seats[1].heard.count == 3)
     #expect(throws: EngineError.self) { try seats[0].say(text, to: [seats[1]]) }
     for _ in 0..<9 {
       try seats[0].say(text, to: [seats[2]])
-      stage.run(.seconds(1))
+      network.run(.seconds(1))
     }
     #expect(seats[0].take() == [])
-    seats[1].engine.setBehind(seats[1].endpoint, false, at: stage.now)
-    stage.run(.seconds(1))
+    seats[1].engine.setBehind(seats[1].endpoint, false, at: network.now)
+    network.run(.seconds(1))
     #expect(seats[0].take() == ["A writable"])
     try seats[0].say(text)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].heard.count == 4)
     #expect(seats[2].heard.count == 10)
   }
@@ -67,11 +67,11 @@ import Wire
   func largerThanQueue() throws {
     var settings = Settings()
     settings.backlogBytesMax = 1_000
-    let seats = try stage.gather("a", "b", settings: settings)
-    stage.run(.seconds(1))
+    let seats = try network.gather("a", "b", settings: settings)
+    network.run(.seconds(1))
     try seats[0].say(String(repeating: "x", count: 5_000))
     #expect(throws: EngineError.self) { try seats[0].say("x") }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].heard.count == 1)
     #expect(seats[0].take() == ["A writable"])
   }
@@ -80,8 +80,8 @@ import Wire
   func fullByCount() throws {
     var settings = Settings()
     settings.backlogCountMax = 5
-    let seats = try stage.gather("a", "b", settings: settings)
-    stage.run(.seconds(1))
+    let seats = try network.gather("a", "b", settings: settings)
+    network.run(.seconds(1))
     seats[1].host.isStalled = true
     for _ in 0..<5 { try seats[0].say("x") }
     #expect(throws: EngineError.self) { try seats[0].say("x") }
@@ -90,14 +90,14 @@ import Wire
   /// Keeps its link alive and never takes a record: records to it are held back before it is read.
   @Test("A host that acknowledges nothing is cut as slow, and the others do not notice")
   func slow() throws {
-    let seats = try stage.gather("a", "b", "c")
-    stage.filter = { frame, from, to in !(from.name == "b" && to.name == "a" && frame == .ack) }
+    let seats = try network.gather("a", "b", "c")
+    network.filter = { frame, from, to in !(from.name == "b" && to.name == "a" && frame == .ack) }
     try seats[0].say("x", receipt: true)
     for _ in 0..<20 {
-      stage.run(.seconds(1))
+      network.run(.seconds(1))
       try seats[0].say("y", to: [seats[2]])
     }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     let told = seats[0].take()
     #expect(told.contains("A: B notConnected slow"))
     #expect(told.contains("unknown to B"))
@@ -108,47 +108,47 @@ import Wire
 
   @Test("A link that is closed within a record finishes it before its goodbye, which would be read as part of it")
   func closedWithinRecord() throws {
-    let seats = try stage.gather("a", "b")
-    let pipe = try #require(stage.pipes.first)
+    let seats = try network.gather("a", "b")
+    let pipe = try #require(network.pipes.first)
     try seats[0].say(String(repeating: "x", count: 5_000))
-    var said = stage.filled(by: seats[0].engine, for: pipe.id)
+    var said = network.filled(by: seats[0].engine, for: pipe.id)
     #expect(said.count == 1_000)
     let garbage: [UInt8] = [1, 0xFF]
-    seats[0].engine.received(garbage.span.bytes, on: pipe.id, at: stage.now)
-    for _ in 0..<10 { said += stage.filled(by: seats[0].engine, for: pipe.id) }
+    seats[0].engine.received(garbage.span.bytes, on: pipe.id, at: network.now)
+    for _ in 0..<10 { said += network.filled(by: seats[0].engine, for: pipe.id) }
     let record = try #require(try FrameHead.next(in: said.span.bytes))
     let goodbye = try #require(try FrameHead.next(in: Array(said[record.end...]).span.bytes))
     #expect(record.type == .message)
     #expect(goodbye.type == .bye)
     #expect(record.end + goodbye.end == said.count)
-    stage.run(.seconds(5))
+    network.run(.seconds(5))
     #expect(seats[1].heard.count == 1)
-    stage.expectAllConnected(seats)
+    network.expectAllConnected(seats)
   }
 
   @Test("A sender that waits for a host that is lost may send again")
   func lostWhileFull() throws {
     var settings = Settings()
     settings.backlogCountMax = 5
-    let seats = try stage.gather("a", "b", "c", settings: settings)
-    stage.run(.seconds(1))
-    stage.powerOff(seats[1].host)
+    let seats = try network.gather("a", "b", "c", settings: settings)
+    network.run(.seconds(1))
+    network.powerOff(seats[1].host)
     for _ in 0..<5 { try seats[0].say("x") }
     #expect(throws: EngineError.self) { try seats[0].say("x") }
-    stage.run(.seconds(6))
+    network.run(.seconds(6))
     #expect(seats[0].take().last == "A writable")
     try seats[0].say("y")
-    stage.run()
+    network.run()
     #expect(seats[2].heard.count == 6)
   }
 
   @Test("A host that reads nothing at all is told lost, and the others do not notice")
   func hanging() throws {
-    let seats = try stage.gather("a", "b", "c")
+    let seats = try network.gather("a", "b", "c")
     seats[1].host.isStalled = true
-    stage.walls.insert(["a", "b"])
-    stage.walls.insert(["c", "b"])
-    stage.run(.seconds(6))
+    network.walls.insert(["a", "b"])
+    network.walls.insert(["c", "b"])
+    network.run(.seconds(6))
     #expect(seats[0].take() == ["A: B suspended", "A: B notConnected lost"])
     #expect(seats[0].connected == "C")
   }

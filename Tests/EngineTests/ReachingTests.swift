@@ -5,29 +5,29 @@ import Wire
 
 /// Where a host is dialled. The hosts here are seen and never answer by themselves.
 @Suite struct ReachingTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   /// A peer that has invited one of a host that is only a record.
-  private func invited(at addresses: [String]) throws -> (seat: Seat, sighting: Sighting) {
-    let seat = try stage.silentSeat("a")
+  private func invited(at addresses: [String]) throws -> (seat: TestPeer, sighting: Sighting) {
+    let seat = try network.silentPeer("a")
     try seat.browse()
-    let key = stage.crypto.key(named: "far")
+    let key = network.crypto.key(named: "far")
     let sighting = Sighting(
-      peer: PeerID(digest: stage.crypto.hash(PeerID.preimage(of: key))),
-      host: HostID(digest: stage.crypto.hash(HostID.preimage(of: key))), type: stage.type,
+      peer: PeerID(digest: network.crypto.hash(PeerID.preimage(of: key))),
+      host: HostID(digest: network.crypto.hash(HostID.preimage(of: key))), type: network.type,
       name: try DisplayName("far"), info: .empty, addresses: try addresses.map(Address.init(text:)))
     show(sighting, to: seat)
     while seat.engine.nextOutput() != nil {}
     _ = try seat.engine.invite(
-      sighting.peer, as: stage.type, to: seat.endpoint, context: [], timeout: .seconds(600), at: stage.now)
+      sighting.peer, as: network.type, to: seat.endpoint, context: [], timeout: .seconds(600), at: network.now)
     return (seat, sighting)
   }
 
-  private func show(_ sighting: Sighting, to seat: Seat, as id: UInt64 = 1) {
-    seat.engine.sighted(SightingID(rawValue: id), sighting, at: stage.now)
+  private func show(_ sighting: Sighting, to seat: TestPeer, as id: UInt64 = 1) {
+    seat.engine.sighted(SightingID(rawValue: id), sighting, at: network.now)
   }
 
-  private func dials(of seat: Seat) -> [(id: DialID, addresses: [String])] {
+  private func dials(of seat: TestPeer) -> [(id: DialID, addresses: [String])] {
     var dials: [(DialID, [String])] = []
     while let output = seat.engine.nextOutput() {
       switch output {
@@ -50,11 +50,11 @@ import Wire
     show(sighting, to: seat, as: 2)
     let second = dials(of: seat)
     #expect(second.map(\.addresses) == [["three"]] && second[0].id == first[0].id)
-    seat.engine.dialFailed(first[0].id, at: stage.now)
+    seat.engine.dialFailed(first[0].id, at: network.now)
     #expect(dials(of: seat).isEmpty)
-    seat.engine.advance(to: stage.now + .milliseconds(499))
+    seat.engine.advance(to: network.now + .milliseconds(499))
     #expect(dials(of: seat).isEmpty)
-    seat.engine.advance(to: stage.now + .milliseconds(500))
+    seat.engine.advance(to: network.now + .milliseconds(500))
     #expect(dials(of: seat).map(\.addresses) == [["one", "two", "three"]])
   }
 
@@ -73,8 +73,8 @@ import Wire
     var (seat, sighting) = try invited(at: ["one"])
     let link = LinkID(rawValue: 700)
     seat.engine.linkOpened(
-      link, to: stage.crypto.key(named: "far"), exporter: stage.exporter(of: link), dial: dials(of: seat)[0].id,
-      datagramBytesMax: 0, at: stage.now)
+      link, to: network.crypto.key(named: "far"), exporter: network.exporter(of: link), dial: dials(of: seat)[0].id,
+      datagramBytesMax: 0, at: network.now)
     sighting.addresses = [try Address(text: "two")]
     show(sighting, to: seat)
     #expect(dials(of: seat).isEmpty)
@@ -82,16 +82,16 @@ import Wire
 
   @Test("A suspended host is dialled at once where a record shows it to be now, though a dial to where it was goes on")
   func moved() throws {
-    let seat = try stage.seat("v")
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let seat = try network.seat("v")
+    let rogue = Rogue("r", to: seat.host, on: network)
     try rogue.enter(with: seat)
     var sighting = Sighting(
-      peer: rogue.peer, host: rogue.host, type: stage.type, name: try DisplayName("r"), info: .empty,
+      peer: rogue.peer, host: rogue.host, type: network.type, name: try DisplayName("r"), info: .empty,
       addresses: [try Address(text: "old")])
     show(sighting, to: seat)
     // A link that ends as soon as it begins is not dialled at once.
-    stage.run(.milliseconds(2_500))
-    seat.engine.linkClosed(rogue.link, at: stage.now)
+    network.run(.milliseconds(2_500))
+    seat.engine.linkClosed(rogue.link, at: network.now)
     let first = dials(of: seat)
     #expect(first.map(\.addresses) == [["old"]])
     sighting.addresses = [try Address(text: "new")]
@@ -99,7 +99,7 @@ import Wire
     let second = dials(of: seat)
     #expect(second.map(\.addresses) == [["new"]])
     #expect(second[0].id == first[0].id)
-    seat.engine.dialFailed(first[0].id, at: stage.now)
+    seat.engine.dialFailed(first[0].id, at: network.now)
     #expect(dials(of: seat).isEmpty)
     // Before the pause is over.
     sighting.addresses = [try Address(text: "newest")]
@@ -109,23 +109,23 @@ import Wire
 
   @Test("New addresses are told in hello and entries, as many as fit; who was out of reach is dialled at once")
   func ownAddresses() throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     let (a, b) = (seats[0], seats[1])
     let host = try #require(b.engine.hosts[a.engine.hostID])
     #expect(b.engine.addresses(of: host).map(\.description) == ["a"])
-    stage.walls.insert(["a", "b"])
-    stage.cut(a.host, b.host)
-    stage.run(.milliseconds(200))
-    a.engine.setAddresses(try (0..<20).map { try Address(text: "a\($0)") }, at: stage.now)
-    stage.run()
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
+    network.run(.milliseconds(200))
+    a.engine.setAddresses(try (0..<20).map { try Address(text: "a\($0)") }, at: network.now)
+    network.run()
     #expect(a.take() == ["A: B suspended"])
-    stage.walls.removeAll()
+    network.walls.removeAll()
     let all = a.engine.settings.addresses
-    a.engine.setAddresses(all, at: stage.now)
-    stage.run()
+    a.engine.setAddresses(all, at: network.now)
+    network.run()
     #expect(a.take() == [])
-    a.engine.setAddresses(all + [try Address(text: "a")], at: stage.now)
-    stage.run()
+    a.engine.setAddresses(all + [try Address(text: "a")], at: network.now)
+    network.run()
     #expect(a.take() == ["A: B resumed"])
     #expect(host.told.map(\.description) == (0..<8).map { "a\($0)" })
     #expect(a.engine.entry(of: try #require(a.engine.endpoints[a.endpoint])).addresses == Array(all.prefix(4)))

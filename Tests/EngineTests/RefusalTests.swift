@@ -5,47 +5,47 @@ import Wire
 
 /// P-HAB-5: a person's no. A is in ad hoc mode; B advertises, and asks its person.
 @Suite struct RefusalTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
-  private func beside(_ settings: Settings = Settings(), _ his: Settings = Settings()) throws -> (Seat, Seat) {
-    let b = try stage.silentSeat("b", SessionSettings(), his)
+  private func beside(_ settings: Settings = Settings(), _ his: Settings = Settings()) throws -> (TestPeer, TestPeer) {
+    let b = try network.silentPeer("b", SessionSettings(), his)
     try b.advertise()
-    let a = try stage.silentSeat("a", SessionSettings(), settings)
+    let a = try network.silentPeer("a", SessionSettings(), settings)
     try a.startAdhoc()
     return (a, b)
   }
 
-  private func rings(_ seat: Seat) -> Int { seat.take().count { $0.contains("invited by") } }
+  private func rings(_ seat: TestPeer) -> Int { seat.take().count { $0.contains("invited by") } }
 
   @Test("P-HAB-5 Who declines is not asked again by itself; an invitation by hand comes through, and yes lifts the no")
   func declined() throws {
     let (a, b) = try beside()
-    stage.run(.seconds(5))
+    network.run(.seconds(5))
     try b.decline()
-    stage.run(.seconds(600))
+    network.run(.seconds(600))
     #expect(rings(b) == 1)
     #expect(a.take() == ["invitation ended: declined", "A: b notConnected declined"])
     try a.invite(b)
-    stage.run()
+    network.run()
     #expect(b.take() == ["b invited by a: "])
     try b.accept()
-    stage.run(.seconds(1))
-    stage.expectAllConnected([a, b])
+    network.run(.seconds(1))
+    network.expectAllConnected([a, b])
     b.leave()
-    stage.run(.seconds(5))
+    network.run(.seconds(5))
     #expect(rings(b) == 1)
   }
 
   @Test("P-HAB-5 Who gives no answer is asked once more after a minute, and then no more")
   func unanswered() throws {
     let (a, b) = try beside()
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(rings(b) == 1)
-    stage.run(.seconds(20))
+    network.run(.seconds(20))
     #expect(rings(b) == 0)
-    stage.run(.seconds(20))
+    network.run(.seconds(20))
     #expect(rings(b) == 1)
-    stage.run(.seconds(600))
+    network.run(.seconds(600))
     #expect(rings(b) == 0)
     #expect(
       a.take() == [
@@ -57,13 +57,13 @@ import Wire
   @Test("P-HAB-5 A peer that was lost and found again is asked no sooner")
   func foundAgain() throws {
     let (_, b) = try beside()
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     try b.decline()
     for _ in 0..<5 {
       b.stopAdvertising()
-      stage.run(.seconds(10))
+      network.run(.seconds(10))
       try b.advertise()
-      stage.run(.seconds(10))
+      network.run(.seconds(10))
     }
     #expect(rings(b) == 1)
   }
@@ -75,23 +75,23 @@ import Wire
     let (a, b) = try beside(settings)
     // As a version from before this rule.
     a.engine.sabotage = .asksAgain
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(rings(b) == 1)
-    stage.run(.seconds(600))
+    network.run(.seconds(600))
     #expect(rings(b) == 1)
   }
 
   @Test("P-HAB-5 Who declined somebody does not ask it either, once it is in ad hoc mode itself")
   func bothSides() throws {
     let (a, b) = try beside()
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     try b.decline()
     try b.startAdhoc()
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.connected == "" && b.connected == "")
     try b.invite(a)
-    stage.run(.seconds(1))
-    stage.expectAllConnected([a, b])
+    network.run(.seconds(1))
+    network.expectAllConnected([a, b])
   }
 
   private static let durable = {
@@ -100,15 +100,15 @@ import Wire
     return settings
   }()
 
-  private func restart(_ a: Seat?, _ b: Seat?) throws -> (Seat?, Seat?) {
-    let b = try b.map { try stage.restart($0) }
+  private func restart(_ a: TestPeer?, _ b: TestPeer?) throws -> (TestPeer?, TestPeer?) {
+    let b = try b.map { try network.restart($0) }
     try b?.advertise()
-    let a = try a.map { try stage.restart($0) }
+    let a = try a.map { try network.restart($0) }
     try a?.startAdhoc()
     return (a, b)
   }
 
-  private func answers(at seat: Seat) -> Int {
+  private func answers(at seat: TestPeer) -> Int {
     seat.host.facts.keys.count { if case .refusals? = RowKey(bytes: $0) { true } else { false } }
   }
 
@@ -117,48 +117,48 @@ import Wire
     arguments: [[true, false], [false, true], [true, true]])
   func restarted(whose: [Bool]) throws {
     var (a, b) = try beside(Self.durable, Self.durable)
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     try b.decline()
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(rings(b) == 1 && answers(at: b) == 1)
     let back = try restart(whose[0] ? a : nil, whose[1] ? b : nil)
     (a, b) = (back.0 ?? a, back.1 ?? b)
     // The other side's memory alone is enough.
     if whose == [false, true] { a.engine.sabotage = .asksAgain }
-    stage.run(.seconds(300))
+    network.run(.seconds(300))
     #expect(rings(b) == 0)
     a.engine.sabotage = []
     try a.invite(b)
-    stage.run()
+    network.run()
     #expect(rings(b) == 1)
     try b.accept()
-    stage.run(.seconds(1))
-    stage.expectAllConnected([a, b])
+    network.run(.seconds(1))
+    network.expectAllConnected([a, b])
     #expect(answers(at: b) == 0)
   }
 
   @Test("P-HAB-5 Who gave no answer before a restart of both is asked once more a minute after it, and then no more")
   func unansweredOverRestart() throws {
     var (a, b) = try beside(Self.durable, Self.durable)
-    stage.run(.seconds(35))
+    network.run(.seconds(35))
     #expect(rings(b) == 1)
     let back = try restart(a, b)
     (a, b) = (back.0 ?? a, back.1 ?? b)
-    stage.run(.seconds(55))
+    network.run(.seconds(55))
     #expect(rings(b) == 0)
-    stage.run(.seconds(20))
+    network.run(.seconds(20))
     #expect(rings(b) == 1)
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     let again = try restart(a, b)
     (a, b) = (again.0 ?? a, again.1 ?? b)
-    stage.run(.seconds(600))
+    network.run(.seconds(600))
     #expect(rings(b) == 0)
   }
 
   @Test("Rows of the version before, which knew neither refusals nor features, are taken up")
   func olderRows() throws {
-    let seats = try stage.gather("a", "b", settings: Self.durable)
-    let a = try stage.restart(seats[0]) { facts in
+    let seats = try network.gather("a", "b", settings: Self.durable)
+    let a = try network.restart(seats[0]) { facts in
       facts.map { fact in
         switch RowKey(bytes: fact.key) {
         case .endpoint, .bond: Fact(key: fact.key, value: fact.value?.dropLast())
@@ -166,58 +166,58 @@ import Wire
         }
       }
     }
-    stage.run(.seconds(2))
-    stage.expectAllConnected([a, seats[1]])
+    network.run(.seconds(2))
+    network.expectAllConnected([a, seats[1]])
   }
 
   @Test("A peer that does not come back leaves none of its answers behind")
   func goneForGood() throws {
     let (_, b) = try beside(Settings(), Self.durable)
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     try b.decline()
-    stage.run()
+    network.run()
     #expect(answers(at: b) == 1)
-    let host = try stage.restart([b])[0].host
-    host.engine.removePeer(b.peer, at: stage.now)
-    stage.run()
+    let host = try network.restart([b])[0].host
+    host.engine.removePeer(b.peer, at: network.now)
+    network.run()
     #expect(!host.facts.keys.contains { if case .refusals? = RowKey(bytes: $0) { true } else { false } })
   }
 
   @Test("P-HAB-5 The no is of this session: another session of the same peer asks")
   func anotherSession() throws {
     let (a, b) = try beside()
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     try b.decline()
-    a.engine.closeSession(a.endpoint, at: stage.now)
-    let other = try stage.seat("A2", of: a.peer, on: a.host)
+    a.engine.closeSession(a.endpoint, at: network.now)
+    let other = try network.seat("A2", of: a.peer, on: a.host)
     try other.startAdhoc()
-    stage.run(.seconds(5))
+    network.run(.seconds(5))
     #expect(rings(b) == 2)
   }
 
   @Test("Peers in ad hoc mode that lose each other for long connect again: nobody had said no")
   func lostWays() throws {
-    let a = try stage.silentSeat("a")
-    let b = try stage.silentSeat("b")
-    stage.walls.insert(["a", "b"])
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b")
+    network.walls.insert(["a", "b"])
     try a.startAdhoc()
     try b.startAdhoc()
-    stage.run(.seconds(200))
-    stage.walls = []
-    stage.run(.seconds(20))
-    stage.expectAllConnected([a, b])
+    network.run(.seconds(200))
+    network.walls = []
+    network.run(.seconds(20))
+    network.expectAllConnected([a, b])
   }
 
   @Test("Blocking an inviter declines what it has asked already, and it is not asked by it again")
   func blocked() throws {
     let (a, b) = try beside()
-    stage.run(.seconds(2))
-    b.engine.block(a.peer, from: b.endpoint, true, at: stage.now)
-    stage.run(.seconds(60))
+    network.run(.seconds(2))
+    b.engine.block(a.peer, from: b.endpoint, true, at: network.now)
+    network.run(.seconds(60))
     #expect(b.take() == ["b invited by a: ", "invitation ended: blocked"])
     #expect(a.take().contains("A: b notConnected blocked"))
     try a.invite(b)
-    stage.run()
+    network.run()
     #expect(rings(b) == 0)
   }
 }

@@ -4,14 +4,14 @@ import Wire
 @testable import Engine
 
 @Suite struct ResourceTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
-  func gather(acceptsUnasked: Bool = true, isDurable: Bool = false) throws -> [Seat] {
+  func gather(acceptsUnasked: Bool = true, isDurable: Bool = false) throws -> [TestPeer] {
     var session = SessionSettings()
     session.resources.acceptsUnasked = acceptsUnasked
     var settings = Settings()
     settings.isDurable = isDurable
-    return try stage.gather("a", "b", session: session, settings: settings)
+    return try network.gather("a", "b", session: session, settings: settings)
   }
 
   @Test(
@@ -20,7 +20,7 @@ import Wire
   func sizes(count: Int, isSizeKnown: Bool) throws {
     let seats = try gather()
     try seats[0].offer("file", pattern(count), to: seats[1], isSizeKnown: isSizeKnown)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].file("file") == pattern(count))
     #expect(seats[0].take() == ["file ended: none"])
     #expect(seats[1].take() == ["B < A: file", "file ended: none"])
@@ -29,9 +29,9 @@ import Wire
   @Test("P-RES-3 What is whole and cannot be kept has failed for both sides")
   func unkept() throws {
     let seats = try gather()
-    seats[1].host.desk.isKeeping = false
+    seats[1].host.program.isKeeping = false
     try seats[0].offer("file", pattern(200_000), to: seats[1])
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].file("file") == pattern(200_000))
     #expect(seats[0].take() == ["file ended: unwritable"])
     #expect(seats[1].take() == ["B < A: file", "file ended: unwritable"])
@@ -41,28 +41,28 @@ import Wire
   func decisions() throws {
     let seats = try gather(acceptsUnasked: false)
     for name in ["yes", "no"] { try seats[0].offer(name, pattern(50_000), to: seats[1]) }
-    stage.run(.seconds(30))
+    network.run(.seconds(30))
     #expect(seats[1].take() == ["B < A: yes?", "B < A: no?"])
-    let desk = seats[1].host.desk
-    try seats[1].engine.accept(try #require(desk.resource("yes")), at: stage.now)
-    try seats[1].engine.decline(try #require(desk.resource("no")), at: stage.now)
-    stage.run()
+    let program = seats[1].host.program
+    try seats[1].engine.accept(try #require(program.resource("yes")), at: network.now)
+    try seats[1].engine.decline(try #require(program.resource("no")), at: network.now)
+    network.run()
     #expect(seats[1].file("yes") == pattern(50_000))
     #expect(seats[0].take().sorted() == ["no ended: declined", "yes ended: none"])
     #expect(throws: EngineError.self) {
-      try seats[1].engine.accept(try #require(desk.resource("no")), at: stage.now)
+      try seats[1].engine.accept(try #require(program.resource("no")), at: network.now)
     }
   }
 
   @Test("A resource of no bytes whose root was told is whole as soon as it is accepted")
   func emptyByDecision() throws {
     let seats = try gather(acceptsUnasked: false)
-    let info = ResourceInfo(name: "empty", size: 0, root: ChunkTree().root(stage.crypto))
-    let id = try seats[0].engine.offer(info, from: seats[0].endpoint, to: seats[1].endpoint, at: stage.now)
-    seats[0].host.desk.names[id] = "empty"
-    stage.run()
-    try seats[1].engine.accept(try #require(seats[1].host.desk.resource("empty")), at: stage.now)
-    stage.run()
+    let info = ResourceInfo(name: "empty", size: 0, root: ChunkTree().root(network.crypto))
+    let id = try seats[0].engine.offer(info, from: seats[0].endpoint, to: seats[1].endpoint, at: network.now)
+    seats[0].host.program.names[id] = "empty"
+    network.run()
+    try seats[1].engine.accept(try #require(seats[1].host.program.resource("empty")), at: network.now)
+    network.run()
     #expect(seats[0].take() == ["empty ended: none"])
     #expect(seats[1].take() == ["B < A: empty?", "empty ended: none"])
   }
@@ -71,9 +71,9 @@ import Wire
   func undecided() throws {
     let seats = try gather(acceptsUnasked: false)
     try seats[0].offer("late", pattern(10), to: seats[1])
-    stage.run(.seconds(599))
+    network.run(.seconds(599))
     #expect(seats[0].take() == [])
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(seats[0].take() == ["late ended: timedOut"])
     #expect(seats[1].take() == ["B < A: late?", "late ended: timedOut"])
   }
@@ -81,24 +81,24 @@ import Wire
   @Test("P-RES-2 Cancelled from either side, both are told so", arguments: [0, 1])
   func cancelled(side: Int) throws {
     let seats = try gather()
-    seats[1].host.desk.isStoring = false
+    seats[1].host.program.isStoring = false
     try seats[0].offer("file", pattern(5_000_000), to: seats[1])
-    stage.run()
-    seats[side].engine.cancelResource(try #require(seats[side].host.desk.resource("file")), at: stage.now)
-    stage.run()
+    network.run()
+    seats[side].engine.cancelResource(try #require(seats[side].host.program.resource("file")), at: network.now)
+    network.run()
     #expect(seats[0].take() == ["file ended: cancelled"])
     #expect(seats[1].take() == ["B < A: file", "file ended: cancelled"])
   }
 
   @Test("P-RES-2 Both sides see how far it is, how fast it goes and how long it takes")
   func progress() throws {
-    stage.latency = .milliseconds(50)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(50)
+    network.windowBytes = 20_000
     let seats = try gather()
     try seats[0].offer("file", pattern(2_000_000), to: seats[1])
-    stage.run(.seconds(3))
+    network.run(.seconds(3))
     for seat in seats {
-      let told = seat.host.desk.progress
+      let told = seat.host.program.progress
       #expect(told.count > 4 && told.count < 14)
       #expect(told.map(\.bytes) == told.map(\.bytes).sorted())
       let last = try #require(told.last)
@@ -107,47 +107,47 @@ import Wire
       let left = try #require(last.timeLeft)
       #expect(left > .seconds(1) && left < .seconds(5))
     }
-    stage.run(.seconds(10))
+    network.run(.seconds(10))
     #expect(seats[0].take() == ["file ended: none"])
   }
 
   @Test("P-RES-5 A cut link does not begin a transfer anew")
   func cut() throws {
-    stage.latency = .milliseconds(20)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(20)
+    network.windowBytes = 20_000
     let seats = try gather()
     try seats[0].offer("file", pattern(2_000_000), to: seats[1])
     for _ in 0..<8 {
-      stage.run(.milliseconds(300))
-      stage.cut(seats[0].host, seats[1].host)
+      network.run(.milliseconds(300))
+      network.cut(seats[0].host, seats[1].host)
     }
-    stage.run(.seconds(10))
+    network.run(.seconds(10))
     #expect(seats[1].file("file") == pattern(2_000_000))
     #expect(seats[0].takeFlows() == ["file ended: none"])
     let chunks = 2_000_000 / 16_384 + 1
-    #expect(seats[1].host.desk.storedFrom.count < chunks + 8 * 2)
+    #expect(seats[1].host.program.storedFrom.count < chunks + 8 * 2)
   }
 
   @Test("P-RES-5 A transfer goes on when its pair is back, and what ended meanwhile is told then", arguments: [0, 1])
   func rejoin(cancels: Int) throws {
-    stage.latency = .milliseconds(20)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(20)
+    network.windowBytes = 20_000
     let seats = try gather()
     try seats[0].offer("stays", pattern(700_000), to: seats[1])
     try seats[0].offer("goes", pattern(700_000), to: seats[1])
-    stage.run(.seconds(1))
-    stage.walls.insert(["a", "b"])
-    stage.run(.seconds(30))
+    network.run(.seconds(1))
+    network.walls.insert(["a", "b"])
+    network.run(.seconds(30))
     #expect(seats[0].connected == "")
     let before = seats[1].file("stays")?.count ?? 0
     #expect(before > 100_000)
-    seats[cancels].engine.cancelResource(try #require(seats[cancels].host.desk.resource("goes")), at: stage.now)
-    stage.clear()
-    seats[1].host.desk.storedFrom = []
-    stage.heal(seats[0].host, seats[1].host)
-    stage.run(.seconds(30))
+    seats[cancels].engine.cancelResource(try #require(seats[cancels].host.program.resource("goes")), at: network.now)
+    network.clear()
+    seats[1].host.program.storedFrom = []
+    network.heal(seats[0].host, seats[1].host)
+    network.run(.seconds(30))
     #expect(seats[1].file("stays") == pattern(700_000))
-    #expect(seats[1].host.desk.storedFrom.first.map { Int($0) } == before)
+    #expect(seats[1].host.program.storedFrom.first.map { Int($0) } == before)
     for (side, seat) in seats.enumerated() {
       let told = seat.takeFlows()
       #expect(told.contains("stays ended: none"))
@@ -158,13 +158,13 @@ import Wire
   @Test("A transfer whose member does not come back ends on both sides")
   func lost() throws {
     let seats = try gather()
-    seats[1].host.desk.isStoring = false
+    seats[1].host.program.isStoring = false
     try seats[0].offer("file", pattern(700_000), to: seats[1])
-    stage.run(.seconds(1))
-    stage.walls.insert(["a", "b"])
-    stage.run(.seconds(600))
+    network.run(.seconds(1))
+    network.walls.insert(["a", "b"])
+    network.run(.seconds(600))
     #expect(seats[0].takeFlows() == [])
-    stage.run(.seconds(20))
+    network.run(.seconds(20))
     #expect(seats[0].takeFlows() == ["file ended: lost"])
     #expect(seats[1].takeFlows().last == "file ended: lost")
   }
@@ -174,47 +174,47 @@ import Wire
     var (hasty, patient) = (SessionSettings(), SessionSettings())
     hasty.rejoinMax = .seconds(5)
     patient.resources.acceptsUnasked = true
-    let seats = [try stage.seat("a", hasty), try stage.seat("b", patient)]
-    try stage.connect(seats[0], seats[1])
-    seats[1].host.desk.isStoring = false
+    let seats = [try network.seat("a", hasty), try network.seat("b", patient)]
+    try network.connect(seats[0], seats[1])
+    seats[1].host.program.isStoring = false
     try seats[0].offer("file", pattern(700_000), to: seats[1])
-    stage.run(.seconds(1))
-    stage.walls.insert(["a", "b"])
-    stage.run(.seconds(30))
+    network.run(.seconds(1))
+    network.walls.insert(["a", "b"])
+    network.run(.seconds(30))
     #expect(seats[0].takeFlows().last == "file ended: lost")
-    stage.walls = []
-    stage.run(.seconds(75))
-    stage.expectAllConnected(seats)
+    network.walls = []
+    network.run(.seconds(75))
+    network.expectAllConnected(seats)
     #expect(seats[1].takeFlows().last == "file ended: gone")
   }
 
   @Test("Who leaves ends its transfers", arguments: [0, 1])
   func left(side: Int) throws {
     let seats = try gather()
-    seats[1].host.desk.isStoring = false
+    seats[1].host.program.isStoring = false
     try seats[0].offer("file", pattern(700_000), to: seats[1])
-    stage.run()
+    network.run()
     seats[side].leave()
-    stage.run()
+    network.run()
     #expect(seats[0].takeFlows() == ["file ended: left"])
     #expect(seats[1].takeFlows().last == "file ended: left")
   }
 
   @Test("P-RES-5 A restart of either host with its store does not begin a transfer anew", arguments: [0, 1])
   func restart(side: Int) throws {
-    stage.latency = .milliseconds(60)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(60)
+    network.windowBytes = 20_000
     var seats = try gather(isDurable: true)
     try seats[0].offer("file", pattern(900_000), to: seats[1], isSizeKnown: false)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     let before = seats[1].file("file")?.count ?? 0
     #expect(before > 100_000)
-    stage.clear()
-    seats[side] = try stage.restart(seats[side])
-    seats[1].host.desk.storedFrom = []
-    stage.run(.seconds(30))
+    network.clear()
+    seats[side] = try network.restart(seats[side])
+    seats[1].host.program.storedFrom = []
+    network.run(.seconds(30))
     #expect(seats[1].file("file") == pattern(900_000))
-    #expect(seats[1].host.desk.storedFrom.first.map { Int($0) } ?? 0 >= before - 65_536)
+    #expect(seats[1].host.program.storedFrom.first.map { Int($0) } ?? 0 >= before - 65_536)
     #expect(seats[0].takeFlows().last == "file ended: none")
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
@@ -222,13 +222,13 @@ import Wire
   @Test("P-RES-5 What was whole and not kept yet when its receiver crashed is kept when that is back")
   func wholeBeforeRestart() throws {
     var seats = try gather(isDurable: true)
-    seats[1].host.desk.isKeeping = nil
+    seats[1].host.program.isKeeping = nil
     try seats[0].offer("file", pattern(100_000), to: seats[1])
-    stage.run()
+    network.run()
     #expect(seats[1].file("file") == pattern(100_000) && seats[1].takeFlows().last != "file ended: none")
-    seats[1].host.desk.isKeeping = true
-    seats[1] = try stage.restart(seats[1])
-    stage.run(.seconds(30))
+    seats[1].host.program.isKeeping = true
+    seats[1] = try network.restart(seats[1])
+    network.run(.seconds(30))
     #expect(seats[0].takeFlows().last == "file ended: none")
     #expect(seats[1].takeFlows().last == "file ended: none")
   }
@@ -236,28 +236,28 @@ import Wire
   @Test("A source that is read again after a restart is asked for a window at a time, however much its receiver has")
   func readAgain() throws {
     var seats = try gather(isDurable: true)
-    seats[1].host.desk.storedMax = 150
+    seats[1].host.program.storedMax = 150
     try seats[0].offer("file", pattern(3_000_000), to: seats[1])
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[1].file("file")?.count == 150 * 16_384)
-    seats[0].host.desk.isSupplying = false
-    seats[0] = try stage.restart(seats[0])
-    stage.run(.seconds(10))
-    #expect(seats[0].host.desk.readFrom == [0, 262_144, 524_288, 786_432])
+    seats[0].host.program.isSupplying = false
+    seats[0] = try network.restart(seats[0])
+    network.run(.seconds(10))
+    #expect(seats[0].host.program.readFrom == [0, 262_144, 524_288, 786_432])
   }
 
   @Test("A sender that has lost what it was sending does not leave its receiver waiting")
   func forgottenBySender() throws {
-    stage.latency = .milliseconds(60)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(60)
+    network.windowBytes = 20_000
     var seats = try gather(isDurable: true)
     let before = seats[0].host.facts
     try seats[0].offer("file", pattern(900_000), to: seats[1])
-    stage.run(.seconds(1))
-    stage.clear()
+    network.run(.seconds(1))
+    network.clear()
     seats[0].host.facts = before
-    seats[0] = try stage.restart(seats[0])
-    stage.run(.seconds(90))
+    seats[0] = try network.restart(seats[0])
+    network.run(.seconds(90))
     #expect(seats[0].connected == "B")
     #expect(seats[1].takeFlows() == ["file ended: gone"])
   }
@@ -265,22 +265,22 @@ import Wire
   @Test("Who crashed after its last chunk was sent, and before it had stored where that ends, finishes all the same")
   func forgottenEnd() throws {
     let seats = try gather(isDurable: true)
-    stage.filter = { type, _, _ in type != .resourceWant }
+    network.filter = { type, _, _ in type != .resourceWant }
     try seats[0].offer("file", pattern(20_000), to: seats[1], isSizeKnown: false)
-    stage.run()
+    network.run()
     let facts = seats[0].host.facts
-    stage.filter = { type, _, _ in type != .resourceEnd }
-    stage.cut(seats[0].host, seats[1].host)
-    stage.run(.seconds(1))
+    network.filter = { type, _, _ in type != .resourceEnd }
+    network.cut(seats[0].host, seats[1].host)
+    network.run(.seconds(1))
     #expect(seats[1].file("file") == pattern(20_000))
-    stage.clear()
+    network.clear()
     seats[0].host.facts = facts
-    let again = try stage.restart(seats[0])
-    stage.filter = nil
-    stage.run(.seconds(10))
+    let again = try network.restart(seats[0])
+    network.filter = nil
+    network.run(.seconds(10))
     #expect(again.takeFlows().last == "file ended: none")
     #expect(seats[1].takeFlows() == ["file ended: none"])
-    #expect(seats[1].host.desk.storedFrom.count == 2)
+    #expect(seats[1].host.program.storedFrom.count == 2)
   }
 
   @Test("A restart in the middle of a transfer between peers of one host does not begin it anew")
@@ -289,31 +289,31 @@ import Wire
     session.resources.acceptsUnasked = true
     var settings = Settings()
     settings.isDurable = true
-    let host = try stage.host("h", settings)
-    var seats = [try stage.seat("a", on: host, session), try stage.seat("b", on: host, session)]
-    try stage.connect(seats[0], seats[1])
-    host.desk.storedMax = 10
+    let host = try network.host("h", settings)
+    var seats = [try network.seat("a", on: host, session), try network.seat("b", on: host, session)]
+    try network.connect(seats[0], seats[1])
+    host.program.storedMax = 10
     try seats[0].offer("file", pattern(900_000), to: seats[1])
-    stage.run(.seconds(1))
-    #expect(host.desk.files["file"]?.count == 10 * 16_384)
-    seats = try stage.restart(seats)
-    seats[0].host.desk.storedMax = .max
-    stage.run(.seconds(90))
+    network.run(.seconds(1))
+    #expect(host.program.files["file"]?.count == 10 * 16_384)
+    seats = try network.restart(seats)
+    seats[0].host.program.storedMax = .max
+    network.run(.seconds(90))
     #expect(seats[1].file("file") == pattern(900_000))
-    #expect(seats[1].host.desk.storedFrom.first == 10 * 16_384)
+    #expect(seats[1].host.program.storedFrom.first == 10 * 16_384)
     #expect(seats[0].takeFlows().filter { $0 == "file ended: none" }.count == 2)
   }
 
   @Test("A source that has changed since its first part was sent never becomes a wrong file")
   func changedSource() throws {
-    stage.latency = .milliseconds(60)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(60)
+    network.windowBytes = 20_000
     var seats = try gather(isDurable: true)
     try seats[0].offer("file", pattern(900_000), to: seats[1])
-    stage.run(.seconds(1))
-    seats[0].host.desk.sources["file"]?[5] = 0
-    seats[0] = try stage.restart(seats[0])
-    stage.run(.seconds(30))
+    network.run(.seconds(1))
+    seats[0].host.program.sources["file"]?[5] = 0
+    seats[0] = try network.restart(seats[0])
+    network.run(.seconds(30))
     #expect(seats[0].takeFlows().last == "file ended: mismatch")
     #expect(seats[1].takeFlows().last == "file ended: mismatch")
   }
@@ -321,9 +321,9 @@ import Wire
   @Test("P-RES-4 A damaged chunk is asked for again; one that never matches ends the transfer", arguments: [1, 3, 4])
   func damaged(times: Int) throws {
     let seats = try gather()
-    seats[1].host.desk.damages = times
+    seats[1].host.program.damages = times
     try seats[0].offer("file", pattern(100_000), to: seats[1])
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     let reason = times < 4 ? "none" : "mismatch"
     #expect(seats[0].take() == ["file ended: \(reason)"])
     #expect(seats[1].take().last == "file ended: \(reason)")
@@ -333,9 +333,9 @@ import Wire
   @Test("What cannot be read or stored ends the transfer on both sides, with the reason", arguments: [0, 1])
   func broken(side: Int) throws {
     let seats = try gather()
-    seats[side].host.desk.isBroken = true
+    seats[side].host.program.isBroken = true
     try seats[0].offer("file", pattern(100_000), to: seats[1])
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     let reason = side == 0 ? "unreadable" : "unwritable"
     #expect(seats[0].take() == ["file ended: \(reason)"])
     #expect(seats[1].take().last == "file ended: \(reason)")
@@ -345,10 +345,10 @@ import Wire
   func lyingSource(count: Int) throws {
     let seats = try gather()
     let id = try seats[0].engine.offer(
-      ResourceInfo(name: "file", size: 100_000), from: seats[0].endpoint, to: seats[1].endpoint, at: stage.now)
-    seats[0].host.desk.names[id] = "file"
-    seats[0].host.desk.sources["file"] = pattern(count)
-    stage.run(.seconds(1))
+      ResourceInfo(name: "file", size: 100_000), from: seats[0].endpoint, to: seats[1].endpoint, at: network.now)
+    seats[0].host.program.names[id] = "file"
+    seats[0].host.program.sources["file"] = pattern(count)
+    network.run(.seconds(1))
     let ended = seats[0].take().last
     // The first part of a longer one was offered.
     #expect(ended == (count < 100_000 ? "file ended: mismatch" : "file ended: none"))
@@ -360,16 +360,16 @@ import Wire
     session.resources.acceptsUnasked = true
     session.resources.bytesMax = 100_000
     session.resources.offersMax = 2
-    let seats = try stage.gather("a", "b", session: session)
+    let seats = try network.gather("a", "b", session: session)
     try seats[0].offer("large", pattern(100_001), to: seats[1])
     try seats[0].offer("grows", pattern(200_000), to: seats[1], isSizeKnown: false)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(seats[0].take() == ["large ended: tooLarge", "grows ended: tooLarge"])
-    stage.filter = { type, _, _ in type != .resourceChunk }
+    network.filter = { type, _, _ in type != .resourceChunk }
     for number in 0..<3 { try seats[0].offer("\(number)", pattern(50_000), to: seats[1]) }
-    stage.run()
+    network.run()
     #expect(seats[0].take() == ["2 ended: busy"])
-    stage.run(.seconds(61))
+    network.run(.seconds(61))
     #expect(seats[0].take().sorted() == ["0 ended: timedOut", "1 ended: timedOut"])
   }
 
@@ -377,45 +377,46 @@ import Wire
   func many() throws {
     let seats = try gather()
     for number in 0..<100 { try seats[0].offer("\(number)", pattern(20_000 + number), to: seats[1]) }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     for number in 0..<100 { #expect(seats[1].file("\(number)") == pattern(20_000 + number)) }
     #expect(seats[0].take().count == 100)
   }
 
   @Test("A bulk transfer delays a message by no more than the chunk that is under way")
   func messageUnderBulk() throws {
-    stage.latency = .milliseconds(10)
-    stage.windowBytes = 1_000
+    network.latency = .milliseconds(10)
+    network.windowBytes = 1_000
     let seats = try gather()
     try seats[0].offer("file", pattern(3_000_000), to: seats[1])
     let stream = try seats[0].open("s", to: seats[1])
     try seats[0].write(String(repeating: "x", count: 200_000), to: stream)
-    stage.run(.seconds(1))
-    let before = seats[1].host.desk.storedFrom.count
-    let bytes = seats[1].host.desk.text("s").count
+    network.run(.seconds(1))
+    let before = seats[1].host.program.storedFrom.count
+    let bytes = seats[1].host.program.text("s").count
     try seats[0].say("now")
-    while seats[1].heard.isEmpty { stage.run(.milliseconds(1)) }
-    let chunks = seats[1].host.desk.storedFrom.count - before + (seats[1].host.desk.text("s").count - bytes) / 16_384
+    while seats[1].heard.isEmpty { network.run(.milliseconds(1)) }
+    let chunks =
+      seats[1].host.program.storedFrom.count - before + (seats[1].host.program.text("s").count - bytes) / 16_384
     // The chunk whose last bytes are in the pipe, and the one whose first bytes are behind them.
     #expect(chunks <= 2)
   }
 
   @Test("One peer's bulk does not starve another's, whatever the number of its files")
   func fairShares() throws {
-    stage.latency = .milliseconds(10)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(10)
+    network.windowBytes = 20_000
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
-    let host = try stage.host("h")
-    let greedy = try stage.seat("greedy", on: host, session)
-    let modest = try stage.seat("modest", on: host, session)
-    let far = try stage.seat("far", session)
-    try stage.connect(greedy, modest)
-    try stage.connect(greedy, far)
-    stage.run(.seconds(1))
+    let host = try network.host("h")
+    let greedy = try network.seat("greedy", on: host, session)
+    let modest = try network.seat("modest", on: host, session)
+    let far = try network.seat("far", session)
+    try network.connect(greedy, modest)
+    try network.connect(greedy, far)
+    network.run(.seconds(1))
     for number in 0..<10 { try greedy.offer("g\(number)", pattern(1_000_000), to: far) }
     try modest.offer("m", pattern(1_000_000), to: far)
-    stage.run(.milliseconds(600))
+    network.run(.milliseconds(600))
     let many = (0..<10).reduce(0) { $0 + (far.file("g\($1)")?.count ?? 0) }
     let one = far.file("m")?.count ?? 0
     #expect(one > 300_000)
@@ -424,8 +425,8 @@ import Wire
 
   @Test("Messages go before streams and these before resources, and each still gets its part")
   func shares() throws {
-    stage.latency = .milliseconds(10)
-    stage.windowBytes = 20_000
+    network.latency = .milliseconds(10)
+    network.windowBytes = 20_000
     let seats = try gather()
     try seats[0].offer("file", pattern(5_000_000), to: seats[1])
     let stream = try seats[0].open("s", to: seats[1])
@@ -434,10 +435,10 @@ import Wire
       for _ in 0..<5 { _ = try? seats[0].say(message) }
       try? seats[0].write(message, to: stream)
       try? seats[0].write(message, to: stream)
-      stage.run(.milliseconds(10))
+      network.run(.milliseconds(10))
     }
     let heard = seats[1].heard.count * 10_000
-    let streamed = seats[1].host.desk.text("s").count
+    let streamed = seats[1].host.program.text("s").count
     let stored = seats[1].file("file")?.count ?? 0
     #expect(heard > streamed * 3)
     #expect(streamed > stored * 3)
@@ -447,8 +448,8 @@ import Wire
   @Test("Of pieces that were sent the memory is there for the next ones, and only while there may be a next one")
   func spareMemory() throws {
     let seats = try gather()
-    stage.windowBytes = 64 << 10
-    stage.latency = .milliseconds(2)
+    network.windowBytes = 64 << 10
+    network.latency = .milliseconds(2)
     let file = pattern(3 << 20)
     try seats[0].offer("file", file, to: seats[1])
     let engine = seats[0].engine
@@ -457,7 +458,7 @@ import Wire
     var pieces = 0
     var momentsAfterTheLast = 0
     while seats[1].file("file") != file {
-      stage.run(.milliseconds(1))
+      network.run(.milliseconds(1))
       let spare = engine.takeSpare(of: sender.id)
       if sender.isRead { momentsAfterTheLast += 1 }
       if spare.isEmpty { continue }
@@ -470,11 +471,11 @@ import Wire
   @Test("A resource that is offered again while it waits for its turn has one turn, and comes")
   func offeredAgainWhileQueued() throws {
     let seats = try gather()
-    stage.windowBytes = 1
-    stage.latency = .milliseconds(10)
+    network.windowBytes = 1
+    network.latency = .milliseconds(10)
     try seats[0].offer("file", pattern(300_000), to: seats[1])
     let engine = seats[0].engine
-    while engine.flows.senders.values.first?.isQueued != true { stage.run(.milliseconds(1)) }
+    while engine.flows.senders.values.first?.isQueued != true { network.run(.milliseconds(1)) }
     let local = try #require(engine.endpoints[seats[0].endpoint])
     let member = try #require(local.group.members[seats[1].endpoint])
     let lanes = try #require(member.host.bond?.lanes)
@@ -484,15 +485,15 @@ import Wire
       engine.resumeSenders(to: member, local)
       engine.finishMutation()
       for _ in 0..<300 {
-        stage.run(.milliseconds(1))
+        network.run(.milliseconds(1))
         var turns: [ResourceSender] = []
         while let next = lanes.resources.next() { turns.append(next) }
         #expect(turns.count == (sender.isQueued ? 1 : 0))
         for next in turns { lanes.resources.add(next, of: seats[0].endpoint) }
       }
     }
-    stage.windowBytes = 256 << 10
-    stage.run(.seconds(20))
+    network.windowBytes = 256 << 10
+    network.run(.seconds(20))
     #expect(seats[1].file("file") == pattern(300_000))
   }
 }

@@ -4,8 +4,8 @@ import Wire
 
 /// A rogue host, which sends any frames.
 final class Rogue {
-  let stage: Stage
-  let target: Stage.Host
+  let network: TestNetwork
+  let target: TestNetwork.Host
   let name: String
   let key: PublicKey
   let peerKey: PublicKey
@@ -17,38 +17,38 @@ final class Rogue {
   private var sequences: [UInt32: UInt64] = [:]
 
   /// Opens a link to `target`, and sends nothing yet.
-  init(_ name: String, to target: Stage.Host, on stage: Stage) {
-    self.stage = stage
+  init(_ name: String, to target: TestNetwork.Host, on network: TestNetwork) {
+    self.network = network
     self.target = target
     self.name = name
-    key = stage.crypto.key(named: "host " + name)
-    peerKey = stage.crypto.key(named: "peer " + name)
-    link = stage.newLink()
-    endpoint = EndpointID(PeerID(digest: stage.crypto.hash(Array("end \(name)".utf8))).raw)
-    stage.rogues[link] = self
-    stage.call(peer, name)
-    stage.call(endpoint, name.uppercased())
+    key = network.crypto.key(named: "host " + name)
+    peerKey = network.crypto.key(named: "peer " + name)
+    link = network.newLink()
+    endpoint = EndpointID(PeerID(digest: network.crypto.hash(Array("end \(name)".utf8))).raw)
+    network.rogues[link] = self
+    network.call(peer, name)
+    network.call(endpoint, name.uppercased())
     target.engine.linkOpened(
-      link, to: key, exporter: stage.exporter(of: link), dial: nil, datagramBytesMax: 1_200, at: stage.now)
-    stage.run()
+      link, to: key, exporter: network.exporter(of: link), dial: nil, datagramBytesMax: 1_200, at: network.now)
+    network.run()
   }
 
-  var peer: PeerID { PeerID(digest: stage.crypto.hash(PeerID.preimage(of: peerKey))) }
-  var host: HostID { HostID(digest: stage.crypto.hash(HostID.preimage(of: key))) }
+  var peer: PeerID { PeerID(digest: network.crypto.hash(PeerID.preimage(of: peerKey))) }
+  var host: HostID { HostID(digest: network.crypto.hash(HostID.preimage(of: key))) }
   var isClosed: Bool { ending != nil }
 
   // MARK: Bytes
 
   func say(bytes: [UInt8]) {
-    target.engine.received(bytes.span.bytes, on: link, at: stage.now)
-    stage.run()
+    target.engine.received(bytes.span.bytes, on: link, at: network.now)
+    network.run()
   }
 
   func say(_ frames: any Frame...) { say(bytes: frames.flatMap { $0.encoded() }) }
 
   func read() {
     while true {
-      let bytes = stage.filled(by: target.engine, for: link)
+      let bytes = network.filled(by: target.engine, for: link)
       if bytes.isEmpty { return }
       rest += bytes
       while let head = try? FrameHead.next(in: rest.span.bytes) {
@@ -61,7 +61,7 @@ final class Rogue {
   func closed(_ reason: Reason) {
     read()
     ending = reason
-    target.engine.linkClosed(link, at: stage.now)
+    target.engine.linkClosed(link, at: network.now)
   }
 
   func last<F: Frame>(_: F.Type) -> F? {
@@ -96,7 +96,7 @@ final class Rogue {
   func carrier(of peer: PublicKey, incarnation: UInt64 = 1) -> Carrier {
     let statement = Carrier.signedBytes(peer: peer, host: key, incarnation: Incarnation(incarnation))
     return Carrier(
-      peer: peer, incarnation: Incarnation(incarnation), signature: stage.crypto.sign(statement, with: peerKey))
+      peer: peer, incarnation: Incarnation(incarnation), signature: network.crypto.sign(statement, with: peerKey))
   }
 
   func entry(peer: PublicKey? = nil, showsIdentity: Bool = false) -> Entry {
@@ -107,9 +107,10 @@ final class Rogue {
       addresses: [])
   }
 
-  func invitation(_ seat: Seat, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil) -> Invite {
+  func invitation(_ seat: TestPeer, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil) -> Invite {
     Invite(
-      id: id, type: stage.type, to: seat.peer, adhoc: false, group: GroupID(endpoint.raw), entry: entry ?? self.entry(),
+      id: id, type: network.type, to: seat.peer, adhoc: false, group: GroupID(endpoint.raw),
+      entry: entry ?? self.entry(),
       carrier: carrier ?? self.carrier, standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption),
       millisecondsLeft: 30_000, context: [])
   }
@@ -129,7 +130,7 @@ final class Rogue {
     return RecordHead(strand: strand, sequence: sequences[strand, default: 0])
   }
 
-  func join(_ seat: Seat, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
+  func join(_ seat: TestPeer, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
     Join(
       record: head(), index: index, target: seat.endpoint,
       targetIncarnation: EndpointIncarnation(host: Incarnation(1), count: 0), seen: 0, admits: .all,
@@ -138,12 +139,12 @@ final class Rogue {
   }
 
   /// Joins a test peer's session as anybody would: invites, is accepted, joins, and admits.
-  func enter(with seat: Seat, showsIdentity: Bool = false, features: Hello.Features = []) throws {
+  func enter(with seat: TestPeer, showsIdentity: Bool = false, features: Hello.Features = []) throws {
     attach(features: features)
     let entry = entry(showsIdentity: showsIdentity)
     say(invitation(seat, entry: entry))
     try seat.accept()
-    stage.run()
+    network.run()
     say(Confirm(id: 1, reason: .none, rank: 1))
     say(join(seat, entry: entry))
     guard let theirs = last(Join.self) else { return }

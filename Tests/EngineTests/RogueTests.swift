@@ -5,17 +5,17 @@ import Wire
 
 /// The effect of broken rules: the link is closed, and nothing else changes.
 @Suite struct RogueTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
-  func victim() throws -> Seat {
-    let seat = try stage.seat("v")
-    stage.clear()
+  func victim() throws -> TestPeer {
+    let seat = try network.seat("v")
+    network.clear()
     return seat
   }
 
   @Test("P-HAB-2 A frame before hello closes the link")
   func beforeHello() throws {
-    let rogue = Rogue("r", to: try victim().host, on: stage)
+    let rogue = Rogue("r", to: try victim().host, on: network)
     rogue.say(Ping(token: 1))
     #expect(rogue.last(Bye.self)?.reason == .protocolViolation)
     #expect(rogue.isClosed)
@@ -23,18 +23,18 @@ import Wire
 
   @Test("P-HAB-2 A host that says nothing is closed in time")
   func silent() throws {
-    let rogue = Rogue("r", to: try victim().host, on: stage)
-    stage.run(.seconds(6))
+    let rogue = Rogue("r", to: try victim().host, on: network)
+    network.run(.seconds(6))
     #expect(rogue.isClosed)
   }
 
   @Test("P-HAB-2 Attach before hello, and attach again, close the link")
   func attachMisuse() throws {
     let seat = try victim()
-    let first = Rogue("r1", to: seat.host, on: stage)
+    let first = Rogue("r1", to: seat.host, on: network)
     first.say(Attach(bond: Rogue.bond, expects: 0, received: 0, first: 1, next: 1))
     #expect(first.isClosed)
-    let second = Rogue("r2", to: seat.host, on: stage)
+    let second = Rogue("r2", to: seat.host, on: network)
     second.attach()
     #expect(!second.isClosed)
     second.say(second.attachment)
@@ -46,7 +46,7 @@ import Wire
     arguments: [FrameType.message, .typedMessage, .datagram, .typedDatagram])
   func messageBeforeAcceptance(type: FrameType) throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
     rogue.attach()
     rogue.say(bytes: [8, type.rawValue, 1, 1, 1, 0, 0, 65, 66])
     #expect(rogue.last(Bye.self)?.reason == .protocolViolation)
@@ -56,7 +56,7 @@ import Wire
   @Test("P-HAB-2 Records before anybody was accepted are counted, and not read", arguments: [0, 1, 3, 4])
   func beforeAcceptance(kind: Int) throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
     rogue.attach()
     switch kind {
     case 0: rogue.say(Leave(record: rogue.head(), index: 1, reason: .left, seen: 0))
@@ -74,7 +74,7 @@ import Wire
 
   @Test("P-HAB-2 A flood of small frames before acceptance is closed as busy")
   func flood() throws {
-    let rogue = Rogue("r", to: try victim().host, on: stage)
+    let rogue = Rogue("r", to: try victim().host, on: network)
     rogue.attach()
     for token in 0..<300 where !rogue.isClosed { rogue.say(Ping(token: UInt64(token))) }
     #expect(rogue.last(Bye.self)?.reason == .busy)
@@ -82,7 +82,7 @@ import Wire
 
   @Test("P-HAB-2 An oversize frame, an unknown type and garbage close the link at once", arguments: 0..<4)
   func garbage(kind: Int) throws {
-    let rogue = Rogue("r", to: try victim().host, on: stage)
+    let rogue = Rogue("r", to: try victim().host, on: network)
     rogue.attach()
     switch kind {
     case 0: rogue.say(bytes: [0xff, 0xff, 0x03, 0x20])
@@ -96,13 +96,13 @@ import Wire
   @Test("P-HAB-2 A datagram of a stranger does nothing at all")
   func datagram() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
     rogue.attach()
     for size in 0..<40 {
       let bytes = [UInt8](repeating: UInt8(size), count: size)
-      seat.engine.receivedDatagram(bytes.span.bytes, on: rogue.link, at: stage.now)
+      seat.engine.receivedDatagram(bytes.span.bytes, on: rogue.link, at: network.now)
     }
-    stage.run()
+    network.run()
     #expect(!rogue.isClosed)
     #expect(seat.take() == [])
   }
@@ -110,12 +110,12 @@ import Wire
   @Test("P-ID-5 An invitation in the name of another's peer is refused, and its link closed")
   func stolenPeer() throws {
     let seat = try victim()
-    let key = stage.crypto.key(named: "peer of somebody else")
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let key = network.crypto.key(named: "peer of somebody else")
+    let rogue = Rogue("r", to: seat.host, on: network)
     rogue.attach()
     rogue.say(rogue.invitation(seat, entry: rogue.entry(peer: key), carrier: rogue.carrier(of: key)))
     #expect(rogue.isClosed)
-    let second = Rogue("r2", to: seat.host, on: stage)
+    let second = Rogue("r2", to: seat.host, on: network)
     second.attach()
     second.say(second.invitation(seat, entry: second.entry(peer: key)))
     #expect(second.isClosed)
@@ -125,12 +125,12 @@ import Wire
   @Test("P-ID-5 A carrier statement of another host or an older incarnation is refused")
   func replayedCarrier() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
-    let other = Rogue("other", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
+    let other = Rogue("other", to: seat.host, on: network)
     rogue.attach()
     rogue.say(rogue.invitation(seat, entry: rogue.entry(peer: other.peerKey), carrier: other.carrier))
     #expect(rogue.isClosed)
-    let old = Rogue("old", to: seat.host, on: stage)
+    let old = Rogue("old", to: seat.host, on: network)
     old.greet(incarnation: 2)
     old.say(old.attachment, old.invitation(seat, carrier: old.carrier(of: old.peerKey, incarnation: 1)))
     #expect(old.isClosed)
@@ -140,7 +140,7 @@ import Wire
   @Test("A host that keeps the rules is let in, and an invitation again is answered already")
   func honest() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
     try rogue.enter(with: seat)
     #expect(seat.take() == ["v invited by r: ", "invitation ended: none", "V: R connecting", "V: R connected"])
     rogue.say(rogue.invitation(seat, id: 2))
@@ -153,9 +153,9 @@ import Wire
   func forgedIdentity() throws {
     var session = SessionSettings()
     session.trust = .ask(timeout: .seconds(10))
-    let seat = try stage.seat("v", session)
-    stage.clear()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let seat = try network.seat("v", session)
+    network.clear()
+    let rogue = Rogue("r", to: seat.host, on: network)
     try rogue.enter(with: seat, showsIdentity: true)
     let index = try #require(rogue.last(Join.self)?.index)
     rogue.say(IdentityFrame(from: 1, to: index, chain: [[1]], signature: [1, 2, 3]))
@@ -166,11 +166,11 @@ import Wire
   @Test("P-SEC-5 A nonce that was not committed to closes the link, and no code is shown")
   func forgedNonce() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
     try rogue.enter(with: seat)
-    stage.clear()
-    rogue.say(CompareCommit(id: 5, from: rogue.peer, to: seat.peer, commitment: stage.crypto.hash([1])))
-    rogue.say(CompareReveal(id: 5, nonce: stage.crypto.hash([2])))
+    network.clear()
+    rogue.say(CompareCommit(id: 5, from: rogue.peer, to: seat.peer, commitment: network.crypto.hash([1])))
+    rogue.say(CompareReveal(id: 5, nonce: network.crypto.hash([2])))
     #expect(rogue.isClosed)
     #expect(!seat.take().contains { $0.contains("compare ") })
   }
@@ -178,10 +178,10 @@ import Wire
   @Test("An introduction that its introducer did not sign closes the link, and names nobody")
   func forgedIntroduction() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
-    let friend = Rogue("friend", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
+    let friend = Rogue("friend", to: seat.host, on: network)
     try rogue.enter(with: seat)
-    stage.clear()
+    network.clear()
     rogue.say(
       Introduce(
         record: rogue.head(), spread: true, introduction: introduction(of: friend, by: rogue, key: friend.peerKey)))
@@ -192,11 +192,11 @@ import Wire
   @Test("An introduction by a host's endpoint that is no member names nobody")
   func strangersIntroduction() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
-    let friend = Rogue("friend", to: seat.host, on: stage)
-    let stranger = Rogue("stranger", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
+    let friend = Rogue("friend", to: seat.host, on: network)
+    let stranger = Rogue("stranger", to: seat.host, on: network)
     try rogue.enter(with: seat)
-    stage.clear()
+    network.clear()
     rogue.say(
       Introduce(
         record: rogue.head(), spread: true, introduction: introduction(of: friend, by: stranger, key: stranger.peerKey))
@@ -207,8 +207,8 @@ import Wire
   @Test("An introduction is replayed in vain for an endpoint that left")
   func replayedIntroduction() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
-    let friend = Rogue("friend", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
+    let friend = Rogue("friend", to: seat.host, on: network)
     try rogue.enter(with: seat)
     let introduction = introduction(of: friend, by: rogue, key: rogue.peerKey)
     rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction))
@@ -221,7 +221,7 @@ import Wire
     #expect(seat.connected == "FRIEND R")
     friend.say(Leave(record: friend.head(), index: 1, reason: .left, seen: 1))
     #expect(seat.connected == "R")
-    stage.clear()
+    network.clear()
     rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction))
     friend.say(friend.join(seat, tickets: [introduction]))
     #expect(seat.take() == [])
@@ -231,7 +231,7 @@ import Wire
   @Test("A join without an introduction is answered as not introduced, and changes nothing")
   func uninvited() throws {
     let seat = try victim()
-    let rogue = Rogue("r", to: seat.host, on: stage)
+    let rogue = Rogue("r", to: seat.host, on: network)
     rogue.attach()
     rogue.say(rogue.join(seat))
     #expect(rogue.last(Verdict.self)?.reason == .notIntroduced)
@@ -240,19 +240,19 @@ import Wire
 
   @Test("One key on two hosts: the newer incarnation is right, and the other is told of the conflict")
   func conflict() throws {
-    let a = try stage.seat("a")
-    let key = stage.crypto.key(named: "host shared")
-    let old = try stage.silentSeat("b", on: try stage.host("old", incarnation: 1, key: key))
+    let a = try network.seat("a")
+    let key = network.crypto.key(named: "host shared")
+    let old = try network.silentPeer("b", on: try network.host("old", incarnation: 1, key: key))
     try old.advertise()
-    stage.run()
-    try stage.connect(a, old)
-    stage.expectAllConnected([a, old])
-    let new = try stage.silentSeat("c", on: try stage.host("new", incarnation: 2, key: key))
+    network.run()
+    try network.connect(a, old)
+    network.expectAllConnected([a, old])
+    let new = try network.silentPeer("c", on: try network.host("new", incarnation: 2, key: key))
     try new.browse()
-    stage.run()
-    stage.clear()
-    try stage.connect(new, a)
-    stage.run(.seconds(20))
+    network.run()
+    network.clear()
+    try network.connect(new, a)
+    network.run(.seconds(20))
     #expect(a.connected == "C")
     #expect(old.take().contains("conflict"))
     #expect(!new.take().contains("conflict"))
@@ -260,18 +260,18 @@ import Wire
 
   @Test("One key on two hosts: the older is told, though it asks for nothing, once the newer is met")
   func silentConflict() throws {
-    let a = try stage.seat("a")
-    let key = stage.crypto.key(named: "host shared")
-    let old = try stage.seat("b", on: try stage.host("old", incarnation: 1, key: key))
+    let a = try network.seat("a")
+    let key = network.crypto.key(named: "host shared")
+    let old = try network.seat("b", on: try network.host("old", incarnation: 1, key: key))
     try a.invite(old)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     try old.decline()
-    stage.run(.seconds(1))
-    let new = try stage.silentSeat("c", on: try stage.host("new", incarnation: 2, key: key))
+    network.run(.seconds(1))
+    let new = try network.silentPeer("c", on: try network.host("new", incarnation: 2, key: key))
     try new.browse()
-    stage.run()
-    stage.clear()
-    try stage.connect(new, a)
+    network.run()
+    network.clear()
+    try network.connect(new, a)
     #expect([a.connected, new.connected] == ["C", "A"])
     #expect(old.take() == ["conflict"])
     #expect(!new.take().contains("conflict"))
@@ -284,6 +284,6 @@ import Wire
       group: group, introducer: introducer.endpoint, introducerIncarnation: incarnation, entries: [friend.entry()])
     return Introduction(
       group: group, introducer: introducer.endpoint, introducerIncarnation: incarnation, entries: [friend.entry()],
-      signature: stage.crypto.sign(signed, with: key))
+      signature: network.crypto.sign(signed, with: key))
   }
 }

@@ -4,7 +4,7 @@ import Wire
 @testable import Engine
 
 @Suite struct TrustTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   func settings(_ encryption: Encryption) -> SessionSettings {
     var session = SessionSettings()
@@ -27,13 +27,13 @@ import Wire
     "P-SEC-1 Who has no encryption and who requires it do not connect, whoever invites, and hear why",
     arguments: [(Encryption.none, Encryption.required), (.required, .none)])
   func refused(inviter: Encryption, invitee: Encryption) throws {
-    let a = try stage.seat("a", settings(inviter))
-    let b = try stage.seat("b", settings(invitee))
-    stage.clear()
+    let a = try network.seat("a", settings(inviter))
+    let b = try network.seat("b", settings(invitee))
+    network.clear()
     try a.invite(b)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     try b.accept()
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take() == ["invitation ended: encryption", "A: b notConnected encryption"])
     #expect(b.take() == ["b invited by a: ", "invitation ended: encryption"])
     #expect(a.connected == "")
@@ -44,57 +44,57 @@ import Wire
     arguments: [Encryption.none, .optional, .required], [Encryption.none, .optional, .required])
   func connected(one: Encryption, other: Encryption) throws {
     if Set([one, other]) == [.none, .required] { return }
-    let a = try stage.seat("a", settings(one))
-    let b = try stage.seat("b", settings(other))
-    try stage.connect(a, b)
-    stage.expectAllConnected([a, b])
+    let a = try network.seat("a", settings(one))
+    let b = try network.seat("b", settings(other))
+    try network.connect(a, b)
+    network.expectAllConnected([a, b])
   }
 
   @Test("P-SEC-1 A group is joined as a whole or not at all: one member that requires encryption keeps none out")
   func wholeGroup() throws {
-    let a = try stage.seat("a", settings(.optional))
-    let b = try stage.seat("b", settings(.required))
-    let c = try stage.seat("c", settings(.none))
-    try stage.connect(a, b)
-    stage.clear()
+    let a = try network.seat("a", settings(.optional))
+    let b = try network.seat("b", settings(.required))
+    let c = try network.seat("c", settings(.none))
+    try network.connect(a, b)
+    network.clear()
     try a.invite(c)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     try c.accept()
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take() == ["invitation ended: encryption", "A: c notConnected encryption"])
     #expect([a.connected, b.connected, c.connected] == ["B", "A", ""])
   }
 
   @Test("Who says yes while the link is away is told that it is, and when it is back")
   func yesWhileSuspended() throws {
-    let a = try stage.seat("a")
-    let b = try stage.seat("b", asking())
-    try stage.connect(a, b)
-    stage.clear()
-    stage.walls.insert(["a", "b"])
-    stage.cut(a.host, b.host)
+    let a = try network.seat("a")
+    let b = try network.seat("b", asking())
+    try network.connect(a, b)
+    network.clear()
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
     try b.decide(true)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(b.take() == ["B: A connected", "B: A suspended"])
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(2))
+    network.heal(a.host, b.host)
+    network.run(.seconds(2))
     #expect(b.take() == ["B: A resumed"])
     #expect(a.take() == ["A: B connected"])
   }
 
   @Test("P-SEC-3 A member waits for a decision on each side, and is connected on yes")
   func yes() throws {
-    let a = try stage.seat("a", asking())
-    let b = try stage.seat("b", asking())
-    stage.clear()
-    try stage.connect(a, b)
+    let a = try network.seat("a", asking())
+    let b = try network.seat("b", asking())
+    network.clear()
+    try network.connect(a, b)
     #expect(a.take().suffix(2) == ["A: B connecting", "A: decide on B, chain []"])
     #expect(b.take().suffix(2) == ["B: A connecting", "B: decide on A, chain []"])
     try a.decide(true)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == [])
     try b.decide(true)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == ["A: B connected"])
     #expect(b.take() == ["B: A connected"])
     #expect(throws: EngineError.self) { try b.decide(true) }
@@ -102,69 +102,69 @@ import Wire
 
   @Test("P-SEC-3 A no refuses the pair, and both are told")
   func no() throws {
-    let a = try stage.seat("a", asking())
-    let b = try stage.seat("b")
-    try stage.connect(a, b)
-    stage.clear()
+    let a = try network.seat("a", asking())
+    let b = try network.seat("b")
+    try network.connect(a, b)
+    network.clear()
     try a.decide(false)
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect(a.take() == ["A: B notConnected untrusted"])
     #expect(b.take() == ["B: A notConnected untrusted"])
   }
 
   @Test("P-SEC-3 No decision in time is a no")
   func timeout() throws {
-    let a = try stage.seat("a", asking(.seconds(5)))
-    let b = try stage.seat("b")
-    try stage.connect(a, b)
-    stage.clear()
-    stage.run(.seconds(60))
+    let a = try network.seat("a", asking(.seconds(5)))
+    let b = try network.seat("b")
+    try network.connect(a, b)
+    network.clear()
+    network.run(.seconds(60))
     #expect(a.take() == ["decision ended", "A: B notConnected untrusted"])
     #expect(b.take() == ["B: A notConnected untrusted"])
   }
 
   @Test("P-SEC-3 An introduced member is decided on as an invited one, and a no leaves the others connected")
   func introduced() throws {
-    let a = try stage.seat("a", asking())
-    let b = try stage.seat("b")
-    let c = try stage.seat("c")
-    try stage.connect(a, b)
+    let a = try network.seat("a", asking())
+    let b = try network.seat("b")
+    let c = try network.seat("c")
+    try network.connect(a, b)
     try a.decide(true)
-    try stage.connect(b, c)
-    stage.run(.seconds(1))
+    try network.connect(b, c)
+    network.run(.seconds(1))
     try a.decide(false)
-    stage.run(.seconds(60))
+    network.run(.seconds(60))
     #expect([a.connected, b.connected, c.connected] == ["B", "A C", "B"])
   }
 
   @Test("Who has not said yes to anybody introduces them to each other all the same")
   func introducesBeforeDeciding() throws {
-    let (a, b, c) = (try stage.seat("a"), try stage.seat("b", asking(.seconds(60))), try stage.seat("c"))
-    try stage.connect(a, b)
-    stage.walls.insert(["a", "b"])
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(10))
+    let (a, b, c) = (try network.seat("a"), try network.seat("b", asking(.seconds(60))), try network.seat("c"))
+    try network.connect(a, b)
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
+    network.run(.seconds(10))
     // A cannot be introduced to C, nor C to A.
-    try stage.connect(b, c)
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(20))
+    try network.connect(b, c)
+    network.heal(a.host, b.host)
+    network.run(.seconds(20))
     #expect([a.connected, b.connected, c.connected] == ["C", "", "A"])
   }
 
   @Test("P-SEC-3 The chain that a peer shows is what the other decides on, before and after its link is lost")
   func chains() throws {
-    let a = try stage.seat("a", asking(identity: identity(1)))
-    let b = try stage.seat("b", asking(identity: identity(2)))
-    stage.clear()
-    try stage.connect(a, b)
+    let a = try network.seat("a", asking(identity: identity(1)))
+    let b = try network.seat("b", asking(identity: identity(2)))
+    network.clear()
+    try network.connect(a, b)
     #expect(a.take().last == "A: decide on B, chain [[2], [9]]")
     #expect(b.take().last == "B: decide on A, chain [[1], [9]]")
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(2))
+    network.cut(a.host, b.host)
+    network.run(.seconds(2))
     try a.decide(true)
     try b.decide(true)
-    stage.run(.seconds(1))
-    stage.expectAllConnected([a, b])
+    network.run(.seconds(1))
+    network.expectAllConnected([a, b])
   }
 
   @Test("P-SEC-3 Chain, encryption and inviter of a member stay known after the decision, over a cut and a restart")
@@ -173,20 +173,20 @@ import Wire
     durable.isDurable = true
     var strict = asking(identity: identity(1))
     strict.encryption = .required
-    var a = try stage.seat("a", strict, durable)
-    let b = try stage.seat("b", asking(identity: identity(2)), durable)
-    let c = try stage.seat("c")
-    try stage.connect(a, b)
+    var a = try network.seat("a", strict, durable)
+    let b = try network.seat("b", asking(identity: identity(2)), durable)
+    let c = try network.seat("c")
+    try network.connect(a, b)
     try a.decide(true)
     try b.decide(true)
-    try stage.connect(b, c)
+    try network.connect(b, c)
     for seat in [a, b] { try seat.decide(true) }
-    stage.run(.seconds(1))
-    stage.expectAllConnected([a, b, c])
-    func facts(of member: Seat, at seat: Seat) -> String {
+    network.run(.seconds(1))
+    network.expectAllConnected([a, b, c])
+    func facts(of member: TestPeer, at seat: TestPeer) -> String {
       let view = seat.engine.members(of: seat.endpoint).first { $0.0.endpoint == member.endpoint }?.0
       guard let view else { return "none" }
-      return "\(view.encryption) \(view.inviter.map(stage.name) ?? "-") \(view.chain)"
+      return "\(view.encryption) \(view.inviter.map(network.name) ?? "-") \(view.chain)"
     }
     func expectFacts(sourceLocation: SourceLocation = #_sourceLocation) {
       #expect(facts(of: b, at: a) == "optional A [[2], [9]]", sourceLocation: sourceLocation)
@@ -194,78 +194,78 @@ import Wire
       #expect(facts(of: c, at: a) == "optional B []", sourceLocation: sourceLocation)
     }
     expectFacts()
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(2))
+    network.cut(a.host, b.host)
+    network.run(.seconds(2))
     expectFacts()
-    a = try stage.restart(a)
-    stage.run(.seconds(2))
+    a = try network.restart(a)
+    network.run(.seconds(2))
     expectFacts()
     func chains() -> Int {
       a.host.facts.keys.count { if case .chain? = RowKey(bytes: $0) { true } else { false } }
     }
     #expect(chains() == 1)
     b.leave()
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(chains() == 0 && facts(of: b, at: a) == "none")
   }
 
   @Test("P-SEC-3 A second session of a host shows its chain to members of the group that the first one has joined")
   func chainOfSecondSession() throws {
-    let b = try stage.seat("b", asking())
+    let b = try network.seat("b", asking())
     var shown = SessionSettings()
     shown.identity = identity(1)
-    let a = try stage.seat("a", shown)
+    let a = try network.seat("a", shown)
     shown.identity = identity(2)
-    let other = try stage.seat("A2", of: a.peer, on: a.host, shown)
-    try stage.connect(a, b)
+    let other = try network.seat("A2", of: a.peer, on: a.host, shown)
+    try network.connect(a, b)
     try b.decide(false)
-    stage.run(.seconds(1))
-    stage.clear()
-    try stage.connect(other, b)
+    network.run(.seconds(1))
+    network.clear()
+    try network.connect(other, b)
     #expect(b.take().last == "B: decide on A2, chain [[2], [9]]")
     try b.decide(true)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(b.connected == "A2")
   }
 
   @Test("A decision that nobody waits for any more is ended")
   func memberLeaves() throws {
-    let a = try stage.seat("a", asking())
-    let b = try stage.seat("b")
-    try stage.connect(a, b)
-    stage.clear()
+    let a = try network.seat("a", asking())
+    let b = try network.seat("b")
+    try network.connect(a, b)
+    network.clear()
     b.leave()
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == ["A: B notConnected left", "decision ended"])
     #expect(throws: EngineError.self) { try a.decide(true) }
   }
 
   @Test("P-SEC-5 Comparison codes are equal on both ends, and others over another link")
   func codes() throws {
-    let seats = try stage.gather("a", "b")
+    let seats = try network.gather("a", "b")
     var codes: [Substring] = []
     for round in 0..<2 {
-      let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
-      stage.run(.seconds(1))
+      let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+      network.run(.seconds(1))
       let (one, other) = (seats[0].take(), seats[1].take())
       #expect(one.first?.suffix(7) == other.first?.suffix(7))
       codes.append(try #require(one.first).suffix(7))
-      try seats[0].engine.conclude(id, matches: true, at: stage.now)
-      stage.run(.seconds(round == 0 ? 130 : 0))
+      try seats[0].engine.conclude(id, matches: true, at: network.now)
+      network.run(.seconds(round == 0 ? 130 : 0))
       #expect(seats[0].take().first == "comparison ended: none")
-      stage.cut(seats[0].host, seats[1].host)
-      stage.run(.seconds(2))
-      stage.clear()
+      network.cut(seats[0].host, seats[1].host)
+      network.run(.seconds(2))
+      network.clear()
     }
     #expect(codes[0] != codes[1])
   }
 
   @Test("P-SEC-5 Where both begin a comparison it is one, with one code")
   func bothCompare() throws {
-    let seats = try stage.gather("a", "b")
-    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
-    _ = try seats[1].engine.compare(seats[1].peer, with: seats[0].peer, at: stage.now)
-    stage.run(.seconds(1))
+    let seats = try network.gather("a", "b")
+    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+    _ = try seats[1].engine.compare(seats[1].peer, with: seats[0].peer, at: network.now)
+    network.run(.seconds(1))
     let codes = seats.map { seat in seat.take().filter { $0.contains("compare") }.map { $0.suffix(7) } }
     #expect(codes[0].count == 1)
     #expect(codes[0] == codes[1])
@@ -273,28 +273,28 @@ import Wire
 
   @Test("P-SEC-5 A code that differs for one side ends the comparison as a mismatch for both")
   func mismatch() throws {
-    let seats = try stage.gather("a", "b")
-    let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
-    stage.run(.seconds(1))
-    try seats[0].engine.conclude(id, matches: false, at: stage.now)
-    stage.run(.seconds(1))
+    let seats = try network.gather("a", "b")
+    let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+    network.run(.seconds(1))
+    try seats[0].engine.conclude(id, matches: false, at: network.now)
+    network.run(.seconds(1))
     #expect(seats[0].take().last == "comparison ended: mismatch")
     #expect(seats[1].take().last == "comparison ended: mismatch")
   }
 
   @Test("P-SEC-5 A comparison is lost with its link, and only connected peers compare")
   func comparisonLost() throws {
-    let seats = try stage.gather("a", "b")
-    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
-    stage.run()
-    stage.cut(seats[0].host, seats[1].host)
-    stage.run(.seconds(1))
+    let seats = try network.gather("a", "b")
+    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+    network.run()
+    network.cut(seats[0].host, seats[1].host)
+    network.run(.seconds(1))
     #expect(seats[0].take().contains("comparison ended: lost"))
     #expect(seats[1].take().contains("comparison ended: lost"))
     seats[1].leave()
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(throws: EngineError.self) {
-      _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: stage.now)
+      _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
     }
   }
 }

@@ -4,21 +4,21 @@ import Wire
 @testable import Engine
 
 @Suite struct TypesTests {
-  let stage = Stage()
+  let network = TestNetwork()
 
   /// A peer on a host of its own that others see as a host.
-  private func seat(_ name: String, advertising types: String...) throws -> Seat {
-    let seat = try stage.silentSeat(name)
+  private func seat(_ name: String, advertising types: String...) throws -> TestPeer {
+    let seat = try network.silentPeer(name)
     for type in types { try advertise(type, seat) }
-    stage.publishRoster(.hosts, by: seat.host)
+    network.publishRoster(.hosts, by: seat.host)
     return seat
   }
 
-  private func advertise(_ type: String, _ seat: Seat) throws {
-    try seat.engine.startAdvertising(seat.peer, try ServiceType(type), info: .empty, at: stage.now)
+  private func advertise(_ type: String, _ seat: TestPeer) throws {
+    try seat.engine.startAdvertising(seat.peer, try ServiceType(type), info: .empty, at: network.now)
   }
 
-  private func look(_ seat: Seat) { seat.engine.startBrowsingTypes(at: stage.now) }
+  private func look(_ seat: TestPeer) { seat.engine.startBrowsingTypes(at: network.now) }
 
   @Test("P-BRO-7 Types in use are those that hosts tell, and this host's own, as they come and go")
   func told() throws {
@@ -26,19 +26,19 @@ import Wire
     let b = try seat("b", advertising: "chat", "files")
     let c = try seat("c")
     look(a)
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(a.take() == ["types: own", "types: chat files own"])
     try advertise("chat", c)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == [])
     b.stopAdvertising()
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == [])
     c.stopAdvertising()
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == ["types: files own"])
-    a.engine.stopAdvertising(a.peer, try ServiceType("own"), at: stage.now)
-    stage.run(.seconds(1))
+    a.engine.stopAdvertising(a.peer, try ServiceType("own"), at: network.now)
+    network.run(.seconds(1))
     #expect(a.take() == ["types: files"])
   }
 
@@ -47,17 +47,17 @@ import Wire
     let a = try seat("a")
     let b = try seat("b", advertising: "chat")
     look(a)
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(a.take() == ["types: chat"])
-    stage.walls.insert(["a", "b"])
-    stage.cut(a.host, b.host)
-    stage.run(.seconds(20))
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
+    network.run(.seconds(20))
     #expect(a.take() == ["types: "])
-    stage.heal(a.host, b.host)
-    stage.run(.seconds(20))
+    network.heal(a.host, b.host)
+    network.run(.seconds(20))
     #expect(a.take() == ["types: chat"])
-    stage.kill(b.host)
-    stage.run(.seconds(1))
+    network.kill(b.host)
+    network.run(.seconds(1))
     #expect(a.take() == ["types: "])
   }
 
@@ -66,31 +66,31 @@ import Wire
     let a = try seat("a")
     let b = try seat("b", advertising: "chat")
     for _ in 0..<2 { look(a) }
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(a.take() == ["types: chat"])
-    a.engine.stopBrowsingTypes(at: stage.now)
+    a.engine.stopBrowsingTypes(at: network.now)
     try advertise("files", b)
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     #expect(a.take() == ["types: chat files"])
-    a.engine.stopBrowsingTypes(at: stage.now)
+    a.engine.stopBrowsingTypes(at: network.now)
     try advertise("more", b)
-    stage.run(.seconds(600))
+    network.run(.seconds(600))
     #expect(a.take() == [])
     #expect(a.engine.links.isEmpty)
     look(a)
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     #expect(a.take() == ["types: chat files more"])
   }
 
   @Test("P-BRO-7 A host that does not know the question is not asked, and its silence holds up nobody")
   func olderHost() throws {
     let a = try seat("a")
-    let old = Rogue("old", to: a.host, on: stage)
+    let old = Rogue("old", to: a.host, on: network)
     show(old, to: a)
     old.attach(features: .away)
     look(a)
     _ = try seat("b", advertising: "chat")
-    stage.run(.seconds(2))
+    network.run(.seconds(2))
     old.read()
     #expect(!old.isClosed && !old.frames.contains { $0.type == .browseTypes })
     #expect(a.take() == ["types: chat"])
@@ -99,12 +99,12 @@ import Wire
   @Test("P-BRO-7 Only what is advertised is told, at most 64 types, and only to those who ask")
   func bounded() throws {
     let a = try seat("a")
-    let asker = Rogue("asker", to: a.host, on: stage)
+    let asker = Rogue("asker", to: a.host, on: network)
     asker.attach(features: .types)
     for number in 10..<90 { try advertise("type-\(number)", a) }
-    stage.run()
+    network.run()
     #expect(asker.last(AdvertisedTypes.self) == nil)
-    try a.engine.startBrowsing(a.peer, try ServiceType("looked-for"), at: stage.now)
+    try a.engine.startBrowsing(a.peer, try ServiceType("looked-for"), at: network.now)
     asker.say(BrowseTypes(isOn: true), BrowseTypes(isOn: true))
     asker.read()
     let answers = asker.frames.filter { $0.type == .advertisedTypes }
@@ -112,7 +112,7 @@ import Wire
     #expect(asker.last(AdvertisedTypes.self)?.types.map(\.text) == (10..<74).map { "type-\($0)" })
     asker.say(BrowseTypes(isOn: false))
     try advertise("later", a)
-    stage.run()
+    network.run()
     asker.read()
     #expect(asker.frames.filter { $0.type == .advertisedTypes }.count == 1)
   }
@@ -121,7 +121,7 @@ import Wire
   func liars() throws {
     let a = try seat("a")
     func tell(_ name: String, _ types: [String]) throws -> Rogue {
-      let liar = Rogue(name, to: a.host, on: stage)
+      let liar = Rogue(name, to: a.host, on: network)
       show(liar, to: a)
       liar.attach(features: .types)
       liar.say(AdvertisedTypes(types: try types.map { try ServiceType($0) }))
@@ -130,11 +130,11 @@ import Wire
     let early = try tell("early", ["early"])
     #expect(!early.isClosed && a.take() == [])
     look(a)
-    stage.run()
+    network.run()
     for liar in 0..<8 {
       _ = try tell("liar \(liar)", (100..<164).map { "t\(liar)-\($0)" })
     }
-    stage.run(.seconds(1))
+    network.run(.seconds(1))
     guard case .types(let types)? = a.host.outputs.last(where: { if case .types = $0 { true } else { false } }) else {
       Issue.record("nothing was told")
       return
@@ -145,9 +145,9 @@ import Wire
   }
 
   /// As a medium shows its record.
-  private func show(_ rogue: Rogue, to seat: Seat) {
+  private func show(_ rogue: Rogue, to seat: TestPeer) {
     seat.engine.sightedRoster(
       SightingID(rawValue: 1_000_000 + rogue.link.rawValue), of: rogue.host, type: .hosts, addresses: [],
-      at: stage.now)
+      at: network.now)
   }
 }

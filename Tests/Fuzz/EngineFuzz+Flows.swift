@@ -75,12 +75,12 @@ extension EngineFuzz {
     case 6: isLast = true
     default: break
     }
-    var digests = FlowDesk.digests(from: offset % UInt64(1 << 40), count)
+    var digests = FlowProgram.digests(from: offset % UInt64(1 << 40), count)
     if kind == 7 {
       if source.flag { digests = digests.dropLast() } else { digests = digests.map { _ in Digest(.init(1, 1, 1, 1)) } }
     }
     try? stage.engine.supply(
-      FlowDesk.bytes(from: offset, count), digests: digests, isLast: isLast, of: id, from: offset, at: stage.now)
+      FlowProgram.bytes(from: offset, count), digests: digests, isLast: isLast, of: id, from: offset, at: stage.now)
   }
 
   private func decide(_ id: ResourceID) {

@@ -14,12 +14,12 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 /// and only links of the host that offended, leaves no deadline behind, and keeps its session with the honest host.
 final class EngineFuzz {
   var source: Source
-  var stage: FuzzStage
+  var stage: FuzzNetwork
   private var steps = 0
 
   init(_ input: [UInt8]) {
     source = Source(input)
-    stage = FuzzStage(Scene(&source))
+    stage = FuzzNetwork(Scene(&source))
   }
 
   /// What one step may make the engine say, beyond a multiple of what it was given.
@@ -32,7 +32,7 @@ final class EngineFuzz {
       steps += 1
       step()
       stage.settle()
-      stage.goOnCalmly()
+      stage.resumeCalmly()
       let bytes = stage.bytesGiven * 64 + steps * Self.bytesPerStep
       precondition(stage.outputCount <= steps * Self.outputsPerStep, "\(stage.outputCount) outputs in \(steps) steps")
       precondition(stage.bytesTaken <= bytes, "\(stage.bytesTaken) bytes for \(stage.bytesGiven) in \(steps) steps")
@@ -56,14 +56,14 @@ final class EngineFuzz {
     case 10: stage.restart(damage: source.flag ? { [self] in damaged($0) } : nil)
     case 11: restoreInvented()
     default:
-      let frame = Shaper.frame(&source, &stage.lore)
+      let frame = Shaper.frame(&source, &stage.attacker)
       stage.give(frame)
     }
   }
 
   private func flowStep(_ kind: UInt8) {
     switch kind {
-    case ..<212: stage.give(Shaper.flowFrame(&source, &stage.lore))
+    case ..<212: stage.give(Shaper.flowFrame(&source, &stage.attacker))
     case ..<244: callFlow()
     case ..<248: flood()
     case ..<252: stage.relinkHonest(losing: Int(source.u8() % 4))
@@ -76,7 +76,7 @@ final class EngineFuzz {
     let kind = source.bytes(max: 6)
     for _ in 0..<(source.u8() % 16) {
       var repeated = Source(kind)
-      stage.give(Shaper.flowFrame(&repeated, &stage.lore))
+      stage.give(Shaper.flowFrame(&repeated, &stage.attacker))
     }
   }
 
@@ -90,8 +90,8 @@ final class EngineFuzz {
   }
 
   private func mutateCaptured() {
-    guard !stage.lore.frames.isEmpty else { return }
-    var frame = stage.lore.frames[Int(source.u8()) % stage.lore.frames.count]
+    guard !stage.attacker.frames.isEmpty else { return }
+    var frame = stage.attacker.frames[Int(source.u8()) % stage.attacker.frames.count]
     for _ in 0..<(source.u8() % 4) where !frame.body.isEmpty {
       let place = (Int(source.u8()) << 8 | Int(source.u8())) % frame.body.count
       switch source.u8() % 3 {
@@ -100,13 +100,13 @@ final class EngineFuzz {
       default: frame.body.remove(at: place)
       }
     }
-    stage.give(Shaper.framed(frame.type.rawValue, stage.lore.renumbered(frame)))
+    stage.give(Shaper.framed(frame.type.rawValue, stage.attacker.renumbered(frame)))
   }
 
   private func datagram() -> [UInt8] {
     source.flag
       ? source.bytes(max: 64)
-      : Shaper.framed(FrameType.datagram.rawValue, Shaper.datagramBody(&source, &stage.lore, isTyped: false))
+      : Shaper.framed(FrameType.datagram.rawValue, Shaper.datagramBody(&source, &stage.attacker, isTyped: false))
   }
 
   private func damaged(_ facts: [Fact]) -> [Fact] {
@@ -161,7 +161,7 @@ final class EngineFuzz {
     let engine = stage.engine
     let endpoint = stage.endpoint(source.u8())
     let peer = stage.peer(source.u8())
-    let remote = stage.lore.peerID(&source)
+    let remote = stage.attacker.peerID(&source)
     let type = source.flag ? stage.type : stage.otherType
     switch source.u8() % 20 {
     case 0:
@@ -171,12 +171,13 @@ final class EngineFuzz {
     case 2, 3: if let id = stage.invitation(source.u8()) { try? engine.accept(id, with: endpoint, at: now) }
     case 4: if let id = stage.invitation(source.u8()) { try? engine.decline(id, at: now) }
     case 5: if let id = stage.invitation(source.u8()) { engine.cancel(id, at: now) }
-    case 6: try? engine.remove(stage.lore.endpoint(&source), from: endpoint, ban: source.flag, at: now)
+    case 6: try? engine.remove(stage.attacker.endpoint(&source), from: endpoint, ban: source.flag, at: now)
     case 7: engine.lock(endpoint, source.flag, at: now)
     case 8: engine.block(remote, from: endpoint, source.flag, at: now)
     case 9, 10:
       let payload = source.bytes(max: 40)
-      let to = source.flag ? RecipientIDs.all : .only([stage.lore.endpoint(&source), stage.lore.endpoint(&source)])
+      let to =
+        source.flag ? RecipientIDs.all : .only([stage.attacker.endpoint(&source), stage.attacker.endpoint(&source)])
       _ = try? engine.send(
         payload.span.bytes, from: endpoint, to: to, source.flag ? .reliable : .unreliable, receipt: source.flag, at: now
       )
@@ -208,14 +209,14 @@ extension EngineFuzz {
   private func connect(_ endpoint: EndpointID, to remote: PeerID) {
     let (engine, now) = (stage.engine, stage.now)
     switch source.u8() % 8 {
-    case 0: engine.setAddresses((0..<source.u8() % 12).map { Lore.address("own \($0)") }, at: now)
+    case 0: engine.setAddresses((0..<source.u8() % 12).map { AttackerState.address("own \($0)") }, at: now)
     case 1: engine.linkCarriesDatagrams(stage.link(source.u8()), bytesMax: source.pick([0, 8, 1_200, -1]), at: now)
     case 2:
       _ = try? engine.connect(endpoint, to: remote, with: source.bytes(max: 80), timeout: source.duration(), at: now)
     default:
       guard source.flag, let own = try? engine.connectionData(of: endpoint, at: now) else {
-        let host = HostID(digest: stage.crypto.hash(HostID.preimage(of: source.pick(stage.lore.hostKeys))))
-        let data = ConnectionData(peer: remote, host: host, endpoint: stage.lore.endpoint(&source), addresses: [])
+        let host = HostID(digest: stage.crypto.hash(HostID.preimage(of: source.pick(stage.attacker.hostKeys))))
+        let data = ConnectionData(peer: remote, host: host, endpoint: stage.attacker.endpoint(&source), addresses: [])
         _ = try? engine.connect(endpoint, to: remote, with: data.bytes, timeout: source.duration(), at: now)
         return
       }

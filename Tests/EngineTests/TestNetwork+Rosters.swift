@@ -3,7 +3,7 @@ import Wire
 @testable import Engine
 
 /// Hosts that report their peers over a link, as the others see them.
-extension Stage {
+extension TestNetwork {
   struct Roster {
     var host: Host
     var type: ServiceType

@@ -4,7 +4,7 @@ import Wire
 @testable import Engine
 
 /// A checker of a host's events on its pairs: the rules that hold in every transcript.
-struct Ledger {
+struct TranscriptChecker {
   struct Pair: Hashable {
     var local: EndpointID
     var member: EndpointID

@@ -4,7 +4,7 @@ import Wire
 @testable import Engine
 
 /// A test program for streams and resources: it reads and stores at once, unless it is told not to.
-struct Desk {
+struct TestProgram {
   var streams: [StreamID: (name: String, bytes: [UInt8])] = [:]
   /// By name: sent and received bytes.
   var sources: [String: [UInt8]] = [:]
@@ -38,33 +38,33 @@ struct Desk {
   func resource(_ name: String) -> ResourceID? { names.first { $0.value == name }?.key }
 }
 
-extension Stage {
+extension TestNetwork {
   func carryOutFlow(_ output: Output, of host: Host) {
     switch output {
-    case .streamOpened(let id, let name, _, _): host.desk.streams[id] = (name, [])
+    case .streamOpened(let id, let name, _, _): host.program.streams[id] = (name, [])
     case .streamed(let id, let bytes):
-      host.desk.streams[id]?.bytes += bytes.bytes
-      if host.desk.isReading { host.engine.consumed(bytes.count, of: id, at: now) }
+      host.program.streams[id]?.bytes += bytes.bytes
+      if host.program.isReading { host.engine.consumed(bytes.count, of: id, at: now) }
     case .resource(let id, let view):
-      host.desk.names[id] = view.info.name
-      if view.isIncoming, view.bytes == 0 { host.desk.files[view.info.name] = [] }
+      host.program.names[id] = view.info.name
+      if view.isIncoming, view.bytes == 0 { host.program.files[view.info.name] = [] }
     case .read(let id, let offset, let count): read(id, offset, count, host)
     case .store(let id, let offset, let chunk, let digest): store(id, offset, chunk.bytes, digest, host)
     case .keep(let id):
-      switch host.desk.isKeeping {
+      switch host.program.isKeeping {
       case true: host.engine.kept(id, at: now)
       case false: host.engine.cannotStore(id, at: now)
       case nil: break
       }
-    case .progress(_, let progress): host.desk.progress.append(progress)
+    case .progress(_, let progress): host.program.progress.append(progress)
     default: break
     }
   }
 
   private func read(_ id: ResourceID, _ offset: UInt64, _ count: Int, _ host: Host) {
-    host.desk.readFrom.append(offset)
-    guard host.desk.isSupplying else { return }
-    guard let source = host.desk.sources[host.desk.name(of: id)], !host.desk.isBroken else {
+    host.program.readFrom.append(offset)
+    guard host.program.isSupplying else { return }
+    guard let source = host.program.sources[host.program.name(of: id)], !host.program.isBroken else {
       return host.engine.cannotRead(id, at: now)
     }
     let bytes = Array(source.dropFirst(Int(offset)).prefix(count))
@@ -85,71 +85,72 @@ extension Stage {
   }
 
   private func store(_ id: ResourceID, _ offset: UInt64, _ chunk: [UInt8], _ digest: Digest, _ host: Host) {
-    host.desk.storedFrom.append(offset)
-    if host.desk.isBroken { return host.engine.cannotStore(id, at: now) }
-    let name = host.desk.name(of: id)
+    host.program.storedFrom.append(offset)
+    if host.program.isBroken { return host.engine.cannotStore(id, at: now) }
+    let name = host.program.name(of: id)
     // Chunks after a damaged one come again after it.
-    guard offset <= UInt64(host.desk.files[name]?.count ?? 0) else { return }
+    guard offset <= UInt64(host.program.files[name]?.count ?? 0) else { return }
     let isIntact = crypto.leaf(of: chunk.span.bytes) == digest
-    if host.desk.damages > 0 || !isIntact {
-      host.desk.damages -= 1
+    if host.program.damages > 0 || !isIntact {
+      host.program.damages -= 1
       return host.engine.damaged(id, at: offset, at: now)
     }
-    guard host.desk.isStoring, offset < UInt64(host.desk.storedMax) &* 16_384 || host.desk.storedMax == .max else {
+    guard host.program.isStoring, offset < UInt64(host.program.storedMax) &* 16_384 || host.program.storedMax == .max
+    else {
       return
     }
-    host.desk.files[name, default: []].removeSubrange(Int(offset)...)
-    host.desk.files[name, default: []] += chunk
+    host.program.files[name, default: []].removeSubrange(Int(offset)...)
+    host.program.files[name, default: []] += chunk
     host.engine.stored(id, through: offset + UInt64(chunk.count), at: now)
   }
 
   /// The host comes back with its stored state, and its peer with it.
-  func restart(_ seat: Seat, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> Seat {
+  func restart(_ seat: TestPeer, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> TestPeer {
     try restart([seat], incarnation: incarnation, damage: damage)[0]
   }
 
   /// The same with several peers.
-  func restart(_ seats: [Seat], incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> [Seat] {
+  func restart(_ seats: [TestPeer], incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> [TestPeer] {
     let old = seats[0].host
     kill(old)
     let facts = old.facts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { Fact(key: $0.key, value: $0.value) }
     let host = try host(
       old.name, old.engine.settings, incarnation: incarnation, key: old.key, restoring: damage(facts))
     host.facts = old.facts
-    host.desk = old.desk
-    host.desk.readFrom = []
-    host.desk.storedFrom = []
+    host.program = old.program
+    host.program.readFrom = []
+    host.program.storedFrom = []
     return try seats.map { seat in
       let key = crypto.key(named: "peer " + seat.name.lowercased())
       let peer = host.engine.addPeer(key, name: try DisplayName("again"), at: now)
       host.endpoints.append(seat.endpoint)
-      return Seat(stage: self, name: seat.name, host: host, peer: peer, endpoint: seat.endpoint)
+      return TestPeer(network: self, name: seat.name, host: host, peer: peer, endpoint: seat.endpoint)
     }
   }
 }
 
-extension Seat {
-  func open(_ name: String, to other: Seat) throws -> StreamID {
-    let id = try engine.openStream(name, from: endpoint, to: other.endpoint, at: stage.now)
-    host.desk.streams[id] = (name, [])
+extension TestPeer {
+  func open(_ name: String, to other: TestPeer) throws -> StreamID {
+    let id = try engine.openStream(name, from: endpoint, to: other.endpoint, at: network.now)
+    host.program.streams[id] = (name, [])
     return id
   }
 
   func write(_ text: String, to stream: StreamID) throws {
-    try engine.write(Array(text.utf8), to: stream, at: stage.now)
+    try engine.write(Array(text.utf8), to: stream, at: network.now)
   }
 
   /// Offers bytes by a name; their size is told or not.
   @discardableResult
-  func offer(_ name: String, _ bytes: [UInt8], to other: Seat, isSizeKnown: Bool = true) throws -> ResourceID {
+  func offer(_ name: String, _ bytes: [UInt8], to other: TestPeer, isSizeKnown: Bool = true) throws -> ResourceID {
     let info = ResourceInfo(name: name, size: isSizeKnown ? UInt64(bytes.count) : nil)
-    let id = try engine.offer(info, from: endpoint, to: other.endpoint, at: stage.now)
-    host.desk.names[id] = name
-    host.desk.sources[name] = bytes
+    let id = try engine.offer(info, from: endpoint, to: other.endpoint, at: network.now)
+    host.program.names[id] = name
+    host.program.sources[name] = bytes
     return id
   }
 
-  func file(_ name: String) -> [UInt8]? { host.desk.files[name] }
+  func file(_ name: String) -> [UInt8]? { host.program.files[name] }
 
   /// Its transcript without members and their pairs.
   func takeFlows() -> [String] {

@@ -2,7 +2,7 @@ import Engine
 import Wire
 
 /// What the hostile host has learnt: names, keys and numbers that make its frames go deep.
-struct Lore {
+struct AttackerState {
   struct Captured {
     var type: FrameType
     var body: [UInt8]
@@ -27,7 +27,7 @@ struct Lore {
   private var next: [UInt32: UInt64] = [:]
   private var hearing: [LinkID: [UInt8]] = [:]
   private var saying: [UInt8] = []
-  var flows = FlowLore()
+  var flows = FlowAttackState()
 
   init(_ crypto: FuzzCrypto) {
     self.crypto = crypto

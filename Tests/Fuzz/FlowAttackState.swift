@@ -2,7 +2,7 @@ import Engine
 import Wire
 
 /// What the hostile host knows of the streams and resources between it and the engine.
-struct FlowLore {
+struct FlowAttackState {
   struct Flow {
     var number: UInt64
     var isStream: Bool
@@ -96,34 +96,35 @@ struct FlowLore {
 
 /// Frames of streams and resources, mostly as they should be, and with the lies that the input asks for.
 extension Shaper {
-  static func flowFrame(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
+  static func flowFrame(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
     switch source.u8() % 12 {
-    case 0: streamOpen(&source, &lore)
-    case 1: streamEnd(&source, &lore)
+    case 0: streamOpen(&source, &attacker)
+    case 1: streamEnd(&source, &attacker)
     case 2:
       StreamStop(
-        record: record(&source, &lore), flow: lore.flows.flow(isStream: true, isOwn: false, &source).number,
+        record: record(&source, &attacker), flow: attacker.flows.flow(isStream: true, isOwn: false, &source).number,
         reason: reason(&source)
       ).encoded()
-    case 3: streamGrant(&source, lore)
-    case 4, 5: streamData(&source, &lore)
-    case 6: resourceOffer(&source, &lore)
-    case 7: resourceEnd(&source, &lore)
+    case 3: streamGrant(&source, attacker)
+    case 4, 5: streamData(&source, &attacker)
+    case 6: resourceOffer(&source, &attacker)
+    case 7: resourceEnd(&source, &attacker)
     case 8:
       ResourceStop(
-        record: record(&source, &lore), flow: lore.flows.flow(isStream: false, isOwn: false, &source).number,
+        record: record(&source, &attacker), flow: attacker.flows.flow(isStream: false, isOwn: false, &source).number,
         reason: reason(&source)
       ).encoded()
-    case 9: resourceWant(&source, lore)
-    default: resourceChunk(&source, &lore)
+    case 9: resourceWant(&source, attacker)
+    default: resourceChunk(&source, &attacker)
     }
   }
 
-  private static func ends(_ source: inout Source, _ lore: Lore) -> (UInt32, UInt32) {
+  private static func ends(_ source: inout Source, _ attacker: AttackerState) -> (UInt32, UInt32) {
     let number = source.u8()
-    if number >= 240 { return (source.u32(), lore.index(&source)) }
+    if number >= 240 { return (source.u32(), attacker.index(&source)) }
     return (
-      lore.flows.own[Int(number) % lore.flows.own.count], lore.flows.others[Int(number >> 3) % lore.flows.others.count]
+      attacker.flows.own[Int(number) % attacker.flows.own.count],
+      attacker.flows.others[Int(number >> 3) % attacker.flows.others.count]
     )
   }
 
@@ -147,24 +148,25 @@ extension Shaper {
     source.pick([Limits.chunkBytes, Limits.chunkBytes, Limits.chunkBytes, 1, 100, 9_000, Limits.chunkBytes - 1])
   }
 
-  private static func streamOpen(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    let (from, to) = ends(&source, lore)
+  private static func streamOpen(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
+    let (from, to) = ends(&source, attacker)
     return StreamOpen(
-      record: record(&source, &lore), flow: max(1, lore.flows.fresh(isStream: true, &source)),
+      record: record(&source, &attacker), flow: max(1, attacker.flows.fresh(isStream: true, &source)),
       incarnation: Incarnation(source.u8() < 230 ? 1 : source.u64()), from: from, to: to,
-      name: source.pick(["", "s", FlowDesk.calmName])
+      name: source.pick(["", "s", FlowProgram.calmName])
     ).encoded()
   }
 
-  private static func streamEnd(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    let flow = lore.flows.flow(isStream: true, isOwn: true, &source)
+  private static func streamEnd(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
+    let flow = attacker.flows.flow(isStream: true, isOwn: true, &source)
     return StreamEnd(
-      record: record(&source, &lore), flow: flow.number, reason: reason(&source), size: place(flow.position, &source)
+      record: record(&source, &attacker), flow: flow.number, reason: reason(&source),
+      size: place(flow.position, &source)
     ).encoded()
   }
 
-  private static func streamGrant(_ source: inout Source, _ lore: Lore) -> [UInt8] {
-    let flow = lore.flows.flow(isStream: true, isOwn: false, &source)
+  private static func streamGrant(_ source: inout Source, _ attacker: AttackerState) -> [UInt8] {
+    let flow = attacker.flows.flow(isStream: true, isOwn: false, &source)
     let received = place(flow.position, &source)
     let room: [UInt64] = [0, 1, 20_000, 1 << 20, Limits.flowBytesMax]
     return StreamGrant(
@@ -172,54 +174,56 @@ extension Shaper {
     ).encoded()
   }
 
-  private static func streamData(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    let flow = lore.flows.flow(isStream: true, isOwn: true, &source)
+  private static func streamData(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
+    let flow = attacker.flows.flow(isStream: true, isOwn: true, &source)
     let offset = source.u8() < 220 ? flow.position : place(flow.position, &source)
     var count = size(&source)
     // Most often what there is room for.
     if flow.limit > offset, source.u8() < 220 { count = min(count, Int(flow.limit - offset)) }
-    lore.flows.sent(flow.number, through: min(Limits.flowBytesMax, offset + UInt64(count)), nil)
+    attacker.flows.sent(flow.number, through: min(Limits.flowBytesMax, offset + UInt64(count)), nil)
     return filled(StreamDataView.encodedSize(flow: flow.number, offset: offset, payloadBytes: count)) {
       StreamDataView.writeHead(flow: flow.number, offset: offset, payloadBytes: count, into: &$0)
-      $0.put(raw: FlowDesk.bytes(from: offset, count).span.bytes)
+      $0.put(raw: FlowProgram.bytes(from: offset, count).span.bytes)
     }
   }
 
-  private static func resourceOffer(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    let (from, to) = ends(&source, lore)
+  private static func resourceOffer(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
+    let (from, to) = ends(&source, attacker)
     let sizes: [UInt64?] = [
       nil, nil, 0, 1, 100, 16_384, 16_385, 40_000, 81_920, 1 << 41, Limits.flowBytesMax,
     ]
     let size = source.pick(sizes)
     let root: Digest? =
       switch source.u8() % 4 {
-      case 0: lore.crypto.hash([5])
-      case 1: size.flatMap { $0 <= 100_000 ? Self.root(of: FlowDesk.digests(from: 0, Int($0))[...], lore) : nil }
+      case 0: attacker.crypto.hash([5])
+      case 1: size.flatMap { $0 <= 100_000 ? Self.root(of: FlowProgram.digests(from: 0, Int($0))[...], attacker) : nil }
       default: nil
       }
     return ResourceOffer(
-      record: record(&source, &lore), flow: max(1, lore.flows.fresh(isStream: false, &source)), from: from, to: to,
-      name: source.pick(["f", "", FlowDesk.calmName]), type: "", chunkBits: source.u8() < 250 ? Limits.chunkBits : 12,
+      record: record(&source, &attacker), flow: max(1, attacker.flows.fresh(isStream: false, &source)), from: from,
+      to: to,
+      name: source.pick(["f", "", FlowProgram.calmName]), type: "",
+      chunkBits: source.u8() < 250 ? Limits.chunkBits : 12,
       size: size, root: root
     ).encoded()
   }
 
-  private static func resourceEnd(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    let flow = lore.flows.flow(isStream: false, isOwn: true, &source)
-    let record = record(&source, &lore)
+  private static func resourceEnd(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
+    let flow = attacker.flows.flow(isStream: false, isOwn: true, &source)
+    let record = record(&source, &attacker)
     guard source.flag else {
       let reason = source.pick(Reason.allCases)
       return ResourceEnd(record: record, flow: flow.number, outcome: .broken(reason == .none ? .lost : reason))
         .encoded()
     }
-    let root = source.u8() < 200 ? Self.root(of: flow.digests[...], lore) : lore.crypto.hash([5])
+    let root = source.u8() < 200 ? Self.root(of: flow.digests[...], attacker) : attacker.crypto.hash([5])
     return ResourceEnd(
       record: record, flow: flow.number, outcome: .whole(size: place(flow.position, &source), root: root)
     ).encoded()
   }
 
-  private static func resourceWant(_ source: inout Source, _ lore: Lore) -> [UInt8] {
-    let flow = lore.flows.flow(isStream: false, isOwn: false, &source)
+  private static func resourceWant(_ source: inout Source, _ attacker: AttackerState) -> [UInt8] {
+    let flow = attacker.flows.flow(isStream: false, isOwn: false, &source)
     let turn = source.pick([flow.turn, flow.turn, flow.turn &+ 1, 1, .max, source.u32()])
     let offset = place(flow.position, &source)
     let room: [UInt64] = [0, 1, 16_384, 65_536, 1 << 41, Limits.flowBytesMax]
@@ -227,30 +231,30 @@ extension Shaper {
     return ResourceWant(
       flow: flow.number, turn: max(1, turn), offset: offset,
       limit: min(Limits.flowBytesMax, offset + source.pick(room)),
-      root: source.u8() < 220 ? Self.root(of: flow.digests.prefix(count), lore) : lore.crypto.hash([5])
+      root: source.u8() < 220 ? Self.root(of: flow.digests.prefix(count), attacker) : attacker.crypto.hash([5])
     ).encoded()
   }
 
-  private static func resourceChunk(_ source: inout Source, _ lore: inout Lore) -> [UInt8] {
-    let flow = lore.flows.flow(isStream: false, isOwn: true, &source)
+  private static func resourceChunk(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
+    let flow = attacker.flows.flow(isStream: false, isOwn: true, &source)
     let offset = source.u8() < 220 ? flow.position : place(flow.position, &source)
     let turn = source.u8() < 220 ? flow.turn : source.u32()
     let count = size(&source)
-    let digest = source.u8() < 200 ? FlowDesk.digest(from: offset, count) : lore.crypto.hash([6])
-    lore.flows.sent(flow.number, through: min(Limits.flowBytesMax, offset + UInt64(count)), digest)
+    let digest = source.u8() < 200 ? FlowProgram.digest(from: offset, count) : attacker.crypto.hash([6])
+    attacker.flows.sent(flow.number, through: min(Limits.flowBytesMax, offset + UInt64(count)), digest)
     let size = ResourceChunkView.encodedSize(
       flow: flow.number, turn: max(1, turn), offset: offset, digest: digest, payloadBytes: count)
     return filled(size) {
       ResourceChunkView.writeHead(
         flow: flow.number, turn: max(1, turn), offset: offset, digest: digest, payloadBytes: count, into: &$0)
-      $0.put(raw: FlowDesk.bytes(from: offset, count).span.bytes)
+      $0.put(raw: FlowProgram.bytes(from: offset, count).span.bytes)
     }
   }
 
-  private static func root(of digests: ArraySlice<Digest>, _ lore: Lore) -> Digest {
+  private static func root(of digests: ArraySlice<Digest>, _ attacker: AttackerState) -> Digest {
     var tree = ChunkTree()
-    for digest in digests { tree.append(digest, lore.crypto) }
-    return tree.root(lore.crypto)
+    for digest in digests { tree.append(digest, attacker.crypto) }
+    return tree.root(attacker.crypto)
   }
 
   private static func filled(_ size: Int, _ work: (inout OutputRawSpan) -> Void) -> [UInt8] {

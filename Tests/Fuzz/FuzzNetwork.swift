@@ -2,14 +2,14 @@ import Engine
 import Wire
 
 /// The engine under test with its owner's choices, an honest host on one link and the hostile one on the others.
-final class FuzzStage {
+final class FuzzNetwork {
   private(set) var engine: Engine
   let honest: Engine
   /// Speaks for the hostile host while the scene is set.
   var tame: Engine?
   /// What the owner and the honest host's program do with streams and resources.
-  let desk: FlowDesk
-  let honestDesk: FlowDesk
+  let desk: FlowProgram
+  let honestDesk: FlowProgram
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   let scene: Scene
   let crypto = FuzzCrypto()
@@ -26,7 +26,7 @@ final class FuzzStage {
   private var honestHeard = 0
 
   // What the hostile host has.
-  var lore: Lore
+  var attacker: AttackerState
   var links: [HostileLink] = []
   /// The hostile link that frames go to.
   var chosen = 0
@@ -63,23 +63,23 @@ final class FuzzStage {
 
   init(_ scene: Scene) {
     self.scene = scene
-    type = Lore.serviceType("chat")
-    otherType = Lore.serviceType("other")
-    lore = Lore(crypto)
+    type = AttackerState.serviceType("chat")
+    otherType = AttackerState.serviceType("other")
+    attacker = AttackerState(crypto)
     var settings = Settings()
     settings.isDurable = scene.isDurable
     settings.backlogBytesMax = 16 << 10
     settings.backlogCountMax = 64
-    settings.addresses = [Lore.address("victim")]
+    settings.addresses = [AttackerState.address("victim")]
     // Small, so that inputs fill them.
     settings.streamWindowBytes = Limits.chunkBytes
     settings.streamBacklogBytes = 2 * Limits.chunkBytes
     settings.resourceWindowBytes = 4 * Limits.chunkBytes
-    desk = FlowDesk(settings, crypto)
+    desk = FlowProgram(settings, crypto)
     desk.isPrompt = scene.isPrompt
     var other = Settings()
     other.resourceWindowBytes = settings.resourceWindowBytes
-    honestDesk = FlowDesk(other, crypto)
+    honestDesk = FlowProgram(other, crypto)
     honestDesk.isPrompt = true
     engine = Engine(
       host: crypto.key("host victim"), incarnation: Incarnation(1), settings: settings, crypto: crypto,
@@ -113,8 +113,8 @@ final class FuzzStage {
   /// The honest host's link is cut in the middle, with what was under way, and comes again at once.
   func relinkHonest(losing pieces: Int) {
     isHeld = true
-    desk.goOnCalmly(engine, at: now)
-    honestDesk.goOnCalmly(honest, at: now)
+    desk.resumeCalmly(engine, at: now)
+    honestDesk.resumeCalmly(honest, at: now)
     drain()
     for number in 0..<pieces {
       let piece = Self.piece(of: number % 2 == 0 ? engine : honest, honestLink, now).dropLast(number)
@@ -150,9 +150,9 @@ final class FuzzStage {
       link.id, to: key, exporter: link.exporter, dial: source.flag ? dials.popLast() : nil,
       datagramBytesMax: source.flag ? 1_200 : 0, at: now)
     settle()
-    if greets { give(lore.hello().encoded()) }
+    if greets { give(attacker.hello().encoded()) }
     settle()
-    if greets { give(lore.attach().encoded()) }
+    if greets { give(attacker.attach().encoded()) }
   }
 
   func closeHostileLink(_ number: Int) {
@@ -238,16 +238,17 @@ final class FuzzStage {
 
   func sight(_ source: inout Source) {
     let id = SightingID(rawValue: UInt64(source.u8() % 8) + 2)
-    let host = HostID(digest: crypto.hash(HostID.preimage(of: source.pick(lore.hostKeys))))
+    let host = HostID(digest: crypto.hash(HostID.preimage(of: source.pick(attacker.hostKeys))))
     switch source.u8() % 4 {
     case 0: engine.sightingGone(id, at: now)
     case 1: engine.probeAnswered(id, at: now)
-    case 2: engine.sightedRoster(id, of: host, type: type, addresses: [Lore.address("x")], at: now)
+    case 2: engine.sightedRoster(id, of: host, type: type, addresses: [AttackerState.address("x")], at: now)
     default:
       engine.sighted(
         id,
         Sighting(
-          peer: lore.peerID(&source), host: host, type: source.flag ? type : otherType, name: Lore.name("s"),
+          peer: attacker.peerID(&source), host: host, type: source.flag ? type : otherType,
+          name: AttackerState.name("s"),
           info: .empty, addresses: []), at: now)
     }
   }
@@ -334,7 +335,7 @@ final class FuzzStage {
       if id == honestLink {
         honest.received(piece.span.bytes, on: id, at: now)
       } else {
-        lore.heard(piece, on: id)
+        attacker.heard(piece, on: id)
         tame?.received(piece.span.bytes, on: id, at: now)
       }
     }
@@ -370,7 +371,7 @@ final class FuzzStage {
     while true {
       let piece = Self.piece(of: tame, id, now)
       if piece.isEmpty { return }
-      lore.said(piece)
+      attacker.said(piece)
       give(piece)
       drain()
     }
@@ -390,29 +391,29 @@ final class FuzzStage {
   /// Between the honest host and the engine, a stream and a resource each way, at the pace of slow programs.
   func beginCalmly(_ mine: EndpointID, _ theirs: EndpointID) {
     for (engine, desk, from, to) in [(engine, desk, mine, theirs), (honest, honestDesk, theirs, mine)] {
-      guard let stream = try? engine.openStream(FlowDesk.calmName, from: from, to: to, at: now) else { continue }
+      guard let stream = try? engine.openStream(FlowProgram.calmName, from: from, to: to, at: now) else { continue }
       desk.began(stream, isCalm: true)
-      let info = ResourceInfo(name: FlowDesk.calmName, size: engine === honest ? nil : FlowDesk.calmResourceBytes)
+      let info = ResourceInfo(name: FlowProgram.calmName, size: engine === honest ? nil : FlowProgram.calmResourceBytes)
       guard let resource = try? engine.offer(info, from: from, to: to, at: now) else { continue }
-      desk.began(resource, bytes: FlowDesk.calmResourceBytes, isCalm: true)
+      desk.began(resource, bytes: FlowProgram.calmResourceBytes, isCalm: true)
     }
     settle()
   }
 
-  func goOnCalmly() {
+  func resumeCalmly() {
     guard scene.isCalm else { return }
-    desk.goOnCalmly(engine, at: now)
-    honestDesk.goOnCalmly(honest, at: now)
+    desk.resumeCalmly(engine, at: now)
+    honestDesk.resumeCalmly(honest, at: now)
     settle()
   }
 
   private func finishCalmly() {
     guard scene.isCalm else { return }
-    for _ in 0..<20 { goOnCalmly() }
+    for _ in 0..<20 { resumeCalmly() }
     for desk in [desk, honestDesk] {
       precondition(desk.calmEnds == [.none, .none, .none, .none], "honest flows ended otherwise: \(desk.calmEnds)")
       precondition(
-        desk.calmBytes == FlowDesk.calmStreamBytes + FlowDesk.calmResourceBytes,
+        desk.calmBytes == FlowProgram.calmStreamBytes + FlowProgram.calmResourceBytes,
         "\(desk.calmBytes) bytes of honest flows came")
     }
   }

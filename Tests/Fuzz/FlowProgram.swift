@@ -6,7 +6,7 @@ import Wire
 ///
 /// Law: what is told of a flow is told between its beginning and its one end; bytes that were told and are not used stay
 /// within a window, and so do reads past what the receiver has; and what an honest member sends comes as it was sent.
-final class FlowDesk {
+final class FlowProgram {
   struct Reader {
     var isHonest: Bool
     var isCalm: Bool
@@ -273,7 +273,7 @@ final class FlowDesk {
   }
 
   /// Goes on a little with the calm flows, as slow programs do.
-  func goOnCalmly(_ engine: Engine, at now: Instant) {
+  func resumeCalmly(_ engine: Engine, at now: Instant) {
     for (id, reader) in readers where reader.isCalm {
       use(Int(min(reader.told - reader.used, 9_000)), of: id, engine, at: now)
     }

@@ -5,15 +5,15 @@ import Wire
 
 /// A peer with a session of its own, on a host of the test network. Its name in small letters is the peer's, in
 /// capitals the endpoint's.
-final class Seat {
-  let stage: Stage
+final class TestPeer {
+  let network: TestNetwork
   let name: String
-  let host: Stage.Host
+  let host: TestNetwork.Host
   let peer: PeerID
   let endpoint: EndpointID
 
-  init(stage: Stage, name: String, host: Stage.Host, peer: PeerID, endpoint: EndpointID) {
-    self.stage = stage
+  init(network: TestNetwork, name: String, host: TestNetwork.Host, peer: PeerID, endpoint: EndpointID) {
+    self.network = network
     self.name = name
     self.host = host
     self.peer = peer
@@ -26,7 +26,7 @@ final class Seat {
   func take() -> [String] { host.take() }
 
   /// The endpoints that are connected with this one, by name.
-  var connected: String { engine.connectedMembers(of: endpoint).map(stage.name).sorted().joined(separator: " ") }
+  var connected: String { engine.connectedMembers(of: endpoint).map(network.name).sorted().joined(separator: " ") }
 
   var lastInvitation: InvitationID? {
     for case .invitation(let id, _, _, let to, _, _, _) in host.outputs.reversed() where to == peer { return id }
@@ -39,62 +39,62 @@ final class Seat {
   }
 
   @discardableResult
-  func invite(_ other: Seat, _ context: String = "", timeout: Duration = .zero) throws -> InvitationID {
+  func invite(_ other: TestPeer, _ context: String = "", timeout: Duration = .zero) throws -> InvitationID {
     try engine.invite(
-      other.peer, as: stage.type, to: endpoint, context: Array(context.utf8), timeout: timeout, at: stage.now)
+      other.peer, as: network.type, to: endpoint, context: Array(context.utf8), timeout: timeout, at: network.now)
   }
 
-  func accept() throws { try engine.accept(try #require(lastInvitation), with: endpoint, at: stage.now) }
-  func decline() throws { try engine.decline(try #require(lastInvitation), at: stage.now) }
-  func decide(_ admit: Bool) throws { try engine.decide(try #require(lastDecision), admit, at: stage.now) }
-  func leave() { engine.leave(endpoint, at: stage.now) }
+  func accept() throws { try engine.accept(try #require(lastInvitation), with: endpoint, at: network.now) }
+  func decline() throws { try engine.decline(try #require(lastInvitation), at: network.now) }
+  func decide(_ admit: Bool) throws { try engine.decide(try #require(lastDecision), admit, at: network.now) }
+  func leave() { engine.leave(endpoint, at: network.now) }
 
-  func remove(_ other: Seat, ban: Bool = false) throws {
-    try engine.remove(other.endpoint, from: endpoint, ban: ban, at: stage.now)
+  func remove(_ other: TestPeer, ban: Bool = false) throws {
+    try engine.remove(other.endpoint, from: endpoint, ban: ban, at: network.now)
   }
 
   @discardableResult
   func say(
-    _ text: String, to: [Seat]? = nil, _ mode: Mode = .reliable, as type: String? = nil, receipt: Bool = false
+    _ text: String, to: [TestPeer]? = nil, _ mode: Mode = .reliable, as type: String? = nil, receipt: Bool = false
   ) throws(EngineError) -> MessageID {
     let bytes = Array(text.utf8)
     let recipients = to.map { RecipientIDs.only($0.map(\.endpoint)) } ?? .all
     let type = type.map { try! ContentType($0) }  // the tests give legal ones
     return try engine.send(
-      bytes.span.bytes, contentType: type, from: endpoint, to: recipients, mode, receipt: receipt, at: stage.now)
+      bytes.span.bytes, contentType: type, from: endpoint, to: recipients, mode, receipt: receipt, at: network.now)
   }
 
   /// Its messages, in order, without their senders.
   var heard: [String] {
     host.outputs.compactMap { output in
       guard case .message(let from, let to, _, _, _) = output, to.all.contains(endpoint) else { return nil }
-      return stage.name(from)
+      return network.name(from)
     }
   }
 
   func advertise(_ info: [String: String] = [:]) throws {
-    try engine.startAdvertising(peer, stage.type, info: try DiscoveryInfo(info), at: stage.now)
+    try engine.startAdvertising(peer, network.type, info: try DiscoveryInfo(info), at: network.now)
   }
 
-  func browse() throws { try engine.startBrowsing(peer, stage.type, at: stage.now) }
-  func stopAdvertising() { engine.stopAdvertising(peer, stage.type, at: stage.now) }
-  func stopBrowsing() { engine.stopBrowsing(peer, stage.type, at: stage.now) }
+  func browse() throws { try engine.startBrowsing(peer, network.type, at: network.now) }
+  func stopAdvertising() { engine.stopAdvertising(peer, network.type, at: network.now) }
+  func stopBrowsing() { engine.stopBrowsing(peer, network.type, at: network.now) }
 
   func startAdhoc() throws {
-    try engine.startAdhoc(endpoint, stage.type, info: .empty, at: stage.now)
+    try engine.startAdhoc(endpoint, network.type, info: .empty, at: network.now)
   }
 }
 
-extension Stage {
+extension TestNetwork {
   var type: ServiceType {
     get { try! ServiceType("chat") }  // a legal type, by its four letters
   }
 
   /// A peer that neither advertises nor browses yet.
-  func silentSeat(
+  func silentPeer(
     _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(),
     _ settings: Settings = Settings()
-  ) throws -> Seat {
+  ) throws -> TestPeer {
     let host = try host ?? self.host(name, settings)
     let peer = host.engine.addPeer(crypto.key(named: "peer " + name), name: try DisplayName(name), at: now)
     call(peer, name)
@@ -103,20 +103,20 @@ extension Stage {
 
   /// Another session of a peer.
   func seat(_ name: String, of peer: PeerID, on host: Host, _ session: SessionSettings = SessionSettings()) throws
-    -> Seat
+    -> TestPeer
   {
     let endpoint = try host.engine.openSession(peer, session, at: now)
     call(endpoint, name)
     host.endpoints.append(endpoint)
-    return Seat(stage: self, name: name, host: host, peer: peer, endpoint: endpoint)
+    return TestPeer(network: self, name: name, host: host, peer: peer, endpoint: endpoint)
   }
 
   /// A peer that advertises and browses.
   func seat(
     _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(),
     _ settings: Settings = Settings()
-  ) throws -> Seat {
-    let seat = try silentSeat(name, on: host, session, settings)
+  ) throws -> TestPeer {
+    let seat = try silentPeer(name, on: host, session, settings)
     try seat.advertise()
     try seat.browse()
     run()
@@ -125,7 +125,7 @@ extension Stage {
   }
 
   /// Invited, accepted, and left alone for a moment.
-  func connect(_ a: Seat, _ b: Seat) throws {
+  func connect(_ a: TestPeer, _ b: TestPeer) throws {
     try a.invite(b)
     run(.milliseconds(400))
     try b.accept()
@@ -134,7 +134,7 @@ extension Stage {
 
   /// All of them in one session, with empty transcripts.
   func gather(_ names: String..., session: SessionSettings = SessionSettings(), settings: Settings = Settings()) throws
-    -> [Seat]
+    -> [TestPeer]
   {
     let seats = try names.map { try seat($0, session, settings) }
     for seat in seats.dropFirst() { try connect(seats[0], seat) }
@@ -146,7 +146,7 @@ extension Stage {
 
   func clear() { for host in hosts { host.lines = [] } }
 
-  func expectAllConnected(_ seats: [Seat], sourceLocation: SourceLocation = #_sourceLocation) {
+  func expectAllConnected(_ seats: [TestPeer], sourceLocation: SourceLocation = #_sourceLocation) {
     for seat in seats {
       let others = seats.filter { $0 !== seat }.map { name($0.endpoint) }.sorted().joined(separator: " ")
       #expect(seat.connected == others, "of \(seat.name)", sourceLocation: sourceLocation)

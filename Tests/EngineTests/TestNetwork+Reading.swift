@@ -3,7 +3,7 @@ import Wire
 @testable import Engine
 
 /// The text of a transcript.
-extension Stage {
+extension TestNetwork {
   private func names(_ locals: Locals) -> String { locals.all.map(name).sorted().joined(separator: "+") }
   private func names(_ members: [MemberView]) -> String {
     members.map { name($0.endpoint) }.sorted().joined(separator: "+")
@@ -37,11 +37,11 @@ extension Stage {
     case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).sorted().joined(separator: "+"))"
     case .streamOpened(_, let name, let from, let to): "\(self.name(to)) < \(self.name(from)): stream \(name)"
     case .streamWritable: "stream writable"
-    case .streamEnded(let id, let reason): "stream \(host.desk.name(of: id)) ended: \(reason)"
+    case .streamEnded(let id, let reason): "stream \(host.program.name(of: id)) ended: \(reason)"
     case .resource(_, let view):
       "\(name(view.to)) \(view.isIncoming ? "<" : ">") \(name(view.from)): \(view.info.name)"
         + (view.isAccepted ? "" : "?") + (view.bytes > 0 ? " from \(view.bytes)" : "")
-    case .resourceEnded(let id, let reason): "\(host.desk.name(of: id)) ended: \(reason)"
+    case .resourceEnded(let id, let reason): "\(host.program.name(of: id)) ended: \(reason)"
     case .writable(let endpoint): "\(name(endpoint)) writable"
     case .decision(_, let member, let endpoint, _):
       "\(name(endpoint)): decide on \(name(member.endpoint)), chain \(member.chain)"

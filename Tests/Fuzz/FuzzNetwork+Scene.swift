@@ -2,10 +2,10 @@ import Engine
 import Wire
 
 /// How things stand when the input begins to speak.
-extension FuzzStage {
+extension FuzzNetwork {
   func set() {
     addPeers()
-    let friend = honest.addPeer(crypto.key("peer honest"), name: Lore.name("honest"), at: now)
+    let friend = honest.addPeer(crypto.key("peer honest"), name: AttackerState.name("honest"), at: now)
     let mates = [open(0, asks: scene.asks), open(1), open(2)]
     shared = mates[0]
     guarded = mates[2]
@@ -27,8 +27,8 @@ extension FuzzStage {
     engine.sighted(
       SightingID(rawValue: 1),
       Sighting(
-        peer: friend, host: honest.hostID, type: type, name: Lore.name("honest"), info: .empty,
-        addresses: [Lore.address("honest")]), at: now)
+        peer: friend, host: honest.hostID, type: type, name: AttackerState.name("honest"), info: .empty,
+        addresses: [AttackerState.address("honest")]), at: now)
     try? honest.startAdvertising(friend, type, info: .empty, at: now)
     settle()
     for (mine, theirs) in zip([mates[2], mates[0]], friendly) {
@@ -57,24 +57,24 @@ extension FuzzStage {
     engine.sighted(
       SightingID(rawValue: 2),
       Sighting(
-        peer: lore.ownPeer, host: hostile, type: type, name: Lore.name("hostile"), info: .empty,
-        addresses: [Lore.address("hostile")]), at: now)
+        peer: attacker.ownPeer, host: hostile, type: type, name: AttackerState.name("hostile"), info: .empty,
+        addresses: [AttackerState.address("hostile")]), at: now)
     if scene.hasRoster {
       engine.sightedRoster(
-        SightingID(rawValue: 3), of: hostile, type: type, addresses: [Lore.address("hostile")], at: now)
+        SightingID(rawValue: 3), of: hostile, type: type, addresses: [AttackerState.address("hostile")], at: now)
     }
     let link = HostileLink(id: LinkID(rawValue: 2), exporter: crypto.hash(Array("link 2".utf8)))
     links = [link]
     engine.linkOpened(link.id, to: key, exporter: link.exporter, dial: dials.popLast(), datagramBytesMax: 0, at: now)
     if scene.progress == 1 {
       settle()
-      give(lore.hello().encoded())
+      give(attacker.hello().encoded())
     }
     if scene.progress >= 2 {
       let tame = Engine(
         host: key, incarnation: Incarnation(1), settings: Settings(), crypto: crypto, seed: crypto.hash([3]), at: now)
       self.tame = tame
-      let peer = tame.addPeer(crypto.key("peer hostile"), name: Lore.name("hostile"), at: now)
+      let peer = tame.addPeer(crypto.key("peer hostile"), name: AttackerState.name("hostile"), at: now)
       tame.linkOpened(
         link.id, to: crypto.key("host victim"), exporter: link.exporter, dial: nil, datagramBytesMax: 0, at: now)
       settle()
@@ -82,8 +82,8 @@ extension FuzzStage {
         tame.sighted(
           SightingID(rawValue: 1),
           Sighting(
-            peer: peers[0], host: engine.hostID, type: type, name: Lore.name("victim"), info: .empty,
-            addresses: [Lore.address("victim")]), at: now)
+            peer: peers[0], host: engine.hostID, type: type, name: AttackerState.name("victim"), info: .empty,
+            addresses: [AttackerState.address("victim")]), at: now)
         try? tame.startBrowsing(peer, type, at: now)
         accepts[peers[0]] = endpoint
         _ = try? tame.invite(peers[0], as: type, to: own, context: [], timeout: .zero, at: now)
@@ -93,8 +93,10 @@ extension FuzzStage {
   }
 
   func addPeers() {
-    peers = ["zero", "one", "two"].map { engine.addPeer(crypto.key("peer " + $0), name: Lore.name($0), at: now) }
-    lore.peers += peers.prefix(2)
+    peers = ["zero", "one", "two"].map {
+      engine.addPeer(crypto.key("peer " + $0), name: AttackerState.name($0), at: now)
+    }
+    attacker.peers += peers.prefix(2)
   }
 
   private func open(_ number: Int, asks: Bool = false) -> EndpointID {

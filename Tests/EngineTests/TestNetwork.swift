@@ -4,7 +4,7 @@ import Wire
 @testable import Engine
 
 /// A few hosts in one room, joined by pipes; their events are recorded as they happen, and checked by the ledger.
-final class Stage {
+final class TestNetwork {
   /// A running engine with its events.
   final class Host {
     let name: String
@@ -17,9 +17,9 @@ final class Stage {
     /// Reads nothing from its links, like a hanging program.
     var isStalled = false
     /// Its streams and resources, and its stored rows.
-    var desk = Desk()
+    var program = TestProgram()
     var facts: [[UInt8]: [UInt8]] = [:]
-    fileprivate var ledger = Ledger()
+    fileprivate var checker = TranscriptChecker()
 
     init(name: String, engine: Engine, key: PublicKey) {
       self.name = name
@@ -140,7 +140,7 @@ final class Stage {
       }
       if deliver() { isBusy = true }
     }
-    for host in hosts { host.ledger.check(host.endpoints, in: host.engine, host.name) }
+    for host in hosts { host.checker.check(host.endpoints, in: host.engine, host.name) }
   }
 
   private func carryOut(_ output: Output, of host: Host) {
@@ -181,7 +181,7 @@ final class Stage {
       for fact in facts { host.facts[fact.key] = fact.value }
       host.engine.persisted(batch, at: now)
     default:
-      host.ledger.note(output, host.name)
+      host.checker.note(output, host.name)
       host.outputs.append(output)
       carryOutFlow(output, of: host)
       if case .message(_, _, _, _, let bytes) = output { onMessage?(bytes.bytes) }
