@@ -17,8 +17,8 @@ extension Engine {
     local.adhoc = Adhoc(type: type)
     advertise(local.peer, type, info)
     browse(for: type)
-    discovery.visible.forEach { spot, _ in
-      if spot.type == type { adhocFound(spot.peer, by: local) }
+    discovery.visible.forEach { instance, _ in
+      if instance.type == type { adhocFound(instance.peer, by: local) }
     }
   }
 
@@ -35,10 +35,10 @@ extension Engine {
     stopBrowsing(for: adhoc.type)
   }
 
-  func adhocFound(_ spot: Discovery.Spot) {
+  func adhocFound(_ instance: Discovery.ServiceInstance) {
     // An endpoint in ad hoc mode browses.
-    guard discovery.browsers[spot.type] != nil else { return }
-    for local in endpoints.values where local.adhoc?.type == spot.type { adhocFound(spot.peer, by: local) }
+    guard discovery.browsers[instance.type] != nil else { return }
+    for local in endpoints.values where local.adhoc?.type == instance.type { adhocFound(instance.peer, by: local) }
   }
 
   private func adhocFound(_ peer: PeerID, by local: LocalEndpoint) {
@@ -109,7 +109,7 @@ extension Engine {
     }
   }
 
-  func adhocDue(_ local: LocalEndpoint) {
+  func handleAdhocTimer(_ local: LocalEndpoint) {
     var next = Instant.distantFuture
     if let rest = local.adhoc?.restsSince {
       let turn = turn(of: local, since: rest)
@@ -118,8 +118,8 @@ extension Engine {
     guard let adhoc = local.adhoc else { return }
     for peer in adhoc.invitations.keys {
       guard let due = adhoc.invitations[peer] else { continue }
-      let spot = Discovery.Spot(type: adhoc.type, peer: peer)
-      guard discovery.visible[spot] != nil else {
+      let instance = Discovery.ServiceInstance(type: adhoc.type, peer: peer)
+      guard discovery.visible[instance] != nil else {
         local.adhoc?.invitations[peer] = nil
         continue
       }

@@ -192,7 +192,7 @@ extension Engine {
     noteAnswer(reason, to: invitation)
     adhocAnswered(invitation)
     if let replaced = invitation.replaces {
-      concluded(replaced, reason)
+      finishInvitation(replaced, reason)
       replaced.forgottenAt = now + Self.rememberedMax
       timers.set(.invitation(replaced.id), replaced.forgottenAt)
     }

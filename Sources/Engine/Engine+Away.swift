@@ -124,7 +124,7 @@ extension Engine {
 
   private func awayChanged(_ peers: Set<PeerID>, at host: RemoteHost) {
     if peers.isEmpty { return }
-    for spot in discovery.spots(of: host.id) where peers.contains(spot.peer) { review(spot) }
+    for instance in discovery.instances(of: host.id) where peers.contains(instance.peer) { review(instance) }
     emitAway(peers, of: host)
   }
 

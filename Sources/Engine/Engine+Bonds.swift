@@ -208,7 +208,7 @@ extension Engine {
     if let due = bond.comparesRostersAt, due < now + settings.heartbeatInterval { timers.set(.bond(bond.host.id), due) }
   }
 
-  func bondDue(_ bond: Bond) {
+  func handleBondTimer(_ bond: Bond) {
     if !bond.isOpen {
       guard bond.hasBeenOpen, !bond.host.isSelf else { return }
       let end = bond.heard + settings.suspensionMax

@@ -42,32 +42,32 @@ extension Engine {
 
   /// Groups the pairs of a cohort with local slots into outputs: which members, and for which local endpoints. No
   /// endpoint is told of itself.
-  func forEachTelling(_ cohort: Cohort, _ slots: SlotSet, _ tell: ([MemberView], Locals) -> Void) {
+  func forEachReport(_ cohort: Cohort, _ slots: SlotSet, _ report: ([MemberView], Locals) -> Void) {
     let presence = cohort.presence
     let group = presence.group
     if cohort.members.isEmpty || slots.isEmpty { return }
     guard presence.host.isSelf else {
-      if let locals = group.locals(in: slots) { tell(cohort.views, locals) }
+      if let locals = group.locals(in: slots) { report(cohort.views, locals) }
       return
     }
     if cohort.members.count > 1, let slot = slots.only {
       guard let local = group.local(at: slot) else { return }
       var views = cohort.views
       if let mirror = presence.members[local.id], mirror.cohort === cohort { views.remove(at: mirror.place) }
-      tell(views, .one(local.id))
+      report(views, .one(local.id))
     } else {
       for member in cohort.members {
         let others = member.own.map { slots.subtracting(SlotSet($0.slot)) } ?? slots
-        if let locals = group.locals(in: others) { tell([member.view], locals) }
+        if let locals = group.locals(in: others) { report([member.view], locals) }
       }
     }
   }
 
-  func tell(_ cohort: Cohort, _ slots: SlotSet, _ state: PairState) {
-    forEachTelling(cohort, slots) { emit(.members($0, state, of: $1)) }
+  func emitState(_ cohort: Cohort, _ slots: SlotSet, _ state: PairState) {
+    forEachReport(cohort, slots) { emit(.members($0, state, of: $1)) }
   }
 
   func emitSuspended(_ cohort: Cohort, _ slots: SlotSet, _ isSuspended: Bool) {
-    forEachTelling(cohort, slots) { emit(.suspended($0, isSuspended, of: $1)) }
+    forEachReport(cohort, slots) { emit(.suspended($0, isSuspended, of: $1)) }
   }
 }

@@ -101,11 +101,11 @@ extension Engine {
     guard !peer.browsed.contains(type) else { return }
     peer.browsed[type] = true
     browse(for: type)
-    discovery.visible.forEach { spot, seen in
-      if spot.type == type, spot.peer != peer.id {
+    discovery.visible.forEach { instance, seen in
+      if instance.type == type, instance.peer != peer.id {
         emit(
           .found(
-            by: peer.id, type: type, peer: spot.peer, name: seen.name, info: seen.info, awaySince: seen.awaySince))
+            by: peer.id, type: type, peer: instance.peer, name: seen.name, info: seen.info, awaySince: seen.awaySince))
       }
     }
   }
@@ -137,9 +137,9 @@ extension Engine {
     endRosters(of: type)
   }
 
-  private func browsers(of spot: Discovery.Spot) -> [LocalPeer] {
-    guard discovery.browsers[spot.type] != nil else { return [] }
-    return peers.values.filter { $0.id != spot.peer && $0.browsed.contains(spot.type) }
+  private func browsers(of instance: Discovery.ServiceInstance) -> [LocalPeer] {
+    guard discovery.browsers[instance.type] != nil else { return [] }
+    return peers.values.filter { $0.id != instance.peer && $0.browsed.contains(instance.type) }
   }
 
   // MARK: Sightings
@@ -149,11 +149,11 @@ extension Engine {
     beginMutation(now)
     defer { finishMutation() }
     guard let host = seen(sighting.host, id) else { return }
-    let old = discovery.sightings[id]?.spot
+    let old = discovery.sightings[id]?.instance
     discovery.add(sighting, as: id)
     appeared(host)
-    if let old, old != sighting.spot { review(old) }
-    review(sighting.spot)
+    if let old, old != sighting.instance { review(old) }
+    review(sighting.instance)
   }
 
   /// A medium sees a record of a host that reports its peers over a link.
@@ -189,55 +189,55 @@ extension Engine {
     beginMutation(now)
     defer { finishMutation() }
     guard let remote = discovery.host(of: id) else { return }
-    let spot = discovery.sightings[id]?.spot
+    let instance = discovery.sightings[id]?.instance
     // The last known addresses are better than none, for an endpoint that still wants the host.
     hosts[remote]?.learn(byHearsay: discovery.addresses(of: id))
     discovery.remove(id)
-    if let spot { review(spot) } else { endRosters(of: remote) }
+    if let instance { review(instance) } else { endRosters(of: remote) }
     if let host = hosts[remote] { forgetIfUnknown(host) }
   }
 
   /// Brings browsers up to date with the sightings of a peer.
-  func review(_ spot: Discovery.Spot) {
-    let before = discovery.visible[spot]
-    let after = appearance(of: spot)
+  func review(_ instance: Discovery.ServiceInstance) {
+    let before = discovery.visible[instance]
+    let after = appearance(of: instance)
     if sabotage.contains(.keepsGhosts), before != nil, after == nil { return }
-    discovery.visible[spot] = after
+    discovery.visible[instance] = after
     switch (before, after) {
     case (nil, let seen?):
-      for browser in browsers(of: spot) {
+      for browser in browsers(of: instance) {
         emit(
           .found(
-            by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info,
+            by: browser.id, type: instance.type, peer: instance.peer, name: seen.name, info: seen.info,
             awaySince: seen.awaySince))
       }
-      adhocFound(spot)
+      adhocFound(instance)
     case (let old?, let seen?):
       guard old.name != seen.name || old.info != seen.info || old.awaySince != seen.awaySince else { return }
-      for browser in browsers(of: spot) {
+      for browser in browsers(of: instance) {
         emit(
           .updated(
-            by: browser.id, type: spot.type, peer: spot.peer, name: seen.name, info: seen.info,
+            by: browser.id, type: instance.type, peer: instance.peer, name: seen.name, info: seen.info,
             awaySince: seen.awaySince))
       }
     case (_?, nil):
-      for browser in browsers(of: spot) { emit(.lost(by: browser.id, type: spot.type, peer: spot.peer)) }
+      for browser in browsers(of: instance) { emit(.lost(by: browser.id, type: instance.type, peer: instance.peer)) }
     case (nil, nil): break
     }
   }
 
-  private func appearance(of spot: Discovery.Spot) -> Discovery.Appearance? {
-    if let own = peers[spot.peer] {
-      return own.advertised[spot.type].map {
+  private func appearance(of instance: Discovery.ServiceInstance) -> Discovery.Appearance? {
+    if let own = peers[instance.peer] {
+      return own.advertised[instance.type].map {
         .init(name: own.name, info: $0, host: hostID, awaySince: own.awaySince)
       }
     }
     func isThere(_ host: HostID) -> Bool { hosts[host]?.isVanished != true }
-    var seen = discovery.appearances(of: spot).first { isThere($0.host) }
-    if let sighting = discovery.sightings(of: spot).first(where: { isThere($0.host) }) {
+    var seen = discovery.appearances(of: instance).first { isThere($0.host) }
+    if let sighting = discovery.sightings(of: instance).first(where: { isThere($0.host) }) {
       seen = .init(name: sighting.name, info: sighting.info, host: sighting.host)
     }
-    if let host = seen?.host { seen?.awaySince = hosts[host]?.away[spot.peer]?.since }
+    if let host = seen?.host { seen?.awaySince = hosts[host]?.away[instance.peer]?.since }
     return seen
   }
 

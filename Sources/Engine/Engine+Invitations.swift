@@ -172,7 +172,7 @@ extension Engine {
     case .declined(let reason):
       // Their own invitation crossed this one and stands.
       guard reason != .duplicate else { return }
-      guard invitation.isPending else { return takenBack(invitation, reason) }
+      guard invitation.isPending else { return handleWithdrawal(invitation, reason) }
       invitation.ranOut = reason == .timedOut
       end(invitation, reason)
     case .accepted(let acceptance):
@@ -267,11 +267,11 @@ extension Engine {
     invitation.state = .ended
     invitation.forgottenAt = now + Self.rememberedMax
     timers.set(.invitation(invitation.id), invitation.forgottenAt)
-    concluded(invitation, reason)
+    finishInvitation(invitation, reason)
   }
 
   /// An own invitation has ended: remembers a person's answer, and reports a failure to the session.
-  func concluded(_ invitation: OutgoingInvitation, _ reason: Reason) {
+  func finishInvitation(_ invitation: OutgoingInvitation, _ reason: Reason) {
     let (local, peer) = (invitation.local, invitation.to)
     emit(.invitationEnded(invitation.id, reason))
     switch reason {
@@ -305,7 +305,7 @@ extension Engine {
   }
 
   /// The invitee cancels its acceptance before it has joined.
-  private func takenBack(_ invitation: OutgoingInvitation, _ reason: Reason) {
+  private func handleWithdrawal(_ invitation: OutgoingInvitation, _ reason: Reason) {
     guard invitation.confirmation?.reason == Reason.none, invitation.isCurrent else { return }
     for member in invitation.local.group.members.values
     where member.peer == invitation.to && member.host === invitation.host && member.index == nil {
@@ -316,7 +316,7 @@ extension Engine {
   /// How late an answer may be because its link was lost.
   static let rememberedMax: Duration = .seconds(60)
 
-  func invitationDue(_ id: InvitationID) {
+  func handleInvitationTimer(_ id: InvitationID) {
     if let invitation = outgoing[id] {
       if invitation.isPending, now >= invitation.deadline {
         takeBack(invitation, .timedOut)

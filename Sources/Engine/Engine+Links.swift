@@ -173,7 +173,7 @@ extension Engine {
     link.host.probesUnanswered = 0
   }
 
-  func linkDue(_ link: Link) {
+  func handleLinkTimer(_ link: Link) {
     if link.isClosing { return }
     let silence = now - link.heard
     if silence >= settings.silenceMax, !sabotage.contains(.neverSilent) {

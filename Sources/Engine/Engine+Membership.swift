@@ -12,7 +12,7 @@ extension Engine {
     case invitation(local: LocalEndpoint, until: Instant)
     case introduction(by: EndpointID)
 
-    func tell(_ addresses: [Address], of host: RemoteHost) {
+    func addAddresses(_ addresses: [Address], of host: RemoteHost) {
       switch self {
       case .invitation: host.learn(fromEntry: addresses)
       case .introduction: host.learn(byHearsay: addresses)
@@ -51,7 +51,7 @@ extension Engine {
           member.entry.rank = entry.rank
           member.entry.inviter = entry.inviter
         }
-        voucher.tell(entry.addresses, of: member.host)
+        voucher.addAddresses(entry.addresses, of: member.host)
         if case .invitation(let local, let until) = voucher { reconcile(member, with: local, until: until) }
         return member
       }
@@ -60,7 +60,7 @@ extension Engine {
       (group.presences[entry.host]?.members.count ?? 0) < Limits.selectedIndexesMax
     else { return nil }
     let host = host(entry.host)
-    voucher.tell(entry.addresses, of: host)
+    voucher.addAddresses(entry.addresses, of: host)
     let member = enter(entry, host, group)
     if case .introduction(let introducer) = voucher { member.introducer = introducer }
     if case .invitation(let local, let until) = voucher {
@@ -201,14 +201,14 @@ extension Engine {
       let introduction = Introduction(
         group: group.label, introducer: local.id, introducerIncarnation: local.incarnation, entries: batch,
         signature: crypto.sign(signed, with: local.peer.key))
-      for presence in presences { tell(introduction, to: presence, spread: spread) }
+      for presence in presences { send(introduction, to: presence, spread: spread) }
     }
   }
 
   /// Few enough for a frame that may come before any peer was accepted; a join carries two with half as many.
   private static let introducedMax = 24
 
-  private func tell(_ introduction: Introduction, to presence: Presence, spread: Bool) {
+  private func send(_ introduction: Introduction, to presence: Presence, spread: Bool) {
     guard !presence.host.isSelf else { return }
     record(presence) { Introduce(record: $0, spread: spread, introduction: introduction) }
   }
@@ -236,7 +236,7 @@ extension Engine {
     where presence.host !== link.host && !named.contains(presence.host.id) && hasRoom(presence.strand)
       && !presence.isIntroduced(by: introduction.introducer)
     {
-      tell(introduction, to: presence, spread: false)
+      send(introduction, to: presence, spread: false)
     }
   }
 

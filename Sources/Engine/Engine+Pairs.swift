@@ -63,7 +63,7 @@ extension Engine {
     let news = slots.subtracting(cohort.relations.connecting).subtracting(cohort.relations.connected)
     guard !news.isEmpty else { return }
     cohort.relations.connecting.formUnion(news)
-    tell(cohort, news, .connecting)
+    emitState(cohort, news, .connecting)
     let until = cohort.connectingUntil.flatMap { $0 > now ? $0 : nil } ?? now + settings.connectingMax
     cohort.connectingUntil = until
     timers.set(.group(cohort.presence.group.serial), until)
@@ -76,7 +76,7 @@ extension Engine {
     guard !news.isEmpty else { return }
     cohort.relations.connecting.subtract(news)
     cohort.relations.connected.subtract(news)
-    tell(cohort, news, .notConnected(reason))
+    emitState(cohort, news, .notConnected(reason))
   }
 
   // MARK: Joining
@@ -296,7 +296,7 @@ extension Engine {
     guard let presence = group.presences[bond.host.id] else { return }
     switch verdict.reason {
     case .notIntroduced, .gone: return answered(verdict.reason, local, presence)
-    case .full: return turnedAway(local, from: presence, after: verdict.seen)
+    case .full: return handleRejection(local, from: presence, after: verdict.seen)
     default: break
     }
     for cohort in cohorts(verdict.by, of: presence, verdict.record.strand, over: bond) where !cohort.isOnly(local) {
@@ -361,7 +361,7 @@ extension Engine {
   }
 
   /// A host has no room for a local endpoint, which is then no fellow of its members.
-  private func turnedAway(_ local: LocalEndpoint, from presence: Presence, after seen: UInt64) {
+  private func handleRejection(_ local: LocalEndpoint, from presence: Presence, after seen: UInt64) {
     let members = presence.members.values.filter { $0.id != local.id }
     undeliver(to: members, from: local, after: seen)
     for cohort in cohorts(of: presence) where !cohort.isOnly(local) {
@@ -403,7 +403,7 @@ extension Engine {
     cohort.relations.connecting.subtract(news)
     cohort.relations.connected.formUnion(news)
     cohort.forgottenAt = nil
-    tell(cohort, news, .connected)
+    emitState(cohort, news, .connected)
     endAttempts(with: cohort, news)
     for member in flows.concerned(of: cohort) { resumeFlows(of: member, news) }
     // A pair agreed on while the link was up may be decided while it is down.

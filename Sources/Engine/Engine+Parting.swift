@@ -146,7 +146,7 @@ extension Engine {
     if due < .distantFuture { timers.set(.group(group.serial), due) }
   }
 
-  func groupDue(_ group: Group) {
+  func handleGroupTimer(_ group: Group) {
     for presence in group.presences.values {
       if let again = presence.announcesAgain, again <= now {
         presence.announcesAgain = nil

@@ -18,7 +18,7 @@ extension Engine {
   func markReachable(_ host: RemoteHost) {
     host.isVanished = false
     host.probesUnanswered = 0
-    for spot in discovery.spots(of: host.id) { review(spot) }
+    for instance in discovery.instances(of: host.id) { review(instance) }
     askForRosters(of: host)
   }
 
@@ -40,10 +40,10 @@ extension Engine {
       !sabotage.contains(.probesAtLeisure)
     else { return }
     host.probesAgain = now
-    probeDue(host)
+    handleProbeTimer(host)
   }
 
-  func probeDue(_ host: RemoteHost) {
+  func handleProbeTimer(_ host: RemoteHost) {
     guard let due = host.probesAgain else { return }
     guard due <= now else { return timers.set(.host(host.id), due) }
     host.probesAgain = nil
@@ -56,7 +56,7 @@ extension Engine {
       if host.probesUnanswered >= Self.probesUnansweredMax, !host.isVanished, host.bond?.isSuspended != true {
         host.isVanished = true
         forgetTypes(of: host)
-        for spot in discovery.spots(of: host.id) { review(spot) }
+        for instance in discovery.instances(of: host.id) { review(instance) }
       }
       host.probesUnanswered += 1
       emit(.probe(id))

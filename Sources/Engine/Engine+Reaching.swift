@@ -100,7 +100,7 @@ extension Engine {
   /// A host that comes back is found within this time.
   private static let dialPauseMax: Duration = .seconds(5)
 
-  func hostDue(_ host: RemoteHost) {
+  func handleHostTimer(_ host: RemoteHost) {
     if let again = host.dialsAgain {
       if again <= now {
         host.dialsAgain = nil
@@ -109,7 +109,7 @@ extension Engine {
         timers.set(.host(host.id), again)
       }
     }
-    probeDue(host)
+    handleProbeTimer(host)
     forgetIfUnknown(host)
   }
 

@@ -119,7 +119,7 @@ extension Engine {
 
   func scheduleProgress(_ resource: ResourceID, _ meter: ProgressMeter) {
     if meter.hasNews {
-      timers.set(.resource(resource), max(now, meter.tellsAgain(every: settings.progressInterval)))
+      timers.set(.resource(resource), max(now, meter.nextReport(every: settings.progressInterval)))
     }
   }
 
@@ -145,7 +145,7 @@ extension Engine {
     return receiver.isOwed || bond.openLanes?.receivers[receiver.flow] == nil
   }
 
-  func resourceDue(_ id: ResourceID) {
+  func handleResourceTimer(_ id: ResourceID) {
     if let sender = flows.senders[id], sender.ending == nil {
       emitProgress(id, &sender.meter, of: sender.info.size)
       let canAsk = connectedMember(of: sender.pair).map { $0.host.bond?.isOpen ?? false } ?? false
@@ -168,10 +168,10 @@ extension Engine {
   }
 
   private func emitProgress(_ id: ResourceID, _ meter: inout ProgressMeter, of size: UInt64?) {
-    guard meter.hasNews, meter.tellsAgain(every: settings.progressInterval) <= now else {
+    guard meter.hasNews, meter.nextReport(every: settings.progressInterval) <= now else {
       return scheduleProgress(id, meter)
     }
-    meter.tell(at: now)
+    meter.markReported(at: now)
     emit(.progress(id, meter.progress(of: size)))
   }
 }

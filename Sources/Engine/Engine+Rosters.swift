@@ -48,10 +48,10 @@ extension Engine {
   /// Hosts that have asked over a link are answered there, whatever is published beside: a host that knows this one by
   /// its address alone sees no record.
   private func notifyBrowsers(of type: ServiceType, _ peer: LocalPeer) {
-    for link in links.values where link.browses.contains(type) { tell(peer, type, over: link) }
+    for link in links.values where link.browses.contains(type) { send(peer, type, over: link) }
   }
 
-  private func tell(_ peer: LocalPeer, _ type: ServiceType, over link: Link) {
+  private func send(_ peer: LocalPeer, _ type: ServiceType, over link: Link) {
     if let info = peer.advertised[type] {
       sendIfAway(peer, over: link)
       send(Advertised(type: type, peer: peer.id, name: peer.name, info: info), on: link)
@@ -95,7 +95,7 @@ extension Engine {
       link.pending.removeFirst()
       switch next {
       case .peer(let id, let type):
-        if let peer = peers[id], link.browses.contains(type) { tell(peer, type, over: link) }
+        if let peer = peers[id], link.browses.contains(type) { send(peer, type, over: link) }
       case .pong(let token): send(Pong(token: token), on: link)
       }
     }
@@ -148,7 +148,7 @@ extension Engine {
   func handle(_ pong: Pong, from link: Link) {
     guard pong.token == link.rosterFence, link.rosterFence != 0 else { return }
     link.rosterFence = 0
-    for spot in discovery.stale(of: link.host.id) { untell(spot, by: link.host.id) }
+    for instance in discovery.stale(of: link.host.id) { removeReport(instance, by: link.host.id) }
     dropStaleAway(at: link.host)
   }
 
@@ -160,28 +160,30 @@ extension Engine {
     guard (discovery.told[host]?.count ?? 0) < Self.toldMax else {
       throw ProtocolViolation(.busy, "more than \(Self.toldMax) peers advertised by one host")
     }
-    let spot = Discovery.Spot(type: advertised.type, peer: advertised.peer)
-    discovery.tell(spot, .init(name: advertised.name, info: advertised.info, host: host))
-    review(spot)
+    let instance = Discovery.ServiceInstance(type: advertised.type, peer: advertised.peer)
+    discovery.addReport(instance, .init(name: advertised.name, info: advertised.info, host: host))
+    review(instance)
   }
 
   /// Three times the largest measured host.
   private static let toldMax = 16_384
 
   func handle(_ withdrawn: Withdrawn, from link: Link) {
-    untell(.init(type: withdrawn.type, peer: withdrawn.peer), by: link.host.id)
+    removeReport(.init(type: withdrawn.type, peer: withdrawn.peer), by: link.host.id)
   }
 
-  private func untell(_ spot: Discovery.Spot, by host: HostID) {
-    discovery.untell(spot, by: host)
-    review(spot)
+  private func removeReport(_ instance: Discovery.ServiceInstance, by host: HostID) {
+    discovery.removeReport(instance, by: host)
+    review(instance)
   }
 
   /// The host's record is gone.
   func endRosters(of host: HostID) {
     let types = discovery.rosterTypes(of: host)
     if !types.contains(.hosts), let host = hosts[host] { forgetTypes(of: host) }
-    for spot in discovery.told[host]?.keys ?? [] where !types.contains(spot.type) { untell(spot, by: host) }
+    for instance in discovery.told[host]?.keys ?? [] where !types.contains(instance.type) {
+      removeReport(instance, by: host)
+    }
   }
 
   /// Nobody here browses for the type any more.
@@ -189,7 +191,9 @@ extension Engine {
     for link in links.values where link.rosterTypes.contains(type) {
       link.rosterTypes[type] = nil
       send(looksFor: type, false, on: link)
-      for spot in discovery.told[link.host.id]?.keys ?? [] where spot.type == type { untell(spot, by: link.host.id) }
+      for instance in discovery.told[link.host.id]?.keys ?? [] where instance.type == type {
+        removeReport(instance, by: link.host.id)
+      }
     }
   }
 }

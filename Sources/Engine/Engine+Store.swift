@@ -354,8 +354,8 @@ extension Engine {
 
   private func emitRestored(_ presence: Presence) {
     for cohort in presence.cohorts {
-      tell(cohort, cohort.relations.connected, .connecting)
-      tell(cohort, cohort.relations.connected, .connected)
+      emitState(cohort, cohort.relations.connected, .connecting)
+      emitState(cohort, cohort.relations.connected, .connected)
       emitSuspended(cohort, cohort.relations.connected, true)
     }
   }

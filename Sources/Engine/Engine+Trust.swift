@@ -101,7 +101,7 @@ extension Engine {
     update(alone(decision.member), slot)
   }
 
-  func decisionDue(_ id: DecisionID) {
+  func handleDecisionTimer(_ id: DecisionID) {
     guard let decision = decisions[id] else { return }
     guard decision.expires <= now else { return timers.set(.decision(id), decision.expires) }
     emit(.decisionEnded(id))
@@ -313,7 +313,7 @@ extension Engine {
     for comparison in comparisons.values where comparison.host === link.host { finish(comparison, .lost) }
   }
 
-  func comparisonDue(_ id: ComparisonID) {
+  func handleComparisonTimer(_ id: ComparisonID) {
     guard let comparison = comparisons[id] else { return }
     guard comparison.expires <= now else { return timers.set(.comparison(id), comparison.expires) }
     if let link = openLink(to: comparison.host) { send(CompareEnd(id: comparison.said, reason: .timedOut), on: link) }

@@ -20,7 +20,7 @@ extension Engine {
     stopBrowsing(for: .hosts)
     guard discovery.browsers[.hosts] == nil else { return }
     for host in hosts.values { host.types = [] }
-    discovery.typesTold = []
+    discovery.reportedTypes = []
   }
 
   /// Reports the types to their browsers where they have changed.
@@ -29,8 +29,8 @@ extension Engine {
     var types = Set(ownTypes)
     for host in hosts.values { types.formUnion(host.types) }
     let now = Array(types.sorted().prefix(Self.typesMax))
-    guard now != discovery.typesTold else { return }
-    discovery.typesTold = now
+    guard now != discovery.reportedTypes else { return }
+    discovery.reportedTypes = now
     emit(.types(now))
   }
 

@@ -44,7 +44,7 @@ public final class Engine {
 
   private var lastNumber: UInt64 = 0
   private(set) var lastIndex: UInt32 = 0
-  private var linksToTell: [LinkID] = []
+  private var linksToWake: [LinkID] = []
   /// Whether a link has sent a heartbeat since the others last had the chance to send theirs with it.
   var hasSentHeartbeat = false
   /// Presences with changed cohorts, to be merged where alike.
@@ -154,15 +154,15 @@ public final class Engine {
     pumpLoopback()
     mergeAlikeCohorts()
     flushStore()
-    for id in linksToTell where links.contains(id) { emit(.wantsToSend(id)) }
-    linksToTell.removeAll(keepingCapacity: true)
+    for id in linksToWake where links.contains(id) { emit(.wantsToSend(id)) }
+    linksToWake.removeAll(keepingCapacity: true)
   }
 
   /// Marks a link as having bytes to send. The host gets one output, and then calls `fill` until there is nothing.
   func wake(_ link: Link) {
     if link.wantsToSend { return }
     link.wantsToSend = true
-    if !link.isLoopback { linksToTell.append(link.id) }
+    if !link.isLoopback { linksToWake.append(link.id) }
   }
 
   func number() -> UInt64 {
@@ -183,15 +183,15 @@ public final class Engine {
 
   private func fire(_ timer: EngineTimer) {
     switch timer {
-    case .link(let id): if let link = links[id] { linkDue(link) }
-    case .bond(let id): if let bond = hosts[id]?.bond { bondDue(bond) }
-    case .host(let id): if let host = hosts[id] { hostDue(host) }
-    case .invitation(let id): invitationDue(id)
-    case .decision(let id): decisionDue(id)
-    case .comparison(let id): comparisonDue(id)
-    case .group(let serial): if let group = groups[serial] { groupDue(group) }
-    case .adhoc(let id): if let endpoint = endpoints[id] { adhocDue(endpoint) }
-    case .resource(let id): resourceDue(id)
+    case .link(let id): if let link = links[id] { handleLinkTimer(link) }
+    case .bond(let id): if let bond = hosts[id]?.bond { handleBondTimer(bond) }
+    case .host(let id): if let host = hosts[id] { handleHostTimer(host) }
+    case .invitation(let id): handleInvitationTimer(id)
+    case .decision(let id): handleDecisionTimer(id)
+    case .comparison(let id): handleComparisonTimer(id)
+    case .group(let serial): if let group = groups[serial] { handleGroupTimer(group) }
+    case .adhoc(let id): if let endpoint = endpoints[id] { handleAdhocTimer(endpoint) }
+    case .resource(let id): handleResourceTimer(id)
     case .restoring: break
     }
   }

@@ -43,7 +43,7 @@ extension ServiceType: OrderedDictionaryKey {
   }
 }
 
-extension Discovery.Spot: OrderedDictionaryKey { var spread: UInt64 { mixed(type.spread, peer.spread) } }
+extension Discovery.ServiceInstance: OrderedDictionaryKey { var spread: UInt64 { mixed(type.spread, peer.spread) } }
 extension DirtySet.MemberKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, endpoint.spread) } }
 extension DirtySet.PresenceKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, host.spread) } }
 extension DirtySet.RecordKey: OrderedDictionaryKey { var spread: UInt64 { mixed(host.spread, ordinal.spread) } }

@@ -3,7 +3,7 @@ import Wire
 /// Peers that advertise, as media see them and hosts report them.
 final class Discovery {
   /// A service type and a peer that advertises it.
-  struct Spot: Hashable {
+  struct ServiceInstance: Hashable {
     var type: ServiceType
     var peer: PeerID
   }
@@ -24,18 +24,20 @@ final class Discovery {
 
   private(set) var sightings = OrderedDictionary<SightingID, Sighting>()
   private(set) var rosters = OrderedDictionary<SightingID, RosterRecord>()
-  private var bySpot = OrderedDictionary<Spot, [SightingID]>()
+  private var bySpot = OrderedDictionary<ServiceInstance, [SightingID]>()
   private var byHost = OrderedDictionary<HostID, [SightingID]>()
   /// The reports of hosts on their peers, and whether each came over the present link.
-  private(set) var told = OrderedDictionary<HostID, OrderedDictionary<Spot, (appearance: Appearance, isFresh: Bool)>>()
-  private var tellers = OrderedDictionary<Spot, [HostID]>()
+  private(set) var told = OrderedDictionary<
+    HostID, OrderedDictionary<ServiceInstance, (appearance: Appearance, isFresh: Bool)>
+  >()
+  private var tellers = OrderedDictionary<ServiceInstance, [HostID]>()
 
   /// The peers that browsers have been shown.
-  var visible = OrderedDictionary<Spot, Appearance>()
+  var visible = OrderedDictionary<ServiceInstance, Appearance>()
   /// How many local peers and sessions in ad hoc mode browse for a type.
   var browsers = OrderedDictionary<ServiceType, Int>()
   /// The types in use that were reported last.
-  var typesTold: [ServiceType] = []
+  var reportedTypes: [ServiceType] = []
   var advertisers = OrderedDictionary<ServiceType, Int>()
   /// How many local peers that are away advertise a type.
   var awayAdvertisers = OrderedDictionary<ServiceType, Int>()
@@ -49,7 +51,7 @@ final class Discovery {
   func add(_ sighting: Sighting, as id: SightingID) {
     remove(id)
     sightings[id] = sighting
-    bySpot[sighting.spot, default: []].append(id)
+    bySpot[sighting.instance, default: []].append(id)
     byHost[sighting.host, default: []].append(id)
   }
 
@@ -61,7 +63,7 @@ final class Discovery {
 
   func remove(_ id: SightingID) {
     if let sighting = sightings.removeValue(forKey: id) {
-      bySpot.remove(id, from: sighting.spot)
+      bySpot.remove(id, from: sighting.instance)
       byHost.remove(id, from: sighting.host)
     }
     if let roster = rosters[id] {
@@ -76,11 +78,11 @@ final class Discovery {
 
   func knows(_ host: HostID) -> Bool { byHost[host] != nil || told[host] != nil }
 
-  func spots(of host: HostID) -> [Spot] {
-    (byHost[host] ?? []).compactMap { sightings[$0]?.spot } + (told[host]?.keys ?? [])
+  func instances(of host: HostID) -> [ServiceInstance] {
+    (byHost[host] ?? []).compactMap { sightings[$0]?.instance } + (told[host]?.keys ?? [])
   }
 
-  func sightings(of spot: Spot) -> [Sighting] { (bySpot[spot] ?? []).compactMap { sightings[$0] } }
+  func sightings(of instance: ServiceInstance) -> [Sighting] { (bySpot[instance] ?? []).compactMap { sightings[$0] } }
 
   /// A record of the host that somebody here browses for.
   func browsedRecord(of host: HostID) -> SightingID? {
@@ -111,36 +113,38 @@ final class Discovery {
 
   // MARK: Reports over links
 
-  func tell(_ spot: Spot, _ appearance: Appearance) {
-    if told[appearance.host]?.contains(spot) != true { tellers[spot, default: []].append(appearance.host) }
-    told[appearance.host, default: OrderedDictionary()][spot] = (appearance, true)
+  func addReport(_ instance: ServiceInstance, _ appearance: Appearance) {
+    if told[appearance.host]?.contains(instance) != true { tellers[instance, default: []].append(appearance.host) }
+    told[appearance.host, default: OrderedDictionary()][instance] = (appearance, true)
   }
 
-  func untell(_ spot: Spot, by host: HostID) {
-    guard told[host]?.contains(spot) == true else { return }
-    told[host]?[spot] = nil
+  func removeReport(_ instance: ServiceInstance, by host: HostID) {
+    guard told[host]?.contains(instance) == true else { return }
+    told[host]?[instance] = nil
     if told[host]?.isEmpty == true { told[host] = nil }
-    tellers.remove(host, from: spot)
+    tellers.remove(host, from: instance)
   }
 
   /// Begins a full report: a peer that is not in it is gone.
   func beginSnapshot(of host: HostID, _ types: [ServiceType]) {
-    for spot in told[host]?.keys ?? [] where types.contains(spot.type) { told[host]?[spot]?.isFresh = false }
+    for instance in told[host]?.keys ?? [] where types.contains(instance.type) {
+      told[host]?[instance]?.isFresh = false
+    }
   }
 
-  func stale(of host: HostID) -> [Spot] {
-    var spots: [Spot] = []
-    told[host]?.forEach { spot, told in if !told.isFresh { spots.append(spot) } }
-    return spots
+  func stale(of host: HostID) -> [ServiceInstance] {
+    var instances: [ServiceInstance] = []
+    told[host]?.forEach { instance, told in if !told.isFresh { instances.append(instance) } }
+    return instances
   }
 
-  func appearances(of spot: Spot) -> [Appearance] {
-    (tellers[spot] ?? []).compactMap { told[$0]?[spot]?.appearance }
+  func appearances(of instance: ServiceInstance) -> [Appearance] {
+    (tellers[instance] ?? []).compactMap { told[$0]?[instance]?.appearance }
   }
 }
 
 extension Sighting {
-  var spot: Discovery.Spot { .init(type: type, peer: peer) }
+  var instance: Discovery.ServiceInstance { .init(type: type, peer: peer) }
 }
 
 extension OrderedDictionary {

@@ -17,7 +17,7 @@ final class Group {
   var isBehind: Bool { behindCount > 0 }
   private var remoteCount = 0
   /// A count of the members with each limit and need.
-  private var demands: [Demand: Int] = [:]
+  private var constraints: [Constraint: Int] = [:]
   private var knownBounds: (peersMax: UInt32, needs: Needs)?
   /// The highest rank that anybody here has had.
   private(set) var rankMax: UInt32 = 0
@@ -119,7 +119,7 @@ final class Group {
     choiceChanged(of: local)
     localCount += 1
     if local.isBehind { behindCount += 1 }
-    count(Demand(local))
+    count(Constraint(local))
     rankMax = max(rankMax, local.rank)
     countInDigest(local.id, 1)
     knownLocals = nil
@@ -133,11 +133,11 @@ final class Group {
     open.remove(local.slot)
     localCount -= 1
     if local.isBehind { behindCount -= 1 }
-    discount(Demand(local))
+    discount(Constraint(local))
     countInDigest(local.id, -1)
     knownLocals = nil
     presences.forEach { _, presence in presence.forget(slot: local.slot) }
-    guard demands.contains(where: { $0.key.showsIdentity }) else { return }
+    guard constraints.contains(where: { $0.key.showsIdentity }) else { return }
     members.forEach { _, member in member.forgetChain(shownTo: local.slot) }
   }
 
@@ -155,8 +155,8 @@ final class Group {
     members[member.id] = member
     membersByPeer[member.peer, default: []].append(member)
     if !member.host.isSelf { remoteCount += 1 }
-    member.counted = Demand(member)
-    count(Demand(member))
+    member.counted = Constraint(member)
+    count(Constraint(member))
     rankMax = max(rankMax, member.entry.rank)
     if member.index != nil { countInDigest(member) }
   }
@@ -228,7 +228,7 @@ final class Group {
   // MARK: Constraints
 
   /// One member's limit and needs.
-  struct Demand: Hashable {
+  struct Constraint: Hashable {
     var peersMax: UInt32
     var encryption: Encryption
     var showsIdentity: Bool
@@ -244,15 +244,15 @@ final class Group {
     }
   }
 
-  private func count(_ demand: Demand) {
-    if let count = demands[demand] { return demands[demand] = count + 1 }
-    demands[demand] = 1
+  private func count(_ demand: Constraint) {
+    if let count = constraints[demand] { return constraints[demand] = count + 1 }
+    constraints[demand] = 1
     knownBounds = nil
   }
 
-  private func discount(_ demand: Demand) {
-    guard let count = demands[demand] else { return }
-    demands[demand] = count == 1 ? nil : count - 1
+  private func discount(_ demand: Constraint) {
+    guard let count = constraints[demand] else { return }
+    constraints[demand] = count == 1 ? nil : count - 1
     if count == 1 { knownBounds = nil }
   }
 
@@ -260,7 +260,7 @@ final class Group {
   func recount(_ member: RemoteMember) {
     guard let counted = member.counted else { return }
     rankMax = max(rankMax, member.entry.rank)
-    let demand = Demand(member)
+    let demand = Constraint(member)
     guard demand != counted else { return }
     discount(counted)
     count(demand)
@@ -273,7 +273,7 @@ final class Group {
   var bounds: (peersMax: UInt32, needs: Needs) {
     if let knownBounds { return knownBounds }
     var bounds = (peersMax: UInt32.max, needs: Needs())
-    for demand in demands.keys {
+    for demand in constraints.keys {
       bounds.peersMax = min(bounds.peersMax, demand.peersMax)
       bounds.needs.formUnion(Needs(demand.encryption))
     }
@@ -285,17 +285,17 @@ final class Group {
 
   // MARK: Rosters
 
-  private var rostersTold: (count: Int, since: Instant) = (0, .init(nanoseconds: 0))
+  private var rostersSent: (count: Int, since: Instant) = (0, .init(nanoseconds: 0))
 
   /// Rate limit: where very many know little of each other, each host introduces a few at a time, and some of those
   /// introduce the next.
   func mayTellRoster(at now: Instant, within pause: Duration) -> Bool {
-    if now - rostersTold.since >= pause { rostersTold = (0, now) }
-    rostersTold.count += 1
-    return rostersTold.count <= Self.rostersToldMax
+    if now - rostersSent.since >= pause { rostersSent = (0, now) }
+    rostersSent.count += 1
+    return rostersSent.count <= Self.rostersSentMax
   }
 
-  private static let rostersToldMax = 4
+  private static let rostersSentMax = 4
 
   /// A member of another host has joined, or has left.
   func countInDigest(_ member: RemoteMember) {

@@ -14,7 +14,7 @@ struct ProgressMeter {
   }
 
   var hasNews: Bool { bytes != told.bytes }
-  func tellsAgain(every interval: Duration) -> Instant { told.at + interval }
+  func nextReport(every interval: Duration) -> Instant { told.at + interval }
 
   /// Restarts the idle timeout.
   mutating func wait(at now: Instant) { moved = max(moved, now) }
@@ -35,7 +35,7 @@ struct ProgressMeter {
     moved = now
   }
 
-  mutating func tell(at now: Instant) {
+  mutating func markReported(at now: Instant) {
     let seconds = Double((now - told.at).nanoseconds) / 1e9
     if seconds > 0 {
       let rate = Double(bytes - told.bytes) / seconds

@@ -16,7 +16,7 @@ final class RemoteMember {
   /// Whether only others have mentioned it: it has not joined here, nor invited or been invited by anybody here.
   var isHearsay = true { didSet { presence.group.recount(self) } }
   /// The constraint as which its group counts it; nil while it is not in.
-  var counted: Group.Demand?
+  var counted: Group.Constraint?
   let host: RemoteHost
   let presence: Presence
   /// The local endpoint that it is, as the others of this host see it.
