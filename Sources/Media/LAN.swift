@@ -57,7 +57,7 @@ public final class LAN {
   fileprivate var links: [LinkID: LANConnection] = [:]
   private var dials: [DialID: Dialer] = [:]
   /// Whether records of hosts are browsed in any case.
-  private var isLookingForTwin = false
+  private var isBrowsingForTwin = false
   /// A dial to a host that answered as this host itself: another one with its key, if it can prove that.
   private var twinDial: Dialer?
   private var lastLink: UInt64 = 0
@@ -94,16 +94,16 @@ public final class LAN {
     if options.sockets.isEmpty { try listen(at: options.port) } else { try take(options.sockets) }
     directory =
       if let places = options.fixed {
-        FixedDirectory(others(places), context, on: reactor) { [unowned self] in told($0) }
+        FixedDirectory(others(places), context, on: reactor) { [unowned self] in handle($0) }
       } else {
-        try AvahiDirectory(on: reactor) { [unowned self] in told($0) }
+        try AvahiDirectory(on: reactor) { [unowned self] in handle($0) }
       }
-    if options.looksForTwin { lookForTwin() }
+    if options.looksForTwin { browseForTwin() }
     network = try NetworkWatch(on: reactor) { [unowned self] in
-      tellAddresses()
+      updateAddresses()
       self.driver?.changed(.addresses(addresses))
     }
-    reactor.soon { [weak self] in self?.tellAddresses() }
+    reactor.soon { [weak self] in self?.updateAddresses() }
   }
 
   /// Other hosts knock with datagrams at the port of the links, so both have to be free.
@@ -191,7 +191,7 @@ public final class LAN {
   /// The addresses at which others may reach this host, from its interfaces now.
   public var addresses: [SocketAddress] { NetworkInterface.addresses(port: port, of: listened) }
 
-  private func tellAddresses() {
+  private func updateAddresses() {
     guard network != nil, !listeners.isEmpty else { return }
     let told = addresses.prefix(Limits.helloAddressesMax).map(Address.init(telling:))
     driver?.call { $0.setAddresses(told, at: $1) }
@@ -217,16 +217,16 @@ public final class LAN {
     twinDial = nil
     handshakes.close()
     for connection in links.values { connection.link?.close() }
-    tellIfStopped()
+    callBackIfStopped()
   }
 
-  private func tellIfStopped() {
+  private func callBackIfStopped() {
     guard links.isEmpty, let stopped = stopped.take() else { return }
     reactor.soon(stopped)
   }
 
   /// Whether the output was for the network.
-  public func carryOut(_ output: Output) -> Bool {
+  public func perform(_ output: Output) -> Bool {
     switch output {
     case .dial(let dial, let host, let addresses):
       open(dial, to: host, at: addresses)
@@ -252,7 +252,7 @@ public final class LAN {
     case .browse(let type):
       directory?.browse(for: type)
     case .stopBrowsing(let type):
-      if type == .hosts, isLookingForTwin { break }
+      if type == .hosts, isBrowsingForTwin { break }
       status.forget(type)
       directory?.stopBrowsing(for: type)
     default:
@@ -263,7 +263,7 @@ public final class LAN {
 
   // MARK: Discovery
 
-  private func told(_ event: DirectoryEvent) {
+  private func handle(_ event: DirectoryEvent) {
     switch status.take(event) {
     case .everything: driver?.standingChanged(of: nil)
     case .of(let type): driver?.standingChanged(of: type)
@@ -276,13 +276,13 @@ public final class LAN {
       driver?.changed(.discoveryUnavailable(trouble))
     case .published(let key, let name):
       // Somebody has the name of this host: one with its key, or one who took the name of another.
-      if key == own.key, name != key.name { lookForTwin() }
+      if key == own.key, name != key.name { browseForTwin() }
     case .notPublished, .looking, .notLooking:
       break
     case .appeared(let id, let record), .changed(let id, let record):
       seen(record, id)
     case .gone(let id):
-      unsee(id)
+      removeSighting(id)
     }
   }
 
@@ -315,9 +315,9 @@ public final class LAN {
 
   private func seen(_ record: SeenRecord, _ id: SeenID) {
     // A record that is not ours or not valid is ignored.
-    guard let announcement = try? Announcement(txt: record.txt) else { return unsee(id) }
+    guard let announcement = try? Announcement(txt: record.txt) else { return removeSighting(id) }
     guard announcement.host != host else {
-      unsee(id)
+      removeSighting(id)
       return askForTwin(at: record.addresses)
     }
     let addresses = record.addresses.map { Address($0) }
@@ -335,14 +335,14 @@ public final class LAN {
     }
   }
 
-  private func unsee(_ id: SeenID) {
+  private func removeSighting(_ id: SeenID) {
     guard let sighting = sightings.removeValue(forKey: id) else { return }
     places[sighting] = nil
     driver?.call { $0.sightingGone(sighting, at: $1) }
   }
 
-  private func lookForTwin() {
-    isLookingForTwin = true
+  private func browseForTwin() {
+    isBrowsingForTwin = true
     directory?.browse(for: .hosts)
   }
 
@@ -422,7 +422,7 @@ public final class LAN {
     guard let connection = links.removeValue(forKey: id) else { return }
     connection.path?.close()
     driver?.call { $0.linkClosed(id, at: $1) }
-    tellIfStopped()
+    callBackIfStopped()
   }
 }
 

@@ -127,10 +127,10 @@ final class Room {
         host.isBusy = false
         if isTiming {
           for output in timed(host, { engine in Array(sequence(state: engine) { $0.nextOutput() }) }) {
-            carryOut(output, of: host)
+            perform(output, of: host)
           }
         } else {
-          while host.engine != nil, let output = host.engine.nextOutput() { carryOut(output, of: host) }
+          while host.engine != nil, let output = host.engine.nextOutput() { perform(output, of: host) }
         }
       }
       // In turn, so that what was said first comes first.
@@ -182,7 +182,7 @@ final class Room {
 
   // MARK: What the engines want
 
-  private func carryOut(_ output: Output, of host: Host) {
+  private func perform(_ output: Output, of host: Host) {
     switch output {
     case .message(_, let locals, _, _, let bytes):
       bytes.withBytes { consume($0.byteCount) }

@@ -21,7 +21,7 @@ public final class AvahiDirectory: Directory {
   }
 
   /// The worker's side.
-  private final class Workshop: @unchecked Sendable {
+  private final class Worker: @unchecked Sendable {
     // `@unchecked`: the worker is touched on this loop alone, and the loop may be asked from anywhere.
     let reactor: Reactor
     var worker: AvahiWorker?
@@ -32,9 +32,9 @@ public final class AvahiDirectory: Directory {
       reactor.spawn { [self] in if let worker { act(worker) } }
     }
 
-    func open(_ limits: Limits, for counter: Counter) {
+    func open(_ limits: Limits, for delivery: EventDelivery) {
       reactor.spawn { [self] in
-        worker = AvahiWorker(limits, on: reactor) { [unowned self] events in counter.take(events, from: self) }
+        worker = AvahiWorker(limits, on: reactor) { [unowned self] events in delivery.take(events, from: self) }
       }
     }
 
@@ -48,52 +48,52 @@ public final class AvahiDirectory: Directory {
   }
 
   /// The side of the callback.
-  private final class Counter: @unchecked Sendable {
+  private final class EventDelivery: @unchecked Sendable {
     // `@unchecked`: `told` is touched on this loop alone, and the loop may be asked from anywhere.
     private let reactor: Reactor
-    var told: ((DirectoryEvent) -> Void)?
+    var report: ((DirectoryEvent) -> Void)?
 
-    init(_ reactor: Reactor, _ told: @escaping (DirectoryEvent) -> Void) {
+    init(_ reactor: Reactor, _ report: @escaping (DirectoryEvent) -> Void) {
       self.reactor = reactor
-      self.told = told
+      self.report = report
     }
 
-    func take(_ events: [DirectoryEvent], from workshop: Workshop) {
+    func take(_ events: [DirectoryEvent], from worker: Worker) {
       reactor.spawn { [self] in
         // The callback may close it.
-        for event in events { told?(event) }
-        if told != nil { workshop.work { $0.delivered() } }
+        for event in events { report?(event) }
+        if report != nil { worker.work { $0.delivered() } }
       }
     }
   }
 
-  private let workshop: Workshop
-  private let counter: Counter
+  private let worker: Worker
+  private let delivery: EventDelivery
 
   public init(
-    on reactor: Reactor, limits: Limits = Limits(), told: @escaping (DirectoryEvent) -> Void
+    on reactor: Reactor, limits: Limits = Limits(), report: @escaping (DirectoryEvent) -> Void
   ) throws(SystemError) {
-    workshop = Workshop(try Reactor())
-    counter = Counter(reactor, told)
-    workshop.reactor.start()
-    workshop.open(limits, for: counter)
+    worker = Worker(try Reactor())
+    delivery = EventDelivery(reactor, report)
+    worker.reactor.start()
+    worker.open(limits, for: delivery)
   }
 
   deinit {
     close()
   }
 
-  public func publish(_ record: ServiceRecord) { workshop.work { $0.publish(record) } }
+  public func publish(_ record: ServiceRecord) { worker.work { $0.publish(record) } }
 
-  public func withdraw(_ key: ServiceRecord.Key) { workshop.work { $0.withdraw(key) } }
+  public func withdraw(_ key: ServiceRecord.Key) { worker.work { $0.withdraw(key) } }
 
-  public func browse(for type: ServiceType) { workshop.work { $0.browse(for: type) } }
+  public func browse(for type: ServiceType) { worker.work { $0.browse(for: type) } }
 
-  public func stopBrowsing(for type: ServiceType) { workshop.work { $0.stopBrowsing(for: type) } }
+  public func stopBrowsing(for type: ServiceType) { worker.work { $0.stopBrowsing(for: type) } }
 
   public func close() {
-    guard counter.told != nil else { return }
-    counter.told = nil
-    workshop.close()
+    guard delivery.report != nil else { return }
+    delivery.report = nil
+    worker.close()
   }
 }

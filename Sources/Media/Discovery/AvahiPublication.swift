@@ -53,19 +53,19 @@ final class AvahiPublication {
   func end() {
     cancel(&retry)
     cancel(&changePauseEnd)
-    letGo()
+    releaseClient()
     told = nil
     client = nil
   }
 
   func change(to record: ServiceRecord) {
     self.record = record
-    if group == nil { return tryAgain() }
+    if group == nil { return retryNow() }
     if changePauseEnd == nil { bringUpToDate() }
   }
 
   /// Retries after a change that may have made room.
-  func tryAgain() {
+  func retryNow() {
     if client != nil, group == nil { register() }
   }
 
@@ -159,7 +159,7 @@ final class AvahiPublication {
   }
 
   private func fail(_ error: AvahiError) {
-    letGo()
+    releaseClient()
     told = nil
     tell(.notPublished(record.key, error.publishing))
     registerLater(after: min(.seconds(60), .seconds(1) * (1 << min(failures, 8))))
@@ -174,7 +174,7 @@ final class AvahiPublication {
     }
   }
 
-  private func letGo() {
+  private func releaseClient() {
     if let group { avahi_entry_group_free(group) }
     group = nil
     given = nil

@@ -23,7 +23,7 @@ final class AvahiSightings {
   private static let underWayMax = 4
   private static let answerTime: UInt64 = 1_000_000_000
 
-  private struct Way {
+  private struct RecordPath {
     let path: AvahiBrowser.Path
     /// The latest round in which it was shown.
     var round: Int
@@ -36,20 +36,20 @@ final class AvahiSightings {
 
   /// A path that is to be resolved, is being resolved, or was.
   private struct Question {
-    let sight: Sight
+    let visible: VisibleRecord
     let path: AvahiBrowser.Path
     var askedAt: UInt64 = 0
 
     /// Nil once it is gone.
-    var place: Int? { sight.ways.firstIndex { $0.path == path } }
-    var resolver: AvahiResolver? { place.flatMap { sight.ways[$0].resolver } }
+    var place: Int? { visible.paths.firstIndex { $0.path == path } }
+    var resolver: AvahiResolver? { place.flatMap { visible.paths[$0].resolver } }
     var isUnanswered: Bool { resolver.map { $0.answer == nil } ?? false }
   }
 
-  private final class Sight {
+  private final class VisibleRecord {
     let instance: AvahiBrowser.Instance
     /// In the order in which they were noticed.
-    var ways: [Way] = []
+    var paths: [RecordPath] = []
     /// The reported record; nil while it is not visible.
     var shown: (id: SeenID, record: SeenRecord)?
     /// Left over from before the daemon went, until it is seen again.
@@ -59,7 +59,7 @@ final class AvahiSightings {
     init(_ instance: AvahiBrowser.Instance) { self.instance = instance }
   }
 
-  private final class Search {
+  private final class TypeSearch {
     var browser: AvahiBrowser?
     /// Whether the browser was reported as working.
     var isTold = false
@@ -73,11 +73,11 @@ final class AvahiSightings {
   private let reactor: Reactor
   private let tell: (DirectoryEvent) -> Void
   private var client: OpaquePointer?
-  private var searches: [ServiceType: Search] = [:]
-  private var sights: [AvahiBrowser.Instance: Sight] = [:]
+  private var searches: [ServiceType: TypeSearch] = [:]
+  private var visibleRecords: [AvahiBrowser.Instance: VisibleRecord] = [:]
   private var lastID: UInt64 = 0
   private var notices: [AvahiBrowser.Notice] = []
-  private var toReview: [Sight] = []
+  private var toReview: [VisibleRecord] = []
   /// Resolvers that are not needed, to be freed a few at a time.
   private var discarded: [AvahiResolver] = []
   private var isTurnDue = false
@@ -117,31 +117,31 @@ final class AvahiSightings {
 
   func browse(for type: ServiceType) {
     guard searches[type] == nil else { return }
-    searches[type] = Search()
+    searches[type] = TypeSearch()
     browse(type)
   }
 
   func stopBrowsing(for type: ServiceType) {
     guard let search = searches.removeValue(forKey: type) else { return }
     end(search)
-    for sight in sights.values where sight.instance.type == type {
-      for place in sight.ways.indices { discard(&sight.ways[place].resolver) }
-      sight.ways = []
-      hide(sight)
-      sights[sight.instance] = nil
+    for visible in visibleRecords.values where visible.instance.type == type {
+      for place in visible.paths.indices { discard(&visible.paths[place].resolver) }
+      visible.paths = []
+      hide(visible)
+      visibleRecords[visible.instance] = nil
     }
   }
 
   func begin(with client: OpaquePointer) {
     self.client = client
     for type in searches.keys { browse(type) }
-    guard sights.values.contains(where: \.isLeftOver) else { return }
+    guard visibleRecords.values.contains(where: \.isLeftOver) else { return }
     returnEnd = reactor.schedule(after: Self.returnTime) { [unowned self] in
       returnEnd = nil
-      for sight in sights.values where sight.isLeftOver {
-        sight.isLeftOver = false
-        hide(sight)
-        reviewSoon(sight)
+      for visible in visibleRecords.values where visible.isLeftOver {
+        visible.isLeftOver = false
+        hide(visible)
+        reviewSoon(visible)
       }
     }
   }
@@ -151,19 +151,19 @@ final class AvahiSightings {
     for timer in [returnEnd, laterEnd, refresh, patience].compactMap(\.self) { reactor.cancel(timer) }
     (returnEnd, laterEnd, refresh, patience) = (nil, nil, nil, nil)
     for search in searches.values { end(search) }
-    for sight in sights.values {
-      sight.ways = []
-      sight.isLeftOver = sight.shown != nil
-      sight.isReviewDue = false
+    for visible in visibleRecords.values {
+      visible.paths = []
+      visible.isLeftOver = visible.shown != nil
+      visible.isReviewDue = false
     }
-    sights = sights.filter { $0.value.isLeftOver }
+    visibleRecords = visibleRecords.filter { $0.value.isLeftOver }
     (notices, toReview, discarded) = ([], [], [])
     (first, further, later, asked, rested) = ([], [], [], [], [])
     (resolverCount, resolversMax, hasOverflowed) = (0, limits.resolversMax, false)
     client = nil
   }
 
-  private func end(_ search: Search) {
+  private func end(_ search: TypeSearch) {
     for timer in [search.retry, search.roundEnd].compactMap(\.self) { reactor.cancel(timer) }
     (search.retry, search.roundEnd) = (nil, nil)
     (search.browser, search.isTold) = (nil, false)
@@ -208,16 +208,16 @@ final class AvahiSightings {
     isTurnDue = false
     for notice in notices.prefix(Self.noticesPerTurnMax) { take(notice) }
     notices.removeFirst(min(notices.count, Self.noticesPerTurnMax))
-    while !isHeldBack, let sight = toReview.popLast() {
-      sight.isReviewDue = false
-      review(sight)
+    while !isHeldBack, let visible = toReview.popLast() {
+      visible.isReviewDue = false
+      review(visible)
     }
     let freed = min(discarded.count, Self.noticesPerTurnMax)
     discarded.removeLast(freed)
     resolverCount -= freed
-    lookForMore()
+    browseForMore()
     ask()
-    restIfCrowded()
+    closeResolversInCrowd()
     if !notices.isEmpty || !discarded.isEmpty { turnSoon() }
   }
 
@@ -226,30 +226,31 @@ final class AvahiSightings {
     case .new(let instance, let path):
       guard let search = searches[instance.type], search.browser != nil else { return }
       search.failures = 0
-      if sights[instance] == nil {
-        guard sights.count < limits.recordsMax else { return hasOverflowed = true }
-        sights[instance] = Sight(instance)
+      if visibleRecords[instance] == nil {
+        guard visibleRecords.count < limits.recordsMax else { return hasOverflowed = true }
+        visibleRecords[instance] = VisibleRecord(instance)
       }
-      guard let sight = sights[instance] else { return }
-      if let place = sight.ways.firstIndex(where: { $0.path == path }) {
-        sight.ways[place].round = search.round
-      } else if sight.ways.count < Self.waysMax {
-        sight.ways.append(Way(path: path, round: search.round))
-        let question = Question(sight: sight, path: path)
-        if sight.ways.count == 1 { first.append(question) } else { askLater(question) }
+      guard let visible = visibleRecords[instance] else { return }
+      if let place = visible.paths.firstIndex(where: { $0.path == path }) {
+        visible.paths[place].round = search.round
+      } else if visible.paths.count < Self.waysMax {
+        visible.paths.append(RecordPath(path: path, round: search.round))
+        let question = Question(visible: visible, path: path)
+        if visible.paths.count == 1 { first.append(question) } else { askLater(question) }
       }
     case .removed(let instance, let path):
-      guard let sight = sights[instance], let place = sight.ways.firstIndex(where: { $0.path == path }) else { return }
-      remove(place, from: sight)
+      guard let visible = visibleRecords[instance], let place = visible.paths.firstIndex(where: { $0.path == path })
+      else { return }
+      remove(place, from: visible)
     case .failed(let type, let error):
       failed(type, error)
     }
   }
 
-  private func remove(_ place: Int, from sight: Sight) {
-    discard(&sight.ways[place].resolver)
-    sight.ways.remove(at: place)
-    reviewSoon(sight)
+  private func remove(_ place: Int, from visible: VisibleRecord) {
+    discard(&visible.paths[place].resolver)
+    visible.paths.remove(at: place)
+    reviewSoon(visible)
   }
 
   /// Browses a type anew. A removal while one browser replaces the other may be reported by neither; those records are
@@ -261,9 +262,9 @@ final class AvahiSightings {
     browse(type)
     search.roundEnd = reactor.schedule(after: Self.returnTime) { [unowned self] in
       search.roundEnd = nil
-      for sight in sights.values where sight.instance.type == type {
-        for place in sight.ways.indices.reversed() where sight.ways[place].round < search.round {
-          remove(place, from: sight)
+      for visible in visibleRecords.values where visible.instance.type == type {
+        for place in visible.paths.indices.reversed() where visible.paths[place].round < search.round {
+          remove(place, from: visible)
         }
       }
       turnSoon()
@@ -281,10 +282,10 @@ final class AvahiSightings {
       guard left > 0 else { return turnSoon() }
       guard underWay < Self.underWayMax else { return askAgainSoon() }
       left -= 1
-      if let place = question.place, question.sight.ways[place].resolver == nil {
+      if let place = question.place, question.visible.paths[place].resolver == nil {
         guard resolverCount < resolversMax else { return forgetWhatHasGone() }
         do throws(AvahiError) {
-          question.sight.ways[place].resolver = try resolver(for: question, of: client)
+          question.visible.paths[place].resolver = try resolver(for: question, of: client)
           resolverCount += 1
           underWay += 1
           question.askedAt = now
@@ -310,10 +311,10 @@ final class AvahiSightings {
   }
 
   private func resolver(for question: Question, of client: OpaquePointer) throws(AvahiError) -> AvahiResolver {
-    try AvahiResolver(question.sight.instance, on: question.path, of: client) {
-      [unowned self, weak sight = question.sight] in
+    try AvahiResolver(question.visible.instance, on: question.path, of: client) {
+      [unowned self, weak visible = question.visible] in
       // A discarded resolver may still call back, until it is freed.
-      if let sight { reviewSoon(sight) }
+      if let visible { reviewSoon(visible) }
     }
   }
 
@@ -331,12 +332,14 @@ final class AvahiSightings {
   /// An open resolver queries the network again and again, on every host. In a crowd it is closed once it has its
   /// answer, which is mostly from the daemon's cache, and before it has queried: the answer stands, and is renewed in
   /// its turn.
-  private func restIfCrowded() {
-    guard sights.values.reduce(0, { $0 + $1.ways.count }) > min(limits.watchedMax, resolversMax) else { return }
+  private func closeResolversInCrowd() {
+    guard visibleRecords.values.reduce(0, { $0 + $1.paths.count }) > min(limits.watchedMax, resolversMax) else {
+      return
+    }
     asked.removeAll { question in
       guard let place = question.place, let answer = question.resolver?.answer else { return question.resolver == nil }
-      question.sight.ways[place].earlier = answer
-      discard(&question.sight.ways[place].resolver)
+      question.visible.paths[place].earlier = answer
+      discard(&question.visible.paths[place].resolver)
       rested.append(question)
       return true
     }
@@ -368,8 +371,9 @@ final class AvahiSightings {
   }
 
   /// Some records have gone: there is room for those that were dropped.
-  private func lookForMore() {
-    guard hasOverflowed, sights.count * 4 < limits.recordsMax * 3, searches.values.allSatisfy({ $0.roundEnd == nil })
+  private func browseForMore() {
+    guard hasOverflowed, visibleRecords.count * 4 < limits.recordsMax * 3,
+      searches.values.allSatisfy({ $0.roundEnd == nil })
     else { return }
     hasOverflowed = false
     for type in searches.keys { browseAnew(type) }
@@ -377,45 +381,45 @@ final class AvahiSightings {
 
   // MARK: Events
 
-  private func reviewSoon(_ sight: Sight) {
-    guard !sight.isReviewDue else { return }
-    sight.isReviewDue = true
-    toReview.append(sight)
+  private func reviewSoon(_ visible: VisibleRecord) {
+    guard !visible.isReviewDue else { return }
+    visible.isReviewDue = true
+    toReview.append(visible)
     turnSoon()
   }
 
-  private func review(_ sight: Sight) {
-    if let record = record(of: sight) {
-      sight.isLeftOver = false
-      show(sight, record)
-    } else if !sight.isLeftOver, sight.ways.allSatisfy({ $0.answer?.hasFailed ?? false }) {
-      hide(sight)
-      if sight.ways.isEmpty, sights[sight.instance] === sight { sights[sight.instance] = nil }
+  private func review(_ visible: VisibleRecord) {
+    if let record = record(of: visible) {
+      visible.isLeftOver = false
+      show(visible, record)
+    } else if !visible.isLeftOver, visible.paths.allSatisfy({ $0.answer?.hasFailed ?? false }) {
+      hide(visible)
+      if visible.paths.isEmpty, visibleRecords[visible.instance] === visible { visibleRecords[visible.instance] = nil }
     }
   }
 
-  private func show(_ sight: Sight, _ record: SeenRecord) {
-    if let shown = sight.shown {
+  private func show(_ visible: VisibleRecord, _ record: SeenRecord) {
+    if let shown = visible.shown {
       guard shown.record != record else { return }
-      sight.shown = (shown.id, record)
+      visible.shown = (shown.id, record)
       tell(.changed(shown.id, record))
     } else {
       lastID += 1
-      sight.shown = (SeenID(rawValue: lastID), record)
+      visible.shown = (SeenID(rawValue: lastID), record)
       tell(.appeared(SeenID(rawValue: lastID), record))
     }
   }
 
-  private func hide(_ sight: Sight) {
-    guard let shown = sight.shown else { return }
-    sight.shown = nil
+  private func hide(_ visible: VisibleRecord) {
+    guard let shown = visible.shown else { return }
+    visible.shown = nil
     tell(.gone(shown.id))
   }
 
   /// Merges the paths into one record. The first one leads: a host of the same name on another network changes nothing.
   /// Among those of one host the latest answer counts.
-  private func record(of sight: Sight) -> SeenRecord? {
-    let findings = sight.ways.compactMap(\.answer?.finding)
+  private func record(of visible: VisibleRecord) -> SeenRecord? {
+    let findings = visible.paths.compactMap(\.answer?.finding)
     guard let leader = findings.first else { return nil }
     let same = findings.filter { $0.hostName == leader.hostName }
     let latest = same.max { $0.time < $1.time } ?? leader
@@ -423,7 +427,8 @@ final class AvahiSightings {
     for address in same.compactMap(\.address) where !addresses.contains(address) { addresses.append(address) }
     addresses.sort { $0.rank < $1.rank }
     return SeenRecord(
-      type: sight.instance.type, name: String(decoding: sight.instance.name, as: UTF8.self), hostName: latest.hostName,
+      type: visible.instance.type, name: String(decoding: visible.instance.name, as: UTF8.self),
+      hostName: latest.hostName,
       port: latest.port, txt: latest.txt, addresses: Array(addresses.prefix(Self.addressesMax)))
   }
 }

@@ -42,7 +42,7 @@ final class AvahiWorker {
   func withdraw(_ key: ServiceRecord.Key) {
     guard publications.removeValue(forKey: key) != nil else { return }
     // There may be room for another one now.
-    for publication in publicationsInOrder { publication.tryAgain() }
+    for publication in publicationsInOrder { publication.retryNow() }
   }
 
   /// In order of creation: where the daemon has no room for all, the first ones have it.
@@ -53,7 +53,7 @@ final class AvahiWorker {
   func stopBrowsing(for type: ServiceType) { sightings?.stopBrowsing(for: type) }
 
   func close() {
-    letGo()
+    releaseClient()
     publications = [:]
     sightings = nil
     connection?.close()
@@ -63,7 +63,7 @@ final class AvahiWorker {
   private func connectionChanged(to state: AvahiConnection.State) {
     switch state {
     case .away(let trouble):
-      letGo()
+      releaseClient()
       isAvailable = false
       tell(.unavailable(trouble))
     case .busy:
@@ -81,7 +81,7 @@ final class AvahiWorker {
     }
   }
 
-  private func letGo() {
+  private func releaseClient() {
     for publication in publications.values { publication.end() }
     sightings?.end()
     hostName = nil

@@ -3,12 +3,12 @@ internal import Reactor
 /// The events of a directory on their way to the listener: in order, in a later turn, and none after `close`.
 final class DirectoryEventQueue {
   private let reactor: Reactor
-  private var told: ((DirectoryEvent) -> Void)?
+  private var report: ((DirectoryEvent) -> Void)?
   private var waiting: [DirectoryEvent] = []
 
-  init(on reactor: Reactor, told: @escaping (DirectoryEvent) -> Void) {
+  init(on reactor: Reactor, report: @escaping (DirectoryEvent) -> Void) {
     self.reactor = reactor
-    self.told = told
+    self.report = report
   }
 
   func tell(_ event: DirectoryEvent) {
@@ -16,12 +16,12 @@ final class DirectoryEventQueue {
     if waiting.count == 1 { reactor.soon { [weak self] in self?.deliver() } }
   }
 
-  func end() { told = nil }
+  func end() { report = nil }
 
   private func deliver() {
     let events = waiting
     waiting = []
     // The listener may end it.
-    for event in events { told?(event) }
+    for event in events { report?(event) }
   }
 }

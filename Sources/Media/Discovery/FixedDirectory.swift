@@ -28,11 +28,12 @@ public final class FixedDirectory: Directory {
   private var lastID: UInt64 = 0
 
   public init(
-    _ addresses: [SocketAddress], _ context: LinkContext, on reactor: Reactor, told: @escaping (DirectoryEvent) -> Void
+    _ addresses: [SocketAddress], _ context: LinkContext, on reactor: Reactor,
+    report: @escaping (DirectoryEvent) -> Void
   ) {
     self.reactor = reactor
     self.context = context
-    events = DirectoryEventQueue(on: reactor, told: told)
+    events = DirectoryEventQueue(on: reactor, report: report)
     places = addresses.map(Place.init)
   }
 

@@ -343,7 +343,7 @@ public final class WebFetch: @unchecked Sendable {
         let bytes = try decoder.taken(from: &input, max: Int(min(wanted, UInt64(left))))
         if !bytes.isEmpty {
           left -= bytes.count
-          guard hand(bytes) else { return }
+          guard deliver(bytes) else { return }
           continue
         }
       } catch {
@@ -369,7 +369,7 @@ public final class WebFetch: @unchecked Sendable {
   }
 
   /// False where that exceeds the limit.
-  private func hand(_ bytes: ArraySlice<UInt8>) -> Bool {
+  private func deliver(_ bytes: ArraySlice<UInt8>) -> Bool {
     let count = UInt64(bytes.count)
     if received + count > options.bytesMax {
       finish(.tooLarge(bytesMax: options.bytesMax))

@@ -125,7 +125,7 @@ final class HostDriver: EngineDriver {
     while let output = engine.nextOutput() {
       if case .persist(let batch, let facts) = output {
         persist(batch, facts)
-      } else if lan?.carryOut(output) != true {
+      } else if lan?.perform(output) != true {
         handle(output)
       }
     }

@@ -66,12 +66,12 @@ actor Host {
 
   private func drain() {
     isDraining = true
-    while let output = engine.nextOutput() { carryOut(output) }
+    while let output = engine.nextOutput() { perform(output) }
     isDraining = false
     setAlarm()
   }
 
-  private func carryOut(_ output: Output) {
+  private func perform(_ output: Output) {
     switch output {
     case .dial(let dial, _, let addresses):
       open(dial, at: addresses[...])
