@@ -50,7 +50,7 @@ actor Loop {
   }
 
   /// Called by the driver when its network is gone.
-  nonisolated func letGo() { assumeIsolated { $0.driver = nil } }
+  nonisolated func release() { assumeIsolated { $0.driver = nil } }
 
   /// One entry into the driver; it throws `NearbyError.closed` where the host has been stopped.
   func run<Result: Sendable>(_ body: @Sendable (HostDriver) throws -> Result) throws(NearbyError) -> Result {

@@ -6,11 +6,11 @@ extension HostDriver {
   func handle(_ output: Output) {
     switch output {
     case .found(let by, let type, let peer, let name, let info, let since):
-      tell(.found(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
+      report(.found(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
     case .updated(let by, let type, let peer, let name, let info, let since):
-      tell(.updated(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
+      report(.updated(FoundPeer(peer, name, info, awaySince: clock(since))), by, type)
     case .lost(let by, let type, let peer):
-      if let found = interests[Interest(peer: by, type: type)]?.found[peer] { tell(.lost(found), by, type) }
+      if let found = interests[Interest(peer: by, type: type)]?.found[peer] { report(.lost(found), by, type) }
     case .types(let types):
       if typeBrowsers.isEmpty { break }
       typesInUse = types.map(\.text)
@@ -22,20 +22,20 @@ extension HostDriver {
     case .invitationEnded(let id, let reason):
       ended(id, reason)
     case .inviteeNotConnected(let view, let reason, let local):
-      if let port = sessions[local] { tell(.notConnected(Invitee(view), reason), port) }
+      if let port = sessions[local] { report(.notConnected(Invitee(view), reason), port) }
     case .members(let views, let state, let locals):
       for local in locals.all { update(views, state, local) }
     case .suspended(let views, let isSuspended, let locals):
       for local in locals.all {
         guard let port = sessions[local] else { continue }
-        for view in views { tell(.suspended(member(view), isSuspended), port) }
+        for view in views { report(.suspended(member(view), isSuspended), port) }
       }
     case .away(let view, let locals):
       for local in locals.all {
         guard let port = sessions[local] else { continue }
         let member = member(view)
         port.update(member)
-        tell(.away(member), port)
+        report(.away(member), port)
       }
     case .message(let from, let locals, let mode, let contentType, let payload):
       let bytes = payload.bytes
@@ -45,18 +45,18 @@ extension HostDriver {
         hostExtension?.observer.heard(message, in: local)
         // Late is worse than never: only reliable messages queue for a program that is behind.
         if mode == .unreliable, port.state.mailbox.isHigh { continue }
-        tell(.message(message), port, weight: bytes.count + SessionState.overhead)
+        report(.message(message), port, weight: bytes.count + SessionState.overhead)
       }
     case .fate(let id, let from, let to, let fate):
       hostExtension?.observer.settled(id.rawValue, for: to, fate, in: from)
       if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
-        onceStored { [self] in inform(id, of: to, fate, from) }
+        afterCommit { [self] in inform(id, of: to, fate, from) }
       } else {
         inform(id, of: to, fate, from)
       }
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = port.known(to)
-      if !members.isEmpty { tell(.undelivered(to: members, fate), port) }
+      if !members.isEmpty { report(.undelivered(to: members, fate), port) }
     case .writable(let local):
       writable(local)
     case .streamOpened(let id, let name, let from, let to):
@@ -83,7 +83,7 @@ extension HostDriver {
       guard let port = sessions[local] else { return }
       let decision = TrustDecision(id, member(view), loop)
       decisions[id] = decision
-      tell(.decision(decision), port)
+      report(.decision(decision), port)
     case .decisionEnded(let id):
       decisions.removeValue(forKey: id)?.outcome.settle(())
     case .comparison(let id, let local, let remote, let code):
@@ -91,7 +91,7 @@ extension HostDriver {
     case .comparisonEnded(let id, let reason):
       comparisons.removeValue(forKey: id)?.outcome.settle(reason)
     case .conflict(let host):
-      tell(.conflict(host))
+      report(.conflict(host))
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist:
       preconditionFailure("the network or the store has left undone \(output)")
@@ -105,8 +105,8 @@ extension HostDriver {
 
   private func member(_ view: MemberView) -> Member { Member(view, awaySince: clock(view.awaySince)) }
 
-  private func tell(_ event: BrowserEvent, _ peer: PeerID, _ type: ServiceType) {
-    interests[Interest(peer: peer, type: type)]?.tell(event)
+  private func report(_ event: BrowserEvent, _ peer: PeerID, _ type: ServiceType) {
+    interests[Interest(peer: peer, type: type)]?.report(event)
   }
 
   private func invited(_ invitation: Invitation, _ peer: PeerID, _ type: ServiceType) {
@@ -133,18 +133,18 @@ extension HostDriver {
       switch state {
       case .connecting:
         port.add(member)
-        tell(.member(member, .connecting), port)
-        tellUntold(of: member, port)
+        report(.member(member, .connecting), port)
+        deliverPending(of: member, port)
       case .connected:
         port.add(member)
         port.state.connect(member)
-        tell(.member(member, .connected), port)
-        tellUntold(of: member, port)
-        endWhatLastsUntil(connectedIn: port)
+        report(.member(member, .connected), port)
+        deliverPending(of: member, port)
+        endAutomatically(connectedIn: port)
       case .notConnected(let reason):
         port.remove(member)
         port.state.disconnect(member, reason)
-        tell(.member(member, .notConnected(reason)), port)
+        report(.member(member, .notConnected(reason)), port)
       }
     }
   }
@@ -153,7 +153,7 @@ extension HostDriver {
     guard let port = sessions[to], let member = port.members[from] else { return }
     let state = StreamState(id)
     readers[id] = state
-    tell(.stream(StreamReader(state, name: name, from: member, loop)), port)
+    report(.stream(StreamReader(state, name: name, from: member, loop)), port)
   }
 
   private func compared(_ id: ComparisonID, _ local: PeerID, _ remote: PeerID, _ code: String) {
@@ -163,7 +163,7 @@ extension HostDriver {
     guard let port, let member = port.members.values.first(where: { $0.peer == remote }) else { return }
     let comparison = Comparison(id, with: member, code: code, loop)
     comparisons[id] = comparison
-    tell(.comparison(comparison), port)
+    report(.comparison(comparison), port)
   }
 }
 

@@ -116,7 +116,7 @@ extension HostDriver {
   // MARK: Until
 
   /// A member is connected: ends advertising, browsing and ad hoc mode that were to last until then.
-  func endWhatLastsUntil(connectedIn port: SessionPort) {
+  func endAutomatically(connectedIn port: SessionPort) {
     let (session, peer) = (port.state.id, port.state.peer)
     let isFull = isFull(session)
     for (interest, one) in advertised where interest.peer == peer && one.until.ends(isFull: isFull) {
@@ -130,7 +130,7 @@ extension HostDriver {
     guard port.adhocUntil.ends(isFull: isFull) else { return }
     port.adhocUntil = .stopped
     deferredActions.append { [self] in stopAdhoc(session) }
-    tell(.adhocEnded, port)
+    report(.adhocEnded, port)
   }
 
   // MARK: Inviting
@@ -232,7 +232,7 @@ final class InterestState {
     return true
   }
 
-  func tell(_ event: BrowserEvent) {
+  func report(_ event: BrowserEvent) {
     switch event {
     case .found(let peer), .updated(let peer): found[peer.id] = peer
     case .lost(let peer): found[peer.id] = nil

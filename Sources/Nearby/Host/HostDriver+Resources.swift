@@ -14,7 +14,7 @@ extension HostDriver {
     let info = ResourceInfo(name: name, type: type ?? source.type ?? MediaType.guess(from: name), size: source.size)
     let resource = try call { engine, now throws(EngineError) in
       let resource = try engine.offer(info, from: id, to: member, at: now)
-      if let file = source.content.file { note(.keep(file.row(resource, named: name))) }
+      if let file = source.content.file { enqueue(.keep(file.row(resource, named: name))) }
       return resource
     }
     let state = TransferState(resource, name, sending: source.content.file)
@@ -79,7 +79,7 @@ extension HostDriver {
     guard let port = sessions[view.to], let member = port.members[view.from] else { return }
     let state = TransferState(id, view.info.name)
     transfers[id] = HostTransfer(state, .waits)
-    tell(.resource(IncomingResource(state, view.info, from: member, loop)), port)
+    report(.resource(IncomingResource(state, view.info, from: member, loop)), port)
   }
 
   func accept(_ id: ResourceID, _ target: TargetFile) throws {
@@ -91,7 +91,7 @@ extension HostDriver {
     do {
       try call { engine, now throws(EngineError) in
         try engine.accept(id, at: now)
-        note(.keep(target.row(id)))
+        enqueue(.keep(target.row(id)))
       }
     } catch {
       transfer.part = .waits
@@ -174,17 +174,17 @@ extension HostDriver {
     hostExtension?.observer.ended(id.rawValue, reason, at: transfer.incomingFile?.path)
     if case .sends(.web(let source)) = transfer.part { deferredActions.append { source.cancel() } }
     guard let incomingFile = transfer.incomingFile else {
-      note(.forget(id))
+      enqueue(.forget(id))
       guard case .sends = transfer.part else { return transfer.state.end(reason) }
       // A program that hears of the end may remove the file, which would be missed where the end is not known after a
       // restart.
-      return afterStoring { [state = transfer.state] in state.end(reason) }
+      return afterWrite { [state = transfer.state] in state.end(reason) }
     }
     let (state, target, fault) = (transfer.state, incomingFile.target, incomingFile.fault)
     if reason == .none, let path = incomingFile.path {
       return release(target, of: id) { state.end(.success(path)) }
     }
-    note(.forget(id))
+    enqueue(.forget(id))
     drop(target, keepsPlace: false) { if let fault { state.end(.failure(fault)) } else { state.end(reason) } }
   }
 
@@ -195,16 +195,16 @@ extension HostDriver {
       drop(target, keepsPlace: true) {
         released()
         loop.post { driver in
-          driver.note(.forget(id))
-          driver.advanceStore()
+          driver.enqueue(.forget(id))
+          driver.flushWrites()
         }
       }
     }
-    afterStoring(release)
+    afterWrite(release)
   }
 
   /// Runs the action once the engine's present changes are stored, or never will be.
-  private func afterStoring(_ action: @escaping () -> Void) {
+  private func afterWrite(_ action: @escaping () -> Void) {
     if store == nil { action() } else { writes.next.afterwards.append { _ in action() } }
   }
 

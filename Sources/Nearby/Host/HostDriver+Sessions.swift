@@ -71,7 +71,7 @@ extension HostDriver {
   /// How long a program may stay behind: no longer than its senders wait for a slow host.
   private static let patienceMax: Duration = .seconds(10)
 
-  func tell(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
+  func report(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
     switch port.state.mailbox.put(event, weight: weight) {
     case .low:
       break
@@ -156,7 +156,7 @@ extension HostDriver {
       }
       // They were connected when it was offered, and are not any more.
       let gone = port.known(error.endpoints)
-      if !gone.isEmpty { tell(.undelivered(to: gone, .undelivered), port) }
+      if !gone.isEmpty { report(.undelivered(to: gone, .undelivered), port) }
       if post.mode == .reliable, port.readdressFirst(without: error.endpoints) {
         if let inquiry = post.inquiry { answer(inquiry, error.endpoints, .undelivered, port) }
         return
@@ -212,7 +212,7 @@ extension HostDriver {
     switch inquiry {
     case .once(let outcome): outcome.settle(fate)
     case .each(let receipt):
-      if let port { tell(.fate(of: receipt, for: port.known(recipients), fate), port) }
+      if let port { report(.fate(of: receipt, for: port.known(recipients), fate), port) }
     }
   }
 

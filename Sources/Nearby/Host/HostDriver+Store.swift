@@ -12,12 +12,12 @@ extension HostDriver {
   // MARK: Storing
 
   /// Adds a change to the engine's batch of this moment, where there is one.
-  func note(_ change: HostStore.Change) {
+  func enqueue(_ change: HostStore.Change) {
     if store != nil { writes.next.changes.append(change) }
   }
 
   /// A delivery belongs to the engine's batch of this moment: it is reported only after that is stored.
-  func onceStored(_ action: @escaping () -> Void) {
+  func afterCommit(_ action: @escaping () -> Void) {
     if store == nil { return action() }
     writes.next.afterwards.append { isStored in if isStored { action() } }
   }
@@ -29,7 +29,7 @@ extension HostDriver {
   }
 
   /// Hands queued changes to the store, one transaction at a time.
-  func advanceStore() {
+  func flushWrites() {
     if writes.holds > 0 { return }
     if writes.isDue {
       for note in hostExtension?.observer.takePendingWrites() ?? [] {
@@ -82,10 +82,10 @@ extension HostDriver {
 
   private func wrote(_ error: (any Error)?) {
     guard let error else { return stored() }
-    if !writes.isFailing { tell(.notStored("\(error)")) }
+    if !writes.isFailing { report(.notStored("\(error)")) }
     writes.isFailing = true
     // A stop does not wait for a disk that may never have room.
-    if isStopping { return letGoOfNetwork() }
+    if isStopping { return closeNetwork() }
     reactor.schedule(after: Self.storingAgain) { [weak self] in self?.write() }
   }
 
@@ -93,13 +93,13 @@ extension HostDriver {
 
   private func stored() {
     guard let load = writes.end() else { return }
-    if writes.isFailing { tell(.storedAgain) }
+    if writes.isFailing { report(.storedAgain) }
     writes.isFailing = false
     if load.isWritten { delayCommit() }
     if let batch = load.batch { call { $0.persisted(batch, at: $1) } }
     for action in load.afterwards { action(true) }
-    advanceStore()
-    if isStopping, writes.current == nil { letGoOfNetwork() }
+    flushWrites()
+    if isStopping, writes.current == nil { closeNetwork() }
   }
 
   // MARK: Recovery
@@ -114,33 +114,33 @@ extension HostDriver {
       let sessions = addRestoredPeer(key, named: name)
       if let peer = sessions.first?.peer { restored[peer] = sessions }
     }
-    reactor.schedule(after: Self.takingUpMax) { [weak self] in self?.closeUntaken() }
+    reactor.schedule(after: Self.claimTimeout) { [weak self] in self?.closeUnclaimed() }
   }
 
-  private static let takingUpMax: Duration = .seconds(60)
+  private static let claimTimeout: Duration = .seconds(60)
 
   /// Sessions of an earlier run, once, for their program.
   func takeRestored(_ peer: PeerID) -> [(state: SessionState, files: [String])] {
     (restored.removeValue(forKey: peer) ?? []).map { ($0, sessions[$0.id]?.resumedFiles ?? []) }
   }
 
-  private func closeUntaken() {
+  private func closeUnclaimed() {
     guard isUp else { return }
     for session in restored.values.joined() { closeSession(session.id) }
     restored = [:]
   }
 
   /// Lets the engine restore its stored state, and reports it.
-  func takeUp() {
+  func restore() {
     guard store != nil else { return }
     call { $0.advance(to: $1) }
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
       // It has ended: a file received whole has its place.
       if case .target(let target) = file { drop(target, keepsPlace: true) }
-      note(.forget(id))
+      enqueue(.forget(id))
     }
     restoredFiles = nil
-    advanceStore()
+    flushWrites()
   }
 
   /// The engine reports a transfer from before this start, in progress or waiting for an answer.
@@ -164,23 +164,23 @@ extension HostDriver {
     let local = view.isIncoming ? view.to : view.from
     guard let port = sessions[local] else { return }
     if let file = state.file { port.resumedFiles.append(file) }
-    tell(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
+    report(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
       view.isIncoming
         ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: view.isAccepted, loop))
         : .sending(OutgoingResource(state, to: member, loop))
     }
   }
 
-  func tellUntold(of member: Member, _ port: SessionPort) {
-    for event in port.untold.removeValue(forKey: member.id) ?? [] { tell(event(member), port) }
+  func deliverPending(of member: Member, _ port: SessionPort) {
+    for event in port.pendingEvents.removeValue(forKey: member.id) ?? [] { report(event(member), port) }
   }
 
   /// Now, or once the member is there again.
-  private func tell(of member: EndpointID, _ port: SessionPort, _ event: @escaping (Member) -> SessionEvent) {
+  private func report(of member: EndpointID, _ port: SessionPort, _ event: @escaping (Member) -> SessionEvent) {
     if let member = port.members[member] {
-      tell(event(member), port)
+      report(event(member), port)
     } else {
-      port.untold[member, default: []].append(event)
+      port.pendingEvents[member, default: []].append(event)
     }
   }
 }

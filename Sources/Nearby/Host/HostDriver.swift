@@ -61,7 +61,7 @@ final class HostDriver: EngineDriver {
   /// Work for after the outputs are drained.
   var deferredActions: [() -> Void] = []
   private(set) var isStopping = false
-  private var isLettingGo = false
+  private var isClosingNetwork = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
   init(
@@ -93,7 +93,7 @@ final class HostDriver: EngineDriver {
       throw NearbyError(error, listeningAt: network.places, port: network.port)
     }
     // After the network's own first events.
-    reactor.soon { [weak self] in self?.takeUp() }
+    reactor.soon { [weak self] in self?.restore() }
   }
 
   var hostID: HostID { engine.hostID }
@@ -131,7 +131,7 @@ final class HostDriver: EngineDriver {
     }
     isDraining = false
     setAlarm()
-    advanceStore()
+    flushWrites()
     if deferredActions.isEmpty { return }
     let due = deferredActions
     deferredActions = []
@@ -155,7 +155,7 @@ final class HostDriver: EngineDriver {
     conditions.put(Condition(condition))
   }
 
-  func tell(_ condition: Condition) {
+  func report(_ condition: Condition) {
     conditions.put(condition)
   }
 
@@ -204,12 +204,12 @@ final class HostDriver: EngineDriver {
     isStopping = true
     endDelay()
     // Unstored changes are not sent.
-    if writes.current == nil { letGoOfNetwork() }
+    if writes.current == nil { closeNetwork() }
   }
 
-  func letGoOfNetwork() {
-    if isLettingGo { return }
-    isLettingGo = true
+  func closeNetwork() {
+    if isClosingNetwork { return }
+    isClosingNetwork = true
     // A released host does not wait for this.
     lan?.stop { [weak self] in self?.ended() }
   }
@@ -227,7 +227,7 @@ final class HostDriver: EngineDriver {
     if let alarm { reactor.cancel(alarm.timer) }
     alarm = nil
     for session in sessions.values { session.patience.map(reactor.cancel) }
-    letGo()
+    release()
     for action in writes.giveUp() { action(false) }
     conditions.finish()
     advice.finish()
@@ -237,10 +237,10 @@ final class HostDriver: EngineDriver {
       await store?.writer.close()
       for waiter in waiters { waiter.resume() }
     }
-    loop.letGo()
+    loop.release()
   }
 
-  private func letGo() {
+  private func release() {
     for session in sessions.values { session.state.end() }
     for interest in interests.values { interest.end() }
     for browser in typeBrowsers.values { browser.finish() }

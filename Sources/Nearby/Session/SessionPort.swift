@@ -12,7 +12,7 @@ final class SessionPort {
   private static let goneMax = 1_024
   /// Files and events of transfers from before a restart, for when the member is there again.
   var resumedFiles: [String] = []
-  var untold: [EndpointID: [(Member) -> SessionEvent]] = [:]
+  var pendingEvents: [EndpointID: [(Member) -> SessionEvent]] = [:]
   /// Messages that the engine had no room for, and those behind them.
   private var waiting: [SessionState.OutboxEntry] = []
   private var sent = 0
