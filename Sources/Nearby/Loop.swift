@@ -10,7 +10,7 @@ actor Loop {
   private var driver: HostDriver?
 
   init() throws(SystemError) {
-    let reactor = try Reactor(standsVigil: true)
+    let reactor = try Reactor(pollsBusily: true)
     self.reactor = reactor
     reactor.start()
   }

@@ -57,12 +57,12 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Those that wait for company.
   private var patientTimers = TimerHeap(isPatient: true)
   private var clockDeadline = UInt64.max
-  private var vigil: Vigil?
+  private var busyPoll: BusyPoll?
   var lookupsUnderWay = 0
 
-  /// With `standsVigil` the loop stays awake for a moment where it has been answered at once.
-  public init(standsVigil: Bool = false) throws(SystemError) {
-    vigil = standsVigil ? Vigil() : nil
+  /// With `pollsBusily` the loop stays awake for a moment where it has been answered at once.
+  public init(pollsBusily: Bool = false) throws(SystemError) {
+    busyPoll = pollsBusily ? BusyPoll() : nil
     poll = Descriptor(owning: try system("epoll_create1") { epoll_create1(CInt(EPOLL_CLOEXEC)) })
     wakeup = Descriptor(
       owning: try system("eventfd") { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) })
@@ -121,31 +121,31 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func wait(_ events: inout [epoll_event]) -> Int {
-    guard vigil != nil else { return look(&events, orSleep: true) }
-    if let count = standVigil(&events) { return count }
+    guard busyPoll != nil else { return look(&events, orSleep: true) }
+    if let count = pollBusily(&events) { return count }
     let start = Self.now
     let count = look(&events, orSleep: true)
-    if count > 0, events[0].data.u64 != RegistrationTable.clockTag { vigil?.slept(Self.now - start) }
+    if count > 0, events[0].data.u64 != RegistrationTable.clockTag { busyPoll?.slept(Self.now - start) }
     return count
   }
 
   /// Looks for a while, where it is worthwhile; nil where nothing came.
-  private func standVigil(_ events: inout [epoll_event]) -> Int? {
-    guard let vigil, vigil.isWorthwhile else { return nil }
+  private func pollBusily(_ events: inout [epoll_event]) -> Int? {
+    guard let busyPoll, busyPoll.isWorthwhile else { return nil }
     let start = Self.now
     var elapsed: UInt64 = 0
     repeat {
       let count = takeArrivals(looksAgain: true) ? 0 : look(&events)
       elapsed = Self.now - start
       if count > 0 || !ready.isEmpty {
-        self.vigil?.looked(elapsed)
+        self.busyPoll?.looked(elapsed)
         takeArrivals()
         return count
       }
       // Who answers may be waiting for this processor.
       sched_yield()
-    } while elapsed < Vigil.nanosecondsMax
-    self.vigil?.lookedInVain()
+    } while elapsed < BusyPoll.nanosecondsMax
+    self.busyPoll?.lookedInVain()
     return takeArrivals() ? 0 : nil
   }
 

@@ -4,7 +4,7 @@
 /// last waits were short the loop looks out for the next event instead, as long as what it looks for comes sooner than it
 /// would have been woken. A vigil that ended soon makes the next one rarer, so that what comes often, but answers nobody,
 /// costs little more than it does asleep.
-struct Vigil {
+struct BusyPoll {
   /// How long it looks: more than an answer takes, less than anybody would notice.
   static let nanosecondsMax: UInt64 = 60_000
   /// What an answer takes that finds both sides asleep.

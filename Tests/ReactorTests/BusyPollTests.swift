@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactor
 
-@Suite struct VigilTests {
+@Suite struct BusyPollTests {
   @Test func `it is worthwhile after short waits, until one is long or nothing comes`() {
     let watch = Watch()
     #expect(!watch.isWorthwhile(afterWaits: 99_999))
@@ -42,8 +42,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `two loops that answer each other lose nothing, at once, late, or many together`(standsVigil: Bool) throws {
-    let (ada, bob) = (try Reactor(standsVigil: standsVigil), try Reactor(standsVigil: standsVigil))
+  func `two loops that answer each other lose nothing, at once, late, or many together`(pollsBusily: Bool) throws {
+    let (ada, bob) = (try Reactor(pollsBusily: pollsBusily), try Reactor(pollsBusily: pollsBusily))
     bob.start()
     let count = 20_000
     ada.spawn {
@@ -68,8 +68,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what other threads have is heard in the middle of a dialogue over a socket`(standsVigil: Bool) throws {
-    let (ada, bob) = (try Reactor(standsVigil: standsVigil), try Reactor(standsVigil: standsVigil))
+  func `what other threads have is heard in the middle of a dialogue over a socket`(pollsBusily: Bool) throws {
+    let (ada, bob) = (try Reactor(pollsBusily: pollsBusily), try Reactor(pollsBusily: pollsBusily))
     let cyd = try Reactor()
     let ends = try Descriptor.pair()
     let count = 20_000
@@ -114,20 +114,20 @@ private func keepBusy(_ nanoseconds: UInt64) {
 
 /// A vigil that may change in the middle of an expectation.
 private final class Watch {
-  private var vigil = Vigil()
+  private var busyPoll = BusyPoll()
 
-  var isWorthwhile: Bool { vigil.isWorthwhile }
+  var isWorthwhile: Bool { busyPoll.isWorthwhile }
 
   func isWorthwhile(afterWaits pauses: UInt64...) -> Bool { isWorthwhile(afterWaits: pauses) }
 
   func isWorthwhile(afterWaits pauses: [UInt64]) -> Bool {
-    for pause in pauses { vigil.slept(pause) }
-    return vigil.isWorthwhile
+    for pause in pauses { busyPoll.slept(pause) }
+    return busyPoll.isWorthwhile
   }
 
-  func looked(_ nanoseconds: UInt64) { vigil.looked(nanoseconds) }
+  func looked(_ nanoseconds: UInt64) { busyPoll.looked(nanoseconds) }
 
-  func lookedInVain() { vigil.lookedInVain() }
+  func lookedInVain() { busyPoll.lookedInVain() }
 }
 
 /// One end of a dialogue of single bytes.
