@@ -28,7 +28,7 @@ extension Engine {
     let slot = local.slot
     let isFirst =
       !presence.isAnnounced(slot)
-      && !presence.cohorts.contains { $0.relations.told.contains(slot) && !$0.isOnly(local) }
+      && !presence.cohorts.contains { $0.relations.announced.contains(slot) && !$0.isOnly(local) }
     let (selection, named, unnamed) = admission(to: local, in: presence)
     let announced = record(presence) {
       Join(
@@ -46,7 +46,7 @@ extension Engine {
     if isNew { presence.setAnnounced(slot, at: announced, isFirst: isFirst) }
     for cohort in named {
       // A first announcement to everybody there says the admission as well.
-      if isFirst { cohort.relations.told.insert(slot) } else { settle(cohort, SlotSet(slot), at: announced) }
+      if isFirst { cohort.relations.announced.insert(slot) } else { settle(cohort, SlotSet(slot), at: announced) }
       update(cohort, SlotSet(slot))
     }
     for member in unnamed {
@@ -103,9 +103,9 @@ extension Engine {
 
   /// Records that this record says the admission of these slots, except where an earlier one did.
   func settle(_ cohort: Cohort, _ slots: SlotSet, at ordinal: UInt64) {
-    let news = slots.subtracting(cohort.relations.told)
+    let news = slots.subtracting(cohort.relations.announced)
     guard !news.isEmpty else { return }
-    cohort.relations.told.formUnion(news)
+    cohort.relations.announced.formUnion(news)
     for member in cohort.members { member.settle(news, at: ordinal, indexLast: lastIndex) }
   }
 

@@ -277,7 +277,7 @@ extension Engine {
     switch reason {
     case .none:
       local.refusals.lift(peer)
-      local.adhoc?.told[peer] = nil
+      local.adhoc?.failures[peer] = nil
     case .declined: local.refusals.declined(peer)
     case .timedOut where invitation.ranOut:
       local.refusals.ranOut(peer, restsUntil: now + settings.adhocUnansweredPause)
@@ -286,8 +286,8 @@ extension Engine {
     let isAskedAgain = adhocEnded(invitation, reason)
     // The session hears of a peer that is there already, or joining, as a member.
     if reason == .none || reason == .already || isFellow(peer, of: local) { return }
-    if isAskedAgain, local.adhoc?.told[peer] == reason { return }
-    if isAskedAgain { local.adhoc?.told[peer] = reason }
+    if isAskedAgain, local.adhoc?.failures[peer] == reason { return }
+    if isAskedAgain { local.adhoc?.failures[peer] = reason }
     guard invitation.isCurrent, !sabotage.contains(.hidesFailures) else { return }
     let invitee = InviteeView(
       peer: peer, host: invitation.host.id, name: name(of: invitation), isAdhoc: invitation.call.isAdhoc,

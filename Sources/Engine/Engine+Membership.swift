@@ -330,7 +330,7 @@ extension Engine {
     guard let theirs = presence.theirDigest, theirs != mine else { return }
     // The host with the shorter roster receives the rest, and then has more.
     guard mine.count >= theirs.count else { return }
-    if let told = presence.rosterSentFor, told == (mine.sum, theirs.sum) { return }
+    if let sent = presence.rosterSentFor, sent == (mine.sum, theirs.sum) { return }
     guard group.mayTellRoster(at: now, within: Self.rosterPause) else { return }
     guard let local = introducer(to: presence) else { return }
     presence.rosterSentFor = (mine.sum, theirs.sum)

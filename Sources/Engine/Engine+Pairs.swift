@@ -52,7 +52,7 @@ extension Engine {
     cohort.relations.refused.subtract(slot)
     cohort.relations.refusedThere.subtract(slot)
     cohort.relations.admits.subtract(slot)
-    cohort.relations.told.subtract(slot)
+    cohort.relations.announced.subtract(slot)
     cohort.relations.admitted.subtract(slot)
     meet(cohort, slot)
     member.presence.repeats.insert(local.slot)
@@ -142,11 +142,11 @@ extension Engine {
     if hadJoined { noteAdmission(by: cohort, admitted, seen: join.seen) }
     cohort.relations.admitted = admitted
     // Local slots that have not been announced to this host yet send their verdict on the member with the announcement.
-    let told = group.localSlots.intersection(member.presence.announcedSlots)
+    let announced = group.localSlots.intersection(member.presence.announcedSlots)
     announce(member.presence)
     try takeEarlyIdentities(of: member, from: link)
-    showIdentities(of: told, to: member)
-    judge(member, told)
+    showIdentities(of: announced, to: member)
+    judge(member, announced)
     update(alone(member), group.localSlots)
   }
 
@@ -182,11 +182,11 @@ extension Engine {
       }
       return slots
     }
-    let told = presence.announcedSlots.subtracting(presence.announced(after: seen))
+    let announced = presence.announcedSlots.subtracting(presence.announced(after: seen))
     return switch selection {
-    case .all: told
+    case .all: announced
     case .only(let indexes): slots(of: indexes)
-    case .allBut(let indexes): told.subtracting(slots(of: indexes))
+    case .allBut(let indexes): announced.subtracting(slots(of: indexes))
     }
   }
 
@@ -276,7 +276,7 @@ extension Engine {
     cohort.relations.refused.formUnion(slots)
     cohort.relations.refusedThere.subtract(slots)
     cohort.relations.admits.subtract(slots)
-    cohort.relations.told.subtract(slots)
+    cohort.relations.announced.subtract(slots)
     emitNotConnected(cohort, slots, reason)
     if let index = member.index { send(reason, of: slots, about: member, index) }
   }
@@ -340,7 +340,7 @@ extension Engine {
     undeliver(to: cohort.members, from: local, after: seen)
     cohort.relations.admitted.remove(slot)
     cohort.relations.admits.remove(slot)
-    cohort.relations.told.remove(slot)
+    cohort.relations.announced.remove(slot)
     if !cohort.relations.refused.contains(slot) { cohort.relations.refusedThere.insert(slot) }
     cohort.relations.refused.insert(slot)
     emitNotConnected(cohort, SlotSet(slot), reason)
@@ -394,7 +394,7 @@ extension Engine {
     guard cohort.strand != nil else { return }
     var agreed = slots.intersection(cohort.relations.admits)
     if !sabotage.contains(.connectsOneSided) {
-      agreed = agreed.intersection(cohort.relations.admitted).intersection(cohort.relations.told)
+      agreed = agreed.intersection(cohort.relations.admitted).intersection(cohort.relations.announced)
     }
     if agreed.isEmpty { return }
     let news = agreed.subtracting(cohort.relations.refused).subtracting(cohort.relations.connected)

@@ -52,7 +52,7 @@ extension Engine {
     cohort.strand = nil
     cohort.relations.admits = SlotSet()
     cohort.relations.admitted = SlotSet()
-    cohort.relations.told = SlotSet()
+    cohort.relations.announced = SlotSet()
     emitNotConnected(
       cohort, cohort.relations.connecting.union(cohort.relations.connected), reason, mayReturn: true)
     let group = cohort.presence.group

@@ -52,8 +52,8 @@ extension Engine {
   /// connection data, and of other hosts.
   func addresses(of host: RemoteHost) -> [Address] {
     let shown = discovery.addresses(of: host.id)
-    var addresses = host.told.filter(shown.contains)
-    for address in shown + host.told + host.given + host.rumoured where !addresses.contains(address) {
+    var addresses = host.ownAddresses.filter(shown.contains)
+    for address in shown + host.ownAddresses + host.given + host.rumoured where !addresses.contains(address) {
       addresses.append(address)
     }
     return addresses

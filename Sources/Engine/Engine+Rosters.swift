@@ -157,8 +157,8 @@ extension Engine {
       throw ProtocolViolation(.protocolViolation, "a roster that was not asked for")
     }
     let host = link.host.id
-    guard (discovery.told[host]?.count ?? 0) < Self.toldMax else {
-      throw ProtocolViolation(.busy, "more than \(Self.toldMax) peers advertised by one host")
+    guard (discovery.reports[host]?.count ?? 0) < Self.reportsMax else {
+      throw ProtocolViolation(.busy, "more than \(Self.reportsMax) peers advertised by one host")
     }
     let instance = Discovery.ServiceInstance(type: advertised.type, peer: advertised.peer)
     discovery.addReport(instance, .init(name: advertised.name, info: advertised.info, host: host))
@@ -166,7 +166,7 @@ extension Engine {
   }
 
   /// Three times the largest measured host.
-  private static let toldMax = 16_384
+  private static let reportsMax = 16_384
 
   func handle(_ withdrawn: Withdrawn, from link: Link) {
     removeReport(.init(type: withdrawn.type, peer: withdrawn.peer), by: link.host.id)
@@ -181,7 +181,7 @@ extension Engine {
   func endRosters(of host: HostID) {
     let types = discovery.rosterTypes(of: host)
     if !types.contains(.hosts), let host = hosts[host] { forgetTypes(of: host) }
-    for instance in discovery.told[host]?.keys ?? [] where !types.contains(instance.type) {
+    for instance in discovery.reports[host]?.keys ?? [] where !types.contains(instance.type) {
       removeReport(instance, by: host)
     }
   }
@@ -191,7 +191,7 @@ extension Engine {
     for link in links.values where link.rosterTypes.contains(type) {
       link.rosterTypes[type] = nil
       send(looksFor: type, false, on: link)
-      for instance in discovery.told[link.host.id]?.keys ?? [] where instance.type == type {
+      for instance in discovery.reports[link.host.id]?.keys ?? [] where instance.type == type {
         removeReport(instance, by: link.host.id)
       }
     }

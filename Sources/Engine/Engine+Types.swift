@@ -61,10 +61,10 @@ extension Engine {
 
   // MARK: Receiving
 
-  func handle(_ told: AdvertisedTypes, from link: Link) {
+  func handle(_ answer: AdvertisedTypes, from link: Link) {
     // It may have been sent before the question was taken back.
     guard link.rosterTypes.contains(.hosts) else { return }
-    link.host.types = told.types.filter { $0 != .hosts }
+    link.host.types = answer.types.filter { $0 != .hosts }
     reviewTypes()
   }
 

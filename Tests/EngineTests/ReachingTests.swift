@@ -127,7 +127,7 @@ import Wire
     a.engine.setAddresses(all + [try Address(text: "a")], at: network.now)
     network.run()
     #expect(a.take() == ["A: B resumed"])
-    #expect(host.told.map(\.description) == (0..<8).map { "a\($0)" })
+    #expect(host.ownAddresses.map(\.description) == (0..<8).map { "a\($0)" })
     #expect(a.engine.entry(of: try #require(a.engine.endpoints[a.endpoint])).addresses == Array(all.prefix(4)))
   }
 }

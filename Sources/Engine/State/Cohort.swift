@@ -164,7 +164,7 @@ struct Relations: Equatable {
   /// side is known to have read that, it cannot mean them by "all".
   var admitted = SlotSet()
   var admits = SlotSet()
-  var told = SlotSet()
+  var announced = SlotSet()
   /// Pairs that either has refused; and the part of these that only the other side has refused, and may admit yet.
   var refused = SlotSet()
   var refusedThere = SlotSet()
@@ -173,7 +173,7 @@ struct Relations: Equatable {
   var trusted = SlotSet()
 
   private static var all: [WritableKeyPath<Relations, SlotSet>] {
-    [\.connected, \.connecting, \.admitted, \.admits, \.told, \.refused, \.refusedThere, \.met, \.trusted]
+    [\.connected, \.connecting, \.admitted, \.admits, \.announced, \.refused, \.refusedThere, \.met, \.trusted]
   }
 
   mutating func forget(_ slot: Int) {
@@ -181,7 +181,7 @@ struct Relations: Equatable {
     connecting.remove(slot)
     admitted.remove(slot)
     admits.remove(slot)
-    told.remove(slot)
+    announced.remove(slot)
     refused.remove(slot)
     refusedThere.remove(slot)
     met.remove(slot)

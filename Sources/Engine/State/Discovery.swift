@@ -27,10 +27,10 @@ final class Discovery {
   private var bySpot = OrderedDictionary<ServiceInstance, [SightingID]>()
   private var byHost = OrderedDictionary<HostID, [SightingID]>()
   /// The reports of hosts on their peers, and whether each came over the present link.
-  private(set) var told = OrderedDictionary<
+  private(set) var reports = OrderedDictionary<
     HostID, OrderedDictionary<ServiceInstance, (appearance: Appearance, isFresh: Bool)>
   >()
-  private var tellers = OrderedDictionary<ServiceInstance, [HostID]>()
+  private var reporters = OrderedDictionary<ServiceInstance, [HostID]>()
 
   /// The peers that browsers have been shown.
   var visible = OrderedDictionary<ServiceInstance, Appearance>()
@@ -76,10 +76,10 @@ final class Discovery {
 
   func addresses(of id: SightingID) -> [Address] { sightings[id]?.addresses ?? rosters[id]?.addresses ?? [] }
 
-  func knows(_ host: HostID) -> Bool { byHost[host] != nil || told[host] != nil }
+  func knows(_ host: HostID) -> Bool { byHost[host] != nil || reports[host] != nil }
 
   func instances(of host: HostID) -> [ServiceInstance] {
-    (byHost[host] ?? []).compactMap { sightings[$0]?.instance } + (told[host]?.keys ?? [])
+    (byHost[host] ?? []).compactMap { sightings[$0]?.instance } + (reports[host]?.keys ?? [])
   }
 
   func sightings(of instance: ServiceInstance) -> [Sighting] { (bySpot[instance] ?? []).compactMap { sightings[$0] } }
@@ -114,32 +114,32 @@ final class Discovery {
   // MARK: Reports over links
 
   func addReport(_ instance: ServiceInstance, _ appearance: Appearance) {
-    if told[appearance.host]?.contains(instance) != true { tellers[instance, default: []].append(appearance.host) }
-    told[appearance.host, default: OrderedDictionary()][instance] = (appearance, true)
+    if reports[appearance.host]?.contains(instance) != true { reporters[instance, default: []].append(appearance.host) }
+    reports[appearance.host, default: OrderedDictionary()][instance] = (appearance, true)
   }
 
   func removeReport(_ instance: ServiceInstance, by host: HostID) {
-    guard told[host]?.contains(instance) == true else { return }
-    told[host]?[instance] = nil
-    if told[host]?.isEmpty == true { told[host] = nil }
-    tellers.remove(host, from: instance)
+    guard reports[host]?.contains(instance) == true else { return }
+    reports[host]?[instance] = nil
+    if reports[host]?.isEmpty == true { reports[host] = nil }
+    reporters.remove(host, from: instance)
   }
 
   /// Begins a full report: a peer that is not in it is gone.
   func beginSnapshot(of host: HostID, _ types: [ServiceType]) {
-    for instance in told[host]?.keys ?? [] where types.contains(instance.type) {
-      told[host]?[instance]?.isFresh = false
+    for instance in reports[host]?.keys ?? [] where types.contains(instance.type) {
+      reports[host]?[instance]?.isFresh = false
     }
   }
 
   func stale(of host: HostID) -> [ServiceInstance] {
     var instances: [ServiceInstance] = []
-    told[host]?.forEach { instance, told in if !told.isFresh { instances.append(instance) } }
+    reports[host]?.forEach { instance, report in if !report.isFresh { instances.append(instance) } }
     return instances
   }
 
   func appearances(of instance: ServiceInstance) -> [Appearance] {
-    (tellers[instance] ?? []).compactMap { told[$0]?[instance]?.appearance }
+    (reporters[instance] ?? []).compactMap { reports[$0]?[instance]?.appearance }
   }
 }
 

@@ -85,7 +85,7 @@ struct Adhoc {
   var accepted: InvitationID?
   var restsSince: Instant?
   /// The last reported failure of each invited peer: the same is not reported again.
-  var told = OrderedDictionary<PeerID, Reason>()
+  var failures = OrderedDictionary<PeerID, Reason>()
 }
 
 extension Needs {

@@ -4,17 +4,17 @@ import Wire
 struct ProgressMeter {
   private(set) var bytes: UInt64
   private(set) var moved: Instant
-  private var told: (bytes: UInt64, at: Instant)
+  private var reported: (bytes: UInt64, at: Instant)
   private var bytesPerSecond: Double = 0
 
   init(bytes: UInt64, at now: Instant) {
     self.bytes = bytes
     moved = now
-    told = (bytes, now)
+    reported = (bytes, now)
   }
 
-  var hasNews: Bool { bytes != told.bytes }
-  func nextReport(every interval: Duration) -> Instant { told.at + interval }
+  var hasNews: Bool { bytes != reported.bytes }
+  func nextReport(every interval: Duration) -> Instant { reported.at + interval }
 
   /// Restarts the idle timeout.
   mutating func wait(at now: Instant) { moved = max(moved, now) }
@@ -24,9 +24,9 @@ struct ProgressMeter {
     wait(at: now)
     if bytes > self.bytes {
       self.bytes = bytes
-      told = (bytes, now)
+      reported = (bytes, now)
     } else if !hasNews {
-      told.at = now
+      reported.at = now
     }
   }
 
@@ -36,13 +36,13 @@ struct ProgressMeter {
   }
 
   mutating func markReported(at now: Instant) {
-    let seconds = Double((now - told.at).nanoseconds) / 1e9
+    let seconds = Double((now - reported.at).nanoseconds) / 1e9
     if seconds > 0 {
-      let rate = Double(bytes - told.bytes) / seconds
+      let rate = Double(bytes - reported.bytes) / seconds
       // A moving average: one slow moment is no forecast.
       bytesPerSecond = bytesPerSecond == 0 ? rate : 0.7 * bytesPerSecond + 0.3 * rate
     }
-    told = (bytes, now)
+    reported = (bytes, now)
   }
 
   func progress(of size: UInt64?) -> ResourceProgress {

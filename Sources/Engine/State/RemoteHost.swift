@@ -7,7 +7,7 @@ final class RemoteHost {
   var key: PublicKey?
   var incarnation: Incarnation?
   /// Its addresses by its own word, the best first.
-  private(set) var told: [Address] = []
+  private(set) var ownAddresses: [Address] = []
   /// Its addresses in the connection data that a program here was given last.
   private(set) var given: [Address] = []
   /// Its addresses by the word of others, or as they were once known.
@@ -43,13 +43,13 @@ final class RemoteHost {
 
   /// Its present addresses; an empty list means that it does not know them.
   func learn(fromGreeting addresses: [Address]) {
-    if !addresses.isEmpty { told = addresses }
+    if !addresses.isEmpty { ownAddresses = addresses }
   }
 
   /// An entry may be older than the greeting, and has only some of the addresses.
   func learn(fromEntry addresses: [Address]) {
-    for address in addresses where !told.contains(address) && told.count < Limits.helloAddressesMax {
-      told.append(address)
+    for address in addresses where !ownAddresses.contains(address) && ownAddresses.count < Limits.helloAddressesMax {
+      ownAddresses.append(address)
     }
   }
 

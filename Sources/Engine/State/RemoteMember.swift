@@ -164,7 +164,7 @@ final class RemoteMember {
   func restore(_ row: MemberRow) {
     guard row.sets.count == MemberRow.setCount else { return }
     cohort.relations = Relations(
-      connected: row.sets[5], admitted: row.sets[3], admits: row.sets[2], told: row.sets[2], refused: row.sets[4],
+      connected: row.sets[5], admitted: row.sets[3], admits: row.sets[2], announced: row.sets[2], refused: row.sets[4],
       refusedThere: row.sets[6], met: row.sets[0], trusted: row.sets[1])
     unsettled = row.unsettled.map { ($0.ordinal, $0.indexLast, $0.slots) }
     isHearsay = row.index == 0

@@ -22,7 +22,7 @@ final class ResourceReceiver: Transfer {
   private(set) var turn: UInt32 = 0
   private(set) var limit: UInt64 = 0
   /// The stored offset that the sender was last told.
-  private var told: UInt64 = 0
+  private var confirmed: UInt64 = 0
   private var windowBytes = 0
   /// The time that the sender may take to read its source again up to where the turn begins, before anything comes.
   private(set) var rereading = Duration.zero
@@ -81,10 +81,10 @@ final class ResourceReceiver: Transfer {
     turn += 1
     received = stored
     digests = Deque()
-    told = stored
-    limit = min(Limits.flowBytesMax, told + UInt64(windowBytes))
+    confirmed = stored
+    limit = min(Limits.flowBytesMax, confirmed + UInt64(windowBytes))
     rereading = .seconds(Int64(stored / Self.rereadBytesPerSecond))
-    return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: tree.root(crypto))
+    return ResourceWant(flow: flow, turn: turn, offset: confirmed, limit: limit, root: tree.root(crypto))
   }
 
   /// A slow disk.
@@ -128,10 +128,10 @@ final class ResourceReceiver: Transfer {
   /// The stored bytes will survive a crash. Returns the next request, if it is time for one.
   func settle(through offset: UInt64) -> ResourceWant? {
     settled = max(settled, offset)
-    guard isActive, settled >= told + UInt64(min(Self.confirmedMax, windowBytes / 2)) else { return nil }
-    told = settled
-    limit = max(limit, min(Limits.flowBytesMax, told + UInt64(windowBytes)))
-    return ResourceWant(flow: flow, turn: turn, offset: told, limit: limit, root: Self.noRoot)
+    guard isActive, settled >= confirmed + UInt64(min(Self.confirmedMax, windowBytes / 2)) else { return nil }
+    confirmed = settled
+    limit = max(limit, min(Limits.flowBytesMax, confirmed + UInt64(windowBytes)))
+    return ResourceWant(flow: flow, turn: turn, offset: confirmed, limit: limit, root: Self.noRoot)
   }
 
   /// A sender keeps no more than a little beyond the confirmed offset, and waits for that.

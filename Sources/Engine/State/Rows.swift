@@ -360,7 +360,7 @@ struct BondRow: Part {
   init(_ bond: Bond, key: PublicKey) {
     self.key = key
     incarnation = bond.host.incarnation ?? Incarnation(0)
-    addresses = bond.host.told.isEmpty ? bond.host.rumoured : bond.host.told
+    addresses = bond.host.ownAddresses.isEmpty ? bond.host.rumoured : bond.host.ownAddresses
     nonce = bond.nonce
     theirs = bond.theirs
     linkOrdinal = bond.linkOrdinal
