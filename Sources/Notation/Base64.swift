@@ -1,7 +1,7 @@
 /// Base64 of RFC 4648.
 public enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-  /// For paths and headers, where it stands without padding.
+  /// For paths and headers, without padding.
   private static let safeAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
   private static let padding = UInt8(ascii: "=")
 
@@ -58,7 +58,7 @@ public enum Base64 {
       count -= 8
       bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
     }
-    // What is left over must be 0, so that equal bytes have equal texts.
+    // The bits that are left over must be 0, so that equal bytes have equal texts.
     return bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
   }
 

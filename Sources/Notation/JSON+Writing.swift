@@ -1,5 +1,5 @@
 extension JSON {
-  /// On one line. All that a terminal might obey is an escape, so that the line can be looked at as it is.
+  /// On one line. Control characters are escaped, so that a terminal can show it.
   public var line: String { String(decoding: bytes, as: UTF8.self) }
 
   /// The same as bytes.
@@ -9,7 +9,7 @@ extension JSON {
     return output
   }
 
-  /// A list of values that are written already.
+  /// A list of values that are encoded already.
   public static func list(ofWritten values: some Sequence<[UInt8]>) -> [UInt8] {
     var list = [UInt8(ascii: "[")]
     for value in values {
@@ -57,10 +57,10 @@ extension JSON {
     output.append(UInt8(ascii: "\""))
   }
 
-  /// Whether all of it is ASCII that stands for itself.
+  /// Whether all of it is ASCII without escapes.
   @inlinable
   public static func isPlain(_ bytes: some Sequence<UInt8>) -> Bool {
-    // Without a way out, so that many bytes are looked at together.
+    // Without an early exit, so that many bytes are tested at once.
     var others: UInt8 = 0
     for byte in bytes {
       others |= byte &- 0x20 > 0x5e ? 1 : 0

@@ -40,10 +40,10 @@ public enum JSON: Sendable, Hashable {
     if case .object(let members) = self { members } else { nil }
   }
 
-  /// Sizes and counts past what a JSON reader can hold exactly are not to be expected here.
+  /// Clamped to the range of a 64-bit integer.
   public static func number(_ value: some BinaryInteger) -> JSON { .integer(Int64(clamping: value)) }
 
-  /// What it is, in a sentence about what it should be.
+  /// The kind of the value, for an error message.
   public var kind: String {
     switch self {
     case .null: "null"

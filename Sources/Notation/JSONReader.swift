@@ -1,4 +1,4 @@
-/// What is wrong with a text, and where.
+/// An error in a text, with its place.
 public struct NotationError: Error, Hashable, Sendable, CustomStringConvertible {
   public let what: String
   /// From the first byte, or the first line.
@@ -11,10 +11,10 @@ public struct NotationError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension JSON {
-  /// Deeper than anybody writes, and not so deep that the stack notices.
+  /// Deeper than anybody writes, and not so deep that the stack overflows.
   public static let depthMax = 64
 
-  /// Takes what RFC 8259 allows and no more: UTF-8, one value, no name twice in an object.
+  /// Accepts RFC 8259 and no more: UTF-8, one value, no name twice in an object.
   public init(parsing bytes: [UInt8]) throws(NotationError) {
     var reader = JSONReader(bytes: bytes)
     self = try reader.whole()
@@ -150,7 +150,7 @@ private struct JSONReader {
   private mutating func string() throws(NotationError) -> String {
     place += 1
     let start = place
-    // Most have no escapes, and are taken as they are.
+    // Most strings have no escapes, and are copied as they are.
     while let next, next != UInt8(ascii: "\""), next != UInt8(ascii: "\\") {
       if next < 0x20 { throw error("a control character in a string must be escaped") }
       place += 1
@@ -211,12 +211,12 @@ private struct JSONReader {
   }
 }
 
-/// The names of an object's members: few are looked through, many are hashed.
+/// The names of an object's members: few are searched linearly, many are hashed.
 private struct Names {
   private static let fewMax = 8
   private var many: Set<String> = []
 
-  /// Whether it is none of those that are there.
+  /// Whether it is a new name.
   mutating func insert(_ name: String, into members: [JSON.Member]) -> Bool {
     if members.count < Self.fewMax { return !members.contains { $0.name == name } }
     if many.isEmpty { many = Set(members.map(\.name)) }

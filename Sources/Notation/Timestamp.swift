@@ -48,7 +48,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
   }
 
-  /// So many digits, or more where the value has more.
+  /// At least so many digits.
   private static func write(_ value: Int64, _ count: Int, behind mark: Unicode.Scalar?, to text: inout [UInt8]) {
     if let mark { text.append(UInt8(ascii: mark)) }
     if value < 0 { text.append(UInt8(ascii: "-")) }

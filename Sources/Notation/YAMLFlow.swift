@@ -1,4 +1,4 @@
-/// What stands on one line of YAML: a text, or a list or map in brackets.
+/// A value on one line of YAML: a text, or a list or map in brackets.
 struct YAMLFlow {
   private(set) var rest: ArraySlice<UInt8>
   private let line: Int
@@ -117,7 +117,7 @@ struct YAMLFlow {
     return text
   }
 
-  /// Up to a colon or comment, and within brackets up to what parts their values.
+  /// Up to a colon or comment, and within brackets up to a separator.
   private mutating func plainText() -> ArraySlice<UInt8> {
     if let first = rest.first, Self.isMark(first) { return [] }
     var end = rest.startIndex
@@ -135,7 +135,7 @@ struct YAMLFlow {
     return text
   }
 
-  /// What stands for something else at the beginning of a text.
+  /// A byte with a special meaning at the beginning of a text.
   private static func isMark(_ byte: UInt8) -> Bool { "&*!%@`|>,[]{}#".utf8.contains(byte) }
   private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
 
@@ -156,7 +156,7 @@ struct YAMLFlow {
     return .text(text)
   }
 
-  /// What some version of YAML takes for a number, a truth or nothing.
+  /// A word that some version of YAML reads as a number, a boolean or null.
   private static func isDoubtful(_ text: String) -> Bool {
     if ["~", "null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(text.lowercased()) { return true }
     var digits = text[...]

@@ -1,9 +1,9 @@
 extension JSON {
-  /// Takes the part of YAML 1.2 in which a text can be read in one way only: block maps and lists, flow ones that end on
-  /// their line, plain and quoted texts, literal and folded blocks, comments.
+  /// Accepts the unambiguous part of YAML 1.2: block maps and lists, flow ones that end on their line, plain and quoted
+  /// texts, literal and folded blocks, comments.
   ///
-  /// Anchors, tags, several documents, plain texts over several lines, and words that other versions of YAML take for
-  /// something else are refused with their line.
+  /// Anchors, tags, several documents, plain texts over several lines, and words that other versions of YAML read
+  /// otherwise are refused with their line.
   public init(parsingYAML text: String) throws(NotationError) {
     var reader = YAMLReader(text)
     self = try reader.whole()
@@ -35,7 +35,7 @@ private struct YAMLReader {
 
   // MARK: Lines
 
-  /// The next line that says something.
+  /// The next line that is not empty.
   private mutating func peek() throws(NotationError) -> Line? {
     while place < lines.count {
       let line = lines[place]
@@ -88,7 +88,7 @@ private struct YAMLReader {
       } else if let style = rest.first, style == UInt8(ascii: "|") || style == UInt8(ascii: ">") {
         values.append(try scalar(header: rest, deeperThan: indent))
       } else {
-        // What stands behind the dash is a block of its own, as deep as it stands.
+        // The text behind the dash is a block of its own, at its own depth.
         lines[place][indent] = .space
         values.append(try block(deeperThan: indent))
       }
@@ -123,7 +123,7 @@ private struct YAMLReader {
     return value
   }
 
-  /// A name at the beginning of a line, and what follows its colon.
+  /// A name at the beginning of a line, and the text after its colon.
   private func key(of text: ArraySlice<UInt8>) throws(NotationError) -> (name: String, rest: ArraySlice<UInt8>)? {
     if text.first == UInt8(ascii: "{") || text.first == UInt8(ascii: "[") { return nil }
     var flow = YAMLFlow(text, line: place + 1)
@@ -149,7 +149,7 @@ private struct YAMLReader {
     return .text(isStripped || text.isEmpty ? text : text + "\n")
   }
 
-  /// Its lines, without the indentation of the first; empty ones at the end belong to nobody.
+  /// Its lines, without the indentation of the first; empty ones at the end are dropped.
   private mutating func taken(deeperThan indent: Int) throws(NotationError) -> [String] {
     var texts: [String] = []
     var own: Int?

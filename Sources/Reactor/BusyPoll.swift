@@ -1,19 +1,18 @@
-/// Whether a loop that has nothing to do stays awake for what comes next.
+/// Adaptive busy polling: whether an idle loop polls for the next event instead of sleeping.
 ///
-/// To fall asleep and be woken takes longer than some answers do, and both sides of a dialogue lose that time. Where the
-/// last waits were short the loop looks out for the next event instead, as long as what it looks for comes sooner than it
-/// would have been woken. A vigil that ended soon makes the next one rarer, so that what comes often, but answers nobody,
-/// costs little more than it does asleep.
+/// To sleep and be woken takes longer than some answers do, and both sides of a dialogue lose that time. After short
+/// waits the loop polls, as long as events come sooner than it would have been woken. Each poll that ended soon makes
+/// the next one rarer, so that frequent events of no dialogue cost little more than asleep.
 struct BusyPoll {
-  /// How long it looks: more than an answer takes, less than anybody would notice.
+  /// How long it polls: more than an answer takes, less than anybody would notice.
   static let nanosecondsMax: UInt64 = 60_000
-  /// What an answer takes that finds both sides asleep.
+  /// The time of an answer that finds both sides asleep.
   private static let shortWaitMax: UInt64 = 100_000
-  /// What it takes to fall asleep and be woken.
+  /// The time to fall asleep and be woken.
   private static let averageLookMax: UInt64 = 30_000
   private static let shortWaitsMin = 2
   private static let shortWaitsMax = 64
-  /// So many looks were worth it.
+  /// The number of polls that must be worthwhile on average.
   private static let looksMin = 64
 
   private var shortWaits = 0
@@ -23,12 +22,12 @@ struct BusyPoll {
 
   var isWorthwhile: Bool { shortWaits >= shortWaitsNeeded }
 
-  /// Something came after a sleep of so long.
+  /// An event came after a sleep of so long.
   mutating func slept(_ nanoseconds: UInt64) {
     shortWaits = nanoseconds < Self.shortWaitMax ? shortWaits + 1 : 0
   }
 
-  /// Something came after a look of so long.
+  /// An event came after a poll of so long.
   mutating func looked(_ nanoseconds: UInt64) {
     looks += 1
     averageLook = (7 * averageLook + nanoseconds) / 8

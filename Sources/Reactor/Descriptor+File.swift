@@ -14,7 +14,7 @@ extension Descriptor {
     return status
   }
 
-  /// What comes next; nothing at its end.
+  /// The next bytes; none at the end of the file.
   package func readPiece() throws(SystemError) -> [UInt8] {
     var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
     let count = try system("read") { read(number, &piece, piece.count) }
@@ -40,6 +40,6 @@ extension Descriptor {
     }
   }
 
-  /// Returns when what was written would be there after a power cut.
+  /// Returns when written bytes would survive a power cut.
   package func sync() throws(SystemError) { try system("fsync") { fsync(number) } }
 }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Sockets that another program opened for this one.
 extension Descriptor {
-  /// From now on it is ours, and never blocks.
+  /// Takes ownership, and makes it non-blocking.
   public static func given(_ number: CInt) throws(SystemError) -> Descriptor {
     let flags = try system("use socket \(number), which was passed") { fcntl(number, F_GETFL) }
     let descriptor = Descriptor(owning: number)
@@ -11,7 +11,7 @@ extension Descriptor {
     return descriptor
   }
 
-  /// Whether connections come to it.
+  /// Whether it listens for connections.
   public func isListening() throws(SystemError) -> Bool {
     var isListening: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)

@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// Sockets that stand in a folder of this machine, for its own programs (unix(7)).
+/// Unix domain sockets in a folder, for this machine's programs (unix(7)).
 extension Descriptor {
-  /// Listens under a name in a folder, in the place of whatever had it; only this user may open it.
+  /// Listens under a name in a folder, replacing an earlier one; only this user may open it.
   public static func listening(inFolder folder: String, named name: String) throws(SystemError) -> Descriptor {
     let socket = try local(CInt(SOCK_NONBLOCK.rawValue))
-    // What is bound then has this mode less the process's mask: nobody else could have opened it in between.
+    // The socket then has this mode less the process's mask: nobody else could have opened it in between.
     try system("fchmod") { fchmod(socket.number, 0o600) }
     try withLocalAddress(folder, name) { (address, length, path) throws(SystemError) in
       _ = unlink(path)
@@ -16,7 +16,7 @@ extension Descriptor {
     return socket
   }
 
-  /// A socket that waits, for reading and writing no longer than so many seconds.
+  /// A blocking socket, with a timeout for reading and writing.
   public static func connected(
     toFolder folder: String, named name: String, patience seconds: Int
   ) throws(SystemError) -> Descriptor {
@@ -33,13 +33,13 @@ extension Descriptor {
     return socket
   }
 
-  /// The next of this machine's programs that waits at a listening socket; nil where none does.
+  /// The next local connection at a listening socket; nil where none waits.
   public func acceptLocal() throws(SystemError) -> Descriptor? {
     let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     return try systemUnlessBlocked("accept", { accept4(number, nil, nil, flags) }).map { Descriptor(owning: $0) }
   }
 
-  /// Who connected a local socket, by the kernel's word.
+  /// The user who connected a local socket, by the kernel's word.
   public func localUser() throws(SystemError) -> UInt32 {
     // Linux's `ucred`: a process, a user and a group of four bytes each.
     var credentials: [UInt32] = [0, 0, 0]
@@ -48,7 +48,7 @@ extension Descriptor {
     return credentials[1]
   }
 
-  /// Says a line and hears one, each with its end, over a socket that waits; what is heard may be cut.
+  /// Sends a line and receives one, each with its end, over a blocking socket; the answer may be cut.
   public func exchange(_ line: [UInt8], bytesMax: Int) throws(SystemError) -> [UInt8] {
     try system("send") { line.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) } }
     var heard: [UInt8] = []

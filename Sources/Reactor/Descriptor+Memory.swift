@@ -1,8 +1,8 @@
 internal import CLinux
 
 extension Descriptor {
-  /// Reads what the system has of a file in memory, and waits for no disk: fewer bytes than were asked for where some are
-  /// not there, or none and an error.
+  /// Reads the cached part of a file, without waiting for a disk: fewer bytes than requested where some are not cached,
+  /// or none and an error.
   package static func readMemory(
     of file: CInt, into bytes: UnsafeMutableRawPointer?, _ count: Int, from offset: UInt64
   ) -> Int {

@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// Multicast on descriptors that never block.
+/// Multicast on non-blocking descriptors.
 extension Descriptor {
-  /// A socket that sends to a group on one interface and hears what comes to it there, beside others at the same port.
+  /// A socket that sends to a group on one interface and receives there, beside others at the same port.
   public static func multicast(_ group: SocketAddress, on interface: UInt32) throws(SystemError) -> Descriptor {
     let type = CInt(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     let socket = Descriptor(owning: try system("open a UDP socket") { Glibc.socket(group.family, type, 0) })
@@ -14,7 +14,7 @@ extension Descriptor {
       var request = ip_mreqn()
       withUnsafeMutableBytes(of: &request.imr_multiaddr) { $0.copyBytes(from: bytes) }
       request.imr_ifindex = CInt(interface)
-      // Of answers that crossed a router, daemons take none.
+      // Daemons ignore answers that crossed a router.
       try socket.set(level, IP_MULTICAST_TTL, "IP_MULTICAST_TTL", to: 255)
       try socket.set(level, IP_MULTICAST_LOOP, "IP_MULTICAST_LOOP")
       for option in [IP_ADD_MEMBERSHIP, IP_MULTICAST_IF] {
@@ -31,7 +31,7 @@ extension Descriptor {
       try socket.set(level, IPV6_MULTICAST_IF, "IPV6_MULTICAST_IF", to: CInt(interface))
       try withUnsafeBytes(of: request) { (bytes) throws(SystemError) in try socket.join(level, IPV6_JOIN_GROUP, bytes) }
     }
-    // To the group, so that nothing that comes to a daemon alone is taken from it.
+    // Bound to the group, so that it takes no unicast datagrams from a daemon.
     try system("bind to \(group)") { group.withSockaddr { bind(socket.number, $0, $1) } }
     return socket
   }

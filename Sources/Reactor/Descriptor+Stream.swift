@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Bytes in order, over whatever a descriptor is.
+/// Ordered bytes, over any kind of descriptor.
 extension Descriptor {
   /// Two sockets of this process that are connected to each other.
   public static func pair() throws(SystemError) -> DescriptorPair {
@@ -11,12 +11,12 @@ extension Descriptor {
     return DescriptorPair(ours: Descriptor(owning: numbers[0]), theirs: Descriptor(owning: numbers[1]))
   }
 
-  /// Reads what has come: how many bytes, 0 at the end, nil where nothing is there yet.
+  /// Reads received bytes: returns their count, 0 at the end, nil where nothing is there yet.
   public func receive(_ room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     try systemUnlessBlocked("receive") { recv(number, room.baseAddress, room.count, 0) }
   }
 
-  /// The same, and leaves it there to be read.
+  /// The same, without removing them.
   public func peek(_ room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     try systemUnlessBlocked("peek") { recv(number, room.baseAddress, room.count, CInt(MSG_PEEK)) }
   }
@@ -32,14 +32,14 @@ extension Descriptor {
     _ = shutdown(number, CInt(SHUT_RDWR))
   }
 
-  /// Lets this process have so many descriptors, where it may; where it has more, that stands.
+  /// Raises this process's limit of descriptors as far as allowed; a higher one stays.
   public static func raiseLimit(to count: Int) {
     let limit = limits
     if limit.rlim_cur >= count { return }
     set(rlimit(rlim_cur: min(rlim_t(count), limit.rlim_max), rlim_max: limit.rlim_max))
   }
 
-  /// For a library that makes tables for all descriptors that this process may have: for so long, they are fewer.
+  /// Lowers the limit of descriptors during the body, for a library that makes tables for all of them.
   public static func limited<Result>(to count: Int, _ body: () -> Result) -> Result {
     let limit = limits
     defer { set(limit) }
@@ -49,14 +49,14 @@ extension Descriptor {
 
   private static var limits: rlimit {
     var limit = rlimit()
-    // It fails only for a kind of limit that there is not.
+    // It fails only for an unknown kind of limit.
     _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     return limit
   }
 
   private static func set(_ limit: rlimit) {
     var limit = limit
-    // No more than it may have is asked for.
+    // No more than the maximum is requested.
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

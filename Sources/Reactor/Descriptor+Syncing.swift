@@ -1,9 +1,9 @@
 internal import CLinux
 
 extension Descriptor {
-  /// The disk begins with what was written there, and nobody waits: there is the less left for `sync`.
+  /// Starts writing these bytes to the disk without waiting: `sync` has less left.
   package func beginSync(from offset: UInt64, _ count: Int) {
-    // Where it cannot, that does it all.
+    // Where this fails, `sync` does it all.
     _ = sync_file_range(number, Int(offset), count, Self.beginsWriting)
   }
 

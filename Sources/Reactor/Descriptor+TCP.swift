@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// TCP on descriptors that never block.
+/// TCP on non-blocking descriptors.
 extension Descriptor {
   /// A socket that listens at an address, for its family alone; port 0 takes a free one.
   public static func listening(at address: SocketAddress, backlog: CInt = 512) throws(SystemError) -> Descriptor {
@@ -52,25 +52,25 @@ extension Descriptor {
     }
   }
 
-  /// Holds the kernel to so many bytes that are written and not on the wire: beyond them the socket takes no more, and it
-  /// is writable again under half of them. What is said later then never waits behind a whole send buffer.
+  /// Limits the bytes in the kernel that are not on the wire: beyond them the socket takes no more, and it is writable
+  /// again under half of them. Later bytes then never wait behind a whole send buffer.
   public func limitUnsent(to bytesMax: Int) throws(SystemError) {
     try set(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT", to: CInt(bytesMax))
   }
 
-  /// Sends small writes at once, as a socket does that was accepted here.
+  /// Sends small writes at once (`TCP_NODELAY`), like an accepted socket.
   public func sendSmallWritesAtOnce() throws(SystemError) {
     try set(CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
   }
 
-  /// Writes what the socket takes, and says how much; nil where it takes nothing now.
+  /// Writes as much as the socket takes, and returns the count; nil where it takes nothing now.
   public func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
     try systemUnlessBlocked("send") { Glibc.send(number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
   }
 
-  /// Tells the other side that nothing more will come; reading goes on.
+  /// Ends the sending direction; reading continues.
   public func endSending() {
-    // It fails only where the connection is gone, which reading tells too.
+    // It fails only where the connection is gone, which reading reports too.
     _ = shutdown(number, CInt(SHUT_WR))
   }
 

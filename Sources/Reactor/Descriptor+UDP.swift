@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// UDP on descriptors that never block.
+/// UDP on non-blocking descriptors.
 extension Descriptor {
   /// A socket for datagrams from and to anybody; port 0 takes a free one. At `::` it serves IPv4 too.
   public static func datagrams(at address: SocketAddress) throws(SystemError) -> Descriptor {
@@ -12,8 +12,7 @@ extension Descriptor {
     return socket
   }
 
-  /// The next datagram: how many bytes it has, which may be more than there was room for, and from where; nil where none
-  /// waits.
+  /// The next datagram: its size, which may exceed the room, and its source; nil where none waits.
   public func receive(
     into room: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> (bytes: Int, from: SocketAddress)? {

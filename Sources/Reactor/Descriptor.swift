@@ -11,14 +11,14 @@ public struct Descriptor: ~Copyable, Sendable {
     self.number = number
   }
 
-  /// Hands the descriptor over to who closes it from now on.
+  /// Gives ownership of the descriptor to the caller.
   public consuming func release() -> CInt {
     let number = number
     discard self
     return number
   }
 
-  /// Uses a descriptor that somebody else has and keeps.
+  /// Uses a descriptor that another owner keeps.
   public static func lent<Result, Failure: Error>(
     _ number: CInt, _ body: (borrowing Descriptor) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// For this user alone, with those above it that are missing. Each is there after a power cut too.
+/// Creates a folder for this user alone, with missing ones above. Each survives a power cut.
 package func makeFolder(_ path: String) throws(SystemError) {
   do throws(SystemError) {
     try makeFolderAlone(path)
@@ -18,11 +18,11 @@ private func makeFolderAlone(_ path: String) throws(SystemError) {
     if error.code == EEXIST { return }
     throw error
   }
-  // Where this user may make a folder and not read what is beside it, that cannot be promised.
+  // Where this user may create a folder and not read the one above, that cannot be guaranteed.
   try? syncFolder(parent(of: path))
 }
 
-/// The names in it are there after a power cut too.
+/// Syncs the names in a folder, so that they survive a power cut.
 package func syncFolder(_ path: String) throws(SystemError) {
   try Descriptor.opened(path, O_RDONLY | O_DIRECTORY).sync()
 }

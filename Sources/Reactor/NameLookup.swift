@@ -5,7 +5,7 @@ internal import Glibc
 public enum NameLookupError: Error, Hashable, Sendable {
   /// There is no such name, or it has no address.
   case unknown
-  /// So many are being looked up that one more would wait for nothing but them.
+  /// Too many look-ups are in progress.
   case busy
   /// In the resolver's words.
   case failed(String)
@@ -13,7 +13,7 @@ public enum NameLookupError: Error, Hashable, Sendable {
 
 extension Reactor {
   /// Looks up the addresses of a name, the system's best first, on a thread of its own, since that may take half a
-  /// minute and cannot be cut short; then tells them on the loop.
+  /// minute and cannot be interrupted; calls back on the loop.
   public func lookUp(
     _ name: String, port: UInt16, _ told: @escaping @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
   ) {
@@ -40,7 +40,7 @@ extension Reactor {
 }
 
 private final class NameLookup: Sendable {
-  /// Each holds a thread for as long as the resolver likes.
+  /// Each holds a thread for as long as the resolver takes.
   static let underWayMax = 16
   private static let addressesMax = 16
 
@@ -81,7 +81,7 @@ private final class NameLookup: Sendable {
       guard let source = info.pointee.ai_addr else { continue }
       let length = info.pointee.ai_addrlen
       let address = try? SocketAddress { target, count in
-        // Both kinds of address fit what is lent here.
+        // Both kinds of address fit the buffer.
         memcpy(target, source, Int(min(length, count.pointee)))
       }
       if let address, !found.contains(address) { found.append(address) }

@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// What the kernel knows of the hosts beside this one on its networks: ARP and the neighbour discovery of IPv6.
+/// The kernel's neighbour tables: ARP and the neighbour discovery of IPv6.
 public enum Neighbours {
-  /// For each address that something was sent to, whether a host has answered for it; with port 0, a link-local one with
-  /// its interface.
+  /// For each address that something was sent to, whether a host has answered for it; with port 0, a link-local one
+  /// with its interface.
   public static func answers() throws(SystemError) -> [SocketAddress: Bool] {
     let type = CInt(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue)
     let netlink = Descriptor(
@@ -19,7 +19,7 @@ public enum Neighbours {
     }
   }
 
-  /// A header, and a neighbour of which nothing is said: all of them, of every family.
+  /// A header, and an empty neighbour message: it asks for all of them, of every family.
   private static var question: [UInt8] {
     var header = nlmsghdr()
     header.nlmsg_len = UInt32(headerBytes + neighbourBytes)
@@ -32,11 +32,11 @@ public enum Neighbours {
   private static let neighbourBytes = MemoryLayout<ndmsg>.size
   private static let attributeBytes = MemoryLayout<rtattr>.size
 
-  /// A host has said its hardware address, or none is needed.
+  /// The hardware address is known, or none is needed.
   private static let isKnown = UInt16(
     NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP)
 
-  /// One piece of the kernel's answer (rtnetlink(7)); false where it was the last.
+  /// Parses one piece of the kernel's answer (rtnetlink(7)); false where it was the last.
   static func read(_ bytes: [UInt8], into answers: inout [SocketAddress: Bool]) -> Bool {
     var place = 0
     while let header = bytes.load(nlmsghdr.self, at: place) {
@@ -76,7 +76,7 @@ public enum Neighbours {
 }
 
 extension Collection<UInt8> where Index == Int {
-  /// A struct of C, which is whatever its bytes are; nil where there are not enough of them.
+  /// A C struct from its bytes; nil where there are not enough of them.
   fileprivate func load<Value: BitwiseCopyable>(_: Value.Type, at place: Int) -> Value? {
     let size = MemoryLayout<Value>.size
     guard place >= startIndex, endIndex - place >= size else { return nil }

@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// What the machine is on the network with, by the kernel's numbers.
+/// The network interfaces of this machine, by the kernel's numbers.
 public enum NetworkInterface {
-  /// Those with an IPv6 link-local address, over which such an address of somebody else may be reached.
+  /// Interfaces with an IPv6 link-local address, over which other such addresses may be reached.
   public static var linkLocal: [UInt32] {
     var found: [UInt32] = []
     for address in known {
@@ -13,14 +13,14 @@ public enum NetworkInterface {
     return found
   }
 
-  /// Where the machine may be reached at a port, the best first: not by its loopback, unless it is on no network.
+  /// The machine's addresses at a port, the best first: without its loopback, unless it is on no network.
   public static func addresses(port: UInt16) -> [SocketAddress] {
     let all = known.map { SocketAddress(host: $0.host, port: port) }.sorted { $0.rank < $1.rank }
     let outside = all.filter { !$0.isLoopback }
     return outside.isEmpty ? all : outside
   }
 
-  /// The same among those at which is listened, where `any` is all of a family; in their order.
+  /// The same among the listening addresses, where `any` is all of a family; in their order.
   public static func addresses(port: UInt16, of places: [SocketAddress]) -> [SocketAddress] {
     if places.isEmpty { return addresses(port: port) }
     let listened = known.filter { one in
@@ -33,7 +33,7 @@ public enum NetworkInterface {
   /// Whether it is one of this machine's own, whatever the port.
   public static func holds(_ address: SocketAddress) -> Bool { known.contains { $0.host == address.host } }
 
-  /// On interfaces that are up and have a signal.
+  /// Addresses of interfaces that are up and have a carrier.
   fileprivate static var known: [SocketAddress] {
     each.reduce(into: []) { known, one in
       guard one.flags & usable == usable, one.address.isUnicast, !known.contains(one.address) else { return }
@@ -43,7 +43,7 @@ public enum NetworkInterface {
 
   fileprivate static var each: [(name: String, flags: UInt32, address: SocketAddress)] {
     var first: UnsafeMutablePointer<ifaddrs>?
-    // It fails only for want of memory or descriptors, and then nothing else will do either.
+    // It fails only for lack of memory or descriptors, and then nothing else will work either.
     guard getifaddrs(&first) == 0 else { return [] }
     defer { freeifaddrs(first) }
     return sequence(first: first, next: { $0?.pointee.ifa_next }).compactMap { entry in
@@ -58,12 +58,12 @@ public enum NetworkInterface {
 }
 
 extension SocketAddress {
-  /// This machine's own that can be reached now, its loopback's too, with port 0.
+  /// This machine's own addresses that can be reached now, its loopback's too, with port 0.
   package static var own: [SocketAddress] {
     NetworkInterface.known.map { $0.with(port: 0) }.sorted { $0.rank < $1.rank }
   }
 
-  /// This machine's own, with port 0, by the name of the interface, whether that has a signal or not.
+  /// This machine's own addresses, with port 0, by the name of the interface, whether that has a carrier or not.
   package static var byInterface: [String: [SocketAddress]] {
     NetworkInterface.each.reduce(into: [:]) { addresses, one in addresses[one.name, default: []].append(one.address) }
   }

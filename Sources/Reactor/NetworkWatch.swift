@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// Tells when the machine's addresses have changed, by the kernel's own word (rtnetlink(7)).
+/// Reports changes of the machine's addresses, from the kernel's notifications (rtnetlink(7)).
 public final class NetworkWatch {
-  /// An interface that comes up gets its addresses one after another: they are one change.
+  /// Debounce: an interface that comes up gets its addresses one after another, which is one change.
   private static let pause: Duration = .milliseconds(100)
 
   /// With port 0.
@@ -14,7 +14,7 @@ public final class NetworkWatch {
   private var registration: Registration?
   private var reading: Timer?
 
-  /// Calls on the loop, and only where `addresses` are others than before.
+  /// Calls back on the loop, and only where `addresses` have changed.
   public init(on reactor: Reactor, changed: @escaping () -> Void) throws(SystemError) {
     self.reactor = reactor
     self.changed = changed
@@ -42,7 +42,7 @@ public final class NetworkWatch {
 }
 
 extension Descriptor {
-  /// Hears of every change of interfaces and addresses.
+  /// A socket with notifications of all changes of interfaces and addresses.
   fileprivate static func listeningToNetwork() throws(SystemError) -> Descriptor {
     let type = CInt(SOCK_RAW.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     let netlink = Descriptor(
@@ -61,10 +61,11 @@ extension Descriptor {
     return netlink
   }
 
-  /// What has changed is read elsewhere, and whole; so it does not matter what is told, nor that some of it was too much.
+  /// Drains the notifications: the state is read elsewhere, and whole, so that neither their contents nor an overflow
+  /// matter.
   fileprivate func forgetWhatCame() {
     var room: UInt8 = 0
-    // Each call takes one message, however little of it there is room for; too many are an error, which is taken as well.
+    // Each call takes one message, whatever the room; an overflow is an error, which is consumed as well.
     while recv(number, &room, 1, 0) >= 0 || errno == ENOBUFS || errno == EINTR {}
   }
 }

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 
 extension Reactor {
-  /// Whose turn it is where more threads than there are processors have something to do.
+  /// A thread's priority where more threads than processors are busy.
   public enum Rank: CInt, Sendable {
-    /// Others wait for it. As the system lets it: for a service `LimitNICE=` says so.
+    /// Others wait for it. As the system allows: for a service by `LimitNICE=`.
     case first = -10
     case usual = 0
-    /// Nobody waits for it. It gets a tenth of a processor that others want, so that it ends what it has begun.
+    /// Nobody waits for it. It gets a tenth of a busy processor, so that it finishes its work.
     case last = 10
   }
 

@@ -5,12 +5,12 @@ internal import Synchronization
 /// One thread that waits for descriptors, timers and jobs, and is the executor of the actors that live on it.
 ///
 /// Laws:
-/// - Everything but `enqueue`, `spawn`, `post`, `stop` and `now` belongs to the thread inside `run()`, or, before `run()`,
-///   to the one thread that sets the reactor up.
-/// - A turn is bounded: at most so many events, so many jobs, the timers that were there. What is left waits for the
-///   next turn, after the descriptors were looked at again.
-/// - Jobs come before timers: long work that goes on in pieces, a timer that is always due, holds up what comes meanwhile
-///   for a piece of it, not for two.
+/// - Everything but `enqueue`, `spawn`, `post`, `stop` and `now` belongs to the thread inside `run()`, or, before
+///   `run()`, to the one thread that sets the reactor up.
+/// - A turn is bounded: at most so many events, so many jobs, and the timers that were there. The rest waits for the
+///   next turn, after the descriptors were polled again.
+/// - Jobs run before timers: long work in pieces, a timer that is always due, delays new input by one piece, not by
+///   two.
 /// - A handler is never called for a registration that has ended, even where its event was already fetched.
 /// - Executor references do not retain: a reactor outlives the actors and tasks that live on it.
 ///
@@ -22,10 +22,10 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Many enough to spare system calls when busy, few enough that timers and jobs are not kept waiting.
   private static let eventsPerTurnMax = 256
   private static let jobsPerTurnMax = 1024
-  /// How much sooner a timer goes that goes in company. A loop with links to some others is awake more often.
+  /// How much sooner a coalesced timer may fire. A loop with links to some others is awake more often.
   private static let companyTime: UInt64 = 250_000_000
 
-  /// What other threads have for the loop.
+  /// Work that other threads post to the loop.
   private enum Arrival: Sendable {
     case job(UnownedJob)
     case call(@Sendable () -> Void)
@@ -33,7 +33,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   private struct Inbox {
     var arrivals: [Arrival] = []
-    /// Whether the loop has been woken for what stands here, or looks by itself; one wake serves all.
+    /// Whether the loop has been woken for these, or polls; one wake-up serves all.
     var hasWoken = false
   }
 
@@ -54,13 +54,13 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var ready: [Work] = []
   private var registrations = RegistrationTable()
   private var timers = TimerHeap()
-  /// Those that wait for company.
+  /// Timers that may be coalesced.
   private var patientTimers = TimerHeap(isPatient: true)
   private var clockDeadline = UInt64.max
   private var busyPoll: BusyPoll?
   var lookupsUnderWay = 0
 
-  /// With `pollsBusily` the loop stays awake for a moment where it has been answered at once.
+  /// With `pollsBusily` the loop polls for a moment where it has been answered at once.
   public init(pollsBusily: Bool = false) throws(SystemError) {
     busyPoll = pollsBusily ? BusyPoll() : nil
     poll = Descriptor(owning: try system("epoll_create1") { epoll_create1(CInt(EPOLL_CLOEXEC)) })
@@ -78,7 +78,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: The loop
 
-  /// Takes the calling thread until `stop()`. What is registered then is let go of without a word.
+  /// Takes the calling thread until `stop()`. Open registrations are then released without a call.
   public func run() {
     let thread = UInt(pthread_self())
     let previous = owner.exchange(thread, ordering: .acquiringAndReleasing)
@@ -90,15 +90,15 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     owner.store(0, ordering: .releasing)
   }
 
-  /// Ends `run()` after the turn it is in; from any thread.
+  /// Ends `run()` after the present turn; from any thread.
   public func stop() {
     stopping.store(true, ordering: .releasing)
     eventfd_write(wakeup.number, 1)
   }
 
-  /// Ends what is registered, so that nothing here keeps alive what may be keeping the reactor alive.
+  /// Releases all registrations, so that no handler keeps an owner of the reactor alive.
   private func letGo() {
-    // Held until the tables are whole again: what dies with a handler may deregister what it had.
+    // Held until the tables are whole again: an object that is freed with its handler may deregister.
     let handlers = registrations.removeAll()
     let actions = timers.removeAll() + patientTimers.removeAll()
     let work = ready
@@ -113,7 +113,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     fireTimers()
   }
 
-  /// Fetches what has come, so many events.
+  /// Polls or waits for events, up to so many.
   private func look(_ events: inout [epoll_event], orSleep sleeps: Bool = false) -> Int {
     let count = epoll_wait(poll.number, &events, CInt(events.count), sleeps ? -1 : 0)
     if count == -1 { precondition(errno == EINTR, "\(SystemError("epoll_wait", code: errno))") }
@@ -129,7 +129,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return count
   }
 
-  /// Looks for a while, where it is worthwhile; nil where nothing came.
+  /// Polls for a while, where it is worthwhile; nil where nothing came.
   private func pollBusily(_ events: inout [epoll_event]) -> Int? {
     guard let busyPoll, busyPoll.isWorthwhile else { return nil }
     let start = Self.now
@@ -142,7 +142,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
         takeArrivals()
         return count
       }
-      // Who answers may be waiting for this processor.
+      // The other side may be waiting for this processor.
       sched_yield()
     } while elapsed < BusyPoll.nanosecondsMax
     self.busyPoll?.lookedInVain()
@@ -160,7 +160,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Whether there was something. Who looks again at once is not woken for what comes meanwhile.
+  /// Whether there was something. A loop that polls again at once is not woken meanwhile.
   @discardableResult
   private func takeArrivals(looksAgain: Bool = false) -> Bool {
     let arrivals = inbox.withLock { inbox in
@@ -178,7 +178,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func fireTimers() {
-    // Those there are now: a timer that sets another one, already due, does not hold up the turn.
+    // The present ones: a timer that sets another one, already due, does not delay the turn.
     if timers.count + patientTimers.count == 0 { return }
     let now = Self.now
     for _ in 0..<timers.count {
@@ -194,7 +194,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func runReady() {
     var done = 0
     while done < ready.count, done < Self.jobsPerTurnMax {
-      // What dies with it may ask for more: not while the list is being changed.
+      // An object that is freed with it may post more: not while the list is being changed.
       let work = ready[done]
       ready[done] = .done
       switch work {
@@ -209,7 +209,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     ready.removeFirst(done)
   }
 
-  /// Whether there is something to do at once; if not, sees to it that the next timer ends the wait.
+  /// Whether there is work to do at once; if not, arms the clock for the next timer.
   private func mustNotWait() -> Bool {
     if !ready.isEmpty { return true }
     let deadline = min(timers.earliest ?? .max, patientTimers.earliest ?? .max)
@@ -217,7 +217,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     let now = Self.now
     if deadline <= now { return true }
     if deadline < clockDeadline {
-      // Not by its hour: libfaketime, which sets clocks in tests, takes every hour for one of the wall clock.
+      // Not by its absolute time: libfaketime, which sets clocks in tests, takes every one for wall clock time.
       let pause = deadline - now
       var time = itimerspec()
       time.it_value.tv_sec = Int(pause / 1_000_000_000)
@@ -229,7 +229,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return false
   }
 
-  /// Writing to a socket that the other side has closed shall be an error, not a signal that ends the process.
+  /// Writing to a socket that the other side has closed must be an error, not a signal that ends the process.
   private func ignoreBrokenPipes() {
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -254,11 +254,11 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     schedule(at: Self.deadline(after: delay), action)
   }
 
-  /// Calls the action once, then or up to a quarter of a second sooner, where something else has woken the loop: for what
-  /// is not worth waking alone, and may as well come some time sooner.
+  /// Calls the action once, then or up to a quarter of a second sooner, where something else has woken the loop (timer
+  /// coalescing): for work that is not worth a wake-up of its own.
   @discardableResult
   public func scheduleInCompany(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
-    // What is due so soon has no company to wait for.
+    // A timer that is due so soon cannot be coalesced.
     if delay < .nanoseconds(2 * Self.companyTime) { return schedule(after: delay, action) }
     checkOnLoop()
     return patientTimers.insert(at: Self.deadline(after: delay), action)
@@ -270,7 +270,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return now + UInt64(nanoseconds)
   }
 
-  /// Whether a timer is due by now, as where long work goes on in pieces.
+  /// Whether a timer is due by now, as where long work is done in pieces.
   public var isBehind: Bool {
     checkOnLoop()
     return timers.earliest.map { $0 <= Self.now } ?? false
@@ -282,7 +282,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     if timer.isPatient { patientTimers.remove(timer) } else { timers.remove(timer) }
   }
 
-  /// Calls the action when the caller has returned to the loop, in the order of asking.
+  /// Calls the action when the caller has returned to the loop, in order.
   public func soon(_ action: @escaping () -> Void) {
     checkOnLoop()
     ready.append(.call(action))
@@ -304,8 +304,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: Descriptors
 
-  /// Calls the handler in each turn in which the descriptor is ready for what it is registered for, or has failed.
-  /// Deregister before the descriptor is closed.
+  /// Calls the handler in each turn in which the descriptor is ready for its interest, or has failed. Deregister before
+  /// the descriptor is closed.
   public func register(
     _ descriptor: borrowing Descriptor, for interest: Readiness, _ handler: @escaping (Readiness) -> Void
   ) throws(SystemError) -> Registration {
@@ -320,8 +320,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return registration
   }
 
-  /// Changes what a live registration waits for; does nothing to one that has ended. With `once`, what is there already is
-  /// told anew.
+  /// Changes the interest of a live registration; does nothing to one that has ended. With `once`, present readiness is
+  /// reported again.
   public func update(_ registration: Registration, to interest: Readiness) {
     checkOnLoop()
     guard let descriptor = registrations.change(registration, to: interest) else { return }
@@ -370,7 +370,7 @@ extension Reactor {
   public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
   public func checkIsolated() {
-    // A failed precondition would say nothing in a release build.
+    // A failed precondition would print nothing in a release build.
     if !isOnLoop { fatalError("this must run on the reactor's thread") }
   }
 

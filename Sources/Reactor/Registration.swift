@@ -1,16 +1,16 @@
 internal import CLinux
 
-/// What a descriptor is ready for, or shall be watched for.
+/// The readiness of a descriptor, or the interest in it.
 public struct Readiness: OptionSet, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   public static let readable = Readiness(rawValue: 1)
   public static let writable = Readiness(rawValue: 2)
-  /// An error or a hang-up; always watched for. Reading or writing tells what it is.
+  /// An error or a hang-up; always watched for. Reading or writing returns it.
   public static let failed = Readiness(rawValue: 4)
 
-  /// Told once each time that more has come, instead of as long as something is there.
+  /// Edge-triggered: reported once each time that more has come, instead of as long as something is there.
   public static let once = Readiness(rawValue: 8)
 
   init(epoll events: UInt32) {
@@ -32,13 +32,13 @@ public struct Registration: Sendable, Hashable {
   fileprivate let slot: UInt32
   fileprivate let generation: UInt32
 
-  /// What the kernel hands back with each event.
+  /// The tag that the kernel returns with each event.
   var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// The registrations that live, each in a slot that is used again under a new generation.
+/// The live registrations, each in a slot that is reused under a new generation.
 struct RegistrationTable {
-  // No slot comes near these.
+  // No slot reaches these.
   static let wakeupTag = UInt64.max
   static let clockTag = UInt64.max - 1
 
@@ -82,7 +82,7 @@ struct RegistrationTable {
     return handlers
   }
 
-  /// Nil where the kernel need not hear of it.
+  /// Nil where the kernel need not be told.
   mutating func change(_ registration: Registration, to interest: Readiness) -> CInt? {
     guard let descriptor = descriptor(of: registration) else { return nil }
     let place = Int(registration.slot)

@@ -1,4 +1,4 @@
-/// What kind of address it is, by RFC 1122, RFC 3927, RFC 4193 and RFC 4291.
+/// The kind of an address, by RFC 1122, RFC 3927, RFC 4193 and RFC 4291.
 extension SocketAddress {
   public var isLoopback: Bool {
     switch plainHost {
@@ -14,7 +14,7 @@ extension SocketAddress {
     }
   }
 
-  /// Good on one interface's network only.
+  /// Valid on one interface's network only.
   public var isLinkLocal: Bool {
     switch plainHost {
     case .v4(let bytes): bytes[0] == 169 && bytes[1] == 254
@@ -30,7 +30,7 @@ extension SocketAddress {
     }
   }
 
-  /// The better one to dial first has the lower rank: one that is good in more places, and IPv4 before IPv6 of the same
+  /// The order of dialling, lower first: an address that is valid in more places, and IPv4 before IPv6 of the same
   /// kind, since more networks carry it.
   public var rank: Int {
     switch plainHost {
@@ -39,7 +39,7 @@ extension SocketAddress {
     }
   }
 
-  /// An IPv6 address that stands for an IPv4 address is of that one's kind.
+  /// An IPv6 address that embeds an IPv4 address is of that one's kind.
   private var plainHost: Host {
     guard case .v6(let bytes, _) = host, bytes.prefix(12) == [UInt8](repeating: 0, count: 10) + [255, 255] else {
       return host

@@ -30,7 +30,7 @@ extension SocketAddress {
   /// Reads a numeric address with its port; names are not looked up. A scope is the name or the number of an interface of
   /// this machine. A link-local address may lack its scope: it then may be on any interface's network.
   public init(text: String) throws(SocketAddressError) {
-    // C would read up to a zero and take the rest for nothing.
+    // C would read up to a zero and ignore the rest.
     guard !text.utf8.contains(0) else { throw SocketAddressError(text, .notNumeric) }
     guard let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") else { throw SocketAddressError(text, .noPort) }
     let digits = text[text.index(after: colon)...]
@@ -65,7 +65,7 @@ extension SocketAddress {
   }
 }
 
-/// A text that is no address: what is wrong, and what to write.
+/// A text that is no address: the fault, and what to write.
 public struct SocketAddressError: Error, Hashable, CustomStringConvertible {
   public enum Fault: Hashable, Sendable {
     case noPort

@@ -53,7 +53,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
 
   public var isV6: Bool { family == AF_INET6 }
 
-  /// Whether it says nothing without an interface, and names none.
+  /// Whether it has no meaning without an interface, and names none.
   public var lacksScope: Bool {
     guard case .v6(let bytes, scope: 0) = host else { return false }
     return bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
@@ -67,13 +67,13 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
 
   public func with(port: UInt16) -> SocketAddress { SocketAddress(host: host, port: port) }
 
-  /// An IPv4 address as sockets that serve both families take it; any other as it is.
+  /// An IPv4 address in the form for sockets of both families; any other as it is.
   public var mapped: SocketAddress {
     guard case .v4(let bytes) = host else { return self }
     return SocketAddress(host: .v6(Self.mappedPrefix + bytes, scope: 0), port: port)
   }
 
-  /// The other way round: what the kernel tells of an IPv4 address at a socket that serves both.
+  /// The inverse: an IPv4 address in the kernel's form for a socket of both families.
   private var unmapped: SocketAddress {
     guard case .v6(let bytes, _) = host, bytes.starts(with: Self.mappedPrefix) else { return self }
     return SocketAddress(host: .v4(Array(bytes.suffix(4))), port: port)
@@ -135,7 +135,7 @@ extension SocketAddress {
     }
   }
 
-  /// What a system call wrote as an address; nil where it is of another family.
+  /// An address that a system call wrote; nil where it is of another family.
   init?(filledBy call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) throws(SystemError) -> Void)
     throws(SystemError)
   {
@@ -158,7 +158,7 @@ extension SocketAddress {
     self = known
   }
 
-  /// What lies behind a pointer that C calls a `sockaddr`; nil where it is of another family.
+  /// The address behind a C `sockaddr` pointer; nil where it is of another family.
   init?(reading address: UnsafePointer<sockaddr>) {
     // The family says which of them it is.
     switch CInt(address.pointee.sa_family) {

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A system call that failed: what was being done, and the error's number, name and text.
+/// A failed system call: the operation, and the error's number, name and text.
 public struct SystemError: Error, Hashable, CustomStringConvertible {
   public let operation: String
   public let code: CInt
@@ -11,7 +11,7 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
     self.code = code
   }
 
-  /// Whether the disk has no room, or its user may take no more of it.
+  /// Whether the disk is full, or its user's quota.
   package var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
 
   /// The error's symbol, such as `ECONNREFUSED`.
@@ -25,7 +25,7 @@ public struct SystemError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// Runs a call that answers −1 on failure, again where a signal cut it short.
+/// Runs a call that returns −1 on failure, again where a signal interrupted it.
 @discardableResult
 package func system<Count: SignedInteger>(
   _ operation: @autoclosure () -> String, _ call: () -> Count
@@ -38,7 +38,7 @@ package func system<Count: SignedInteger>(
   }
 }
 
-/// The same, with nil for a call that would have to wait.
+/// The same, with nil for a call that would block.
 func systemUnlessBlocked<Count: SignedInteger>(
   _ operation: @autoclosure () -> String, _ call: () -> Count
 ) throws(SystemError) -> Count? {

@@ -1,12 +1,12 @@
-/// One action at one time, handed out by a reactor.
+/// One action at one time, made by a reactor.
 public final class Timer {
   /// Nanoseconds on the monotonic clock.
   public let deadline: UInt64
-  /// Whether it goes with whatever else wakes the loop.
+  /// Whether it may be coalesced with other wake-ups.
   let isPatient: Bool
   fileprivate let order: UInt64
   fileprivate var action: (() -> Void)?
-  /// Where it stands in its heap; nil once it has fired or was cancelled.
+  /// Its position in the heap; nil once it has fired or was cancelled.
   fileprivate var index: Int?
 
   fileprivate init(deadline: UInt64, isPatient: Bool, order: UInt64, action: @escaping () -> Void) {
@@ -21,9 +21,9 @@ public final class Timer {
   }
 }
 
-/// The timers that wait, as a binary heap: the earliest first, equals in the order they were made.
+/// The pending timers, as a binary heap: the earliest first, equals in the order they were made.
 ///
-/// Each timer knows its place, so one that is cancelled leaves at once and nothing of it stays behind.
+/// Each timer knows its position, so a cancelled one leaves at once and nothing of it stays behind.
 struct TimerHeap {
   private let isPatient: Bool
   private var heap: [Timer] = []

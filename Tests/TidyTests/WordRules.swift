@@ -45,7 +45,7 @@ enum WordRules {
   // MARK: Riddles
 
   /// Targets whose comments and names are still to be rewritten.
-  static let targetsToRewrite = ["Gateway", "Notation", "Reactor", "Store", "Web", "vicinity"]
+  static let targetsToRewrite = ["Gateway", "Store", "Web", "vicinity"]
 
   /// A comment begins with its subject, and a name is no phrase.
   static func riddles(_ file: SourceFile) -> [Finding] {
