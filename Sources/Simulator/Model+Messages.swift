@@ -95,7 +95,7 @@ extension Model {
         }
       }
     }
-    sent[Told(endpoint: from, id: id)] = messages.count
+    sent[MessageKey(endpoint: from, id: id)] = messages.count
     awaitsStore(.send(message: messages.count), at: host.index)
     messages.append(message)
   }
@@ -172,7 +172,7 @@ extension Model {
   // MARK: Fates
 
   func fate(_ id: MessageID, _ from: EndpointID, _ to: [EndpointID], _ fate: DeliveryStatus, at host: SimHost) {
-    guard let number = sent[Told(endpoint: from, id: id)] else {
+    guard let number = sent[MessageKey(endpoint: from, id: id)] else {
       return violate(.fatesAreTrue, "\(host.label) tells the fate of a message that nobody sent")
     }
     let message = messages[number]

@@ -158,7 +158,7 @@ extension Model {
 
   // MARK: Engine outputs
 
-  func told(_ view: MemberView, _ state: PairState, _ local: EndpointID, at host: SimHost) {
+  func observe(_ view: MemberView, _ state: PairState, _ local: EndpointID, at host: SimHost) {
     guard let here = endpoints[local], here.ref.host == host.index else {
       return violate(.onlyTheReal, "\(host.label) tells an endpoint that it does not have")
     }

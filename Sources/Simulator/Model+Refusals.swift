@@ -87,7 +87,7 @@ extension Model {
       record.leaves == invitation.leaves, !isMember(invitation.guest, of: record),
       let guest = peerPlaces[invitation.guest], !isMalicious[peers[guest].ref.host]
     else { return }
-    untoldFailures[host.index] = number
+    unreportedFailures[host.index] = number
   }
 
   private func isMember(_ peer: PeerID, of record: EndpointRecord) -> Bool {
@@ -106,7 +106,7 @@ extension Model {
         "\(record.label) is told that \(label(invitee.peer)) is not connected, which it is"
       }
     }
-    guard let number = untoldFailures.removeValue(forKey: host.index) else { return }
+    guard let number = unreportedFailures.removeValue(forKey: host.index) else { return }
     let (guest, endpoint) = (invitations[number].guest, invitations[number].endpoint)
     var isTold = false
     if case .inviteeNotConnected(let invitee, _, let local) = output {

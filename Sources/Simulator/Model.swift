@@ -39,7 +39,7 @@ final class Model {
   var openSince: [Int64]
 
   var messages: [SentMessage] = []
-  var sent: [Told<MessageID>: Int] = [:]
+  var sent: [MessageKey<MessageID>: Int] = [:]
   /// The unstored events of each durable host, with their batch once that is known.
   var unstored: [[(what: Unstored, batch: UInt64)]]
   var invitations: [InvitationRecord] = []
@@ -52,7 +52,7 @@ final class Model {
   var askings: [OfHost<InvitationID>: Asking] = [:]
   var answers: [Refusing: Answers] = [:]
   /// By host: a failed invitation, which its session is told next.
-  var untoldFailures: [Int: Int] = [:]
+  var unreportedFailures: [Int: Int] = [:]
 
   var decisions: [OfHost<DecisionID>: DecisionRecord] = [:]
   var decisionOrder: [OfHost<DecisionID>] = []
@@ -78,7 +78,7 @@ final class Model {
     var group: Int
   }
 
-  struct Told<ID: Hashable>: Hashable {
+  struct MessageKey<ID: Hashable>: Hashable {
     var endpoint: EndpointID
     var id: ID
   }
@@ -166,7 +166,7 @@ final class Model {
       record.resetPairs()
     }
     browsing.removeAll { $0.host == host.index }
-    untoldFailures[host.index] = nil
+    unreportedFailures[host.index] = nil
     forgetUnstored(host)
     forgetPendingInvitations(of: host)
   }
@@ -254,7 +254,7 @@ final class Model {
     case .away(let view, let locals):
       "\(words(locals)): \(label(view.endpoint)) is \(view.awaySince == nil ? "here" : "away")"
     case .fate(let id, let from, let to, let fate):
-      "\(label(from)): message \(sent[Told(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
+      "\(label(from)): message \(sent[MessageKey(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
     case .decision(_, let view, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
@@ -325,7 +325,7 @@ final class Model {
     case .invitationEnded(let id, let reason): ended(id, reason, at: host)
     case .members(let views, let state, let locals):
       for view in views {
-        for local in locals.all { told(view, state, local, at: host) }
+        for local in locals.all { observe(view, state, local, at: host) }
       }
       tellsMembers(locals, host)
     case .suspended(let views, let on, let locals):

@@ -88,26 +88,26 @@ extension World {
     switch act {
     case .advertise(let ref, let type, let info):
       acting(ref) { host, engine, peer in
-        say(host, "\(ref) advertises \(Self.types[type])")
+        log(host, "\(ref) advertises \(Self.types[type])")
         peer.advertised[type] = info
         try? engine.startAdvertising(peer.id, Self.types[type], info: Self.info(info), at: host.local(now))
       }
     case .stopAdvertising(let ref, let type):
       acting(ref) { host, engine, peer in
-        say(host, "\(ref) advertises \(Self.types[type]) no more")
+        log(host, "\(ref) advertises \(Self.types[type]) no more")
         peer.advertised[type] = nil
         engine.stopAdvertising(peer.id, Self.types[type], at: host.local(now))
       }
     case .browse(let ref, let type):
       acting(ref) { host, engine, peer in
-        say(host, "\(ref) browses for \(Self.types[type])")
+        log(host, "\(ref) browses for \(Self.types[type])")
         peer.browsed.insert(type)
         model.browses(peer, type, true)
         try? engine.startBrowsing(peer.id, Self.types[type], at: host.local(now))
       }
     case .stopBrowsing(let ref, let type):
       acting(ref) { host, engine, peer in
-        say(host, "\(ref) browses for \(Self.types[type]) no more")
+        log(host, "\(ref) browses for \(Self.types[type]) no more")
         peer.browsed.remove(type)
         engine.stopBrowsing(peer.id, Self.types[type], at: host.local(now))
         model.browses(peer, type, false)
@@ -120,7 +120,7 @@ extension World {
     case .cancel(let ref):
       acting(ref) { host, engine, peer in
         guard let last = peer.made.last else { return }
-        say(host, "\(ref) cancels its invitation")
+        log(host, "\(ref) cancels its invitation")
         engine.cancel(last, at: host.local(now))
       }
     case .connect(let ref, let end, let other, let otherEnd, let timeout):
@@ -130,40 +130,40 @@ extension World {
       }
     case .adhoc(let ref, let end, let type):
       acting(ref, end) { host, engine, peer, _ in
-        say(host, "\(ref) starts ad hoc mode")
+        log(host, "\(ref) starts ad hoc mode")
         peer.adhoc[end] = type
         startAdhoc(peer, end, type, host, engine)
       }
     case .stopAdhoc(let ref, let end):
       acting(ref, end) { host, engine, peer, endpoint in
-        say(host, "\(ref) stops ad hoc mode")
+        log(host, "\(ref) stops ad hoc mode")
         peer.adhoc[end] = nil
         model.stopsAdhoc(endpoint)
         engine.stopAdhoc(endpoint, at: host.local(now))
       }
     case .leave(let ref, let end):
       acting(ref, end) { host, engine, peer, endpoint in
-        say(host, "\(ref) leaves")
+        log(host, "\(ref) leaves")
         peer.adhoc[end] = nil
         model.leaves(endpoint)
         engine.leave(endpoint, at: host.local(now))
       }
     case .close(let ref, let end):
       acting(ref, end) { host, engine, peer, endpoint in
-        say(host, "\(ref) closes its session")
+        log(host, "\(ref) closes its session")
         peer.adhoc[end] = nil
         model.closes(endpoint)
         engine.closeSession(endpoint, at: host.local(now))
       }
     case .away(let ref, let isAway):
       acting(ref) { host, engine, peer in
-        say(host, "\(ref) is \(isAway ? "away" : "here")")
+        log(host, "\(ref) is \(isAway ? "away" : "here")")
         peer.awayAt = isAway ? now : nil
         setAway(peer, host, engine)
       }
     case .removePeer(let ref):
       acting(ref) { host, engine, peer in
-        say(host, "\(ref) goes away")
+        log(host, "\(ref) goes away")
         peer.isThere = false
         peer.advertised = [:]
         peer.browsed = []
@@ -176,20 +176,20 @@ extension World {
         guard let member = model.members(of: endpoint).first(where: { model.endpoints[$0]?.ref == target }) else {
           return
         }
-        say(host, "\(ref) \(ban ? "bans" : "removes") \(target)")
+        log(host, "\(ref) \(ban ? "bans" : "removes") \(target)")
         model.removes(member, from: endpoint, ban: ban)
         try? engine.remove(member, from: endpoint, ban: ban, at: host.local(now))
       }
     case .lock(let ref, let end, let locked):
       acting(ref, end) { host, engine, _, endpoint in
-        say(host, "\(ref) \(locked ? "locks" : "unlocks") its session")
+        log(host, "\(ref) \(locked ? "locks" : "unlocks") its session")
         model.locks(endpoint, locked)
         engine.lock(endpoint, locked, at: host.local(now))
       }
     case .block(let ref, let end, let target, let blocked):
       acting(ref, end) { host, engine, _, endpoint in
         guard let target = self.peer(target) else { return }
-        say(host, "\(ref) \(blocked ? "blocks" : "unblocks") \(target.ref)")
+        log(host, "\(ref) \(blocked ? "blocks" : "unblocks") \(target.ref)")
         model.blocks(target.id, from: endpoint, blocked)
         engine.block(target.id, from: endpoint, blocked, at: host.local(now))
       }
@@ -204,14 +204,14 @@ extension World {
     case .compare(let ref, let other):
       acting(ref) { host, engine, peer in
         guard let other = self.peer(other) else { return }
-        say(host, "\(ref) compares codes with \(other.ref)")
+        log(host, "\(ref) compares codes with \(other.ref)")
         _ = try? engine.compare(peer.id, with: other.id, at: host.local(now))
       }
     default: disturb(act)
     }
   }
 
-  func say(_ host: SimHost, _ text: @autoclosure () -> String) {
+  func log(_ host: SimHost, _ text: @autoclosure () -> String) {
     transcript.add(now, host.index, text)
   }
 
@@ -225,11 +225,11 @@ extension World {
       let id = try engine.invite(
         guest, as: Self.types[type], to: endpoint, context: Model.context(number), timeout: duration,
         at: host.local(now))
-      say(host, "\(peer.ref) invites \(model.label(guest))")
+      log(host, "\(peer.ref) invites \(model.label(guest))")
       peer.made.append(id)
       model.invites(id, guest, from: endpoint, by: peer, timeout: timeout <= 0 ? 30_000 : timeout, at: host)
     } catch {
-      say(host, "\(peer.ref) cannot invite \(model.label(guest)): \(error)")
+      log(host, "\(peer.ref) cannot invite \(model.label(guest)): \(error)")
       let isRefused = guest == peer.id || model.refuses(guest, at: endpoint)
       model.check(.callsThatMakeSenseWork, error.code != .invalidParameter || isRefused) {
         "\(peer.ref) cannot invite \(model.label(guest)): \(error)"
@@ -254,7 +254,7 @@ extension World {
     do {
       let id = try engine.connect(
         endpoint, to: data.peer, with: bytes, timeout: .milliseconds(timeout), at: host.local(now))
-      say(host, "\(peer.ref) waits for \(model.label(data.endpoint))")
+      log(host, "\(peer.ref) waits for \(model.label(data.endpoint))")
       peer.made.append(id)
       model.connects(id, data, from: endpoint, by: peer, timeout: timeout <= 0 ? 30_000 : timeout, at: host)
     } catch {
@@ -277,9 +277,9 @@ extension World {
           to: sending.recipients == 0 ? .all : .only(to), sending.mode,
           receipt: sending.receipt, at: host.local(now))
         model.sends(id, from: endpoint, to: to, sending, at: host)
-        say(host, "\(peer.ref) sends #\(model.messages.count - 1), \(payload.count) bytes, to \(to.map(model.label))")
+        log(host, "\(peer.ref) sends #\(model.messages.count - 1), \(payload.count) bytes, to \(to.map(model.label))")
       } catch {
-        say(host, "\(peer.ref) cannot send: \(error)")
+        log(host, "\(peer.ref) cannot send: \(error)")
         if error.code == .unavailable, sending.mode == .reliable { model.refusedSends[endpoint] = now }
         model.check(.callsThatMakeSenseWork, error.code == .unavailable || sending.mode == .unreliable) {
           "\(peer.ref) cannot send to connected members: \(error)"

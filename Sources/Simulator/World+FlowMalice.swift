@@ -20,26 +20,26 @@ extension World {
     if type.isRecord, !intruder.malice.isDisjoint(with: .flows) {
       line.records += 1
       var reader = Reader(body)
-      if let head = try? RecordHead(from: &reader) { say(Ack(strand: head.strand, received: head.sequence), line) }
+      if let head = try? RecordHead(from: &reader) { send(Ack(strand: head.strand, received: head.sequence), line) }
     }
     switch type {
     case .join:
       guard let join = try? Join(decoding: body), join.entry.endpoint == line.target?.endpoint else { return }
       line.flows.targetIndex = join.index
       // It admits everybody, and says so once it has heard of them.
-      say(
+      send(
         Verdict(record: intruder.head(line), about: join.index, by: .all, reason: .none, seen: line.records), line)
     case .streamOpen:
       guard let open = try? StreamOpen(decoding: body) else { return }
       line.flows.streams.append(open.flow)
       // A receiver that never reads sends nothing.
       guard !intruder.malice.contains(.neverReads), intruder.random.flip() else { return }
-      say(StreamGrant(flow: open.flow, received: 0, limit: 100_000), line)
+      send(StreamGrant(flow: open.flow, received: 0, limit: 100_000), line)
     case .resourceOffer:
       guard let offer = try? ResourceOffer(decoding: body) else { return }
       line.flows.offers.append(offer)
       let limit: UInt64 = intruder.malice.contains(.neverReads) ? 0 : 64 << 10
-      say(ResourceWant(flow: offer.flow, turn: 1, offset: 0, limit: limit, root: intruder.host.crypto.hash([])), line)
+      send(ResourceWant(flow: offer.flow, turn: 1, offset: 0, limit: limit, root: intruder.host.crypto.hash([])), line)
     case .resourceWant:
       guard let want = try? ResourceWant(decoding: body) else { return }
       line.flows.wants.removeAll { $0.flow == want.flow }
@@ -66,14 +66,14 @@ extension World {
       line.flows.wants = Array(line.flows.wants.dropFirst(4))
     // It requests everything at once, and takes none of it off the pipe's other end.
     default:
-      for flow in line.flows.streams.suffix(3) { say(StreamGrant(flow: flow, received: 0, limit: 1), line) }
+      for flow in line.flows.streams.suffix(3) { send(StreamGrant(flow: flow, received: 0, limit: 1), line) }
     }
   }
 
   private func open(to target: UInt32, _ intruder: Intruder, _ line: Intruder.Line) {
     let flow = intruder.random.next() | 1
     line.flows.opened.append(flow)
-    say(
+    send(
       StreamOpen(
         record: intruder.head(line), flow: flow, incarnation: Incarnation(1), from: 1, to: target, name: "evil"), line)
   }
@@ -81,7 +81,7 @@ extension World {
   private func offer(_ size: UInt64?, to target: UInt32, _ intruder: Intruder, _ line: Intruder.Line) {
     let flow = intruder.random.next() | 1
     line.flows.offered.append(flow)
-    say(
+    send(
       ResourceOffer(
         record: intruder.head(line), flow: flow, from: 1, to: target, name: "evil", type: "", size: size, root: nil),
       line)
@@ -96,7 +96,7 @@ extension World {
       for _ in 0..<count { out.append(0x77) }
       _ = out.finalize(for: buffer)
     }
-    say(bytes: frame, line)
+    send(bytes: frame, line)
   }
 
   private func chunk(
@@ -117,7 +117,7 @@ extension World {
       for byte in payload { out.append(byte) }
       _ = out.finalize(for: buffer)
     }
-    say(bytes: frame, line)
+    send(bytes: frame, line)
   }
 
   private func lieAboutFlows(to target: UInt32, _ intruder: Intruder, _ line: Intruder.Line) {
@@ -131,17 +131,17 @@ extension World {
     case 3: lieAsReceiver(of: line.flows.offers.last?.flow ?? unknown, wild, reason, intruder, line)
     case 4:
       // About unknown flows.
-      say(StreamEnd(record: intruder.head(line), flow: unknown, reason: reason, size: wild), line)
-      say(StreamStop(record: intruder.head(line), flow: unknown, reason: reason), line)
-      say(ResourceStop(record: intruder.head(line), flow: unknown, reason: reason), line)
-      say(ResourceEnd(record: intruder.head(line), flow: unknown, outcome: .whole(size: wild, root: .zero)), line)
-      say(StreamGrant(flow: unknown, received: wild, limit: wild), line)
+      send(StreamEnd(record: intruder.head(line), flow: unknown, reason: reason, size: wild), line)
+      send(StreamStop(record: intruder.head(line), flow: unknown, reason: reason), line)
+      send(ResourceStop(record: intruder.head(line), flow: unknown, reason: reason), line)
+      send(ResourceEnd(record: intruder.head(line), flow: unknown, outcome: .whole(size: wild, root: .zero)), line)
+      send(StreamGrant(flow: unknown, received: wild, limit: wild), line)
       send(100, of: unknown, at: 0, line)
     default:
       // From others, to endpoints that it has not met, and twice.
       let (from, to) = (UInt32(intruder.random.below(3)), UInt32(intruder.random.below(4)))
       for _ in 0..<2 {
-        say(
+        send(
           StreamOpen(
             record: intruder.head(line), flow: unknown, incarnation: Incarnation(wild), from: from, to: to, name: ""),
           line)
@@ -160,9 +160,9 @@ extension World {
     case 1: send(100, of: flow, at: wild, line)
     case 2:
       send(100, of: flow, at: 0, line)
-      say(StreamEnd(record: intruder.head(line), flow: flow, reason: .none, size: wild), line)
+      send(StreamEnd(record: intruder.head(line), flow: flow, reason: .none, size: wild), line)
     default:
-      say(StreamEnd(record: intruder.head(line), flow: flow, reason: reason, size: 0), line)
+      send(StreamEnd(record: intruder.head(line), flow: flow, reason: reason, size: 0), line)
       send(100, of: flow, at: 0, line)
     }
   }
@@ -171,11 +171,11 @@ extension World {
     of flow: UInt64, _ wild: UInt64, _ reason: Reason, _ intruder: Intruder, _ line: Intruder.Line
   ) {
     switch intruder.random.below(3) {
-    case 0: say(StreamGrant(flow: flow, received: wild, limit: max(wild, Limits.flowBytesMax)), line)
+    case 0: send(StreamGrant(flow: flow, received: wild, limit: max(wild, Limits.flowBytesMax)), line)
     case 1:
-      say(StreamGrant(flow: flow, received: 1, limit: 100_000), line)
-      say(StreamGrant(flow: flow, received: 0, limit: 1), line)
-    default: say(StreamStop(record: intruder.head(line), flow: flow, reason: reason), line)
+      send(StreamGrant(flow: flow, received: 1, limit: 100_000), line)
+      send(StreamGrant(flow: flow, received: 0, limit: 1), line)
+    default: send(StreamStop(record: intruder.head(line), flow: flow, reason: reason), line)
     }
   }
 
@@ -197,9 +197,9 @@ extension World {
         chunk(of: want, at: want.offset + UInt64(place * chunkBytes), bytes: chunkBytes, intruder, line)
       }
     case 5:
-      say(ResourceEnd(record: intruder.head(line), flow: want.flow, outcome: .whole(size: wild, root: .zero)), line)
+      send(ResourceEnd(record: intruder.head(line), flow: want.flow, outcome: .whole(size: wild, root: .zero)), line)
     default:
-      say(
+      send(
         ResourceEnd(
           record: intruder.head(line), flow: want.flow, outcome: .broken(reason == .none ? .lost : reason)), line)
       chunk(of: want, at: want.offset, bytes: chunkBytes, intruder, line)
@@ -211,11 +211,11 @@ extension World {
   ) {
     let turn = intruder.random.pick([1, 2, 3, UInt32.max])
     switch intruder.random.below(3) {
-    case 0: say(ResourceStop(record: intruder.head(line), flow: flow, reason: reason), line)
-    case 1: say(ResourceWant(flow: flow, turn: turn, offset: wild, limit: wild, root: .zero), line)
+    case 0: send(ResourceStop(record: intruder.head(line), flow: flow, reason: reason), line)
+    case 1: send(ResourceWant(flow: flow, turn: turn, offset: wild, limit: wild, root: .zero), line)
     default:
       for offset in [16_384, 0, 5, 32_768] as [UInt64] {
-        say(ResourceWant(flow: flow, turn: turn, offset: offset, limit: Limits.flowBytesMax, root: .zero), line)
+        send(ResourceWant(flow: flow, turn: turn, offset: offset, limit: Limits.flowBytesMax, root: .zero), line)
       }
     }
   }

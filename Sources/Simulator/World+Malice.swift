@@ -12,7 +12,7 @@ final class Intruder {
   /// Open links by number, in the order in which they opened.
   var lines: [Line] = []
   /// Bytes that it received on any link.
-  var heard: [[UInt8]] = []
+  var received: [[UInt8]] = []
   /// Entries of honest peers' endpoints.
   var entries: [Entry] = []
 
@@ -83,19 +83,19 @@ extension World {
     let line = Intruder.Line(link: link, side: side, endpoint: EndpointID(intruder.id()), group: GroupID(intruder.id()))
     intruder.lines.append(line)
     line.bond = intruder.random.next() | 1
-    say(Hello(incarnation: Incarnation(1), bond: line.bond, expects: 0, ordinal: UInt32(links.count)), line)
+    send(Hello(incarnation: Incarnation(1), bond: line.bond, expects: 0, ordinal: UInt32(links.count)), line)
   }
 
-  func say(_ frame: some Frame, _ line: Intruder.Line) { say(bytes: frame.encoded(), line) }
+  func send(_ frame: some Frame, _ line: Intruder.Line) { send(bytes: frame.encoded(), line) }
 
-  func say(bytes: [UInt8], _ line: Intruder.Line) {
+  func send(bytes: [UInt8], _ line: Intruder.Line) {
     guard line.link.ends[line.side].isOpen, !bytes.isEmpty else { return }
     transmit(bytes, line.link, line.side)
   }
 
   func maliciousReceived(_ bytes: [UInt8], _ host: SimHost, _ link: SimLink, _ side: Int) {
     guard let intruder = host.intruder, let line = intruder.lines.last(where: { $0.link === link }) else { return }
-    if intruder.heard.count < 200 { intruder.heard.append(bytes) }
+    if intruder.received.count < 200 { intruder.received.append(bytes) }
     var rest = line.rest + bytes
     while let head = try? FrameHead.next(in: rest.span.bytes) {
       let body = Array(rest[head.body])
@@ -113,9 +113,9 @@ extension World {
       guard !line.isGreeted else { return }
       line.isGreeted = true
       let theirs = (try? Hello(decoding: span))?.bond ?? 1
-      say(Attach(bond: line.bond, expects: theirs, received: 0, first: 1, next: 1), line)
+      send(Attach(bond: line.bond, expects: theirs, received: 0, first: 1, next: 1), line)
     case .ping:
-      if let ping = try? Ping(decoding: span) { say(Pong(token: ping.token), line) }
+      if let ping = try? Ping(decoding: span) { send(Pong(token: ping.token), line) }
     case .invite:
       guard let invite = try? Invite(decoding: span) else { return }
       intruder.entries.append(invite.entry)
@@ -127,14 +127,14 @@ extension World {
         carrier: intruder.carrier(intruder.peer.key, signedBy: intruder.peer.key),
         standing: Standing(size: 1, peersMax: 256, needs: []))
       model.letsIn(line.endpoint, by: invite.entry.endpoint)
-      say(Answer(id: invite.id, outcome: .accepted(acceptance)), line)
+      send(Answer(id: invite.id, outcome: .accepted(acceptance)), line)
       join(intruder, line)
     case .answer:
       guard let answer = try? Answer(decoding: span), case .accepted(let acceptance) = answer.outcome else { return }
       intruder.entries.append(acceptance.entry)
       line.target = acceptance.entry
       if let offered = line.offered[answer.id] { model.letsIn(offered, by: acceptance.entry.endpoint) }
-      say(Confirm(id: answer.id, reason: .none, rank: 2), line)
+      send(Confirm(id: answer.id, reason: .none, rank: 2), line)
       join(intruder, line)
     default: hear(type, span, intruder, line)
     }
@@ -142,7 +142,7 @@ extension World {
 
   private func join(_ intruder: Intruder, _ line: Intruder.Line) {
     guard let target = line.target else { return }
-    say(
+    send(
       Join(
         record: intruder.head(line), index: 1, target: target.endpoint, targetIncarnation: target.incarnation, seen: 0,
         admits: .all,
@@ -174,13 +174,13 @@ extension World {
     guard let victim = victims.isEmpty ? nil : intruder.random.pick(victims) else { return }
     transcript.add(now, intruder.host.index) { "attacks \(victim.ref) (\(kind.rawValue))" }
     switch kind {
-    case .garbage: say(bytes: intruder.random.bytes(intruder.random.within(1...400)), line)
+    case .garbage: send(bytes: intruder.random.bytes(intruder.random.within(1...400)), line)
     case .truncates:
       let whole = Ping(token: 1).encoded()
-      say(bytes: Array(whole.prefix(intruder.random.below(whole.count))), line)
+      send(bytes: Array(whole.prefix(intruder.random.below(whole.count))), line)
       transmitEnd(line)
     case .replays:
-      if !intruder.heard.isEmpty { say(bytes: intruder.random.pick(intruder.heard), line) }
+      if !intruder.received.isEmpty { send(bytes: intruder.random.pick(intruder.received), line) }
     case .forgesCarriers: forgeCarrier(of: victim, intruder, line)
     case .forgesIntroductions: forgeIntroduction(intruder, line)
     case .floods: flood(victim, intruder, line)
@@ -196,7 +196,7 @@ extension World {
     default:
       if line.target == nil { invite(victim, intruder, line, key: intruder.peer.key, signer: intruder.peer.key) }
       if line.target != nil {
-        say(Leave(record: intruder.head(line), index: 1, reason: .left, seen: 0), line)
+        send(Leave(record: intruder.head(line), index: 1, reason: .left, seen: 0), line)
         line.target = nil
         line.flows = FlowAttackState()
         line.endpoint = EndpointID(intruder.id())
@@ -214,7 +214,7 @@ extension World {
   {
     line.invitation += 1
     line.offered[line.invitation] = line.endpoint
-    say(
+    send(
       Invite(
         id: line.invitation, type: Self.types[0], to: victim.id, adhoc: false, group: line.group,
         entry: intruder.entry(line.endpoint, key: key, host: intruder.host.id),
@@ -231,7 +231,7 @@ extension World {
     let key = intruder.random.chance(perMille: 100) ? friend.key : intruder.peer.key
     var entry = intruder.entry(line.endpoint, key: key, host: intruder.host.id)
     if intruder.random.flip(), let other = friend.endpoints.first { entry.endpoint = other }
-    say(
+    send(
       Connect(
         id: line.invitation, to: victim.id, target: target, entry: entry,
         carrier: intruder.carrier(key, signedBy: intruder.peer.key),
@@ -265,18 +265,18 @@ extension World {
         group: line.group, introducer: introducer, introducerIncarnation: incarnation, entries: [entry],
         signature: intruder.host.crypto.sign(bytes, with: intruder.peer.key))
       if introducer == line.endpoint { model.names(introducer, entry.endpoint) }
-      say(Introduce(record: intruder.head(line), spread: intruder.random.flip(), introduction: introduction), line)
+      send(Introduce(record: intruder.head(line), spread: intruder.random.flip(), introduction: introduction), line)
     }
   }
 
   private func flood(_ victim: SimPeer, _ intruder: Intruder, _ line: Intruder.Line) {
     for number in 0..<intruder.random.within(50...400) {
       switch intruder.random.below(4) {
-      case 0: say(Ping(token: UInt64(number)), line)
-      case 1: if let type = try? ServiceType("t\(intruder.random.below(1_000_000))") { say(Browse(type: type), line) }
+      case 0: send(Ping(token: UInt64(number)), line)
+      case 1: if let type = try? ServiceType("t\(intruder.random.below(1_000_000))") { send(Browse(type: type), line) }
       case 2: invite(victim, intruder, line, key: intruder.peer.key, signer: intruder.peer.key)
       default:
-        say(
+        send(
           CompareCommit(
             id: intruder.random.next() >> 8, from: intruder.peer.id, to: victim.id,
             commitment: Digest(Bytes32(1, 2, 3, UInt64(number)))),
@@ -292,7 +292,7 @@ extension World {
       intruder.host.crypto.own(key)
       let name = intruder.peer.name
       let id = PeerID(digest: intruder.host.crypto.hash(PeerID.preimage(of: key)))
-      say(Advertised(type: Self.types[0], peer: id, name: name, info: .empty), line)
+      send(Advertised(type: Self.types[0], peer: id, name: name, info: .empty), line)
     }
     guard line.target != nil else {
       return invite(victim, intruder, line, key: intruder.peer.key, signer: intruder.peer.key)
@@ -303,7 +303,7 @@ extension World {
     let incarnation = EndpointIncarnation(host: Incarnation(1), count: 1)
     let bytes = Introduction.signedBytes(
       group: line.group, introducer: line.endpoint, introducerIncarnation: incarnation, entries: entries)
-    say(
+    send(
       Introduce(
         record: intruder.head(line), spread: true,
         introduction: Introduction(
@@ -318,26 +318,26 @@ extension World {
     }
     let wild = intruder.random.pick([0, 1, 2, 1 << 20, 1 << 62, UInt64.max])
     switch intruder.random.below(5) {
-    case 0: say(Ack(strand: 1, received: wild), line)
-    case 1: say(Attach(bond: line.bond, expects: wild | 1, received: wild, first: wild, next: wild), line)
+    case 0: send(Ack(strand: 1, received: wild), line)
+    case 1: send(Attach(bond: line.bond, expects: wild | 1, received: wild, first: wild, next: wild), line)
     case 2:
       line.sequence = wild == .max ? wild - 1 : wild
-      say(Leave(record: intruder.head(line), index: UInt32(truncatingIfNeeded: wild), reason: .left, seen: wild), line)
+      send(Leave(record: intruder.head(line), index: UInt32(truncatingIfNeeded: wild), reason: .left, seen: wild), line)
     case 3:
-      say(
+      send(
         Verdict(
           record: intruder.head(line), about: UInt32(intruder.random.below(4)), by: .all, reason: .none, seen: wild),
         line)
-    default: say(RosterDigest(strand: 1, count: .max, sum: wild), line)
+    default: send(RosterDigest(strand: 1, count: .max, sum: wild), line)
     }
   }
 
   private func oversize(_ intruder: Intruder, _ line: Intruder.Line) {
     switch intruder.random.below(3) {
     // A length of many gigabytes, a frame of the largest size that is no frame, and a varint without end.
-    case 0: say(bytes: [0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x34], line)
-    case 1: say(bytes: [0x80, 0x80, 0x44, 0x34] + intruder.random.bytes(20_000), line)
-    default: say(bytes: Array(repeating: 0xFF, count: 64), line)
+    case 0: send(bytes: [0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x34], line)
+    case 1: send(bytes: [0x80, 0x80, 0x44, 0x34] + intruder.random.bytes(20_000), line)
+    default: send(bytes: Array(repeating: 0xFF, count: 64), line)
     }
   }
 }

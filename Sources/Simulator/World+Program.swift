@@ -76,17 +76,17 @@ extension World {
       do {
         try engine.accept(id, with: endpoint, at: host.local(now))
         model.accepts(id, with: endpoint, at: host)
-        say(host, "\(ref) accepts")
+        log(host, "\(ref) accepts")
       } catch {
-        say(host, "\(ref) cannot accept: \(error)")
+        log(host, "\(ref) cannot accept: \(error)")
       }
     case .decline(let id):
       guard model.isPending(id, at: host) else { return }
-      say(host, "declines")
+      log(host, "declines")
       try? engine.decline(id, at: host.local(now))
     case .decide(let id, let admit):
       guard model.decides(id, admit, at: host) else { return }
-      say(host, admit ? "says yes" : "says no")
+      log(host, admit ? "says yes" : "says no")
       try? engine.decide(id, admit, at: host.local(now))
     case .invite(let ref, let guest, let type):
       let peer = host.peers[ref.peer]

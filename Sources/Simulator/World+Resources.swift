@@ -46,10 +46,10 @@ extension World {
       tally.resources += 1
       model.offers(id, plan, from: endpoint, to: member, at: host)
       host.sources[id] = Source(number: number, plan: plan, content: content)
-      say(host, "\(peer.ref) offers file \(number) to \(model.label(member)), \(plan.bytes) bytes")
+      log(host, "\(peer.ref) offers file \(number) to \(model.label(member)), \(plan.bytes) bytes")
       if let cancel = plan.cancel, cancel.isSenders { later(host, after: cancel.after, .cancelResource(id)) }
     } catch {
-      say(host, "\(peer.ref) cannot offer: \(error)")
+      log(host, "\(peer.ref) cannot offer: \(error)")
       model.violate(.callsThatMakeSenseWork, "\(peer.ref) cannot offer a resource to a connected member: \(error)")
     }
   }
@@ -70,7 +70,7 @@ extension World {
 
   func cancelResource(_ id: ResourceID, _ host: SimHost, _ engine: Engine) {
     guard let number = host.sources[id]?.number ?? host.files[id]?.number else { return }
-    say(host, "file \(number) is cancelled by its \(host.sources[id] == nil ? "receiver" : "sender")")
+    log(host, "file \(number) is cancelled by its \(host.sources[id] == nil ? "receiver" : "sender")")
     model.ends(number, with: .cancelled)
     engine.cancelResource(id, at: host.local(now))
   }
@@ -95,7 +95,7 @@ extension World {
     let size = UInt64(source.plan.bytes)
     let end = min(offset + UInt64(bytes), size)
     if let unreadableAt = source.plan.unreadableAt, end > unreadableAt {
-      say(host, "file \(source.number) cannot be read at \(unreadableAt)")
+      log(host, "file \(source.number) cannot be read at \(unreadableAt)")
       model.ends(source.number, with: .unreadable)
       return engine.cannotRead(id, at: host.local(now))
     }
@@ -135,7 +135,7 @@ extension World {
 
   func answer(_ id: ResourceID, _ accepts: Bool, _ host: SimHost, _ engine: Engine) {
     guard let file = host.files[id] else { return }
-    say(host, "\(accepts ? "accepts" : "declines") \(file.number.map { "file \($0)" } ?? "a stranger's file")")
+    log(host, "\(accepts ? "accepts" : "declines") \(file.number.map { "file \($0)" } ?? "a stranger's file")")
     if let number = file.number { model.answers(number, accepts) }
     do {
       if accepts {
@@ -181,7 +181,7 @@ extension World {
     var bad: SimFile.Chunk?
     for chunk in chunks {
       if let number = file.number, let unwritableAt = plan?.unwritableAt, chunk.end > unwritableAt {
-        say(host, "file \(number) cannot be written at \(unwritableAt)")
+        log(host, "file \(number) cannot be written at \(unwritableAt)")
         model.ends(number, with: .unwritable)
         return engine.cannotStore(id, at: host.local(now))
       }
@@ -202,7 +202,7 @@ extension World {
       settle(host)
     }
     if let bad, host.engine === engine, host.files[id] != nil {
-      say(host, "\(file.number.map { "file \($0)" } ?? "a stranger's file") is damaged at \(bad.offset)")
+      log(host, "\(file.number.map { "file \($0)" } ?? "a stranger's file") is damaged at \(bad.offset)")
       host.files[id]?.damagesLeft -= 1
       host.files[id]?.waiting = []
       host.files[id]?.series += 1

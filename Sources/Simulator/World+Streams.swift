@@ -17,7 +17,7 @@ struct Reading {
   /// Nil where a stranger writes it.
   let number: Int?
   var manner: Streaming.Reading
-  var told = 0
+  var received = 0
   var used = 0
   /// Whether it will read again by itself.
   var isDue = false
@@ -35,13 +35,13 @@ extension World {
       tally.streams += 1
       model.opens(id, plan, from: endpoint, to: member, at: host)
       host.writing[id] = Writing(number: number, plan: plan, content: model.streams[number].content)
-      say(
+      log(
         host,
         "\(peer.ref) opens stream \(number) to \(model.label(member)), for \(plan.bytes) bytes; it is read \(plan.reading)"
       )
       later(host, after: 0, .write(id))
     } catch {
-      say(host, "\(peer.ref) cannot open a stream: \(error)")
+      log(host, "\(peer.ref) cannot open a stream: \(error)")
       let open = model.openStreams(from: endpoint, to: member)
       let most = model.endpoints[endpoint]?.settings.streamsMax ?? 0
       model.check(.callsThatMakeSenseWork, error.code == .unavailable && open >= Int(most)) {
@@ -80,11 +80,11 @@ extension World {
     host.writing[id]?.isOver = true
     switch writing.plan.ending {
     case .closes:
-      say(host, "stream \(writing.number) is closed by its writer")
+      log(host, "stream \(writing.number) is closed by its writer")
       model.closesStream(writing.number)
       engine.closeStream(id, at: host.local(now))
     case .cancels(let reason):
-      say(host, "stream \(writing.number) is cancelled by its writer (\(reason))")
+      log(host, "stream \(writing.number) is cancelled by its writer (\(reason))")
       model.cancelsStream(writing.number, reason)
       engine.cancelStream(id, reason, at: host.local(now))
     case .staysOpen: break
@@ -102,18 +102,18 @@ extension World {
   }
 
   func streamed(_ id: StreamID, _ count: Int, _ host: SimHost) {
-    host.reading[id]?.told += count
+    host.reading[id]?.received += count
     if let reading = host.reading[id] {
       let window = host.plan.settings.streamWindowBytes
-      model.check(.windowsHold, reading.told - reading.used <= window) {
-        "\(host.label) was told \(reading.told - reading.used) bytes of a stream that it has not used"
+      model.check(.windowsHold, reading.received - reading.used <= window) {
+        "\(host.label) was told \(reading.received - reading.used) bytes of a stream that it has not used"
       }
     }
     guard let reading = host.reading[id], !reading.isDue else { return }
     host.reading[id]?.isDue = true
     switch reading.manner {
     case .slowly where !isHealed: later(host, after: 100, .read(id))
-    case .pauses(let after, let milliseconds) where reading.told >= after && !isHealed:
+    case .pauses(let after, let milliseconds) where reading.received >= after && !isHealed:
       host.reading[id]?.manner = .atOnce
       later(host, after: milliseconds, .read(id))
     default: later(host, after: 0, .read(id))
@@ -123,20 +123,20 @@ extension World {
   func read(_ id: StreamID, _ host: SimHost, _ engine: Engine) {
     guard let reading = host.reading[id] else { return }
     host.reading[id]?.isDue = false
-    var count = reading.told - reading.used
+    var count = reading.received - reading.used
     switch reading.manner {
     case .never: return
     case .slowly(let bytes) where !isHealed:
       count = min(count, bytes)
-    case .cancels(let after, let reason) where reading.told >= after:
+    case .cancels(let after, let reason) where reading.received >= after:
       if let number = reading.number { model.cancelsStream(number, reason) }
-      say(
+      log(
         host, "\(reading.number.map { "stream \($0)" } ?? "a stranger's stream") is cancelled by its reader (\(reason))"
       )
       return engine.cancelStream(id, reason, at: host.local(now))
-    case .closes(let after) where reading.told >= after:
+    case .closes(let after) where reading.received >= after:
       if let number = reading.number { model.cancelsStream(number, .cancelled) }
-      say(host, "\(reading.number.map { "stream \($0)" } ?? "a stranger's stream") is closed by its reader")
+      log(host, "\(reading.number.map { "stream \($0)" } ?? "a stranger's stream") is closed by its reader")
       return engine.closeStream(id, at: host.local(now))
     default: break
     }
@@ -144,7 +144,7 @@ extension World {
     host.reading[id]?.used += count
     if let number = reading.number { model.consumes(count, of: number) }
     engine.consumed(count, of: id, at: host.local(now))
-    guard let reading = host.reading[id], reading.told > reading.used else { return }
+    guard let reading = host.reading[id], reading.received > reading.used else { return }
     host.reading[id]?.isDue = true
     later(host, after: 100, .read(id))
   }

@@ -79,7 +79,7 @@ enum Simulate {
     for seed in options.from..<(options.from + count) {
       let scenario = options.scenario ?? Scenario.of(seed: seed)
       write("begin\t\(seed)\t\(scenario.rawValue)\n")
-      write(Told(Simulation.run(scenario, seed: seed)).line + "\n")
+      write(ResultLine(Simulation.run(scenario, seed: seed)).line + "\n")
     }
   }
 }

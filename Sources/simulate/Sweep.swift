@@ -9,7 +9,7 @@ final class Sweep: Sendable {
     var next: UInt64
     var done = 0
     var tally = Tally()
-    var failures: [Told] = []
+    var failures: [ResultLine] = []
   }
 
   private let scenario: Scenario?
@@ -77,7 +77,7 @@ final class Sweep: Sendable {
       if let scenario { arguments += ["--scenario", scenario.rawValue] }
       var begun: (seed: UInt64, scenario: String)?
       Child(arguments).lines { line in
-        if let told = Told(line) {
+        if let told = ResultLine(line) {
           note(told)
           next = told.seed + 1
           begun = nil
@@ -87,16 +87,16 @@ final class Sweep: Sendable {
         }
       }
       if let (seed, scenario) = begun {
-        note(Told(trapped: seed, scenario))
+        note(ResultLine(trapped: seed, scenario))
         next = seed + 1
       } else if next < share.upperBound, begun == nil, next == share.lowerBound {
-        note(Told(trapped: next, scenario?.rawValue ?? Scenario.of(seed: next).rawValue))
+        note(ResultLine(trapped: next, scenario?.rawValue ?? Scenario.of(seed: next).rawValue))
         next += 1
       }
     }
   }
 
-  private func note(_ told: Told) {
+  private func note(_ told: ResultLine) {
     let (done, failures) = state.withLock { state in
       state.done += 1
       state.tally += told.tally
@@ -109,7 +109,7 @@ final class Sweep: Sendable {
   }
 
   /// In a process of its own: a smaller run may trap.
-  private func explain(_ told: Told) {
+  private func explain(_ told: ResultLine) {
     var lines: [Substring] = []
     Child(["--seed", "\(told.seed)", "--scenario", told.scenario, "--shrink"]).lines { lines.append($0) }
     for line in lines.suffix(80) { print(line) }

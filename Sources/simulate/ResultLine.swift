@@ -1,7 +1,7 @@
 import Simulator
 
 /// A result as one line between two processes.
-struct Told: Sendable {
+struct ResultLine: Sendable {
   var seed: UInt64
   var scenario: String
   var tally: Tally
