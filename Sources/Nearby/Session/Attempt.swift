@@ -1,5 +1,6 @@
 internal import Engine
 
+/// An attempt to get a peer into a session.
 public struct Attempt: Sendable {
   private let invitation: InvitationID
   private let meeting: Promise<Reason>
