@@ -94,6 +94,10 @@ final class Core {
   /// How many contents were not what they had been before this start.
   var damagedFileCount = 0
   var exports: [ClientID: Export] = [:]
+  /// Places of things that are being made.
+  var reserved: [Allotment: Int] = [:]
+  /// Of those who change things, by the paths of these.
+  let changes = Turns()
 
   init(
     _ host: Host, _ archive: Archive, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway

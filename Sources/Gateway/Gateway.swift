@@ -149,6 +149,8 @@ public actor Gateway {
 
   /// For tests.
   var archive: Archive? { core?.archive }
+  /// How many kinds of things are being made.
+  var placesReserved: Int { core?.reserved.count ?? 0 }
 
   nonisolated func tell(_ condition: Condition) { told.yield(condition) }
 

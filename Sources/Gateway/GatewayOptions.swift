@@ -37,6 +37,8 @@ public struct GatewayOptions: Sendable {
   /// Within which a WebSocket says who it is.
   public var connectTime: Duration = .seconds(5)
 
+  var sabotage: GatewaySabotage = []
+
   public init(folder: String) {
     self.folder = folder
     host.port = 7777

@@ -51,6 +51,14 @@ struct IdempotencyTests {
     #expect(try ask("one", of: nil) == nil)
   }
 
+  @Test("What is under way is found by who asks again, however much is answered meanwhile")
+  mutating func underWay() throws {
+    #expect(try memory.recall(call("slow", of: "anna"), at: start) == nil)
+    for number in 0...Idempotency.answersMax { _ = try ask("\(number)", of: "anna") }
+    #expect(throws: Problem.self) { try memory.recall(call("slow", of: "anna"), at: start) }
+    #expect(try ask("0", of: "anna") == nil)
+  }
+
   @Test("An answer is known for a day")
   mutating func age() throws {
     _ = try ask("first", of: "anna")

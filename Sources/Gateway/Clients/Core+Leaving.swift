@@ -9,7 +9,7 @@ extension Core {
   ///
   /// One transaction says that it is gone. What is then still to be done the next start does, if this process cannot.
   func revoke(_ id: ClientID) async throws {
-    guard clients.clients[id] != nil else { return }
+    guard clients.clients[id] != nil else { return await gone() }
     try needStore("deleted")
     let owned = peers.values.filter { $0.owner == .client(id) }
     let entered = sessions.values.filter { $0.owner == .client(id) }

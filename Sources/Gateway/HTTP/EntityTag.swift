@@ -17,13 +17,19 @@ enum EntityTag: Hashable, Sendable, CustomStringConvertible {
   /// As it is written for the same, packed.
   static func packed(_ tag: String) -> String { "\(tag.dropLast())\(packedMark)\"" }
 
-  /// Whether a header that lists tags, or a star for all, means this one as it is written, packed or not.
-  static func match(_ header: String?, _ tag: String) -> Bool {
+  /// How two tags are compared (RFC 9110 §8.8.3.2): strongly, a weak tag equals none.
+  enum Comparison { case strong, weak }
+
+  /// Whether a header that lists tags, or a star for all, means this one as it is written, packed or not. `If-Match` is
+  /// compared strongly, and `If-None-Match` weakly.
+  static func match(_ header: String?, _ tag: String, by comparison: Comparison) -> Bool {
     guard let header else { return false }
     return header.split(separator: ",").contains { part in
       let part = part.drop { $0 == " " || $0 == "\t" }
       if part.first == "*" { return true }
-      let strong = part.hasPrefix("W/") ? part.dropFirst(2) : part
+      let isWeak = part.hasPrefix("W/")
+      if isWeak, comparison == .strong { return false }
+      let strong = isWeak ? part.dropFirst(2) : part
       guard strong.hasPrefix(tag.dropLast()) else { return false }
       let rest = strong.dropFirst(tag.count - 1)
       return rest.hasPrefix("\"") || rest.hasPrefix(packedMark + "\"")

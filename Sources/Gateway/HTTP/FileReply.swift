@@ -27,7 +27,7 @@ struct FileReply {
     response.headers.append("Accept-Ranges", "bytes")
     response.headers.append("ETag", tag)
     if let digest { response.headers.append("Repr-Digest", digest.header) }
-    if EntityTag.match(call.headers["If-None-Match"], tag) {
+    if EntityTag.match(call.headers["If-None-Match"], tag, by: .weak) {
       response.status = 304
       return core.respond(response, to: exchange)
     }

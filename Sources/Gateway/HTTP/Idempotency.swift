@@ -27,7 +27,10 @@ struct Idempotency {
     /// The keys, oldest first.
     private var order: ArraySlice<String> = []
 
-    var oldest: Entry? { order.first.flatMap { entries[$0] } }
+    /// Of those that are answered: who asks again while the first is under way must find it.
+    private var oldestKey: String? { order.first { entries[$0]?.reply != nil } }
+    var oldest: Entry? { oldestKey.flatMap { entries[$0] } }
+    var hasAnswers: Bool { oldestKey != nil }
 
     mutating func begin(_ key: String, _ entry: Entry) {
       entries[key] = entry
@@ -51,7 +54,7 @@ struct Idempotency {
     }
 
     mutating func dropOldest() {
-      if let key = order.first { drop(key) }
+      if let oldestKey { drop(oldestKey) }
     }
   }
 
@@ -116,7 +119,9 @@ struct Idempotency {
 
   private mutating func trim(to most: Int, _ size: (Ledger) -> Int) {
     var total = ledgers.values.reduce(0) { $0 + size($1) }
-    while total > most, let (client, ledger) = ledgers.max(by: { size($0.value) < size($1.value) }) {
+    while total > most,
+      let (client, ledger) = ledgers.filter(\.value.hasAnswers).max(by: { size($0.value) < size($1.value) })
+    {
       ledgers[client]?.dropOldest()
       total += (ledgers[client].map(size) ?? 0) - size(ledger)
     }

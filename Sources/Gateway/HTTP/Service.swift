@@ -172,7 +172,7 @@ final class Service: WebHandler {
     core.start { core in
       let reply: Reply
       do {
-        reply = try await work(core, call)
+        reply = try await core.perform(call, work)
       } catch {
         let problem = Problem(wrapping: error)
         core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
@@ -265,7 +265,7 @@ final class Service: WebHandler {
     response.headers.reserve(reply.headers.count + 6)
     var tag = reply.tag?.description
     let isPacked = isLook && reply.isPacked && Packing.isTaken(head.headers["Accept-Encoding"])
-    if let tag, isLook, EntityTag.match(head.headers["If-None-Match"], tag) {
+    if let tag, isLook, EntityTag.match(head.headers["If-None-Match"], tag, by: .weak) {
       response.status = 304
     } else if let content {
       response.headers.append("Content-Type", content.type)
@@ -374,7 +374,7 @@ extension Call {
   /// A change may name the state that it means.
   func checkMatch(_ item: Item?) throws(Problem) {
     guard let item, let header = headers["If-Match"] else { return }
-    guard EntityTag.match(header, item.tag.description) else {
+    guard EntityTag.match(header, item.tag.description, by: .strong) else {
       throw Problem(.preconditionFailed, "it has changed since: it is \(item.tag) now; read it again and decide anew")
     }
   }

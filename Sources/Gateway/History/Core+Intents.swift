@@ -3,7 +3,7 @@ internal import Notation
 internal import Store
 
 /// What a peer wants of others, or they of it: that there is again after a restart.
-protocol Intent: AnyObject {
+protocol Intent: LivingModel {
   static var kind: IntentKind { get }
   var id: String { get }
   var peer: PeerModel { get }
@@ -30,8 +30,8 @@ extension InvitationModel: Intent {
 extension Core {
   /// As it is now, with the store's next batch.
   func keep(_ intent: some Intent) {
-    // What was its peer's goes with it, and must not be there again.
-    guard isLasting(intent.peer), peers[intent.peer.id] === intent.peer else { return }
+    // What was deleted, or was its peer's and went with it, must not be there again.
+    guard isLasting(intent.peer), lives(intent.peer), lives(intent) else { return }
     let row = StoredIntent(
       id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)
     archive.note(PendingWrite { try $0.keep(row) }, host)
@@ -52,6 +52,12 @@ extension Core {
   /// deletes there may be making room.
   func gone() async {
     if archive.isLasting, !host.storeIsFailing { await archive.settled(PendingWrite { _ in }, host) }
+  }
+
+  /// The answer to who deletes what is not there: it may have been deleted just before, and not for good yet.
+  func nothingThere() async -> Reply {
+    await gone()
+    return .nothing
   }
 
   /// Those of before this start, once the peers and the sessions are there again.
@@ -84,7 +90,7 @@ extension Core {
     let until = Until(settings)
     guard let type = settings["serviceType"]?.text, let browser = try? await peer.peer.browse(type, until: until)
     else { return }
-    _ = begin(BrowserModel(peer, browser, until, id: id) { collection($0) })
+    begin(BrowserModel(peer, browser, until, id: id) { collection($0) })
   }
 
   private func takeUp(_ model: InvitationModel?) {

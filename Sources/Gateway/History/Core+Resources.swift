@@ -8,7 +8,7 @@ extension Core {
   /// With what the engine says of it at this moment, where something has changed that lasts.
   func keep(_ resource: ResourceModel, in session: SessionModel) {
     // Behind the end of its session there would be nobody to take it away.
-    guard let number = session.stored?.number, sessions[session.id] === session else { return }
+    guard let number = session.stored?.number, lives(resource, in: session) else { return }
     let row = resource.row(in: number, of: options.folder)
     guard row != resource.stored else { return }
     resource.stored = row

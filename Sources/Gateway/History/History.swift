@@ -56,8 +56,8 @@ final class History: @unchecked Sendable {
   /// Told before it is known which message they belong to.
   private var early: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
   private var isDispatching = false
-  /// Names that somebody is about to use, with those who wait for them.
-  private var holders: [String: [CheckedContinuation<Void, Never>]] = [:]
+  /// Of those who have a message of a name to send: who has it looks whether there is one, and sends it otherwise.
+  let names = Turns()
 
   init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in archive: Archive) {
     self.session = session
@@ -180,20 +180,6 @@ final class History: @unchecked Sendable {
     if let channel { channel.put(lasting: item) } else { untold.append(message) }
     note.settle?(item)
     prune(at: Timestamp(milliseconds: message.at))
-  }
-
-  // MARK: Names
-
-  /// Waits for its turn with a name: who has it looks whether a message has that, and sends it otherwise.
-  func hold(_ name: String) async {
-    guard let waiting = holders[name] else { return holders[name] = [] }
-    await withCheckedContinuation { holders[name] = waiting + [$0] }
-  }
-
-  func release(_ name: String) {
-    guard let waiting = holders[name], let next = waiting.first else { return holders[name] = nil }
-    holders[name] = Array(waiting.dropFirst())
-    next.resume()
   }
 
   // MARK: Fates

@@ -52,8 +52,10 @@ final class AdvertiserModel {
 
 extension Core {
   @discardableResult
-  func publish(_ advertiser: AdvertiserModel) -> Item {
-    advertiserList.put(advertiser.id, advertiser.json, owner: advertiser.peer.owner, facets: advertiser.facets)
+  func publish(_ advertiser: AdvertiserModel) -> Item? {
+    guard lives(advertiser) else { return nil }
+    return advertiserList.put(
+      advertiser.id, advertiser.json, owner: advertiser.peer.owner, facets: advertiser.facets)
   }
 
   /// Begins to advertise; what fails at once is thrown.
@@ -61,6 +63,7 @@ extension Core {
     if model.invitations == .adhoc {
       guard let session = model.session.flatMap({ sessions[$0] }) else { return }
       try await session.session.startAdhoc(model.serviceType, info: model.info, until: model.until)
+      guard lives(session) else { throw Problem(.gone, "the session was left meanwhile") }
       session.adhoc = model.serviceType
       model.standing = Standing(session.session.adhocState)
       publish(session)
@@ -80,7 +83,7 @@ extension Core {
         if let model = core.advertisers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
       }
     }
-    guard peers[model.peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
+    guard lives(model.peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     advertisers[model.id] = model
     publish(model)
     tellStanding(of: model)
@@ -124,14 +127,17 @@ extension Core {
     guard advertisers.removeValue(forKey: model.id) != nil else { return }
     advertiserList.remove(model.id)
     forget(model)
-    let (advertiser, type) = (model.advertiser, model.serviceType)
-    let place = model.invitations == .adhoc ? model.session : nil
+    if let advertiser = model.advertiser { start { _ in await advertiser.stop() } }
+    guard model.invitations == .adhoc, let session = model.session.flatMap({ sessions[$0] }),
+      session.adhoc == model.serviceType
+    else { return }
+    // Who starts it anew does so after this.
+    session.adhoc = nil
+    publish(session)
+    let place = session.id
     start { core in
-      await advertiser?.stop()
-      guard let session = place.flatMap({ core.sessions[$0] }), session.adhoc == type else { return }
-      session.adhoc = nil
-      core.publish(session)
-      await session.session.stopAdhoc()
+      guard let session = core.sessions[place] else { return }
+      if session.adhoc == nil { await session.session.stopAdhoc() }
       await core.keep(session)
     }
   }

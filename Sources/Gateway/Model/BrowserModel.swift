@@ -46,7 +46,7 @@ final class BrowserModel {
 }
 
 extension Core {
-  func begin(_ model: BrowserModel) -> Item {
+  func begin(_ model: BrowserModel) {
     browsers[model.id] = model
     let (id, browser) = (model.id, model.browser)
     start { core in
@@ -58,17 +58,19 @@ extension Core {
         if let model = core.browsers[id] { core.set(Standing(state), of: model) }
       }
     }
-    return publish(model)
+    publish(model)
   }
 
-  private func publish(_ model: BrowserModel) -> Item {
-    browserList.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
+  @discardableResult
+  func publish(_ model: BrowserModel) -> Item? {
+    guard lives(model) else { return nil }
+    return browserList.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
   }
 
   private func set(_ standing: Standing, of model: BrowserModel) {
     guard model.standing != standing else { return }
     model.standing = standing
-    _ = publish(model)
+    publish(model)
     tell(standing, as: BrowserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 

@@ -31,8 +31,14 @@ final class ComparisonModel {
 
 extension Core {
   @discardableResult
-  func publish(_ model: ComparisonModel, in session: SessionModel) -> Item {
+  func add(_ model: ComparisonModel, to session: SessionModel) -> Item? {
     session.comparisonModels[model.id] = model
+    return publish(model, in: session)
+  }
+
+  @discardableResult
+  func publish(_ model: ComparisonModel, in session: SessionModel) -> Item? {
+    guard lives(model, in: session) else { return nil }
     return session.comparisons.put(
       model.id, model.json, owner: session.owner,
       facets: ["peer": model.member.peer.text, "state": model.state.rawValue])
@@ -42,7 +48,7 @@ extension Core {
   func told(_ comparison: Comparison, in session: SessionModel) {
     let model = ComparisonModel(with: comparison.member)
     (model.comparison, model.state) = (comparison, .pending)
-    publish(model, in: session)
+    add(model, to: session)
     tell(
       "comparison", about: "\(session.comparisons.path)/\(model.id)", session.owner,
       [.init("displayName", .text(model.member.name))])

@@ -33,7 +33,7 @@ final class ConnectionModel {
 extension Core {
   static let connectionsPerSessionMax = 256
 
-  func add(_ connection: ConnectionModel, to session: SessionModel) -> Item {
+  func add(_ connection: ConnectionModel, to session: SessionModel) -> Item? {
     session.connectionModels[connection.id] = connection
     let (id, place, attempt) = (connection.id, session.id, connection.attempt)
     start { core in
@@ -48,8 +48,9 @@ extension Core {
   }
 
   @discardableResult
-  private func publish(_ connection: ConnectionModel, in session: SessionModel) -> Item {
-    session.connections.put(
+  private func publish(_ connection: ConnectionModel, in session: SessionModel) -> Item? {
+    guard lives(connection, in: session) else { return nil }
+    return session.connections.put(
       connection.id, connection.json, owner: session.owner,
       facets: ["peer": connection.peer, "state": connection.state.rawValue])
   }

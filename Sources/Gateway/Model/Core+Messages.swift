@@ -120,10 +120,10 @@ extension Core {
         .invalidParameter, "names like 'm12' are those of messages that were given none: take another",
         field: "message", rule: "reserved")
     }
-    await history.hold(name)
-    defer { history.release(name) }
-    if let item = try await history.item(name) { return (item, false) }
-    return (try await send(call, in: model, named: name), true)
+    return try await history.names.take(name) {
+      if let item = try await history.item(name) { return (item, false) }
+      return (try await send(call, in: model, named: name), true)
+    }
   }
 
   private func store(

@@ -17,7 +17,7 @@ extension ResourceModel {
   var onDisk: UInt64 {
     switch state {
     case .offered: 0
-    case .uploading: max(size ?? 0, uploaded)
+    case .uploading: max(size ?? 0, uploaded, promised)
     case .transferring where isIncoming: max(size ?? 0, bytes)
     case .transferring, .complete, .declined, .cancelled, .failed: path == nil ? 0 : size ?? max(uploaded, bytes)
     }
@@ -39,6 +39,30 @@ extension Core {
   func countNoMore(_ resource: ResourceModel, of owner: Owner) {
     diskUse.change(owner, from: resource.counted, to: 0)
     resource.counted = 0
+  }
+
+  /// The same of one that may be gone, and takes nothing then.
+  func recount(_ resource: ResourceModel, in session: SessionModel) {
+    if lives(resource, in: session) { count(resource, of: session.owner) }
+  }
+
+  /// What an upload is to bring counts from before it is written, so that several at once take no more than there is.
+  func promise(_ resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
+    if options.sabotage.contains(.reservesNothing) { return }
+    resource.promised = max(resource.promised, end)
+    recount(resource, in: session)
+  }
+
+  /// What it did not bring counts no more.
+  func uploadEnded(to resource: ResourceModel, in session: SessionModel) {
+    (resource.upload, resource.promised) = (nil, 0)
+    recount(resource, in: session)
+  }
+
+  /// Whether a content may reach so far.
+  func checkRoom(for resource: ResourceModel, upTo end: UInt64, of owner: Owner) throws(Problem) {
+    let more = max(end, resource.counted) - resource.counted
+    if more > 0 { try checkRoom(for: more, of: owner) } else { try needDisk("taken any more") }
   }
 
   /// Whether so many bytes more may lie here for this owner.

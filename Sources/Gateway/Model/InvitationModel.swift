@@ -21,6 +21,8 @@ final class InvitationModel {
   var problem: Problem?
   /// Where it can still be answered.
   var invitation: Invitation?
+  /// Whether somebody is answering it.
+  private(set) var isAnswered = false
   /// Where it can still be taken back.
   var task: Task<Void, Never>?
 
@@ -41,6 +43,13 @@ final class InvitationModel {
   }
 
   var path: String { "/v1/invitations/\(id)" }
+
+  /// For the first who answers, and nobody after that.
+  func takeInvitation() -> Invitation? {
+    guard state == .pending, !isAnswered, let invitation else { return nil }
+    isAnswered = true
+    return invitation
+  }
 
   var json: JSON {
     var members: [JSON.Member] = [
@@ -102,8 +111,8 @@ extension Core {
 
   /// As it is now, for those who follow and for the store.
   @discardableResult
-  func publish(_ invitation: InvitationModel) -> Item {
-    let item = show(invitation)
+  func publish(_ invitation: InvitationModel) -> Item? {
+    guard let item = show(invitation) else { return nil }
     keep(invitation)
     while invitationList.count > Self.invitationsMax || invitationList.bytes > Self.invitationBytesMax,
       let oldest = oldestInvitation(but: invitation)
@@ -115,8 +124,9 @@ extension Core {
 
   /// As the store has it already.
   @discardableResult
-  func show(_ invitation: InvitationModel) -> Item {
-    invitationList.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
+  func show(_ invitation: InvitationModel) -> Item? {
+    guard lives(invitation) else { return nil }
+    return invitationList.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
   }
 
   private func oldestInvitation(but newest: InvitationModel) -> InvitationModel? {
@@ -156,13 +166,15 @@ extension Core {
 
   /// Into the session that it names, or a new one.
   func accept(_ id: String, as actor: Actor) async {
-    guard let model = invitations[id], let invitation = model.invitation else { return }
+    guard let model = invitations[id], let invitation = model.takeInvitation() else { return }
     do {
       let session: SessionModel
       if let id = model.session, let there = sessions[id] {
         session = there
       } else {
         session = try await openSession(of: model.peer, SessionWishes())
+        // Nobody asked for it otherwise.
+        guard lives(model) else { return remove(session) }
         model.session = session.id
       }
       try await invitation.accept(with: session.session)
@@ -186,7 +198,7 @@ extension Core {
 
   // MARK: To elsewhere
 
-  func send(_ model: InvitationModel, from session: SessionModel, timeout: Duration) -> Item {
+  func send(_ model: InvitationModel, from session: SessionModel, timeout: Duration) -> Item? {
     invitations[model.id] = model
     let item = publish(model)
     let (id, invitee, type, context) = (model.id, model.remote, model.serviceType, model.context)

@@ -38,7 +38,7 @@ final class PeerModel {
 
 extension Core {
   @discardableResult
-  func add(_ peer: PeerModel) -> Item {
+  func add(_ peer: PeerModel) -> Item? {
     peers[peer.id] = peer
     tell("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
     for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { tell(advice) }
@@ -48,8 +48,9 @@ extension Core {
   }
 
   @discardableResult
-  func publish(_ peer: PeerModel) -> Item {
-    peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
+  func publish(_ peer: PeerModel) -> Item? {
+    guard lives(peer) else { return nil }
+    return peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
 
   /// To those who see the peer that it is about. A name is advised on before its peer is stored and added here.

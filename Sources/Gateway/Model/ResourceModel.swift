@@ -63,7 +63,10 @@ final class ResourceModel {
   var soundness = Soundness.unknown
   /// Where its content lies here; nil where it does not.
   var path: String?
-  var isInUse = false
+  /// What fills it just now, by its number.
+  var upload: UInt64?
+  /// Up to where its content will be, with what that upload has announced or is writing.
+  var promised: UInt64 = 0
   var incoming: IncomingResource?
   var outgoing: OutgoingResource?
   /// By which the host knows it, as long as it is under way.
@@ -128,7 +131,8 @@ final class ResourceModel {
 
 extension Core {
   @discardableResult
-  func publish(_ resource: ResourceModel, in session: SessionModel) -> Item {
+  func publish(_ resource: ResourceModel, in session: SessionModel) -> Item? {
+    guard lives(resource, in: session) else { return nil }
     count(resource, of: session.owner)
     keep(resource, in: session)
     return session.resources.put(
@@ -137,13 +141,9 @@ extension Core {
   }
 
   func add(_ resource: ResourceModel, to session: SessionModel) throws(Problem) -> Item {
-    guard session.resourceModels.count < options.limits.resourcesPerSession else {
-      throw Problem(
-        .tooMany, "the session has \(session.resourceModels.count) resources: delete those that are done",
-        rule: "resources", limit: options.limits.resourcesPerSession)
-    }
+    try checkPlace(.resources(session.id))
     session.resourceModels[resource.id] = resource
-    return publish(resource, in: session)
+    return try publish(resource, in: session).orGone("session")
   }
 
   func resource(_ id: String, in session: SessionModel) throws(Problem) -> ResourceModel {
@@ -159,6 +159,11 @@ extension Core {
 
   func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
     if let session = sessions[session], goesOnLater(session) { return }
+    guard sessions[session]?.resourceModels[id] != nil else {
+      // It came whole while it was deleted.
+      if let path { unlink(path) }
+      return
+    }
     change(id, in: session) { resource in
       guard !resource.isOver else { return }
       resource.rate = 0
@@ -258,6 +263,8 @@ extension Core {
       .accepted, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
     let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
     start { core in
+      // It may be deleted, and its folder with its session.
+      guard core.sessions[place]?.resourceModels[id] != nil else { return }
       do {
         try Folder.make(folder)
         try await incoming.accept(into: folder)
@@ -372,6 +379,17 @@ extension Core {
     session.resourceModels[model.id] = nil
     countNoMore(model, of: session.owner)
     session.resources.remove(model.id)
+    endUpload(to: model)
     forget(model)
   }
+
+  /// Whoever fills what is gone is told so, and nothing more of it is taken.
+  func endUpload(to model: ResourceModel) {
+    guard let upload = model.upload, !options.sabotage.contains(.raisesTheDeleted) else { return }
+    uploads[upload]?.fail(.goneResource)
+  }
+}
+
+extension Problem {
+  static var goneResource: Problem { Problem(.gone, "the resource was removed meanwhile") }
 }

@@ -154,11 +154,8 @@ extension Core {
   static let decisionTime: Duration = .seconds(60)
 
   func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
-    guard sessions.values.count(where: { $0.peer === peer }) < options.limits.sessionsPerPeer else {
-      throw Problem(
-        .tooMany, "a peer is in at most \(options.limits.sessionsPerPeer) sessions at a time", rule: "sessions",
-        limit: options.limits.sessionsPerPeer)
-    }
+    let reservation = try reserve(.sessions(peer.id))
+    defer { reservation.giveBack() }
     var options = SessionOptions()
     options.encryption = wishes.encryption
     options.peersMax = wishes.maxPeers
@@ -171,7 +168,7 @@ extension Core {
     var isOpen = false
     defer { if !isOpen { promiseNoMore(keeping, to: peer.owner) } }
     let session = try await peer.peer.openSession(options)
-    guard peers[peer.id] != nil else { throw Problem(.gone, "the peer was removed meanwhile") }
+    guard lives(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let now = Timestamp.now
     let stored = StoredSession(
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
@@ -180,9 +177,11 @@ extension Core {
     let model = SessionModel(
       session, peer, wishes, keeping, history, at: now, makeCollection, datagrams: datagramCollection)
     sessions[model.id] = model
+    reservation.giveBack()
     isOpen = true
     if isLasting(peer) { model.stored = stored }
     await keep(model)
+    guard lives(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
     begin(model)
     tell("sessionOpened", about: model.path, model.owner)
     return model
@@ -214,7 +213,8 @@ extension Core {
   }
 
   @discardableResult
-  func publish(_ session: SessionModel) -> Item {
+  func publish(_ session: SessionModel) -> Item? {
+    guard lives(session) else { return nil }
     var facets = ["peer": session.peer.id]
     facets["adhoc"] = session.adhoc
     return sessionList.put(session.id, session.json, owner: session.owner, facets: facets)
@@ -228,7 +228,10 @@ extension Core {
 
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
-    for resource in model.resourceModels.values { countNoMore(resource, of: model.owner) }
+    for resource in model.resourceModels.values {
+      countNoMore(resource, of: model.owner)
+      endUpload(to: resource)
+    }
     promiseNoMore(model.keeping, to: model.owner)
     if !goesOnLater(model) {
       if model.stored == nil {
@@ -364,6 +367,7 @@ extension Core {
   static let goneMembersMax = 256
 
   func publish(_ known: MemberModel, in model: SessionModel) {
+    guard lives(known, in: model) else { return }
     let json = known.json(isVerified: host.knownPeer(known.member.peer) != nil)
     model.members.put(
       known.member.id.text, json, owner: model.owner,

@@ -45,21 +45,22 @@ final class StreamModel {
 
 extension Core {
   @discardableResult
-  func publish(_ stream: StreamModel, in session: SessionModel) -> Item {
-    session.streams.put(
+  func publish(_ stream: StreamModel, in session: SessionModel) -> Item? {
+    guard lives(stream, in: session) else { return nil }
+    return session.streams.put(
       stream.id, stream.json, owner: session.owner,
       facets: ["state": stream.state.rawValue, "direction": stream.isIncoming ? "incoming" : "outgoing"])
   }
 
   func opened(_ reader: StreamReader, in session: SessionModel) {
-    guard session.streamModels.count < options.limits.streamsPerSession else { return }
+    guard (try? checkPlace(.streams(session.id))) != nil else { return }
     add(StreamModel(.incoming(reader), reader.name, reader.member, at: Timestamp.now), to: session)
   }
 
   @discardableResult
-  func add(_ stream: StreamModel, to session: SessionModel) -> Item {
+  func add(_ stream: StreamModel, to session: SessionModel) -> Item? {
     session.streamModels[stream.id] = stream
-    let item = publish(stream, in: session)
+    guard let item = publish(stream, in: session) else { return nil }
     tell(
       "streamOpened", about: "\(session.streams.path)/\(stream.id)", session.owner, [.init("name", .text(stream.name))])
     return item

@@ -205,6 +205,9 @@ extension Core {
       clients.revoke(client.id)
       throw error
     }
+    guard clients.clients[client.id] != nil else {
+      throw Problem(.gone, "this client was deleted meanwhile: pair anew")
+    }
     show(client)
     tell(deed)
   }

@@ -37,16 +37,20 @@ extension Routes {
     if let model = session.comparisonModels[member.id.text], !model.isOver {
       throw Problem(.conflict, "codes are compared with this member already: see \(path)", field: "member")
     }
-    let item = core.publish(ComparisonModel(with: member), in: session)
+    let begun = ComparisonModel(with: member)
+    core.add(begun, to: session)
     do {
       try await session.session.compare(with: member.peer)
     } catch {
-      session.comparisonModels[member.id.text] = nil
-      session.comparisons.remove(member.id.text)
+      // The other side may have begun one meanwhile.
+      if core.lives(begun, in: session) {
+        session.comparisonModels[member.id.text] = nil
+        session.comparisons.remove(member.id.text)
+      }
       throw error
     }
     // The code may be there already.
-    return .created(session.comparisons[member.id.text] ?? item, at: path)
+    return .created(try session.comparisons[member.id.text].orGone("comparison"), at: path)
   }
 
   private static func conclude(_ core: Core, _ call: Call) async throws -> Reply {
@@ -67,7 +71,6 @@ extension Routes {
       core.publishKnownPeers()
       core.audit(.trusted, about: "/v1/trusted-peers/\(comparison.member.peer.text)", by: .client(try call.need().id))
     }
-    guard let item = session.comparisons[model.id] else { throw Problem(.gone, "the comparison was removed meanwhile") }
-    return .item(item)
+    return .item(try session.comparisons[model.id].orGone("comparison"))
   }
 }

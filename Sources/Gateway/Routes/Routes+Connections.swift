@@ -49,11 +49,8 @@ extension Routes {
     guard let peer = try? PeerID(text: name) else {
       throw Problem(.invalidParameter, "\(PlainName.of(name)) is no peer ID", field: "peer", rule: "peerID")
     }
-    guard session.connectionModels.count < Core.connectionsPerSessionMax else {
-      throw Problem(
-        .tooMany, "the session has \(session.connectionModels.count) connections by data: delete those that have ended",
-        rule: "connections", limit: Core.connectionsPerSessionMax)
-    }
+    let reservation = try core.reserve(.connections(session.id))
+    defer { reservation.giveBack() }
     let attempt: Attempt
     do {
       attempt = try await session.session.beginConnecting(to: peer, with: data, timeout: timeout)
@@ -63,6 +60,6 @@ extension Routes {
     let now = Timestamp.now
     let model = ConnectionModel(
       attempt, with: name, at: now, until: now + (timeout > .zero ? timeout : .seconds(30)))
-    return .created(core.add(model, to: session), at: "\(session.connections.path)/\(model.id)")
+    return .created(try core.add(model, to: session).orGone("session"), at: "\(session.connections.path)/\(model.id)")
   }
 }

@@ -25,11 +25,12 @@ extension Routes {
       .delete, "/v1/invitations/{invitation}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.invitations[call[0]] != nil else { return .nothing }
+        guard core.invitations[call[0]] != nil else { return await core.nothingThere() }
         let model = try core.invitation(call[0], for: client)
         try call.checkMatch(core.invitationList[model.id])
-        await model.invitation?.decline()
+        let invitation = model.invitation
         core.remove(model)
+        await invitation?.decline()
         await core.gone()
         return .nothing
       }),
@@ -58,7 +59,7 @@ extension Routes {
       session.peer, isIncoming: false, remote: to, name: nil, type, context: context, session: session.id, at: now,
       expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))
     try core.needRoom(for: model.peer, "begun")
-    let item = core.send(model, from: session, timeout: timeout)
+    let item = try core.send(model, from: session, timeout: timeout).orGone("invitation")
     await core.kept(of: model.peer)
     return .created(item, at: model.path)
   }
@@ -77,6 +78,9 @@ extension Routes {
     guard model.state == .pending else {
       throw Problem(.conflict, "the invitation has ended: it is '\(model.state.rawValue)'", field: "state")
     }
+    guard !model.isAnswered else {
+      throw Problem(.conflict, "the invitation is being answered already", field: "state")
+    }
     try core.needRoom(for: model.peer, toAnswer: answer == .accepted)
     switch (answer, model.isIncoming) {
     case (.accepted, true):
@@ -89,8 +93,9 @@ extension Routes {
       await core.accept(model.id, as: .client(client.id))
       if let problem = model.problem { throw problem }
     case (.declined, true):
-      await model.invitation?.decline()
+      let invitation = model.takeInvitation()
       core.settle(model.id, .declined)
+      await invitation?.decline()
       core.audit(.declined, about: model.path, by: .client(client.id), model.deed)
     case (.cancelled, false):
       model.task?.cancel()
@@ -101,7 +106,7 @@ extension Routes {
     default:
       throw Problem(.conflict, "an invitation that was made here can only be 'cancelled'", field: "state")
     }
-    let item = core.publish(model)
+    let item = try core.publish(model).orGone("invitation")
     await core.kept(of: model.peer)
     return .item(item)
   }

@@ -47,7 +47,7 @@ extension Routes {
       .delete, "/v1/advertisers/{advertiser}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.advertisers[call[0]] != nil else { return .nothing }
+        guard core.advertisers[call[0]] != nil else { return await core.nothingThere() }
         let advertiser = try core.advertiser(call[0], for: client)
         try call.checkMatch(core.advertiserList[advertiser.id])
         core.remove(advertiser)
@@ -70,7 +70,7 @@ extension Routes {
       .delete, "/v1/browsers/{browser}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.browsers[call[0]] != nil else { return .nothing }
+        guard core.browsers[call[0]] != nil else { return await core.nothingThere() }
         let browser = try core.browser(call[0], for: client)
         guard browser.peer.owner.isRuled(by: client) else { throw Problem.notYours() }
         try call.checkMatch(core.browserList[browser.id])
@@ -96,11 +96,8 @@ extension Routes {
     let name = try fields.needText("displayName")
     let lifetime = try fields.word("lifetime", of: PeerModel.Lifetime.self) ?? .stored
     try fields.end()
-    guard core.peers.values.count(where: { $0.owner == .client(client.id) }) < core.options.limits.peersPerClient else {
-      throw Problem(
-        .tooMany, "a client has at most \(core.options.limits.peersPerClient) peers: delete one", rule: "peers",
-        limit: core.options.limits.peersPerClient)
-    }
+    let reservation = try core.reserve(.peers(client.id))
+    defer { reservation.giveBack() }
     let (key, time) = (SigningKey(), Timestamp.now)
     let peer: Peer
     do {
@@ -116,16 +113,27 @@ extension Routes {
         try await core.store.perform { try $0.add(stored) }
       } catch {
         await peer.remove()
+        // A client that is gone from the store has none there.
+        try checkIsIn(client, core)
         throw error
       }
     }
-    guard core.clients.isIn(client.id) else {
+    do {
+      try checkIsIn(client, core)
+    } catch {
       await peer.remove()
-      throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair anew")
+      // That of a client whose token has ended would be there again.
+      if lifetime == .stored { try await core.store.perform { try $0.removePeer(peer.id.text) } }
+      throw error
     }
     let model = PeerModel(peer, .client(client.id), lifetime, at: time)
     if lifetime == .connection { core.sockets.wait(for: client.id) }
-    return .created(core.add(model), at: model.path)
+    return .created(try core.add(model).orGone("peer"), at: model.path)
+  }
+
+  private static func checkIsIn(_ client: ClientView, _ core: Core) throws(Problem) {
+    if core.clients.isIn(client.id) { return }
+    throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair anew")
   }
 
   private static func advertise(_ core: Core, _ call: Call) async throws -> Reply {
@@ -141,8 +149,8 @@ extension Routes {
     if let id = session, try core.ownSession(id, for: client).peer !== peer {
       throw Problem(.invalidParameter, "the session belongs to another of your peers", field: "session")
     }
-    try checkCount(
-      core.advertisers.values.count { $0.peer === peer }, "advertisers", core.options.limits.advertisersPerPeer)
+    let reservation = try core.reserve(.advertisers(peer.id))
+    defer { reservation.giveBack() }
     try core.needRoom(for: peer, "begun")
     var opened: SessionModel?
     if invitations == .adhoc, session == nil {
@@ -152,6 +160,7 @@ extension Routes {
     let model = AdvertiserModel(peer, type, info, invitations, session: session, until: until)
     do {
       try await begin(model, core)
+      reservation.giveBack()
     } catch {
       if let opened { core.remove(opened) }
       throw error
@@ -159,13 +168,7 @@ extension Routes {
     if invitations == .adhoc, let opened = session.flatMap({ core.sessions[$0] }) { await core.keep(opened) }
     core.keep(model)
     await core.kept(of: peer)
-    guard let item = core.advertiserList[model.id] else { throw Problem(.gone, "the peer was removed meanwhile") }
-    return .created(item, at: model.path)
-  }
-
-  private static func checkCount(_ count: Int, _ what: String, _ limit: Int) throws(Problem) {
-    if count < limit { return }
-    throw Problem(.tooMany, "a peer has at most \(limit) \(what) at a time: delete one", rule: what, limit: limit)
+    return .created(try core.publish(model).orGone("advertiser"), at: model.path)
   }
 
   private static func begin(_ model: AdvertiserModel, _ core: Core) async throws {
@@ -183,8 +186,7 @@ extension Routes {
 
   private static func updateAdvertiser(_ core: Core, _ call: Call) async throws -> Reply {
     let model = try core.advertiser(call[0], for: call.need())
-    guard let item = core.advertiserList[model.id] else { throw Problem.nothing("advertiser", call[0]) }
-    try call.checkMatch(item)
+    try call.checkMatch(core.advertiserList[model.id])
     var fields = try call.fields()
     let info = try fields.dictionary("discoveryInfo", max: Limits.discoveryPairsMax)
     try fields.end()
@@ -201,7 +203,7 @@ extension Routes {
       model.info = info
       core.keep(model)
     }
-    let changed = core.publish(model)
+    let changed = try core.publish(model).orGone("advertiser")
     if info != nil { await core.kept(of: model.peer) }
     return .item(changed)
   }
@@ -213,7 +215,8 @@ extension Routes {
     let type = try fields.needText("serviceType")
     let until = try fields.word("until", of: Until.self) ?? .stopped
     try fields.end()
-    try checkCount(core.browsers.values.count { $0.peer === peer }, "browsers", core.options.limits.browsersPerPeer)
+    let reservation = try core.reserve(.browsers(peer.id))
+    defer { reservation.giveBack() }
     try core.needRoom(for: peer, "begun")
     let browser: Browser
     do {
@@ -221,11 +224,13 @@ extension Routes {
     } catch {
       throw Problem(error, field: "serviceType", rule: "P-ADV-1")
     }
+    guard core.lives(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let model = BrowserModel(peer, browser, until) { core.collection($0) }
-    let item = core.begin(model)
+    core.begin(model)
+    reservation.giveBack()
     core.keep(model)
     await core.kept(of: peer)
-    return .created(item, at: model.path)
+    return .created(try core.publish(model).orGone("browser"), at: model.path)
   }
 }
 

@@ -22,7 +22,7 @@ extension Routes {
       .delete, "/v1/sessions/{session}/resources/{resource}", .role(.member),
       .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
-        guard let resource = session.resourceModels[call[1]] else { return .nothing }
+        guard let resource = session.resourceModels[call[1]] else { return await core.nothingThere() }
         try call.checkMatch(session.resources[resource.id])
         core.cancel(resource, in: session)
         await core.gone()
@@ -76,12 +76,12 @@ extension Routes {
     switch answer {
     case .accepted: try core.accept(model, in: session, as: actor)
     case .declined:
-      await model.incoming?.decline()
       model.state = .declined
       core.audit(
         .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
     }
-    let item = core.publish(model, in: session)
+    let item = try core.publish(model, in: session).orGone("resource")
+    if answer == .declined { await model.incoming?.decline() }
     await core.stored(session)
     return .item(item)
   }
@@ -95,7 +95,7 @@ extension Routes {
     guard !model.isIncoming, model.state == .uploading else {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
-    guard !model.isInUse else { throw Problem(.conflict, "its content is being uploaded already") }
+    guard model.upload == nil else { throw Problem(.conflict, "its content is being uploaded already") }
     try core.needRoom(for: session.peer, "taken")
     let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
@@ -126,11 +126,6 @@ extension Routes {
       isLast = complete == ["?1"]
     }
     let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.told(by: $0) } : nil
-    func checkRoom(upTo end: UInt64) throws(Problem) {
-      let more = max(end, model.counted) - model.counted
-      guard more > 0, core.sessions[session.id] === session else { return try core.needDisk("taken any more") }
-      try core.checkRoom(for: more, of: session.owner)
-    }
     // Nobody sends for hours what is refused at the end, or loses by it what is here.
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
     guard start <= bytesMax, length <= bytesMax - start else {
@@ -138,7 +133,7 @@ extension Routes {
         .tooLarge, "with this it would have \(start + length) bytes, and \(bytesMax) are all that is taken here",
         field: "Content-Length", rule: "size", limit: Int(clamping: bytesMax))
     }
-    try checkRoom(upTo: start + length)
+    try core.checkRoom(for: model, upTo: start + length, of: session.owner)
     if start == 0 {
       // In a file of its own: the one before is named in a row that may yet be there after a power cut.
       model.discard()
@@ -149,22 +144,31 @@ extension Routes {
     model.path = path
     core.keep(model, in: session)
     let spool = try Spool(path, from: model.uploaded)
-    model.isInUse = true
     let (id, place, isWhole) = (model.id, session.id, isLast)
-    Upload(
+    // Who comes back goes on at once. What is still being written goes where the next bytes will, before them.
+    func ended() {
+      core.uploadEnded(to: model, in: session)
+      core.publish(model, in: session)
+      core.start { core in try? await core.sync(spool, of: id, in: place) }
+    }
+    let upload = Upload(
       core, pieceMax: Spool.pieceMax, unit: Pages.bytes, at: model.uploaded,
       .init(
-        admit: { (count) throws(Problem) in try checkRoom(upTo: model.uploaded + UInt64(count)) },
+        admit: { (count) throws(Problem) in
+          guard core.lives(model, in: session) else { throw .goneResource }
+          try core.checkRoom(for: model, upTo: model.uploaded + UInt64(count), of: session.owner)
+          core.promise(model, upTo: model.uploaded + UInt64(count), in: session)
+        },
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { count in
           model.uploaded += UInt64(count)
-          if core.sessions[place] === session { core.count(model, of: session.owner) }
+          core.recount(model, in: session)
         },
         finish: { core in
           try await core.sync(spool, of: id, in: place)
           let digest: ContentDigest? = if let told { try await core.held(told, path) } else { nil }
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {
-            throw Problem(.gone, "the resource was removed meanwhile")
+            throw Problem.goneResource
           }
           model.digest = digest
           if digest != nil { model.soundness = .sound }
@@ -172,20 +176,17 @@ extension Routes {
           await core.stored(session)
         },
         finished: {
-          model.isInUse = false
+          core.uploadEnded(to: model, in: session)
           core.respond(Self.uploaded(model.uploaded, isLast), to: exchange)
         },
         failed: { problem in
-          model.isInUse = false
+          ended()
           core.respond(problem, to: exchange)
         },
-        gone: {
-          // Who comes back goes on at once. What is still being written goes where the next bytes will, before them.
-          model.isInUse = false
-          core.publish(model, in: session)
-          core.start { core in try? await core.sync(spool, of: id, in: place) }
-        })
-    ).begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
+        gone: ended))
+    model.upload = upload.number
+    core.promise(model, upTo: start + length, in: session)
+    upload.begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
 
   private static func uploaded(_ bytes: UInt64, _ isLast: Bool) -> Response {
@@ -221,6 +222,7 @@ extension Routes {
       if isGone { return }
       exchange.onGone = nil
       do {
+        guard core.lives(model, in: session) else { throw Problem.goneResource }
         try file(digest.get()).send(call, exchange, in: core)
       } catch {
         core.respond(Problem(wrapping: error), to: exchange)

@@ -17,7 +17,7 @@ extension Routes {
       .delete, "/v1/sessions/{session}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.sessions[call[0]] != nil else { return .nothing }
+        guard core.sessions[call[0]] != nil else { return await core.nothingThere() }
         let session = try core.ownSession(call[0], for: client)
         try call.checkMatch(core.sessionList[session.id])
         core.remove(session)
@@ -97,7 +97,7 @@ extension Routes {
       }
     }
     await core.keep(model)
-    return .created(core.publish(model), at: model.path)
+    return .created(try core.publish(model).orGone("session"), at: model.path)
   }
 
   static let blockedMax = 1_024
@@ -150,7 +150,7 @@ extension Routes {
       model.blocked = blocked
     }
     await core.keep(model)
-    return .item(core.publish(model))
+    return .item(try core.publish(model).orGone("session"))
   }
 
   /// Under another service type, or none; where it is refused, as before.

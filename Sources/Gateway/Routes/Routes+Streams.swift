@@ -51,18 +51,15 @@ extension Routes {
     let name = try fields.needText("name", max: Limits.streamNameBytesMax)
     let member = try core.member(fields.needText("to"), in: session)
     try fields.end()
-    guard session.streamModels.count < core.options.limits.streamsPerSession else {
-      throw Problem(
-        .tooMany, "the session has \(session.streamModels.count) streams: delete those that have ended",
-        rule: "streams",
-        limit: core.options.limits.streamsPerSession)
-    }
+    let reservation = try core.reserve(.streams(session.id))
+    defer { reservation.giveBack() }
     let writer = try await session.session.openStream(name, to: member)
     let model = StreamModel(.outgoing(writer), name, member, at: Timestamp.now)
     let (id, place) = (model.id, session.id)
     // The member may end it before anybody writes.
     core.start { core in core.ended(id, await writer.ended, in: place) }
-    return .created(core.add(model, to: session), at: "\(session.streams.path)/\(model.id)")
+    return .created(
+      try core.add(model, to: session).orGone("session"), at: "\(session.streams.path)/\(model.id)")
   }
 
   private static func write(_ core: Core, _ call: Call, _ exchange: Exchange) throws {

@@ -300,7 +300,7 @@ final class SocketClient: SocketOwner {
     core.start { core in
       let reply: Reply
       do {
-        reply = try await work(core, call)
+        reply = try await core.perform(call, work)
       } catch {
         reply = Reply(Problem(wrapping: error))
       }

@@ -1,0 +1,87 @@
+internal import Nearby
+internal import Web
+internal import Wire
+
+/// What clients are shown of models, and what is kept and counted of them.
+///
+/// Law: work that has waited for something shows, keeps and counts a model only where that still lives. Each kind has one
+/// way to do so, its `publish`, which asks here; none is the answer of one that was deleted meanwhile, or went with what it
+/// belonged to.
+protocol LivingModel: AnyObject {
+  /// The one that lives by its id.
+  func living(in core: Core) -> Self?
+}
+
+/// The same of what belongs to a session.
+protocol SessionPart: AnyObject {
+  func living(in session: SessionModel) -> Self?
+}
+
+extension PeerModel: LivingModel {
+  func living(in core: Core) -> PeerModel? { core.peers[id] }
+}
+
+extension AdvertiserModel: LivingModel {
+  func living(in core: Core) -> AdvertiserModel? { core.advertisers[id] }
+}
+
+extension BrowserModel: LivingModel {
+  func living(in core: Core) -> BrowserModel? { core.browsers[id] }
+}
+
+extension InvitationModel: LivingModel {
+  func living(in core: Core) -> InvitationModel? { core.invitations[id] }
+}
+
+extension SessionModel: LivingModel {
+  func living(in core: Core) -> SessionModel? { core.sessions[id] }
+}
+
+extension MemberModel: SessionPart {
+  func living(in session: SessionModel) -> MemberModel? { session.present[member.id.text] }
+}
+
+extension StreamModel: SessionPart {
+  func living(in session: SessionModel) -> StreamModel? { session.streamModels[id] }
+}
+
+extension ResourceModel: SessionPart {
+  func living(in session: SessionModel) -> ResourceModel? { session.resourceModels[id] }
+}
+
+extension ConnectionModel: SessionPart {
+  func living(in session: SessionModel) -> ConnectionModel? { session.connectionModels[id] }
+}
+
+extension ComparisonModel: SessionPart {
+  func living(in session: SessionModel) -> ComparisonModel? { session.comparisonModels[id] }
+}
+
+extension Core {
+  func lives(_ model: some LivingModel) -> Bool {
+    model === model.living(in: self) || options.sabotage.contains(.raisesTheDeleted)
+  }
+
+  func lives(_ model: some SessionPart, in session: SessionModel) -> Bool {
+    lives(session) && model === model.living(in: session) || options.sabotage.contains(.raisesTheDeleted)
+  }
+
+  // MARK: Requests
+
+  /// Does what a request asks that takes time. Changes of one thing are made one after the other, and each is held to
+  /// `If-Match` when its turn has come: no two of them change the same state.
+  func perform(
+    _ call: Call, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
+  ) async throws -> Reply {
+    guard call.method == .patch, !options.sabotage.contains(.changesAtOnce) else { return try await work(self, call) }
+    return try await changes.take(call.target) { try await work(self, call) }
+  }
+}
+
+extension Item? {
+  /// What a request is answered with, where what it was about still lives.
+  func orGone(_ what: String) throws(Problem) -> Item {
+    guard let item = self else { throw Problem(.gone, "the \(what) was removed meanwhile") }
+    return item
+  }
+}

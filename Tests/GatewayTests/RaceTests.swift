@@ -1,0 +1,208 @@
+internal import Foundation
+internal import Notation
+internal import Store
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("What is asked at the same time", .timeLimit(.minutes(3)), .serialized)
+struct RaceTests {
+  /// So many at once.
+  private func all(
+    _ count: Int, _ ask: @escaping @Sendable (Int) async throws -> Answer
+  ) async throws -> [Answer] {
+    try await withThrowingTaskGroup(of: Answer.self) { group in
+      for number in 0..<count { group.addTask { try await ask(number) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+
+  private func count(_ status: Int, _ answers: [Answer]) -> Int { answers.count { $0.status == status } }
+
+  @Test(
+    "Of peers that are made at the same time there are no more than a client may have, and a failed one gives its place back"
+  )
+  func peers() async throws {
+    try await atPlace({ $0.limits.peersPerClient = 8 }) { place in
+      let client = try await place.client()
+      let answers = try await all(30) { number in
+        try await client.post("/v1/peers", ["displayName": .text("Peer \(number)")])
+      }
+      #expect(count(201, answers) == 8 && count(429, answers) == 22)
+      #expect(try await client.get("/v1/peers").ids.count == 9)
+      let store = try #require(await place.gateway.archive).writer
+      #expect(try await store.perform { try $0.peers().count } == 8)
+      // Nobody's place is lost by what was refused.
+      let made = try #require(answers.first { $0.status == 201 })
+      #expect(try await client.delete("/v1/peers/\(made.id)").status == 204)
+      #expect(try await client.post("/v1/peers", ["displayName": "Once more"]).status == 201)
+      #expect(await place.gateway.placesReserved == 0)
+    }
+  }
+
+  @Test("Sessions, advertisers and browsers that are made at the same time keep to their limits")
+  func things() async throws {
+    try await atPlace({ options in
+      options.limits.sessionsPerPeer = 3
+      options.limits.advertisersPerPeer = 3
+      options.limits.browsersPerPeer = 3
+    }) { place in
+      let client = try await place.client()
+      _ = try await client.make("/v1/peers", ["displayName": "Anna"])
+      for (path, body) in [
+        ("/v1/sessions", { @Sendable _ in [:] }),
+        ("/v1/advertisers", { @Sendable in ["serviceType": .text("kind-\($0)")] }),
+        ("/v1/browsers", { @Sendable in ["serviceType": .text("kind-\($0)")] }),
+      ] as [(String, @Sendable (Int) -> JSON)] {
+        let answers = try await all(12) { try await client.post(path, body($0)) }
+        #expect(count(201, answers) == 3 && count(429, answers) == 9, "\(path): \(answers.map(\.status))")
+        #expect(try await client.get(path).ids.count == 3, "\(path)")
+      }
+      #expect(await place.gateway.placesReserved == 0)
+    }
+  }
+
+  @Test("Uploads at the same time bring no more than a client's resources may take, with their lengths told or not")
+  func bytes() async throws {
+    let (size, bytesMax) = (1 << 20, 4 << 20)
+    try await atPlace({ $0.limits.resourceBytesPerClient = bytesMax }) { place in
+      let meeting = try await Meeting.near(at: place, ["resources": "ask"])
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      for isChunked in [false, true] {
+        var contents: [String] = []
+        for number in 0..<12 {
+          let made = try await bert.client.make(
+            "\(bert.path)/resources", ["name": .text("file \(number)"), "to": .text(anna.peer)])
+          contents.append(made.json["content"]?.text ?? "")
+        }
+        let bytes = [UInt8](repeating: 7, count: size)
+        let chunked = Array("\(String(size, radix: 16))\r\n".utf8) + bytes + Array("\r\n0\r\n\r\n".utf8)
+        let answers = try await all(12) { [contents] number in
+          // It is not the last of it, so that it stays here.
+          let headers = ["Upload-Offset": "0", "Upload-Complete": "?0"]
+          guard isChunked else { return try await bert.client.ask("PATCH", contents[number], bytes, headers: headers) }
+          let head = bert.client.head(
+            "PATCH", contents[number], nil, nil, headers.merging(["Transfer-Encoding": "chunked"]) { $1 })
+          return try await onThread {
+            let line = try bert.client.line()
+            try line.write(Array(head.utf8) + chunked)
+            return try line.readAnswer(to: "PATCH")
+          }
+        }
+        let taken = try await bert.client.get("/v1/gateway").json["client"]?["resourceBytes"]?.integer ?? 0
+        #expect(taken <= Int64(bytesMax), "\(taken) bytes")
+        #expect(count(204, answers) <= bytesMax / size && count(507, answers) > 0, "\(answers.map(\.status))")
+        var uploaded: Int64 = 0
+        for item in try await bert.client.get("\(bert.path)/resources?limit=1000").json["items"]?.list ?? [] {
+          uploaded += item["uploaded"]?.integer ?? 0
+          let path = "\(bert.path)/resources/\(item["id"]?.text ?? "")"
+          #expect(try await bert.client.delete(path).status == 204)
+        }
+        #expect(uploaded == taken, "what counts is what is there")
+        #expect(try await bert.client.get("/v1/gateway").json["client"]?["resourceBytes"] == 0)
+      }
+    }
+  }
+
+  @Test("A resource that is deleted while it is uploaded stays deleted: its uploader is told, and nothing of it counts")
+  func deleted() async throws {
+    var meeting = try await Meeting.begin(["resources": "ask"])
+    let bert = meeting.bert
+    func taken(_ client: Asker) async throws -> JSON? {
+      try await client.get("/v1/gateway").json["client"]?["resourceBytes"]
+    }
+    for leavesFirst in [false, true] {
+      let made = try await bert.client.make(
+        "\(bert.path)/resources", ["name": "plan", "to": .text(meeting.anna.peer), "size": 1_000_000])
+      let (path, content) = (made["Location"] ?? "", made.json["content"]?.text ?? "")
+      let line = try await bert.client.begin(
+        "PATCH", content, [UInt8](repeating: 1, count: 65_536), of: 1_000_000,
+        ["Upload-Offset": "0", "Upload-Complete": "?0"])
+      while try await bert.client.ask("HEAD", content)["Upload-Offset"] != "65536" {}
+      if leavesFirst { line.hangUp() }
+      #expect(try await bert.client.delete(path).status == 204)
+      if !leavesFirst {
+        let answer = try await onThread {
+          try line.write([UInt8](repeating: 1, count: 1_000_000 - 65_536))
+          return try line.readAnswer(to: "PATCH")
+        }
+        #expect(answer.status == 410, "\(answer.status) \(answer.text)")
+        line.hangUp()
+      }
+      #expect(try await bert.client.get(path).status == 404)
+      #expect(try await bert.client.get("\(bert.path)/resources").ids == [])
+      #expect(try await taken(bert.client) == 0)
+    }
+    meeting.bert = Meeting.Seat(
+      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    #expect(try await bert.client.get("\(bert.path)/resources").ids == [])
+    #expect(try await taken(bert.client) == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.place.folder)/sending") == [])
+    await meeting.end()
+  }
+
+  @Test("Of changes that mean the same state of a thing one is made, and the others are refused")
+  func changes() async throws {
+    try await atPlace { place in
+      let client = try await place.client()
+      _ = try await client.make("/v1/peers", ["displayName": "Anna"])
+      let session = try await client.make("/v1/sessions")
+      let advertiser = try await client.make("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": ["n": "0"]])
+      for (path, other, body) in [
+        (session["Location"] ?? "", ["locked": false], { @Sendable _ in ["locked": true] }),
+        (
+          advertiser["Location"] ?? "", ["discoveryInfo": ["n": "other"]],
+          { @Sendable in ["discoveryInfo": ["n": .text(String($0))]] }
+        ),
+      ] as [(String, JSON, @Sendable (Int) -> JSON)] {
+        for _ in 0..<4 {
+          let before = try #require(try await client.get(path)["ETag"])
+          let answers = try await all(10) { try await client.patch(path, body($0), ["If-Match": before]) }
+          #expect(count(200, answers) == 1 && count(412, answers) == 9, "\(answers.map(\.status))")
+          #expect(try await client.patch(path, other).status == 200)
+        }
+      }
+      // Without a condition each has its turn.
+      let path = advertiser["Location"] ?? ""
+      let answers = try await all(10) { try await client.patch(path, ["discoveryInfo": ["n": .text("x\($0)")]]) }
+      #expect(count(200, answers) == 10)
+    }
+  }
+
+  @Test("A weak tag is none that If-Match means, and one that If-None-Match does")
+  func weakTags() async throws {
+    try await atPlace { place in
+      let client = try await place.client()
+      let peer = try await client.make("/v1/peers", ["displayName": "Anna"])
+      let path = "/v1/peers/\(peer.id)"
+      let tag = try #require(peer["ETag"])
+      #expect(try await client.delete(path, ["If-Match": "W/\(tag)"]).status == 412)
+      #expect(try await client.delete(path, ["If-Match": "\"other\", W/\(tag)"]).status == 412)
+      #expect(try await client.get(path, ["If-None-Match": "W/\(tag)"]).status == 304)
+      #expect(try await client.delete(path, ["If-Match": "W/\"other\", \(tag)"]).status == 204)
+    }
+  }
+
+  @Test(
+    "An advertiser that is deleted while it is changed, and a session whose peer is deleted while it opens, are gone for good"
+  )
+  func deletedWhileChanged() async throws {
+    let place = try await Place.open()
+    let client = try await place.client()
+    let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
+    let advertiser = try await client.make("/v1/advertisers", ["serviceType": "chat"])
+    let path = advertiser["Location"] ?? ""
+    var answers: [Answer] = []
+    async let opened = client.post("/v1/sessions")
+    async let changed = client.patch(path, ["discoveryInfo": ["n": "1"]])
+    async let deleted = client.delete(path)
+    async let removed = client.delete("/v1/peers/\(peer)")
+    answers = try await [opened, changed, deleted, removed]
+    #expect(
+      [201, 403, 404, 410, 400].contains(answers[0].status) && answers[2].status == 204 && answers[3].status == 204)
+    for list in ["/v1/sessions", "/v1/advertisers"] { #expect(try await client.get(list).ids == [], "\(list)") }
+    let later = try await place.restarted()
+    for list in ["/v1/sessions", "/v1/advertisers"] { #expect(try await client.get(list).ids == [], "\(list)") }
+    await later.close()
+  }
+}
