@@ -51,6 +51,8 @@ final class Core {
   private var lastNumber = 0
   private var lastUpload: UInt64 = 0
   private var memory = Idempotency()
+  /// The memory of large answers.
+  let answers: AnswerBudget
 
   private(set) lazy var peerList = collection("/v1/peers")
   private(set) lazy var advertiserList = collection("/v1/advertisers")
@@ -108,6 +110,7 @@ final class Core {
     self.archive = archive
     self.gateway = gateway
     reactor = host.reactor
+    answers = AnswerBudget(on: host.reactor)
     diskRoom = DiskRoom(options.limits.diskFreeBytes, of: options.folder)
     var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
     letting.needsPrivateWay = options.isHTTPSOnly
@@ -198,7 +201,9 @@ final class Core {
   func queues(of client: ClientID) -> JSON {
     let seen = clients.lastSeen(client).map { [JSON.Member("lastSeenAt", .text($0.description))] } ?? []
     let waiting = collections.values.reduce(0) { $0 + $1.followerCount(of: client) }
-    return .object(seen + sockets.queues(of: client) + [.init("followers", .number(waiting))])
+    return .object(
+      seen + sockets.queues(of: client)
+        + [.init("followers", .number(waiting)), .init("largeAnswers", answers.json(of: client))])
   }
 
   /// Whether it has an event stream, or waits for news.
@@ -232,7 +237,10 @@ final class Core {
   func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call) }
 
   func forget(_ call: Call) { memory.forget(call) }
-  func forget(_ client: ClientID) { memory.forget(client) }
+  func forget(_ client: ClientID) {
+    memory.forget(client)
+    answers.forget(client)
+  }
 
   func once(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
     if let reply = try recall(call) { return reply }

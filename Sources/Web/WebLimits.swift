@@ -22,14 +22,14 @@ package struct WebLimits: Sendable {
   package var requestsPerConnectionMax = 100_000
   /// Of answers that their clients have not taken yet, as far as they are in memory: of all, and of one address or network.
   /// Past it there is room for such as have `answerShareBytesMax` at most, one on each connection.
-  package var answersBytesMax = 256 << 20
-  package var answersPerClientBytesMax = 64 << 20
-  package var answerShareBytesMax = 256 << 10
+  package var answersBytesMax = 64 << 20
+  package var answersPerClientBytesMax = 32 << 20
+  package var answerShareBytesMax = 64 << 10
   /// Of what one WebSocket has still to send by itself.
   package var socketQueueBytesMax = 4 << 20
   /// Of what all WebSockets have still to send by themselves: past it, each of them has `socketShareBytesMax`.
-  package var socketQueuesBytesMax = 256 << 20
-  package var socketShareBytesMax = 256 << 10
+  package var socketQueuesBytesMax = 64 << 20
+  package var socketShareBytesMax = 64 << 10
   /// Between pings; a socket from which nothing has come over two of them, and which took nothing, is dead.
   package var pingInterval: Duration = .seconds(25)
   /// How long a WebSocket that says goodbye waits for the answer.

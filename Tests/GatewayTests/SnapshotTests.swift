@@ -18,7 +18,7 @@ struct SnapshotTests {
     }
   }
 
-  private func told(_ snapshot: Snapshot) throws -> JSON { try JSON(parsing: Array(snapshot.joined())) }
+  private func told(_ snapshot: Snapshot) throws -> JSON { try JSON(parsing: snapshot.pieces().joined) }
 
   private func ids(_ told: JSON) -> [String] { told["items"]?.list?.compactMap { $0["id"]?.text } ?? [] }
 
@@ -38,10 +38,11 @@ struct SnapshotTests {
   func latest() throws {
     put(1...20, bytes: 1 << 20)
     let bytes = Snapshot(of: collection, since: nil, for: viewer).reduce(0) { $0 + $1.count }
-    #expect((15 << 20...Snapshot.bytesMax + 200).contains(bytes) && bytes < SocketClient.queuedBytesMax)
+    #expect((15 << 20...Snapshot.bytesMax + 200).contains(bytes) && bytes < AnswerBudget.bytesMax)
     let page = collection.page(after: 0, atMost: 99, bytes: Listing.pageBytesMax, for: viewer, where: [:])
     #expect(page.items.map(\.ordinal) == Array(1...15) && page.hasMore)
-    #expect((15 << 20...Listing.pageBytesMax + 200).contains(Listing().page(of: collection, for: viewer).bytesCount))
+    #expect(
+      (15 << 20...Listing.pageBytesMax + 200).contains(Listing().page(of: collection, for: viewer).largeBytes ?? 0))
 
     put(21...Snapshot.itemsMax + 7, bytes: 1)
     for number in 1...20 { collection.remove("m\(number)") }
@@ -56,11 +57,11 @@ struct SnapshotTests {
     put(1...200, bytes: 1_000)
     put(201...300, bytes: 1_000, in: "b")
     var snapshot = Snapshot(of: collection, since: nil, for: viewer, where: ["list": "a"])
-    var bytes = snapshot.next() ?? []
-    bytes += snapshot.next() ?? []
+    var bytes = snapshot.next()?.joined ?? []
+    bytes += snapshot.next()?.joined ?? []
     collection.remove("m199")
     put(301...400, bytes: 1_000)
-    while let piece = snapshot.next() { bytes += piece }
+    while let piece = snapshot.next() { bytes += piece.joined }
     let told = try JSON(parsing: bytes)
     #expect(ids(told) == (1...200).filter { $0 != 199 }.map { "m\($0)" } && told["position"] == "abc.300")
   }

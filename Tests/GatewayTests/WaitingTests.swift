@@ -20,6 +20,7 @@ struct WaitingTests {
       let queues = try await anna.client.get("/v1/clients/self/queues")
       #expect(queues.json["lastSeenAt"]?.text != nil && queues.json["followers"] == 1, "\(queues.text)")
       let sockets = queues.json["sockets"]?.list ?? []
+      #expect(queues.json["largeAnswers"]?["bytes"] == 0 && queues.json["largeAnswers"]?["waiting"] == 0)
       #expect(sockets.count == 1 && sockets.first?["queuedBytes"] == 0)
       #expect(sockets.first?["channels"] == [["channel": .text("\(anna.path)/messages"), "waiting": 0, "dropped": 0]])
       #expect(queues.json["streamSockets"]?.list?.first?["stream"] == .text(path))

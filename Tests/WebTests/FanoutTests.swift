@@ -45,6 +45,33 @@ import Web
     #expect(try rig.desk { $0.sockets.allSatisfy { $0.lagged == 0 } })
   }
 
+  @Test func `a large message is shared by sockets that take it in parts`() throws {
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let clients = try (0..<50).map { _ in try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096) }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 50 })
+    let messages = (0..<3).map { Self.message($0, bytes: 700_000) }
+    let waiting = try rig.desk { desk in
+      for (number, message) in messages.enumerated() {
+        "before \(number)".utf8.withContiguousStorageIfAvailable {
+          desk.ring.publish(UnsafeRawBufferPointer($0), .text)
+        }
+        desk.ring.publish(Pieces([Array(message[..<7]), Array(message[7...])]))
+        for talker in desk.sockets { talker.socket?.send(reserved: [Pieces([message])], .binary) }
+      }
+      return desk.sockets.map { $0.socket?.queuedBytes ?? 0 }
+    }
+    // Own ones wait, and are shown to.
+    #expect(waiting.allSatisfy { $0 >= 2_100_000 })
+    // None of it is a socket's own memory.
+    #expect(try rig.queuedBytes < 50 * 8_192)
+    var expected: [UInt8] = []
+    for (number, message) in messages.enumerated() {
+      expected += Self.frame(1, Array("before \(number)".utf8)) + Self.frame(2, message) + Self.frame(2, message)
+    }
+    for client in clients { #expect(try client.client.receiveExactly(expected.count) == expected) }
+    #expect(try rig.desk { $0.sockets.allSatisfy { $0.lagged == 0 } })
+  }
+
   @Test func `what is published at once is given to each client at once`() throws {
     let rig = try WebRig(limits)
     let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }

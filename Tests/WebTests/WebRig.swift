@@ -95,6 +95,8 @@ final class WebRig: @unchecked Sendable {
     try onLoop { [self] in action(try #require(front).meter) }
   }
 
+  /// What waits in the memory of WebSockets themselves.
+  var queuedBytes: Int { get throws { try onLoop { [self] in front?.queuedBytes ?? 0 } } }
   var connectionCount: Int { get throws { try onLoop { [self] in front?.connectionCount ?? 0 } } }
 
   /// Whether all connections end in time.

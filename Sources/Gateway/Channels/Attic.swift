@@ -20,6 +20,9 @@ struct News {
   var dropped = 0
   var changes: [Change]
   var position: Position
+
+  /// What the things in it have.
+  var bytes: Int { changes.reduce(0) { $0 + ($1.bytes?.count ?? 0) } }
 }
 
 /// What an attic had of what was asked.

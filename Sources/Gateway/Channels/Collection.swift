@@ -197,9 +197,15 @@ final class Collection {
     for follower in followers.values { follower.changed(self) }
   }
 
+  /// What is larger goes out as it lies in the collection, and is copied for nobody.
+  static let sharedBytesMin = 64 << 10
+
   private func publish(_ change: Change, in ring: Fanout) {
     let audience = Fanout.Audience(
       listeners(of: change.owner), otherwise: SocketFrame.skip(1, to: change.offset, in: number))
+    if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
+      return ring.publish(change.pieces(putting: bytes, in: number), .text, to: audience)
+    }
     change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: audience) }
   }
 

@@ -13,28 +13,32 @@ final class EventStream: Follower, BodySource {
   private weak var exchange: Exchange?
   /// As long as not all of it is written.
   private var snapshot: Snapshot?
-  private var waiting: [UInt8]
-  private var sent = 0
+  /// What lies in the collection is not copied.
+  private var waiting: Pieces
   private var position: Position
   private var isDismissed = false
   private weak var core: Core?
   /// For what the channel's past has to say.
   private var isLooking = false
 
-  init(_ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: Recalled? = nil) {
+  init(
+    _ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: Recalled? = nil,
+    keeping reservation: AnswerReservation? = nil
+  ) {
     self.collection = collection
     self.listing = listing
     self.client = client
     position = collection.position
     // Browsers come back two seconds after a stream has ended.
-    waiting = Array("retry: 2000\n".utf8)
+    waiting = Pieces([Array("retry: 2000\n".utf8)])
     if let since = listing.since, let news = listing.news(of: collection, recalled) {
-      waiting += "event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n".utf8
+      say("event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n")
       // What the channel has comes at the client's pace.
-      if recalled == nil { position = since } else { take(news) }
+      if recalled == nil { position = since } else { take(news, keeping: reservation) }
     } else {
       var snapshot = listing.snapshot(of: collection, for: client)
-      waiting += "event: snapshot\nid: \(position)\ndata: ".utf8 + (snapshot.next() ?? [])
+      say("event: snapshot\nid: \(position)\ndata: ")
+      if let piece = snapshot.next() { waiting.append(piece) }
       self.snapshot = snapshot
     }
   }
@@ -71,18 +75,12 @@ final class EventStream: Follower, BodySource {
   func released() { dismissed() }
 
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
-    if sent == waiting.count, !refill() { return .end }
-    guard sent < waiting.count else { return .nothingYet }
-    let count = min(room.count, waiting.count - sent)
-    waiting.withUnsafeBytes { room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<sent + count])) }
-    sent += count
-    return .wrote(count)
+    if waiting.isEmpty, !refill() { return .end }
+    return waiting.isEmpty ? .nothingYet : .wrote(waiting.take(into: room))
   }
 
   /// Whether the stream goes on.
   private func refill() -> Bool {
-    waiting = []
-    sent = 0
     if isDismissed { return end() }
     if let piece = snapshot?.next() {
       waiting = piece
@@ -91,13 +89,13 @@ final class EventStream: Follower, BodySource {
     if let snapshot = snapshot.take() {
       // An event that does not end is none.
       if snapshot.isTorn { return end() }
-      waiting = Array("\n\n".utf8)
+      say("\n\n")
     }
     while waiting.isEmpty, !isLooking {
       tellDropped(collection.skipDropped(after: &position))
       guard let changes = collection.changes(after: position) else { return lookBack() }
       if changes.isEmpty { return collection.isEnded ? end() : true }
-      for change in changes.prefix(Self.changesPerPull) { take(change) }
+      for change in changes.prefix(Self.changesPerPull) where waiting.count < Self.pullBytes { take(change) }
     }
     return true
   }
@@ -106,33 +104,46 @@ final class EventStream: Follower, BodySource {
   private func lookBack() -> Bool {
     guard let core, collection.needsAttic(since: position) else { return end() }
     isLooking = true
-    core.recall(collection, since: position) { [self] news in
-      isLooking = false
-      if let news { take(news) } else { isDismissed = true }
-      exchange?.wake()
+    // What is read for it takes memory, so it has its turn.
+    core.answers.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
+      guard case .success(let reservation) = reserved, exchange?.isGone == false, !isDismissed else {
+        return looked(nil, reservation: nil)
+      }
+      core.recall(collection, since: position) { [self] in looked($0, reservation: reservation) }
     }
     return true
   }
 
-  private func tellDropped(_ count: Int) {
-    if count > 0 { waiting += "event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n".utf8 }
+  private func looked(_ news: News?, reservation: AnswerReservation?) {
+    isLooking = false
+    if let news { take(news, keeping: reservation) } else { isDismissed = true }
+    exchange?.wake()
   }
 
-  private func take(_ news: News) {
+  private func tellDropped(_ count: Int) {
+    if count > 0 { say("event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n") }
+  }
+
+  private func take(_ news: News, keeping reservation: AnswerReservation?) {
     news.changes.forEach(take)
     position = news.position
+    if let reservation, !waiting.isEmpty { waiting.keep(reservation) }
   }
+
+  private func say(_ text: String) { waiting.append(Array(text.utf8)) }
 
   private func take(_ change: Change) {
     position.offset = change.offset
     switch change.telling(to: client, where: listing.filter) {
     case .nothing: return
-    case .put(let bytes): waiting += "event: put\nid: \(position)\ndata: ".utf8 + bytes
+    case .put(let bytes):
+      let head = Array("event: put\nid: \(position)\ndata: ".utf8)
+      let end = "\n\n".utf8
+      waiting.append(
+        bytes.count > Self.sharedBytesMin ? Pieces([head, bytes, Array(end)]) : Pieces([head + bytes + end]))
     case .del:
-      waiting += "event: del\nid: \(position)\ndata: ".utf8
-      JSON.object([.init("id", .text(change.id))]).write(to: &waiting)
+      say("event: del\nid: \(position)\ndata: \(JSON.object([.init("id", .text(change.id))]).line)\n\n")
     }
-    waiting += "\n\n".utf8
   }
 
   private func end() -> Bool {
@@ -141,4 +152,8 @@ final class EventStream: Follower, BodySource {
   }
 
   private static let changesPerPull = 256
+  /// What is larger is written from where it lies.
+  private static let sharedBytesMin = 4 << 10
+  /// Limit for what is taken from the channel before it is written, but for the last change.
+  private static let pullBytes = 16 << 10
 }

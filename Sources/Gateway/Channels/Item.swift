@@ -1,4 +1,5 @@
 internal import Notation
+internal import Web
 
 /// One thing in a collection, as clients see it.
 final class Item: Sendable {
@@ -23,6 +24,18 @@ final class Item: Sendable {
   }
 
   var tag: EntityTag { .position(position) }
+
+  static let comma = [UInt8(ascii: ",")]
+
+  /// The JSON of several, with commas between.
+  static func separated(_ items: some Sequence<Item>) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    for item in items {
+      if !pieces.isEmpty { pieces.append(comma) }
+      pieces.append(item.bytes)
+    }
+    return pieces
+  }
 }
 
 /// To whom a thing belongs, which says who sees it.
@@ -59,6 +72,11 @@ struct Change: Sendable {
   /// What it can be asked for by now, and could be before; nil where it is gone, or was not there.
   let facets: [String: String]?
   let facetsBefore: [String: String]?
+
+  /// The same as its channel tells it, with the bytes where they are.
+  func pieces(putting bytes: [UInt8], in number: Int) -> Pieces {
+    Pieces([Array("{\"n\":\(number),\"o\":\(offset),\"put\":".utf8), bytes, [UInt8(ascii: "}")]])
+  }
 
   enum Telling {
     case put([UInt8])

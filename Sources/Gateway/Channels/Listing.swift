@@ -58,25 +58,37 @@ struct Listing: Sendable {
     return Int64(String(decoding: bytes.dropFirst(), as: UTF8.self)).flatMap(UInt64.init(exactly:))
   }
 
+  /// Limit for what is read of a channel's past at once.
+  var atticBytesMax: Int { since == nil ? Self.pageBytesMax : History.changesBytesMax }
+
+  /// A page, or the changes since a position.
+  func reply(of collection: Collection, for client: ClientView, _ recalled: Recalled?) -> Reply {
+    since == nil ? page(of: collection, for: client, recalled) : news(of: collection, for: client, recalled)
+  }
+
   /// A page of the collection as it is now.
   func page(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
     var (items, hasMore) = collection.page(
       after: after, atMost: limit, bytes: Self.pageBytesMax, for: client, where: filter)
     if case .page(let past, let isMore)? = recalled { (items, hasMore) = (past, isMore) }
-    var body = Array("{\"items\":".utf8) + JSON.list(ofWritten: items.lazy.map(\.bytes))
-    body += ",\"position\":\"\(collection.position)\"".utf8
+    var end = "],\"position\":\"\(collection.position)\""
     var reply = Reply(200)
     if hasMore, let last = items.last {
       let next = Self.cursor(last.ordinal)
-      body += ",\"next\":\"\(next)\"".utf8
+      end += ",\"next\":\"\(next)\""
       let query = filter.sorted { $0.key < $1.key }.map { "&\($0.key)=\(Percent.encode($0.value))" }.joined()
       reply.headers.append(
         .init(name: "Link", value: "<\(collection.path)?after=\(next)&limit=\(limit)\(query)>; rel=\"next\""))
     }
-    body.append(UInt8(ascii: "}"))
     reply.tag = collection.tag
-    reply.body = .json(body)
+    reply.body = Self.body("{\"items\":[", Item.separated(items), end + "}")
     return reply
+  }
+
+  /// What is small is copied together; what is large is a list of what lies in the collection.
+  private static func body(_ start: String, _ pieces: [[UInt8]], _ end: String) -> Reply.Body {
+    let all = Pieces([Array(start.utf8)] + pieces + [Array(end.utf8)])
+    return all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all)
   }
 
   /// Whether there is something new to be told; all of it is where it is not known any more.
@@ -90,18 +102,23 @@ struct Listing: Sendable {
   /// The changes after `since`, or all things anew where they are not all there any more.
   func news(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
     guard let news = news(of: collection, recalled) else {
-      return Reply(200, .json(Array(snapshot(of: collection, for: client).joined())))
+      let all = snapshot(of: collection, for: client).pieces()
+      return Reply(200, all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all))
     }
-    let told = news.changes.compactMap { change in
-      switch change.telling(to: client, where: filter) {
-      case .put(let bytes): change.json(putting: bytes)
-      case .del: change.json(putting: nil)
-      case .nothing: nil
+    var told: [[UInt8]] = []
+    for change in news.changes {
+      let telling = change.telling(to: client, where: filter)
+      if case .nothing = telling { continue }
+      if !told.isEmpty { told.append(Item.comma) }
+      if case .put(let bytes) = telling {
+        told += [Array("{\"o\":\(change.offset),\"put\":".utf8), bytes, [UInt8(ascii: "}")]]
+      } else {
+        told.append(change.json(putting: nil))
       }
     }
     let dropped = news.dropped > 0 ? ",\"dropped\":\(news.dropped)" : ""
-    let body = Array("{\"recovered\":true\(dropped),\"changes\":".utf8) + JSON.list(ofWritten: told)
-    return Reply(200, .json(body + Array(",\"position\":\"\(news.position)\"}".utf8)))
+    return Reply(
+      200, Self.body("{\"recovered\":true\(dropped),\"changes\":[", told, "],\"position\":\"\(news.position)\"}"))
   }
 
   /// Those after `since`, or nil where they are not all there any more.

@@ -9,7 +9,7 @@ final class LongPoll: Follower {
   let client: ClientView
   private let reactor: Reactor
   private var timer: Timer?
-  private var answer: ((Reply) -> Void)?
+  private var answer: ((Result<Listing, Problem>) -> Void)?
 
   /// Where there is no news yet.
   init(_ collection: Collection, _ listing: Listing, _ client: ClientView, _ reactor: Reactor) {
@@ -20,7 +20,8 @@ final class LongPoll: Follower {
     self.reactor = reactor
   }
 
-  func begin(_ exchange: Exchange, _ answer: @escaping (Reply) -> Void) {
+  /// The answer is from where there is news, or nothing more will come.
+  func begin(_ exchange: Exchange, _ answer: @escaping (Result<Listing, Problem>) -> Void) {
     self.answer = answer
     // The collection keeps it while it waits.
     collection.follow(self)
@@ -38,7 +39,7 @@ final class LongPoll: Follower {
   func dismissed() {
     let answer = answer
     finish()
-    answer?(Reply(Problem.unauthorized("the token was revoked: pair anew")))
+    answer?(.failure(Problem.unauthorized("the token was revoked: pair anew")))
   }
 
   func released() { tell() }
@@ -46,7 +47,8 @@ final class LongPoll: Follower {
   private func tell() {
     let answer = answer
     finish()
-    answer?(listing.news(of: collection, for: client))
+    listing.wait = 0
+    answer?(.success(listing))
   }
 
   private func finish() {

@@ -1,4 +1,5 @@
 internal import Notation
+internal import Web
 
 /// All things of a collection anew, as one object of JSON in pieces: where they are too many for one answer, the latest of
 /// them, and which one is the `oldest` of all, from which on the others are pages of the list.
@@ -9,10 +10,11 @@ internal import Notation
 struct Snapshot: Sequence, IteratorProtocol {
   static let itemsMax = 10_000
   static let bytesMax = 16 << 20
-  private static let pieceBytes = 64 << 10
+  /// Limit for what is looked up at once, but for one thing that is larger.
+  private static let pieceBytes = 16 << 10
 
   private enum Stage {
-    case opening([UInt8])
+    case opening(members: [UInt8])
     case items(after: UInt64)
     case closing
     case over
@@ -41,39 +43,46 @@ struct Snapshot: Sequence, IteratorProtocol {
     if let oldest = collection.attic?.oldest?.id ?? collection.leftOut(for: client, where: filter) {
       members.append(.init("oldest", .text(oldest)))
     }
-    stage = .opening(JSON.object(members).bytes)
+    stage = .opening(members: JSON.object(members).bytes)
   }
 
-  mutating func next() -> [UInt8]? {
+  /// The whole of it, as it is now.
+  func pieces() -> Pieces {
+    var all = Pieces()
+    for piece in self { all.append(piece) }
+    return all
+  }
+
+  mutating func next() -> Pieces? {
     switch stage {
     case .opening(let members):
       // The first things are of the same moment as what is said of all of them.
       let head = members.dropLast() + Array(",\"items\":[".utf8)
       stage = .closing
       let first = collection.latest(Self.itemsMax, bytes: Self.bytesMax, for: client, where: filter).first
-      guard let first, let items = items(after: first.ordinal - 1) else { return head }
-      return head + items
+      guard let first, let items = items(after: first.ordinal - 1, behind: Array(head)) else { return Pieces([head]) }
+      return items
     case .items(let after):
       if collection.lastLeft > after {
         stage = .torn
         return nil
       }
-      return items(after: after).map { [UInt8(ascii: ",")] + $0 } ?? next()
+      return items(after: after, behind: Item.comma) ?? next()
     case .closing:
       stage = .over
-      return Array("]}".utf8)
+      return Pieces([Array("]}".utf8)])
     case .over, .torn: return nil
     }
   }
 
-  /// What a piece has room for; nil where nothing is left.
-  private mutating func items(after ordinal: UInt64) -> ArraySlice<UInt8>? {
+  /// What a piece has room for, behind a text; nil where nothing is left.
+  private mutating func items(after ordinal: UInt64, behind text: [UInt8]) -> Pieces? {
     let page = collection.page(after: ordinal, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
     let items = page.items.prefix { $0.ordinal <= position.offset }
     stage = .closing
     guard let last = items.last else { return nil }
     if page.hasMore { stage = .items(after: last.ordinal) }
-    return JSON.list(ofWritten: items.lazy.map(\.bytes)).dropFirst().dropLast()
+    return Pieces([text] + Item.separated(items))
   }
 }
 

@@ -151,6 +151,8 @@ struct Reply: Sendable {
     case none
     /// `application/json`, written.
     case json([UInt8])
+    /// The same of a large answer, whose memory is reserved before it is given.
+    case pieces(Pieces)
     case bytes([UInt8], type: String)
     case asset(Asset)
   }
@@ -168,12 +170,26 @@ struct Reply: Sendable {
 
   static let nothing = Reply(204)
 
+  /// What has to be reserved for it; nil where it is small.
+  var largeBytes: Int? { if case .pieces(let pieces) = body { pieces.count } else { nil } }
+
+  /// A large one with what was reserved for it.
+  func keeping(_ reservation: AnswerReservation?) -> Reply {
+    guard let reservation, case .pieces(var pieces) = body else { return self }
+    reservation.resize(to: pieces.count)
+    pieces.keep(reservation)
+    var reply = self
+    reply.body = .pieces(pieces)
+    return reply
+  }
+
   var bytesCount: Int { content?.bytes.count ?? 0 }
 
   /// What goes out as its body, unless that is packed.
   var content: (bytes: [UInt8], type: String)? {
     switch body {
-    case .none: nil
+    // What is large is neither packed nor kept.
+    case .none, .pieces: nil
     case .json(let bytes): (bytes, "application/json")
     case .bytes(let bytes, let type): (bytes, type)
     case .asset(let asset): (asset.bytes, asset.type)

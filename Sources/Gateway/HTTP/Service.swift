@@ -206,9 +206,17 @@ final class Service: WebHandler {
 
   // MARK: Collections
 
-  /// What the channel has not is asked of its attic first.
-  private func look(_ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange) throws(Problem) {
-    guard collection.needsAttic(listing) else { return try show(collection, listing, call, exchange, nil) }
+  /// What the channel has not is asked of its attic first, once there is room for that.
+  private func look(
+    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange,
+    keeping reservation: AnswerReservation? = nil
+  ) throws(Problem) {
+    guard collection.needsAttic(listing) else {
+      return try show(collection, listing, call, exchange, nil, keeping: reservation)
+    }
+    guard let reservation else {
+      return try wait(for: listing.atticBytesMax, collection, listing, call, exchange)
+    }
     let (number, path) = (keep(exchange), collection.path)
     core.start { core in
       do {
@@ -216,7 +224,7 @@ final class Service: WebHandler {
         guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
         let recalled = try await collection.recall(listing)
         guard let service = core.service, let exchange = service.take(number) else { return }
-        try service.show(collection, listing, call, exchange, recalled)
+        try service.show(collection, listing, call, exchange, recalled, keeping: reservation)
       } catch {
         let problem = Problem(wrapping: error)
         core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
@@ -225,23 +233,53 @@ final class Service: WebHandler {
     }
   }
 
+  /// Looks again once memory is reserved for what was asked.
+  private func wait(
+    for bytes: Int, _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange
+  ) throws(Problem) {
+    let (client, number, path) = (try call.need(), keep(exchange), collection.path)
+    core.answers.reserve(bytes, for: client.id) { [weak self] reserved in
+      guard let self, let exchange = take(number) else { return }
+      do throws(Problem) {
+        let reservation = try reserved.get()
+        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        try look(collection, listing, call, exchange, keeping: reservation)
+      } catch {
+        refuse(error, exchange, call.client)
+      }
+    }
+  }
+
   private func show(
-    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: Recalled?
+    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: Recalled?,
+    keeping reservation: AnswerReservation?
   ) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
       // To HEAD there is nothing to follow.
       if call.method == .head { return core.respond(EventStream.head(), to: exchange) }
-      return EventStream(collection, listing, client, recalled).begin(exchange, in: core)
+      return EventStream(collection, listing, client, recalled, keeping: reservation).begin(exchange, in: core)
     }
     guard MediaRange.accepts(call.headers["Accept"], "application/json") else {
       throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
     }
-    guard listing.since != nil else { return answer(listing.page(of: collection, for: client, recalled), exchange) }
-    if listing.wait > 0, !core.isDraining, recalled == nil, !listing.isNews(collection, for: client) {
-      return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [self] in answer($0, exchange) }
+    if listing.since != nil, listing.wait > 0, !core.isDraining, recalled == nil,
+      !listing.isNews(collection, for: client)
+    {
+      return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [self] listing in
+        do throws(Problem) {
+          try show(collection, try listing.get(), call, exchange, nil, keeping: nil)
+        } catch {
+          refuse(error, exchange, call.client)
+        }
+      }
     }
-    answer(listing.news(of: collection, for: client, recalled), exchange)
+    let reply = listing.reply(of: collection, for: client, recalled)
+    // What is large is only a list of what there is until its bytes have room.
+    if let bytes = reply.largeBytes, reservation == nil {
+      return try wait(for: bytes, collection, listing, call, exchange)
+    }
+    answer(reply.keeping(reservation), exchange)
   }
 
   // MARK: Answers
@@ -251,14 +289,16 @@ final class Service: WebHandler {
     let asked = exchange.note.content as? Asked
     if let told = asked?.told, told.reply.isSame(as: reply) { return core.give(told.response, to: exchange) }
     let response = response(for: reply, exchange.head)
-    asked?.told = reply.bytesCount <= Self.toldBytesMax ? Told(reply, response) : nil
+    asked?.told = reply.bytesCount <= Self.toldBytesMax && reply.largeBytes == nil ? Told(reply, response) : nil
     core.give(response, to: exchange)
   }
 
   private func response(for reply: Reply, _ head: Head) -> Response {
     let content = reply.content
     let isLook = reply.status == 200 && (head.method == .get || head.method == .head)
-    if isLook, content?.type == "application/json", !MediaRange.accepts(head.headers["Accept"], "application/json") {
+    if isLook, content?.type == "application/json" || reply.largeBytes != nil,
+      !MediaRange.accepts(head.headers["Accept"], "application/json")
+    {
       return response(for: Reply(Problem(.notAcceptable, "this comes as application/json")), head)
     }
     var response = Response(reply.status)
@@ -271,6 +311,9 @@ final class Service: WebHandler {
       response.headers.append("Content-Type", content.type)
       if isPacked { response.headers.append("Content-Encoding", "gzip") }
       response.body = .bytes(isPacked ? reply.packed : content.bytes)
+    } else if case .pieces(let pieces) = reply.body {
+      response.headers.append("Content-Type", "application/json")
+      response.body = .source(PiecesSource(pieces), length: pieces.count)
     }
     if isPacked { tag = tag.map(EntityTag.packed) }
     if let tag { response.headers.append("ETag", tag) }

@@ -39,7 +39,9 @@ extension Core {
       ("identityFileBytes", Routes.identityFileBytesMax),
       // Of an answer.
       ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
-      ("snapshotBytes", Snapshot.bytesMax), ("waitSeconds", Listing.waitMax),
+      ("snapshotBytes", Snapshot.bytesMax), ("smallAnswerBytes", AnswerBudget.smallBytesMax),
+      ("largeAnswersBytes", AnswerBudget.bytesMax), ("largeAnswerSeconds", AnswerBudget.waitTime.wholeSeconds),
+      ("largeAnswersWaiting", AnswerBudget.waitingMax), ("waitSeconds", Listing.waitMax),
       // What is kept for those who come back.
       ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
       ("invitations", Self.invitationsMax), ("invitationsBytes", Self.invitationBytesMax),
@@ -48,6 +50,7 @@ extension Core {
       ("idempotencySeconds", Idempotency.keptFor.wholeSeconds), ("storeQueue", Writer.queueMax),
       // Of a WebSocket.
       ("socketMessageBytes", Sockets.messageBytesMax), ("socketQueueBytes", SocketClient.queuedBytesMax),
+      ("socketUnreadBytes", SocketClient.unreadBytesMax),
       ("socketLagBytes", channel.ringBytesMax), ("socketMessagesLagBytes", Self.messagesRingBytesMax),
       ("streamSocketQueueBytes", StreamSocket.queuedBytesMax),
       ("streamSocketWaitingBytes", StreamSocket.waitingBytesMax),

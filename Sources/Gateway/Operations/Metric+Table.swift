@@ -64,6 +64,17 @@ extension Metric {
     .one(.gauge, "vicinity_websocket_queue_frames", "Frames of channels that wait for WebSockets.") { core in
       Double(core.sockets.all.reduce(0) { $0 + $1.waitingCount })
     },
+    .one(.gauge, "vicinity_large_answers_bytes", "Memory that is reserved for large answers.") {
+      Double($0.answers.bytes)
+    },
+    .one(.gauge, "vicinity_large_answers_waiting", "Large answers that wait for their turn.") {
+      Double($0.answers.waitingCount)
+    },
+    .one(
+      .counter, "vicinity_large_answers_refused_total", "Large answers that were refused, since they waited too long."
+    ) {
+      Double($0.answers.refusals)
+    },
     .one(.counter, "vicinity_websocket_messages_received_total", "Messages that came by WebSockets.") {
       $0.front.map { Double($0.meter.socketMessagesIn) }
     },

@@ -27,10 +27,33 @@ extension SocketClient {
   func follow(_ collection: Collection, _ since: Position?, _ id: JSON, _ view: ClientView) {
     let following = Following(collection)
     subscriptions[collection.path] = following
-    guard let since, collection.needsAttic(since: since) else {
-      return begin(following, since, since.flatMap(collection.news), id, view)
+    begin(following, since, id, view)
+  }
+
+  private func begin(
+    _ following: Following, _ since: Position?, _ id: JSON, _ view: ClientView, keeping reservation: AnswerReservation? = nil
+  ) {
+    let collection = following.collection
+    func wait(for bytes: Int) {
+      reserve(bytes, view) { client, reserved in
+        guard client.subscriptions[collection.path] === following else { return }
+        do throws(Problem) {
+          client.begin(following, since, id, view, keeping: try reserved.get())
+        } catch {
+          client.subscriptions[collection.path] = nil
+          client.core.log.refused(error, "a frame of a WebSocket", by: view)
+          client.say(.problem, id, error.json)
+        }
+      }
     }
-    recall(following, since) { $0.begin(following, since, $1, id, view) }
+    guard let since, collection.needsAttic(since: since) else {
+      let news = since.flatMap(collection.news)
+      let bytes = news?.bytes ?? Snapshot(of: collection, since: since, for: view).pieces().count
+      if bytes > AnswerBudget.smallBytesMax, reservation == nil { return wait(for: bytes) }
+      return begin(following, since, news, id, view, keeping: reservation)
+    }
+    guard let reservation else { return wait(for: History.changesBytesMax) }
+    recall(following, since) { $0.begin(following, since, $1, id, view, keeping: reservation) }
   }
 
   private func recall(
@@ -44,7 +67,10 @@ extension SocketClient {
   }
 
   /// Nil where it is not known what has changed since then: then everything is told.
-  private func begin(_ following: Following, _ since: Position?, _ news: News?, _ id: JSON, _ view: ClientView) {
+  private func begin(
+    _ following: Following, _ since: Position?, _ news: News?, _ id: JSON, _ view: ClientView,
+    keeping reservation: AnswerReservation?
+  ) {
     let collection = following.collection
     var answer: [JSON.Member] = [
       .init("channel", .text(collection.path)), .init("number", .number(collection.number)),
@@ -55,64 +81,88 @@ extension SocketClient {
       answer += collection.missed(since: since).map { [.init("missed", .number($0))] } ?? []
       say(.ok, id, .object(answer))
       following.told = position.offset
-      tell(news, following, view)
+      tell(news, following, view, keeping: reservation)
     } else {
       let snapshot = Snapshot(of: collection, since: since, for: view, answer)
-      var frame = JSON.object([.init("id", id)]).bytes.dropLast() + Array(",\"ok\":".utf8)
-      for piece in snapshot { frame += piece }
-      frame.append(UInt8(ascii: "}"))
-      send(Array(frame))
+      var frame = Pieces([JSON.object([.init("id", id)]).bytes.dropLast() + Array(",\"ok\":".utf8)])
+      frame.append(snapshot.pieces())
+      frame.append([UInt8(ascii: "}")])
+      send([frame], keeping: reservation)
       following.told = snapshot.position.offset
     }
-    goOn(following, view)
+    goOn(following, view, keeping: reservation)
   }
 
-  private func tell(_ news: News, _ following: Following, _ view: ClientView) {
+  /// What is large is not copied, and keeps what was reserved for it.
+  private func send(_ frames: [Pieces], keeping reservation: AnswerReservation?) {
+    let bytes = frames.reduce(0) { $0 + $1.count }
+    guard let reservation, bytes > AnswerBudget.smallBytesMax else {
+      for frame in frames { send(frame.joined) }
+      return
+    }
+    reservation.resize(to: bytes)
+    var frames = frames
+    frames[frames.count - 1].keep(reservation)
+    socket?.send(reserved: frames)
+  }
+
+  private func tell(_ news: News, _ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?) {
     let collection = following.collection
+    var frames: [Pieces] = []
+    func say(_ text: String) { frames.append(Pieces([Array(text.utf8)])) }
     func skip(to offset: UInt64) {
       if offset > following.told {
-        send(Array(SocketFrame.skip(Int(offset - following.told), to: offset, in: collection.number).utf8))
+        say(SocketFrame.skip(Int(offset - following.told), to: offset, in: collection.number))
       }
       following.told = offset
     }
     if news.dropped > 0 {
       following.told += UInt64(news.dropped)
-      send(Array(SocketFrame.dropped(news.dropped, to: following.told, in: collection.number).utf8))
+      say(SocketFrame.dropped(news.dropped, to: following.told, in: collection.number))
     }
     for change in news.changes where change.owner.isSeen(by: view) {
       skip(to: change.offset - 1)
-      send(change.json(putting: change.bytes, in: collection.number))
+      frames.append(
+        change.bytes.map { change.pieces(putting: $0, in: collection.number) }
+          ?? Pieces([change.json(putting: nil, in: collection.number)]))
       following.told = change.offset
     }
     skip(to: news.position.offset)
+    send(frames, keeping: reservation)
   }
 
-  private func goOn(_ following: Following, _ view: ClientView) {
+  private func goOn(_ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?) {
     guard let socket, !isClosing else { return }
     let collection = following.collection
     if let news = collection.news(since: following.position) {
-      tell(news, following, view)
+      tell(news, following, view, keeping: reservation)
       return collection.subscribe(socket)
     }
     guard socket.queuedBytes < Self.leadBytes else {
       following.isWaiting = true
       return socket.wantsWritable()
     }
-    recall(following, following.position) { client, news in
-      guard let news else {
-        return client.close(
-          .lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
+    // What was told before is to be read first: a client has one large answer at a time.
+    reserve(History.changesBytesMax, view) { client, reserved in
+      guard case .success(let reservation) = reserved else {
+        return client.close(.lagging, "too far behind: reconnect, and subscribe with the last position")
       }
-      client.tell(news, following, view)
-      client.goOn(following, view)
+      client.recall(following, following.position) { client, news in
+        guard let news else {
+          return client.close(
+            .lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
+        }
+        client.tell(news, following, view, keeping: reservation)
+        client.goOn(following, view, keeping: reservation)
+      }
     }
   }
 
-  func writable(_ socket: WebSocket) {
+  func followOn(_ socket: WebSocket) {
     guard let view else { return }
     for following in subscriptions.values where following.isWaiting {
       following.isWaiting = false
-      goOn(following, view)
+      goOn(following, view, keeping: nil)
     }
   }
 }

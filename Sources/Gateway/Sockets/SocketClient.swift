@@ -4,8 +4,10 @@ internal import Web
 
 /// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
 final class SocketClient: SocketOwner {
-  /// Answers that wait for a client: a snapshot is one.
-  static let queuedBytesMax = 24 << 20
+  /// Limit for answers that wait for a client, large ones not counted.
+  static let queuedBytesMax = 8 << 20
+  /// While more than this waits for a client, nothing more of what it says is done, or read.
+  static let unreadBytesMax = 64 << 10
 
   let core: Core
   private let head: Head
@@ -14,6 +16,8 @@ final class SocketClient: SocketOwner {
   var subscriptions: [String: Following] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
+  /// What it has said while answers waited for it.
+  private var unheard: ArraySlice<[UInt8]> = []
   /// Nothing of what it says is done any more.
   private(set) var isClosing = false
   private typealias Place = (parsed: RequestTarget, match: Router.Match, route: Route)
@@ -28,6 +32,7 @@ final class SocketClient: SocketOwner {
   func opened(_ socket: WebSocket) {
     self.socket = socket
     socket.queuedBytesMax = Self.queuedBytesMax
+    socket.resumeBytes = Self.unreadBytesMax / 2
     core.sockets.add(self, socket)
     patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
       patience = nil
@@ -85,8 +90,31 @@ final class SocketClient: SocketOwner {
     if let view { core.clients.markSeen(view.id) }
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
-      hear(Array(UnsafeRawBufferPointer(rebasing: line)))
+      let line = Array(UnsafeRawBufferPointer(rebasing: line))
+      if isHeldBack { unheard.append(line) } else { hear(line) }
     }
+    if isHeldBack, !isClosing, socket.isReading {
+      socket.isReading = false
+      socket.wantsWritable()
+    }
+  }
+
+  /// Whether what was said before is to be read by the client first.
+  private var isHeldBack: Bool { !unheard.isEmpty || socket?.queuedBytes ?? 0 > Self.unreadBytesMax }
+
+  /// The client has read what waited for it.
+  private func hearOn(_ socket: WebSocket) {
+    while let line = unheard.first, socket.queuedBytes <= Self.unreadBytesMax, !isClosing {
+      unheard.removeFirst()
+      hear(line)
+    }
+    if isHeldBack { return socket.wantsWritable() }
+    if !socket.isReading { socket.isReading = true }
+  }
+
+  func writable(_ socket: WebSocket) {
+    hearOn(socket)
+    followOn(socket)
   }
 
   private func hear(_ line: [UInt8]) {
@@ -248,14 +276,7 @@ final class SocketClient: SocketOwner {
     switch route.work {
     case .now(let work): say(id, try core.once(call) { try work(core, call) })
     case .collection(let facets, let work):
-      let listing = try Listing(call, facets: facets)
-      let collection = try work(core, call)
-      guard collection.needsAttic(listing) else { return say(id, Self.look(collection, listing, nil, view)) }
-      let path = collection.path
-      later(call, id) { core, _ in
-        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
-        return Self.look(collection, listing, try await collection.recall(listing), view)
-      }
+      try look(try work(core, call), try Listing(call, facets: facets), call, id, view)
     case .later(let work):
       if let reply = try core.recall(call) { return say(id, reply) }
       later(call, id, work)
@@ -277,11 +298,48 @@ final class SocketClient: SocketOwner {
     return (parsed, match, route)
   }
 
-  private static func look(
-    _ collection: Collection, _ listing: Listing, _ recalled: Recalled?, _ view: ClientView
-  ) -> Reply {
-    listing.since == nil
-      ? listing.page(of: collection, for: view, recalled) : listing.news(of: collection, for: view, recalled)
+  /// As HTTP does it (`Service.look`).
+  private func look(
+    _ collection: Collection, _ listing: Listing, _ call: Call, _ id: JSON, _ view: ClientView,
+    keeping reservation: AnswerReservation? = nil
+  ) throws(Problem) {
+    func wait(for bytes: Int) {
+      let path = collection.path
+      requestsUnderWay += 1
+      reserve(bytes, view) { client, reserved in
+        client.requestsUnderWay -= 1
+        do throws(Problem) {
+          let reservation = try reserved.get()
+          guard let collection = client.core.collection(at: path) else {
+            throw Problem(.gone, "the session was left meanwhile")
+          }
+          try client.look(collection, listing, call, id, view, keeping: reservation)
+        } catch {
+          client.core.log.refused(error, "a frame of a WebSocket", by: view)
+          client.say(.problem, id, error.json)
+        }
+      }
+    }
+    guard collection.needsAttic(listing) else {
+      let reply = listing.reply(of: collection, for: view, nil)
+      if let bytes = reply.largeBytes, reservation == nil { return wait(for: bytes) }
+      return say(id, reply.keeping(reservation))
+    }
+    guard let reservation else { return wait(for: listing.atticBytesMax) }
+    let path = collection.path
+    later(call, id) { core, _ in
+      guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+      return listing.reply(of: collection, for: view, try await collection.recall(listing)).keeping(reservation)
+    }
+  }
+
+  /// Tells the client, if it is still there, once memory is reserved for it.
+  func reserve(
+    _ bytes: Int, _ view: ClientView, _ tell: @escaping (SocketClient, Result<AnswerReservation, Problem>) -> Void
+  ) {
+    core.answers.reserve(bytes, for: view.id) { [weak self] reserved in
+      if let self, !isClosing { tell(self, reserved) }
+    }
   }
 
   /// As HTTP reads the target of a request.
@@ -319,6 +377,13 @@ final class SocketClient: SocketOwner {
     var frame = JSON.object([.init("id", id)]).bytes
     frame.removeLast()
     frame += (reply.status < 400 ? ",\"ok\":" : ",\"problem\":").utf8
+    if case .pieces(let pieces) = reply.body {
+      var whole = Pieces([frame])
+      whole.append(pieces)
+      whole.append([UInt8(ascii: "}")])
+      socket?.send(reserved: [whole])
+      return
+    }
     if let (bytes, type) = reply.content {
       frame += MediaRange.isJSON(type) ? bytes : JSON.text(Base64.text(bytes)).bytes
     } else {

@@ -22,7 +22,7 @@ extension Response {
       // Released with the response.
       let giver = Unmanaged.passRetained(Giver(source, exchange)).toOpaque()
       guard let length else {
-        return CMicroHTTPD_response_of_unknown_size(Self.blockBytes, readSource, giver, releaseSource)
+        return CMicroHTTPD_response_of_unknown_size(Self.endlessBlockBytes, readSource, giver, releaseSource)
       }
       return MHD_create_response_from_callback(UInt64(length), Self.blockBytes, readSource, giver, releaseSource)
     }
@@ -30,6 +30,9 @@ extension Response {
 
   /// What a source is asked for at once, where it is known how much comes.
   private static let blockBytes = 64 << 10
+  /// The same where it is not known: the library needs it for clients of HTTP 1.0 alone, and keeps it as long as the response,
+  /// which is as long as an event stream.
+  private static let endlessBlockBytes = 4 << 10
 }
 
 private final class Giver {

@@ -46,6 +46,8 @@ package final class Fanout {
   /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
   private var listeners: Listeners?
   private var run: UInt64 = 0
+  /// Whether the last message was a large one, which has a run of its own.
+  private var isRunOver = false
   private var subscribers: [WebSocket] = []
   private var places: [ObjectIdentifier: Int] = [:]
   /// Whose turn is next.
@@ -81,23 +83,41 @@ package final class Fanout {
 
   /// Nil for an audience is everybody. A ring has room for four of its largest message, whatever its limit was.
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
-    bytesMax = max(bytesMax, 4 * bytes.count)
+    guard begins(bytes.count, audience, isLarge: false) else { return }
+    log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
+    offer(bytes.count)
+  }
+
+  /// A large message: subscribers that have it in part share its bytes with whoever made them, and with each other.
+  package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
+    guard begins(payload.count, audience, isLarge: true) else { return }
+    log.append(Frame(kind).bytes(payload), order: SayingOrder.next(), run: run)
+    offer(payload.count)
+  }
+
+  /// Whether there is somebody to hear it.
+  private func begins(_ count: Int, _ audience: Audience?, isLarge: Bool) -> Bool {
+    bytesMax = max(bytesMax, 4 * count)
     if subscribers.isEmpty {
       // Nobody is behind.
       log.drop(before: log.end)
       audiences.removeAll()
-      return
+      return false
     }
     if let audience { audiences[log.end] = audience }
-    if audience?.listeners !== listeners {
+    if isLarge || isRunOver || audience?.listeners !== listeners {
       listeners = audience?.listeners
       run += 1
     }
-    log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
-    if log.byteCount > bytesMax { drop(before: log.frame(log.byteCount - bytesMax, behind: log.start)) }
+    isRunOver = isLarge
+    return true
+  }
+
+  private func offer(_ count: Int) {
+    if log.byteCount + log.largeBytes > bytesMax { drop(before: log.frame(leaving: bytesMax)) }
     if log.end - log.start > countMax { drop(before: log.end - countMax) }
     unoffered = subscribers.count
-    roundBytes += bytes.count
+    roundBytes += count
     roundCount += 1
     // Nobody shall lag who was not offered it: in two rounds half of the ring is published at most.
     if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { walk(subscribers.count) }

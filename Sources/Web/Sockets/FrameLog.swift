@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// Frames of WebSockets, one behind another as they go out, each with its place in the order of all that is said.
 ///
-/// Frames are numbered from 0 on; the oldest may be dropped. Bytes of frames that follow each other lie together.
+/// Frames are numbered from 0 on; the oldest may be dropped. Bytes of frames that follow each other lie together, but for large
+/// frames: those stay in the pieces in which they came, and each has a run of its own.
 final class FrameLog {
   private struct Mark {
     /// Where the frame ends, counted from the first byte ever.
@@ -21,6 +22,10 @@ final class FrameLog {
   /// The number of the first mark, and how many marks before it are dropped and not cleared yet.
   private var firstMark = 0
   private var droppedMarks = 0
+  /// By their numbers.
+  private var largeFrames: [Int: Pieces] = [:]
+  /// The bytes of large frames.
+  private(set) var largeBytes = 0
   private static let leastBytes = 4 << 10
 
   deinit {
@@ -31,6 +36,7 @@ final class FrameLog {
   var end: Int { firstMark + marks.count - droppedMarks }
   /// The oldest frame that is kept.
   var start: Int { firstMark }
+  /// The bytes of frames that are kept, large ones not counted.
   var byteCount: Int { lastByte - firstByte }
   var isEmpty: Bool { start == end }
 
@@ -47,10 +53,31 @@ final class FrameLog {
   }
 
   /// A frame that is one already.
-  func append(_ frame: UnsafeRawBufferPointer, order: UInt64) {
+  func append(_ frame: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
     makeRoom(for: frame.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...]).copyMemory(from: frame)
-    append(frame.count, order, 0)
+    append(frame.count, order, run)
+  }
+
+  /// A frame whose bytes are not copied; frames before and behind it must be of other runs.
+  func append(_ large: Pieces, order: UInt64, run: UInt64) {
+    largeFrames[end] = large
+    largeBytes += large.count
+    append(0, order, run)
+  }
+
+  /// The frame, where it is a large one.
+  func large(_ frame: Int) -> Pieces? { largeFrames.isEmpty ? nil : largeFrames[frame] }
+
+  /// The first frame from which on all have so many bytes at most, large ones counted.
+  func frame(leaving bytesMax: Int) -> Int {
+    if largeFrames.isEmpty { return byteCount > bytesMax ? frame(byteCount - bytesMax, behind: start) : start }
+    var (first, left) = (start, byteCount + largeBytes)
+    while left > bytesMax, first < end {
+      left -= byteCount(first..<first + 1) + (largeFrames[first]?.count ?? 0)
+      first += 1
+    }
+    return first
   }
 
   /// The bytes of frames that are kept.
@@ -90,6 +117,9 @@ final class FrameLog {
   /// Forgets the frames before this one.
   func drop(before frame: Int) {
     guard frame > start else { return }
+    if !largeFrames.isEmpty {
+      for dropped in start..<frame { largeBytes -= largeFrames.removeValue(forKey: dropped)?.count ?? 0 }
+    }
     firstByte = begin(of: frame)
     droppedMarks += frame - firstMark
     firstMark = frame
@@ -177,10 +207,18 @@ struct Frame {
     }
   }
 
-  func bytes(_ payload: [UInt8]) -> [UInt8] {
-    var header = [UInt8](repeating: 0, count: headerByteCount(payload.count))
-    _ = header.withUnsafeMutableBytes { writeHeader(payload.count, to: $0) }
-    return header + payload
+  func bytes(_ payload: [UInt8]) -> [UInt8] { header(payload.count) + payload }
+
+  func bytes(_ payload: Pieces) -> Pieces {
+    var frame = Pieces([header(payload.count)])
+    frame.append(payload)
+    return frame
+  }
+
+  private func header(_ payloadCount: Int) -> [UInt8] {
+    var header = [UInt8](repeating: 0, count: headerByteCount(payloadCount))
+    _ = header.withUnsafeMutableBytes { writeHeader(payloadCount, to: $0) }
+    return header
   }
 }
 

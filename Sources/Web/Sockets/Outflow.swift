@@ -2,7 +2,8 @@
 /// were said.
 ///
 /// Laws:
-/// - A cursor stands between frames. What is left of a frame that the socket took in part is copied and goes out first.
+/// - A cursor stands between frames. What is left of a frame that the socket took in part goes out first: it is copied, but
+///   for a large frame, whose bytes are shared.
 /// - Where more than one queue has something, frames go by their order; where one has, all that is there goes at once.
 /// - Frames of a ring that drops its oldest go first, once what was queued before its subscription is out.
 final class Outflow {
@@ -27,37 +28,58 @@ final class Outflow {
   private static let runBytesMax = 256 << 10
 
   private let meter: WebMeter
+  /// For what is written out of several pieces.
+  private let block: Scratch
   private let own = FrameLog()
+  private var ownRun: UInt64 = 0
   private var cursors: [Cursor] = []
   /// Whether any of them stops hearing.
   private var hasEnds = false
-  private var partial: [UInt8] = []
-  private var partialSent = 0
+  /// What is left of frames that are under way.
+  private var rest = Pieces()
+  /// Whether that is of a large frame of a ring, which has its bytes as well.
+  private var isRestShared = false
+  /// Whether that is of frames for which somebody has reserved memory.
+  private var isRestReserved = false
   /// Whether the socket takes nothing now.
   var isBlocked = false
   /// Whether a flush was asked for.
   var isDue = false
 
-  init(_ meter: WebMeter) {
+  init(_ meter: WebMeter, _ block: Scratch) {
     self.meter = meter
+    self.block = block
   }
 
-  var ownBytes: Int { own.byteCount + partial.count - partialSent }
+  /// What waits, but for what rings have.
+  var ownBytes: Int { own.byteCount + own.largeBytes + rest.count }
+  /// What of that takes memory for which nobody has reserved it.
+  var countedBytes: Int { own.byteCount + (isRestShared || isRestReserved ? 0 : rest.count) }
 
   var isEmpty: Bool {
-    own.isEmpty && partialSent == partial.count && cursors.allSatisfy { $0.isDone || $0.next >= $0.last }
+    own.isEmpty && rest.isEmpty && cursors.allSatisfy { $0.isDone || $0.next >= $0.last }
   }
 
   func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
-    own.append(frame, payload, order: SayingOrder.next())
+    own.append(frame, payload, order: SayingOrder.next(), run: ownRun)
   }
 
   /// Goes out before everything else.
-  func begin(with bytes: [UInt8]) { partial = bytes + partial }
+  func begin(with bytes: [UInt8]) {
+    var all = Pieces([bytes])
+    all.append(rest)
+    rest = all
+  }
 
   /// A frame that is one already.
   func append(_ frame: [UInt8]) {
-    frame.withUnsafeBytes { own.append($0, order: SayingOrder.next()) }
+    frame.withUnsafeBytes { own.append($0, order: SayingOrder.next(), run: ownRun) }
+  }
+
+  /// Frames that are large together, for which somebody has reserved memory.
+  func append(_ frames: Pieces) {
+    own.append(frames, order: SayingOrder.next(), run: ownRun + 1)
+    ownRun += 2
   }
 
   // MARK: Rings
@@ -106,13 +128,11 @@ final class Outflow {
   func flush(to transport: Transport, for socket: WebSocket) -> Bool {
     isBlocked = false
     while !isBlocked {
-      if partialSent < partial.count {
-        let rest = partial.withUnsafeBytes { transport.write(UnsafeRawBufferPointer(rebasing: $0[partialSent...])) }
-        guard let count = write(rest) else { return false }
-        partialSent += count
+      if !rest.isEmpty {
+        guard rest.write(block.room, { write(transport.write($0)) }) != nil else { return false }
+        if rest.isEmpty { (isRestShared, isRestReserved) = (false, false) }
         continue
       }
-      if partialSent > 0 { (partial, partialSent) = ([], 0) }
       if hasEnds { removeDone() }
       if let urgent = nextUrgent() {
         if tellDropped(at: urgent) { continue }
@@ -148,7 +168,7 @@ final class Outflow {
     }
     cursors[index].next = fanout.log.start
     cursors[index].droppedCount += count
-    partial += notice
+    rest.append(notice)
     meter.framesDropped += count
     meter.framesOut += 1
     meter.frameBytesOut += notice.count
@@ -170,6 +190,11 @@ final class Outflow {
   }
 
   private func sendOwn(upTo limit: UInt64, _ transport: Transport) -> Bool {
+    if let large = own.large(own.start) {
+      begin(large, isShared: false)
+      own.drop(before: own.start + 1)
+      return true
+    }
     let last = run(of: own, from: own.start, to: own.end, upTo: limit)
     guard let next = send(own, own.start..<last, transport) else { return false }
     own.drop(before: next)
@@ -185,16 +210,35 @@ final class Outflow {
     if !includes(socket, index, log.run(of: next)) {
       for frame in next..<last {
         guard let otherwise = fanout.audience(of: frame)?.otherwise else { continue }
-        partial += otherwise
+        rest.append(otherwise)
         meter.framesOut += 1
         meter.frameBytesOut += otherwise.count
       }
       cursors[index].next = last
       return true
     }
+    if let large = log.large(next) {
+      begin(large, isShared: true)
+      cursors[index].next = next + 1
+      return true
+    }
     guard let next = send(log, next..<last, transport) else { return false }
     cursors[index].next = next
     return true
+  }
+
+  private func begin(_ large: Pieces, isShared: Bool) {
+    rest = large
+    (isRestShared, isRestReserved) = (isShared, !isShared)
+    meter.framesOut += 1
+    meter.frameBytesOut += large.count
+  }
+
+  /// The rest of a large frame that rings have dropped by now, or will have soon: it is this socket's alone.
+  func ownRest() -> Int {
+    guard isRestShared else { return 0 }
+    isRestShared = false
+    return rest.count
   }
 
   /// Whether the next frames of a ring are for the socket. It is asked once for frames in a row.
@@ -228,7 +272,7 @@ final class Outflow {
     let next = log.frame(count, behind: frames.lowerBound)
     meter.framesOut += next - frames.lowerBound
     meter.frameBytesOut += log.byteCount(frames.lowerBound..<next)
-    partial = Array(bytes[count..<log.byteCount(frames.lowerBound..<next)])
+    rest.append(Array(bytes[count..<log.byteCount(frames.lowerBound..<next)]))
     return next
   }
 
@@ -245,6 +289,19 @@ final class Outflow {
 }
 
 extension WebSocket {
+  /// The bytes that wait to be sent, those of rings not counted.
+  package var queuedBytes: Int { outflow.ownBytes }
+
+  /// Takes the whole text or, where the queue is full, nothing, as the other `send`.
+  @discardableResult
+  package func send(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { send(UnsafeRawBufferPointer($0), .text) }
+  }
+
+  /// How many frames of a ring wait to be sent, those that are for others included.
+  package func waitingCount(of fanout: Fanout) -> Int { outflow.waitingCount(of: fanout) }
+
   /// How many frames of a ring that drops its oldest were dropped for this socket, since it subscribed.
   package func droppedCount(of fanout: Fanout) -> Int { outflow.droppedCount(of: fanout) }
 }

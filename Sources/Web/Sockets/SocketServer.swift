@@ -15,6 +15,8 @@ final class SocketServer {
   let reactor: Reactor
   let scratch: Scratch
   let meter: WebMeter
+  /// For what all sockets write out of pieces.
+  let block = Scratch()
   private let loop: UnsafeMutablePointer<uv_loop_t>
   private let protocols: UnsafeMutablePointer<lws_protocols>
   /// Nil once it is closed.

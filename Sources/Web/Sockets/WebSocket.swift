@@ -73,7 +73,7 @@ package final class WebSocket {
     self.library = library
     self.admission = admission
     self.server = server
-    outflow = Outflow(server.meter)
+    outflow = Outflow(server.meter, server.block)
     queuedBytesMax = server.limits.socketQueueBytesMax
     pingedAt = Reactor.now
     checks =
@@ -88,26 +88,17 @@ package final class WebSocket {
   /// How often something was given to its client; in the clear, that is a system call each.
   package var writeCount: Int { transport.writeCount }
 
-  /// The bytes that wait to be sent, those of rings not counted.
-  package var queuedBytes: Int { outflow.ownBytes }
-
-  /// How many of them may; past it, `send` takes nothing.
+  /// How many of `queuedBytes` may wait; past it, `send` takes nothing. Those for which memory is reserved do not count.
   package var queuedBytesMax: Int
 
-  /// How many frames of a ring wait to be sent, those that are for others included.
-  package func waitingCount(of fanout: Fanout) -> Int { outflow.waitingCount(of: fanout) }
+  /// Below how many of all that wait `writable` is told; nil for half of `queuedBytesMax`.
+  package var resumeBytes: Int?
 
   /// Takes the whole message or, where the queue is full, nothing: then `writable` is told once there is room.
   @discardableResult
-  package func send(_ text: String) -> Bool {
-    var text = text
-    return text.withUTF8 { send(UnsafeRawBufferPointer($0), .text) }
-  }
-
-  @discardableResult
   package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
     guard state == .open else { return true }
-    let waiting = outflow.ownBytes + bytes.count
+    let waiting = outflow.countedBytes + bytes.count
     if waiting > queuedBytesMax || waiting > server.limits.socketShareBytesMax && server.isFull(for: bytes.count) {
       owesWritable = true
       return false
@@ -116,7 +107,18 @@ package final class WebSocket {
     return true
   }
 
-  /// `writable` is to be told once less than half of what may wait does, as after a send that was refused.
+  /// Takes all of the messages, however long: memory is reserved for them, and nothing is copied.
+  package func send(reserved messages: [Pieces], _ kind: MessageKind = .text) {
+    guard state == .open else { return }
+    var frames = Pieces()
+    for message in messages { frames.append(Frame(kind).bytes(message)) }
+    if frames.isEmpty { return }
+    outflow.append(frames)
+    count()
+    flushSoon()
+  }
+
+  /// `writable` is to be told once little waits, as after a send that was refused.
   package func wantsWritable() { owesWritable = true }
 
   /// Sends what is queued, then says goodbye: within this time, or the usual one. Nothing more is received.
@@ -175,6 +177,13 @@ package final class WebSocket {
     if outflow.isBehind(fanout) {
       server.meter.lags += 1
       outflow.remove(fanout)
+      // What it has begun to read is in its own memory from now on, and there may be no room for that.
+      let rest = outflow.ownRest()
+      if rest > 0, server.isFull(for: rest) {
+        fanout.forget(self)
+        return fail()
+      }
+      count()
       fanout.forget(self)
       owner?.lagging(self, in: fanout)
     }
@@ -366,8 +375,8 @@ package final class WebSocket {
   private static let pong: UInt8 = 0xa
 
   private func count() {
-    server.queuedBytes += outflow.ownBytes - counted
-    counted = outflow.ownBytes
+    server.queuedBytes += outflow.countedBytes - counted
+    counted = outflow.countedBytes
   }
 
   private func flushSoon() {
@@ -384,7 +393,7 @@ package final class WebSocket {
     if state == .closed || hasFailed { return }
     guard outflow.flush(to: transport, for: self) else { return fail() }
     count()
-    if owesWritable, outflow.ownBytes < queuedBytesMax / 2, state == .open {
+    if owesWritable, outflow.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
       owesWritable = false
       owner?.writable(self)
     }
@@ -479,10 +488,12 @@ package final class WebSocket {
   func lookAfter(at now: UInt64) {
     guard state == .open, now >= pingedAt + UInt64(server.limits.pingInterval.nanoseconds) else { return }
     pingedAt = now
-    // One whom we do not read cannot be heard.
-    if !wantsReading || !inner.hasRoom { return }
+    // One whom we do not read cannot be heard, but must take what there is for it.
+    let isHeard = wantsReading && inner.hasRoom
+    guard isHeard || outflow.isBlocked else { return }
     if pingsUnanswered == 2 { return cut() }
     pingsUnanswered += 1
+    guard isHeard else { return }
     say(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
   }
 }

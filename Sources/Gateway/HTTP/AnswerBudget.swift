@@ -1,0 +1,197 @@
+internal import Notation
+internal import Reactor
+
+/// The memory for large answers: of each client, and of all clients together.
+///
+/// Laws, for what has more than `smallBytesMax`:
+/// - Its bytes are reserved before it is read or made, and until it is written to its client's connection or dropped.
+/// - A client has one large answer at a time. Its others wait in their order, and those of other clients go on.
+/// - Answers wait as well where those of all clients would take more than `bytesMax`; the clients that wait have their turns round
+///   robin.
+/// - A request that has waited for `waitTime` is refused with 429, or 503 where others were the reason.
+final class AnswerBudget {
+  static let smallBytesMax = 256 << 10
+  static let bytesMax = 96 << 20
+  static let waitTime: Duration = .seconds(30)
+  /// Limit for the requests of one client that wait: each is small.
+  static let waitingMax = 1_024
+
+  typealias Tell = (Result<AnswerReservation, Problem>) -> Void
+
+  private final class Waiter {
+    let bytes: Int
+    let tell: Tell
+    var timer: Timer?
+
+    init(_ bytes: Int, _ tell: @escaping Tell) {
+      self.bytes = bytes
+      self.tell = tell
+    }
+  }
+
+  private struct Account {
+    var bytes = 0
+    /// Whether an answer is under way.
+    var isTaken = false
+    var waiting: ArraySlice<Waiter> = []
+    var refusals = 0
+  }
+
+  private let reactor: Reactor
+  private let waitTime: Duration
+  private var accounts: [ClientID: Account] = [:]
+  /// The clients that wait, the next one first.
+  private var turns: ArraySlice<ClientID> = []
+  private var isGranting = false
+  private(set) var bytes = 0
+  private(set) var refusals = 0
+
+  init(on reactor: Reactor, waiting time: Duration = AnswerBudget.waitTime) {
+    self.reactor = reactor
+    waitTime = time
+  }
+
+  deinit {
+    for account in accounts.values {
+      for waiter in account.waiting { if let timer = waiter.timer { reactor.cancel(timer) } }
+    }
+  }
+
+  var waitingCount: Int { accounts.values.reduce(0) { $0 + $1.waiting.count } }
+
+  /// Tells once, now or later: what is reserved is so until nobody keeps the reservation.
+  func reserve(_ bytes: Int, for client: ClientID, _ tell: @escaping Tell) {
+    let account = accounts[client] ?? Account()
+    if !account.isTaken, account.waiting.isEmpty, hasRoom(for: bytes) { return tell(.success(take(bytes, client))) }
+    if account.waiting.count >= Self.waitingMax { return tell(.failure(refusal(of: client))) }
+    let waiter = Waiter(bytes, tell)
+    waiter.timer = reactor.schedule(after: waitTime) { [weak self, weak waiter] in
+      if let self, let waiter { giveUp(waiter, of: client) }
+    }
+    if account.waiting.isEmpty { turns.append(client) }
+    accounts[client, default: Account()].waiting.append(waiter)
+  }
+
+  /// As REST shows it to the client and to operators.
+  func json(of client: ClientID) -> JSON {
+    let account = accounts[client] ?? Account()
+    return [
+      "bytes": .number(account.bytes), "bytesMax": .number(Self.bytesMax), "waiting": .number(account.waiting.count),
+      "waitingMax": .number(Self.waitingMax), "refused": .number(account.refusals),
+    ]
+  }
+
+  /// The client is gone, and so is what it was refused.
+  func forget(_ client: ClientID) {
+    accounts[client]?.refusals = 0
+    drop(client)
+  }
+
+  private func hasRoom(for bytes: Int) -> Bool { self.bytes == 0 || self.bytes + bytes <= Self.bytesMax }
+
+  private func take(_ bytes: Int, _ client: ClientID) -> AnswerReservation {
+    accounts[client, default: Account()].isTaken = true
+    accounts[client]?.bytes = bytes
+    self.bytes += bytes
+    return AnswerReservation(bytes, of: client, in: self)
+  }
+
+  fileprivate func resize(by bytes: Int, _ client: ClientID) {
+    accounts[client]?.bytes += bytes
+    self.bytes += bytes
+    if bytes < 0 { grantSoon() }
+  }
+
+  fileprivate func release(_ bytes: Int, _ client: ClientID) {
+    accounts[client]?.isTaken = false
+    accounts[client]?.bytes -= bytes
+    self.bytes -= bytes
+    drop(client)
+    grantSoon()
+  }
+
+  /// Nothing is kept of a client that has nothing here.
+  private func drop(_ client: ClientID) {
+    if let account = accounts[client], !account.isTaken, account.waiting.isEmpty, account.refusals == 0 {
+      accounts[client] = nil
+    }
+  }
+
+  /// Not from within what has let go: those who wait do their work then.
+  private func grantSoon() {
+    if turns.isEmpty || isGranting { return }
+    isGranting = true
+    reactor.soon { [weak self] in
+      self?.isGranting = false
+      self?.grant()
+    }
+  }
+
+  private func grant() {
+    for client in Array(turns) {
+      guard let account = accounts[client], !account.isTaken, let next = account.waiting.first else { continue }
+      // Who comes first has room first, or a large answer would never have it.
+      guard hasRoom(for: next.bytes) else { return }
+      remove(next, of: client)
+      // Others have their turns before it has the next one.
+      if let place = turns.firstIndex(of: client) {
+        turns.remove(at: place)
+        turns.append(client)
+      }
+      next.tell(.success(take(next.bytes, client)))
+    }
+  }
+
+  private func giveUp(_ waiter: Waiter, of client: ClientID) {
+    let refusal = refusal(of: client)
+    remove(waiter, of: client)
+    waiter.tell(.failure(refusal))
+  }
+
+  private func remove(_ waiter: Waiter, of client: ClientID) {
+    if let timer = waiter.timer.take() { reactor.cancel(timer) }
+    guard let place = accounts[client]?.waiting.firstIndex(where: { $0 === waiter }) else { return }
+    accounts[client]?.waiting.remove(at: place)
+    if accounts[client]?.waiting.isEmpty == true { turns.removeAll { $0 == client } }
+  }
+
+  private func refusal(of client: ClientID) -> Problem {
+    accounts[client, default: Account()].refusals += 1
+    refusals += 1
+    guard accounts[client]?.isTaken == true else {
+      var problem = Problem(
+        .unavailable, "large answers of other clients wait to be read: ask again in a moment, or for less",
+        rule: "largeAnswersBytes", limit: Self.bytesMax)
+      problem.retryAfter = 1
+      return problem
+    }
+    return .passing(
+      "another large answer for this client waits to be read, and a client has one at a time: read it, or ask for less",
+      after: 1, rule: "largeAnswers", limit: 1)
+  }
+}
+
+/// Memory that is reserved for an answer, for as long as somebody keeps this.
+final class AnswerReservation: @unchecked Sendable {
+  // `@unchecked`: it is made, changed and let go of on the loop of its budget alone, as tasks of a core are.
+
+  private weak var budget: AnswerBudget?
+  private let client: ClientID
+  private var bytes: Int
+
+  fileprivate init(_ bytes: Int, of client: ClientID, in budget: AnswerBudget) {
+    self.bytes = bytes
+    self.client = client
+    self.budget = budget
+  }
+
+  /// What it turned out to be.
+  func resize(to bytes: Int) {
+    budget?.resize(by: bytes - self.bytes, client)
+    self.bytes = bytes
+  }
+
+  deinit {
+    budget?.release(bytes, client)
+  }
+}

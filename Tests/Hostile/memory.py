@@ -1,0 +1,369 @@
+"""What a member may do to a gateway's memory: clients that ask for much, or follow, and read nothing.
+
+    python3 Tests/Hostile/memory.py [case]
+
+Each case of `CASES` runs against one gateway, while an innocent client asks for its peers. It is a finding where the gateway takes
+more than `MEMORY_MAX` above what it had before, or the innocent client waits longer than `WAIT_FACTOR` times what it waits alone; or
+where an answer is missing once the client reads: each is whole, or a problem of 429 or 503.
+"""
+
+import json
+import os
+import re
+import resource
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), "Faults"), os.path.join(os.path.dirname(HERE), "Dashboard")]
+from client import Client, come_in, until  # noqa: E402
+from gateway import Gateway  # noqa: E402
+
+MEMORY_MAX = 256 << 20
+WAIT_FACTOR = 2
+# Limit below which a wait is no finding: the machine has other work, and this program is part of it.
+WAIT_SECONDS_MIN = 0.25
+# Of a case, while its clients read nothing.
+SECONDS = 4
+# Of the innocent client by itself, before each case.
+ALONE_SECONDS = 1
+MESSAGES, MESSAGE_BYTES = 34, 1_000_000
+ANSWER_SECONDS_MAX = 60
+SOCKETS_OF_ADDRESS = 1_000
+# Of 200 requests: the others leave without a word.
+HTTP_READERS = 40
+
+
+class Innocent:
+    """A client in a process of its own, which asks for a short list every few milliseconds."""
+
+    PAUSE_SECONDS = 0.004
+
+    def __init__(self, port, token):
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "innocent", str(port), token], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def waits(self):
+        """The 99th percentile of what it waited since the last time, and the longest."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+    @classmethod
+    def run(cls, port, token):
+        waits, lock = [], threading.Lock()
+
+        def ask():
+            line = socket.create_connection(("127.0.0.1", port))
+            request = f"GET /v1/peers HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+            while True:
+                began, answer = time.monotonic(), b""
+                line.sendall(request)
+                while b"}]" not in answer and b'"items":[]' not in answer:
+                    answer += line.recv(1 << 16)
+                with lock:
+                    waits.append(time.monotonic() - began)
+                time.sleep(cls.PAUSE_SECONDS)
+
+        threading.Thread(target=ask, daemon=True).start()
+        for _ in sys.stdin:
+            with lock:
+                ordered = sorted(waits)
+                waits.clear()
+            print(json.dumps([ordered[len(ordered) * 99 // 100], ordered[-1]] if ordered else [SECONDS, SECONDS]), flush=True)
+
+
+class Line:
+    """A connection whose own side keeps little, and which reads only when it is told to."""
+
+    def __init__(self, run, number=0):
+        self.line = socket.socket()
+        self.line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
+        # An address of its own for each thousand: so many connections one address may have.
+        self.line.bind((f"127.0.0.{1 + number // SOCKETS_OF_ADDRESS}", 0))
+        self.line.settimeout(ANSWER_SECONDS_MAX)
+        self.line.connect(("127.0.0.1", run.gateway.port))
+        self.token, self.port, self.rest = run.token, run.gateway.port, b""
+
+    def ask(self, path, accept="application/json"):
+        self.line.sendall((
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\nAccept: {accept}\r\n\r\n").encode())
+
+    def upgrade(self):
+        self.line.sendall((
+            f"GET /v1/socket HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: vicinity.v1\r\n\r\n").encode())
+        while b"\r\n\r\n" not in self.rest:
+            self.rest += self.line.recv(4096)
+        self.rest = self.rest.split(b"\r\n\r\n", 1)[1]
+        self.say({"id": "connect", "connect": {"token": self.token}})
+
+    def say(self, *frames):
+        bytes_ = b""
+        for frame in frames:
+            text = json.dumps(frame).encode()
+            length = bytes((0x80 | len(text),)) if len(text) < 126 else bytes((0x80 | 126,)) + len(text).to_bytes(2, "big")
+            # Masked by nothing, which is a mask as well.
+            bytes_ += b"\x81" + length + bytes(4) + text
+        self.line.settimeout(0.5)
+        try:
+            self.line.sendall(bytes_)
+        except TimeoutError:
+            pass  # it is not read, as it does not read
+        self.line.settimeout(ANSWER_SECONDS_MAX)
+
+    def more(self):
+        bytes_ = self.line.recv(1 << 20)
+        if not bytes_:
+            raise EOFError
+        self.rest += bytes_
+
+    def take(self, count):
+        parts, have = [self.rest], len(self.rest)
+        while have < count:
+            bytes_ = self.line.recv(1 << 20)
+            if not bytes_:
+                raise EOFError
+            parts.append(bytes_)
+            have += len(bytes_)
+        all_ = b"".join(parts)
+        self.rest = all_[count:]
+        return all_[:count]
+
+    def frame(self):
+        """The opcode and the payload of the next one."""
+        head = self.take(2)
+        length = head[1]
+        if length == 126:
+            length = struct.unpack(">H", self.take(2))[0]
+        elif length == 127:
+            length = struct.unpack(">Q", self.take(8))[0]
+        return head[0] & 15, self.take(length)
+
+    def answer(self):
+        """The status and the body of an answer of HTTP."""
+        while b"\r\n\r\n" not in self.rest:
+            self.more()
+        head, self.rest = self.rest.split(b"\r\n\r\n", 1)
+        length = int(next(line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")))
+        return int(head[9:12]), self.take(length)
+
+    def close(self):
+        self.line.close()
+
+
+# The cases: each gives the lines that wait, and a check of what they read in the end.
+
+def requests_of_sockets(run, paths):
+    lines = []
+    for number in range(10):
+        line = Line(run)
+        line.upgrade()
+        line.say(*({"id": index, "request": {"method": "GET", "path": paths[index % len(paths)]}} for index in range(64)))
+        lines.append(line)
+
+    def check():
+        answered, whole = set(), 0
+        line = lines[0]
+        for other in lines[1:]:
+            other.close()
+        try:
+            while len(answered) < 64:
+                opcode, text = line.frame()
+                if opcode != 1 or text.startswith(b'{"id":"connect"'):
+                    continue
+                answered.add(re.match(rb'\{"id":(\d+),', text)[1])
+                if b'"ok":' in text[:40]:
+                    if len(text) < MESSAGE_BYTES or not text.endswith(b"}}"):
+                        return f"a page has only {len(text)} bytes"
+                    whole += 1
+                elif json.loads(text)["problem"]["status"] not in (429, 503):
+                    return f"a request was answered {text[:200]}"
+        except (EOFError, OSError) as error:
+            return f"only {len(answered)} of 64 requests were answered: {error!r}"
+        return None if whole else "no request was answered whole"
+
+    return lines, check
+
+
+def requests_of_http(run, paths):
+    lines = [Line(run, number) for number in range(200)]
+    for number, line in enumerate(lines):
+        line.ask(paths[number % len(paths)])
+
+    def check():
+        whole = 0
+        for line in lines[HTTP_READERS:]:
+            line.close()
+        for line in lines[:HTTP_READERS]:
+            try:
+                status, body = line.answer()
+            except (EOFError, OSError) as error:
+                return f"a request was not answered: {error!r}"
+            if status not in (200, 429, 503) or status == 200 and not body.endswith(b"}"):
+                return f"a request was answered {status}: {body[:200]}"
+            whole += status == 200
+        return None if whole else "no request was answered whole"
+
+    return lines, check
+
+
+def followers(run, since=None):
+    lines = []
+    for number in range(300):
+        line = Line(run, number)
+        line.upgrade()
+        line.say({"id": 1, "subscribe": {"channel": run.messages, **({"since": since} if since else {})}})
+        lines.append(line)
+    # What they follow goes on.
+    for number in range(8):
+        run.post()
+    return lines, lambda: None
+
+
+def event_streams(run):
+    lines = []
+    for number in range(3_000):
+        line = Line(run, number)
+        line.ask("/v1/events", "text/event-stream")
+        lines.append(line)
+    return lines, lambda: None
+
+
+def event_streams_of_messages(run):
+    lines = []
+    for number in range(1_000):
+        line = Line(run, number)
+        line.ask(run.messages, "text/event-stream")
+        lines.append(line)
+    for number in range(4):
+        run.post()
+    return lines, lambda: None
+
+
+CASES = [
+    ("10 WebSockets, 64 requests each for pages from memory", lambda run: requests_of_sockets(run, [run.late])),
+    ("10 WebSockets, 64 requests each for pages from the store", lambda run: requests_of_sockets(run, [run.early])),
+    ("200 requests for pages from memory and from the store", lambda run: requests_of_http(run, [run.late, run.early])),
+    ("300 WebSockets that follow, and read nothing", followers),
+    ("300 WebSockets that follow from an old position, and read nothing", lambda run: followers(run, run.position)),
+    ("3,000 streams of events", event_streams),
+    ("1,000 streams of messages", event_streams_of_messages),
+]
+
+
+class Run:
+    def __init__(self):
+        count = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+        self.gateway = Gateway("Memory")
+        member, other = come_in(self.gateway), come_in(self.gateway)
+        self.member, self.token = member, member.token
+        sessions = []
+        for name in ("Ann", "Ben"):
+            peer = member.ask("POST", "/v1/peers", {"displayName": name})["id"]
+            wish = {"peer": peer, "adhoc": "memory", "history": {"keep": "durable", "count": 1_000, "bytes": 1 << 30}}
+            sessions.append(f"/v1/sessions/{member.ask('POST', '/v1/sessions', wish)['id']}")
+        until(lambda: member.ask("GET", sessions[0])["connected"] == 1, "the two were not connected")
+        self.messages = f"{sessions[0]}/messages"
+        self.position = member.ask("GET", self.messages)["position"]
+        for _ in range(MESSAGES):
+            self.post()
+        items, _ = member.all(self.messages)
+        cursor = self.cursors()
+        self.early, self.late = f"{self.messages}?limit=1000", f"{self.messages}?limit=1000&after={cursor}"
+        self.innocent = Innocent(self.gateway.port, other.token)
+        time.sleep(1)
+        self.idle = self.memory()
+
+    def post(self):
+        # On a connection of its own: one that was idle may be closed by now.
+        status, said = Client(self.gateway, self.token).once("POST", self.messages, b"x" * MESSAGE_BYTES, "text/plain")
+        if status != 201:
+            raise RuntimeError(f"a message was answered {status}: {said.decode()}")
+
+    def cursors(self):
+        """Behind which the rest of the messages is a page from memory."""
+        after, query = "", ""
+        for _ in range(MESSAGES // 2 + 4):
+            page = self.member.ask("GET", f"{self.messages}?limit=1{query}")
+            after = page["next"]
+            query = f"&after={after}"
+        return after
+
+    def memory(self):
+        with open(f"/proc/{self.gateway.process.pid}/status", encoding="utf-8") as status:
+            return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
+
+    def judge(self, name, case):
+        self.innocent.waits()
+        time.sleep(ALONE_SECONDS)
+        self.alone, _ = self.innocent.waits()
+        most, is_over = [0], threading.Event()
+
+        def watch():
+            while not is_over.wait(0.02):
+                most[0] = max(most[0], self.memory())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        began, findings, lines = time.monotonic(), [], []
+        try:
+            lines, check = case(self)
+            while time.monotonic() < began + SECONDS:
+                time.sleep(0.05)
+            wait, longest = self.innocent.waits()
+            lost = check()
+            if lost:
+                findings.append(lost)
+        finally:
+            is_over.set()
+            watcher.join()
+            for line in lines:
+                line.close()
+        more = most[0] - self.idle
+        print(
+            f"  {name}: {more >> 20} MiB more than idle, others waited {1e3 * wait:.1f} ms (99 of 100; {1e3 * longest:.0f} at most) instead "
+            f"of {1e3 * self.alone:.1f}, in {time.monotonic() - began:.0f} s", flush=True)
+        if more > MEMORY_MAX:
+            findings.append(f"takes {more >> 20} MiB")
+        if wait > max(WAIT_FACTOR * self.alone, WAIT_SECONDS_MIN):
+            findings.append(f"others wait {1e3 * wait:.0f} ms instead of {1e3 * self.alone:.0f}")
+        if self.gateway.process.poll() is not None:
+            findings.append(f"the gateway has ended with {self.gateway.process.returncode}")
+        return [("memory", name, finding) for finding in findings]
+
+    def close(self):
+        self.innocent.close()
+        self.gateway.close()
+
+
+def go(only=""):
+    run, findings = Run(), []
+    try:
+        for name, case in CASES:
+            if only in name:
+                findings += run.judge(name, case)
+                time.sleep(0.5)
+    finally:
+        run.close()
+    return findings
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["innocent"]:
+        Innocent.run(int(sys.argv[2]), sys.argv[3])
+    else:
+        found = go(*sys.argv[1:2])
+        for finding in found:
+            print("✘", ": ".join(finding))
+        sys.exit(bool(found))
