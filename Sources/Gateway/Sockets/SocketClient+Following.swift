@@ -31,7 +31,8 @@ extension SocketClient {
   }
 
   private func begin(
-    _ following: Following, _ since: Position?, _ id: JSON, _ view: ClientView, keeping reservation: AnswerReservation? = nil
+    _ following: Following, _ since: Position?, _ id: JSON, _ view: ClientView,
+    keeping reservation: AnswerReservation? = nil
   ) {
     let collection = following.collection
     func wait(for bytes: Int) {
