@@ -1,13 +1,10 @@
 /// An error in a text, with its place.
 public struct NotationError: Error, Hashable, Sendable, CustomStringConvertible {
   public let what: String
-  /// From the first byte, or the first line.
+  /// The number of bytes before it.
   public let place: Int
-  public let unit: Unit
 
-  public enum Unit: String, Sendable { case byte, line }
-
-  public var description: String { "\(what), at \(unit.rawValue) \(place)" }
+  public var description: String { "\(what), at byte \(place)" }
 }
 
 extension JSON {
@@ -41,7 +38,7 @@ private struct JSONReader {
     return value
   }
 
-  private func error(_ what: String) -> NotationError { NotationError(what: what, place: place, unit: .byte) }
+  private func error(_ what: String) -> NotationError { NotationError(what: what, place: place) }
 
   private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
 

@@ -20,7 +20,7 @@ struct LimitsTests {
     let properties = Document.shared.json["components"]?["schemas"]?["Gateway"]?["properties"]?["limits"]?["properties"]
     let named = Set((properties?.members ?? []).map(\.name))
     #expect(named == Set(fixed.map(\.name)), "\(named.symmetricDifference(fixed.map(\.name)))")
-    let path = Document.path.replacingOccurrences(of: "openapi/vicinity.yaml", with: "docs/operations.md")
+    let path = Document.path.replacingOccurrences(of: "openapi/vicinity.json", with: "docs/operations.md")
     let rows = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { row in
       row.firstMatch(of: #/^\| `(\w+)` \| ([\d,]+) \|/#).map { "\($0.1): \($0.2.filter { $0 != "," })" }
     }

@@ -8,7 +8,7 @@ struct OperationsPageTests {
   private let page: String
 
   init() throws {
-    let path = Document.path.replacingOccurrences(of: "openapi/vicinity.yaml", with: "docs/operations.md")
+    let path = Document.path.replacingOccurrences(of: "openapi/vicinity.json", with: "docs/operations.md")
     page = try String(contentsOfFile: path, encoding: .utf8)
   }
 
@@ -30,7 +30,7 @@ struct OperationsPageTests {
   func closeCodes() throws {
     let codes = CloseCode.allCases.map { "\($0.rawValue)" }
     #expect(try firstColumn(under: "| code | why") == codes)
-    let path = Document.path.replacingOccurrences(of: "openapi/vicinity.yaml", with: "docs/websocket.md")
+    let path = Document.path.replacingOccurrences(of: "openapi/vicinity.json", with: "docs/websocket.md")
     let told = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { row in
       row.firstMatch(of: #/^\| (\d{4}) \|/#).map { String($0.1) }
     }

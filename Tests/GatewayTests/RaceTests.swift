@@ -147,7 +147,7 @@ struct RaceTests {
       let client = try await place.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       let session = try await client.make("/v1/sessions")
-      let advertiser = try await client.make("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": ["n": "0"]])
+      let advertiser = try await client.make("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": ["n": "a"]])
       for (path, other, body) in [
         (session["Location"] ?? "", ["locked": false], { @Sendable _ in ["locked": true] }),
         (

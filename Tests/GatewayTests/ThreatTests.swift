@@ -77,8 +77,8 @@ struct ThreatTests {
   @Test(
     "No path leads out of the dashboard's folder",
     arguments: [
-      "/../openapi/vicinity.yaml", "/app/../../openapi/vicinity.yaml", "/%2e%2e/openapi/vicinity.yaml",
-      "/..%2fopenapi%2fvicinity.yaml", "//etc/passwd", "/app/%00", "/.git/config", "/app",
+      "/../openapi/vicinity.json", "/app/../../openapi/vicinity.json", "/%2e%2e/openapi/vicinity.json",
+      "/..%2fopenapi%2fvicinity.json", "//etc/passwd", "/app/%00", "/.git/config", "/app",
     ])
   func sitePaths(_ path: String) async throws {
     try await atPlace({ $0.site = Document.site }) { place in

@@ -1,6 +1,7 @@
 internal import Notation
 
-/// What the gateway promises, `openapi/vicinity.yaml`, in the forms in which it is served.
+/// The gateway's contract, `openapi/vicinity.json`, in the forms in which it is served. `docs/generate` makes it from
+/// `openapi/vicinity.yaml`.
 struct Contract {
   private static let bytesMax = 4 << 20
 
@@ -13,7 +14,7 @@ struct Contract {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: install it anew")
     }
     do {
-      document = try JSON(parsingYAML: String(decoding: bytes, as: UTF8.self)).served(below: base)
+      document = try JSON(parsing: bytes).served(below: base)
     } catch {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: \(error); install it anew")
     }

@@ -65,7 +65,7 @@ extension Core {
 
   func needContract() throws(Problem) -> Contract {
     guard let contract else {
-      throw Problem(.notFound, "this gateway was started without its contract, openapi/vicinity.yaml")
+      throw Problem(.notFound, "this gateway was started without its contract, openapi/vicinity.json")
     }
     return contract
   }

@@ -103,7 +103,7 @@ enum ServeCommand {
     options.certificate = try certificate(invocation)
     if let life = invocation.duration("code-life") { options.codeLife = life }
     options.site = try invocation.has("no-dashboard") ? nil : site(invocation) ?? FileSystem.installed("public")
-    options.contract = FileSystem.installed("openapi/vicinity.yaml")
+    options.contract = FileSystem.installed("openapi/vicinity.json")
     return options
   }
 

@@ -4,7 +4,7 @@ internal import Notation
 /// The contract as it lies in the tree, and what answers and bodies break of it.
 struct Document: Sendable {
   static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .appendingPathComponent("../../../openapi/vicinity.yaml").standardizedFileURL.path
+    .appendingPathComponent("../../../openapi/vicinity.json").standardizedFileURL.path
   /// The dashboard's files.
   static let site = URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent().path + "/public"
   static let shared = Document()
@@ -30,7 +30,7 @@ struct Document: Sendable {
   }
 
   private init() {
-    guard let text = try? String(contentsOfFile: Self.path, encoding: .utf8), let json = try? JSON(parsingYAML: text)
+    guard let text = try? String(contentsOfFile: Self.path, encoding: .utf8), let json = try? JSON(parsing: text)
     else { preconditionFailure("\(Self.path) cannot be read") }
     self.json = json
     let methods: Set<String> = ["get", "put", "post", "patch", "delete"]

@@ -6,8 +6,8 @@ internal import Synchronization
 /// has for what was asked.
 final class Frames: Sendable {
   private static let shapes: JSON = {
-    let path = Document.path.replacingOccurrences(of: "vicinity.yaml", with: "websocket.yaml")
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let json = try? JSON(parsingYAML: text) else {
+    let path = Document.path.replacingOccurrences(of: "vicinity.json", with: "websocket.json")
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let json = try? JSON(parsing: text) else {
       preconditionFailure("\(path) cannot be read")
     }
     return json
