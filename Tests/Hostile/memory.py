@@ -88,8 +88,9 @@ class Line:
     def __init__(self, run, number=0):
         self.line = socket.socket()
         self.line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
-        # An address of its own for each thousand: so many connections one address may have.
-        self.line.bind((f"127.0.0.{1 + number // SOCKETS_OF_ADDRESS}", 0))
+        # Addresses of each case's own, one for each thousand: so many connections one address may have, and those of the case before
+        # may not all have ended.
+        self.line.bind((f"127.0.{run.case}.{1 + number // SOCKETS_OF_ADDRESS}", 0))
         self.line.settimeout(ANSWER_SECONDS_MAX)
         self.line.connect(("127.0.0.1", run.gateway.port))
         self.token, self.port, self.rest = run.token, run.gateway.port, b""
@@ -266,6 +267,7 @@ class Run:
         count = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
         self.gateway = Gateway("Memory")
+        self.case = 0
         member, other = come_in(self.gateway), come_in(self.gateway)
         self.member, self.token = member, member.token
         sessions = []
@@ -305,6 +307,7 @@ class Run:
             return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
 
     def judge(self, name, case):
+        self.case += 1
         self.innocent.waits()
         time.sleep(ALONE_SECONDS)
         self.alone, _ = self.innocent.waits()
