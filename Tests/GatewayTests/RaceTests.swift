@@ -205,4 +205,50 @@ struct RaceTests {
     for list in ["/v1/sessions", "/v1/advertisers"] { #expect(try await client.get(list).ids == [], "\(list)") }
     await later.close()
   }
+
+  // MARK: With a rule switched off
+
+  @Test("Without reservations more peers are made than a client may have")
+  func peersWithoutReservations() async throws {
+    try await atPlace({
+      $0.limits.peersPerClient = 8
+      $0.sabotage = .reservesNothing
+    }) { place in
+      let client = try await place.client()
+      let answers = try await all(30) { number in
+        try await client.post("/v1/peers", ["displayName": .text("Peer \(number)")])
+      }
+      #expect(count(201, answers) > 8)
+    }
+  }
+
+  @Test("Without turns several changes of one state are made")
+  func changesWithoutTurns() async throws {
+    try await atPlace({ $0.sabotage = .changesAtOnce }) { place in
+      let client = try await place.client()
+      _ = try await client.make("/v1/peers", ["displayName": "Anna"])
+      let path = try await client.make("/v1/sessions")["Location"] ?? ""
+      let tag = try #require(try await client.get(path)["ETag"])
+      // A change of a session waits for the store before its tag moves.
+      let answers = try await all(10) { _ in try await client.patch(path, ["locked": true], ["If-Match": tag]) }
+      #expect(count(200, answers) > 1, "\(answers.map(\.status))")
+    }
+  }
+
+  @Test("Without a look at what still lives a resource that is deleted during its upload comes back")
+  func deletedComesBack() async throws {
+    let meeting = try await Meeting.begin(["resources": "ask"], { $0.sabotage = .raisesTheDeleted })
+    let bert = meeting.bert
+    let made = try await bert.client.make(
+      "\(bert.path)/resources", ["name": "plan", "to": .text(meeting.anna.peer), "size": 1_000_000])
+    let (path, content) = (made["Location"] ?? "", made.json["content"]?.text ?? "")
+    let line = try await bert.client.begin(
+      "PATCH", content, [UInt8](repeating: 1, count: 65_536), of: 1_000_000,
+      ["Upload-Offset": "0", "Upload-Complete": "?0"])
+    while try await bert.client.ask("HEAD", content)["Upload-Offset"] != "65536" {}
+    #expect(try await bert.client.delete(path).status == 204)
+    line.hangUp()
+    while try await bert.client.get("\(bert.path)/resources").ids.isEmpty {}
+    await meeting.end()
+  }
 }
