@@ -98,7 +98,7 @@ final class Core {
   var exports: [ClientID: Export] = [:]
   /// Places of things that are being made.
   var reserved: [Allotment: Int] = [:]
-  /// Of those who change things, by the paths of these.
+  /// Serializes changes of one resource, by its path.
   let changes = Turns()
 
   init(

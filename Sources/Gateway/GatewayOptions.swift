@@ -28,7 +28,7 @@ public struct GatewayOptions: Sendable {
   public var folder: String
   /// Where the dashboard lies; nil for none.
   public var site: String?
-  /// Where the contract lies, openapi/vicinity.json; nil for none.
+  /// The path of the contract, openapi/vicinity.json; nil for none.
   public var contract: String?
   /// How long a peer that lives with its client's WebSocket waits for that to come back.
   public var graceTime: Duration = .seconds(30)

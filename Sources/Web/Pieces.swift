@@ -7,7 +7,7 @@ package struct Pieces: Sendable {
   private var written = 0
   /// The number of bytes that are left.
   package private(set) var count: Int
-  /// What is to live as long as bytes are left: the reservation of their memory.
+  /// The reservation of their memory, held while bytes are left.
   private var reservation: (any AnyObject & Sendable)?
 
   package init(_ pieces: [[UInt8]] = []) {

@@ -21,7 +21,7 @@ struct News {
   var changes: [Change]
   var position: Position
 
-  /// What the things in it have.
+  /// The total size of its items.
   var bytes: Int { changes.reduce(0) { $0 + ($1.bytes?.count ?? 0) } }
 }
 

@@ -197,7 +197,7 @@ final class Collection {
     for follower in followers.values { follower.changed(self) }
   }
 
-  /// What is larger goes out as it lies in the collection, and is copied for nobody.
+  /// Larger changes are sent from the collection's own bytes, without a copy.
   static let sharedBytesMin = 64 << 10
 
   private func publish(_ change: Change, in ring: Fanout) {

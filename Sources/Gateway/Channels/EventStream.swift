@@ -13,7 +13,7 @@ final class EventStream: Follower, BodySource {
   private weak var exchange: Exchange?
   /// As long as not all of it is written.
   private var snapshot: Snapshot?
-  /// What lies in the collection is not copied.
+  /// Items of the collection are shared, not copied.
   private var waiting: Pieces
   private var position: Position
   private var isDismissed = false
@@ -104,7 +104,7 @@ final class EventStream: Follower, BodySource {
   private func lookBack() -> Bool {
     guard let core, collection.needsAttic(since: position) else { return end() }
     isLooking = true
-    // What is read for it takes memory, so it has its turn.
+    // The stored changes take memory, so the read waits for a reservation.
     core.answers.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
       guard case .success(let reservation) = reserved, exchange?.isGone == false, !isDismissed else {
         return looked(nil, reservation: nil)
@@ -152,7 +152,7 @@ final class EventStream: Follower, BodySource {
   }
 
   private static let changesPerPull = 256
-  /// What is larger is written from where it lies.
+  /// Larger pieces are written in place, without a copy.
   private static let sharedBytesMin = 4 << 10
   /// Limit for what is taken from the channel before it is written, but for the last change.
   private static let pullBytes = 16 << 10

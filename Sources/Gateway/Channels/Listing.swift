@@ -85,7 +85,7 @@ struct Listing: Sendable {
     return reply
   }
 
-  /// What is small is copied together; what is large is a list of what lies in the collection.
+  /// Small bodies are copied into one array; large ones are lists of the collection's own bytes.
   private static func body(_ start: String, _ pieces: [[UInt8]], _ end: String) -> Reply.Body {
     let all = Pieces([Array(start.utf8)] + pieces + [Array(end.utf8)])
     return all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all)

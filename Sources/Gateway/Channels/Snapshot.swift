@@ -75,7 +75,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     }
   }
 
-  /// What a piece has room for, behind a text; nil where nothing is left.
+  /// The items that fit into one piece, after a text; nil once none is left.
   private mutating func items(after ordinal: UInt64, behind text: [UInt8]) -> Pieces? {
     let page = collection.page(after: ordinal, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
     let items = page.items.prefix { $0.ordinal <= position.offset }

@@ -130,7 +130,7 @@ final class AnswerBudget {
   private func grant() {
     for client in Array(turns) {
       guard let account = accounts[client], !account.isTaken, let next = account.waiting.first else { continue }
-      // Who comes first has room first, or a large answer would never have it.
+      // First come, first served: otherwise small answers would starve a large one.
       guard hasRoom(for: next.bytes) else { return }
       remove(next, of: client)
       // Others have their turns before it has the next one.
@@ -185,7 +185,7 @@ final class AnswerReservation: @unchecked Sendable {
     self.budget = budget
   }
 
-  /// What it turned out to be.
+  /// Corrects the reservation to the real size.
   func resize(to bytes: Int) {
     budget?.resize(by: bytes - self.bytes, client)
     self.bytes = bytes

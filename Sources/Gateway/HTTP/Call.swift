@@ -170,7 +170,7 @@ struct Reply: Sendable {
 
   static let nothing = Reply(204)
 
-  /// What has to be reserved for it; nil where it is small.
+  /// The bytes to reserve for a large body; nil for a small one.
   var largeBytes: Int? { if case .pieces(let pieces) = body { pieces.count } else { nil } }
 
   /// A large one with what was reserved for it.
@@ -188,7 +188,7 @@ struct Reply: Sendable {
   /// What goes out as its body, unless that is packed.
   var content: (bytes: [UInt8], type: String)? {
     switch body {
-    // What is large is neither packed nor kept.
+    // Large bodies are neither compressed nor cached.
     case .none, .pieces: nil
     case .json(let bytes): (bytes, "application/json")
     case .bytes(let bytes, let type): (bytes, type)

@@ -27,7 +27,7 @@ struct Idempotency {
     /// The keys, oldest first.
     private var order: ArraySlice<String> = []
 
-    /// Of those that are answered: who asks again while the first is under way must find it.
+    /// The oldest answered entry; a repeated request must find one that is still in progress, so that stays.
     private var oldestKey: String? { order.first { entries[$0]?.reply != nil } }
     var oldest: Entry? { oldestKey.flatMap { entries[$0] } }
     var hasAnswers: Bool { oldestKey != nil }

@@ -206,7 +206,7 @@ final class Service: WebHandler {
 
   // MARK: Collections
 
-  /// What the channel has not is asked of its attic first, once there is room for that.
+  /// Reads changes that the channel no longer has from its attic, once memory is reserved.
   private func look(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange,
     keeping reservation: AnswerReservation? = nil
@@ -275,7 +275,7 @@ final class Service: WebHandler {
       }
     }
     let reply = listing.reply(of: collection, for: client, recalled)
-    // What is large is only a list of what there is until its bytes have room.
+    // A large reply is a list of shared bytes until its memory is reserved.
     if let bytes = reply.largeBytes, reservation == nil {
       return try wait(for: bytes, collection, listing, call, exchange)
     }

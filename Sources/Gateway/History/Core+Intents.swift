@@ -30,7 +30,7 @@ extension InvitationModel: Intent {
 extension Core {
   /// As it is now, with the store's next batch.
   func keep(_ intent: some Intent) {
-    // What was deleted, or was its peer's and went with it, must not be there again.
+    // A row must not bring back an intent that was deleted, alone or with its peer.
     guard isLasting(intent.peer), lives(intent.peer), lives(intent) else { return }
     let row = StoredIntent(
       id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)

@@ -56,7 +56,7 @@ final class History: @unchecked Sendable {
   /// Told before it is known which message they belong to.
   private var early: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
   private var isDispatching = false
-  /// Of those who have a message of a name to send: who has it looks whether there is one, and sends it otherwise.
+  /// Serializes sends with the same client-chosen name, so that the check for an existing message holds.
   let names = Turns()
 
   init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in archive: Archive) {

@@ -131,7 +131,7 @@ extension Core {
     guard model.invitations == .adhoc, let session = model.session.flatMap({ sessions[$0] }),
       session.adhoc == model.serviceType
     else { return }
-    // Who starts it anew does so after this.
+    // A restart of ad hoc mode comes after this.
     session.adhoc = nil
     publish(session)
     let place = session.id

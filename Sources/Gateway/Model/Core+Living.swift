@@ -2,7 +2,7 @@ internal import Nearby
 internal import Web
 internal import Wire
 
-/// What clients are shown of models, and what is kept and counted of them.
+/// A model that clients see, the store keeps and limits count.
 ///
 /// Law: work that has waited for something shows, keeps and counts a model only where that still lives. Each kind has one
 /// way to do so, its `publish`, which asks here; none is the answer of one that was deleted meanwhile, or went with what it
@@ -79,7 +79,7 @@ extension Core {
 }
 
 extension Item? {
-  /// What a request is answered with, where what it was about still lives.
+  /// The item for the answer, or 410 if its model was removed meanwhile.
   func orGone(_ what: String) throws(Problem) -> Item {
     guard let item = self else { throw Problem(.gone, "the \(what) was removed meanwhile") }
     return item

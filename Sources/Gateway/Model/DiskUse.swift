@@ -46,14 +46,14 @@ extension Core {
     if lives(resource, in: session) { count(resource, of: session.owner) }
   }
 
-  /// What an upload is to bring counts from before it is written, so that several at once take no more than there is.
+  /// Reserves quota for an upload's bytes before they are written, so that concurrent uploads stay within the limit.
   func promise(_ resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
     if options.sabotage.contains(.reservesNothing) { return }
     resource.promised = max(resource.promised, end)
     recount(resource, in: session)
   }
 
-  /// What it did not bring counts no more.
+  /// Releases the quota that the upload did not use.
   func uploadEnded(to resource: ResourceModel, in session: SessionModel) {
     (resource.upload, resource.promised) = (nil, 0)
     recount(resource, in: session)

@@ -63,7 +63,7 @@ final class ResourceModel {
   var soundness = Soundness.unknown
   /// Where its content lies here; nil where it does not.
   var path: String?
-  /// What fills it just now, by its number.
+  /// The number of the upload in progress.
   var upload: UInt64?
   /// Up to where its content will be, with what that upload has announced or is writing.
   var promised: UInt64 = 0
@@ -383,7 +383,7 @@ extension Core {
     forget(model)
   }
 
-  /// Whoever fills what is gone is told so, and nothing more of it is taken.
+  /// Ends the upload to a removed resource with 410.
   func endUpload(to model: ResourceModel) {
     guard let upload = model.upload, !options.sabotage.contains(.raisesTheDeleted) else { return }
     uploads[upload]?.fail(.goneResource)

@@ -6,7 +6,7 @@ struct GatewaySabotage: OptionSet, Sendable {
 
   /// Limits are held against what is there, and not against what is being made as well.
   static let reservesNothing = GatewaySabotage(rawValue: 1 << 0)
-  /// What was deleted meanwhile is shown and counted again.
+  /// Deleted models are published and counted again.
   static let raisesTheDeleted = GatewaySabotage(rawValue: 1 << 1)
   /// Changes of one thing are made at the same time.
   static let changesAtOnce = GatewaySabotage(rawValue: 1 << 2)

@@ -122,7 +122,7 @@ extension Routes {
       try checkIsIn(client, core)
     } catch {
       await peer.remove()
-      // That of a client whose token has ended would be there again.
+      // Otherwise the row of a client whose token has ended would bring the peer back.
       if lifetime == .stored { try await core.store.perform { try $0.removePeer(peer.id.text) } }
       throw error
     }

@@ -145,7 +145,7 @@ extension Routes {
     core.keep(model, in: session)
     let spool = try Spool(path, from: model.uploaded)
     let (id, place, isWhole) = (model.id, session.id, isLast)
-    // Who comes back goes on at once. What is still being written goes where the next bytes will, before them.
+    // The uploader can resume at once: pending writes precede its next bytes in the same file.
     func ended() {
       core.uploadEnded(to: model, in: session)
       core.publish(model, in: session)

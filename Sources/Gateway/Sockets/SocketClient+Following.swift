@@ -94,7 +94,7 @@ extension SocketClient {
     goOn(following, view, keeping: reservation)
   }
 
-  /// What is large is not copied, and keeps what was reserved for it.
+  /// Sends large frames without a copy, together with their reservation.
   private func send(_ frames: [Pieces], keeping reservation: AnswerReservation?) {
     let bytes = frames.reduce(0) { $0 + $1.count }
     guard let reservation, bytes > AnswerBudget.smallBytesMax else {
@@ -143,7 +143,7 @@ extension SocketClient {
       following.isWaiting = true
       return socket.wantsWritable()
     }
-    // What was told before is to be read first: a client has one large answer at a time.
+    // A client has one large answer at a time, so it reads the one before first.
     reserve(History.changesBytesMax, view) { client, reserved in
       guard case .success(let reservation) = reserved else {
         return client.close(.lagging, "too far behind: reconnect, and subscribe with the last position")

@@ -16,7 +16,7 @@ final class SocketClient: SocketOwner {
   var subscriptions: [String: Following] = [:]
   private var patience: Timer?
   private var requestsUnderWay = 0
-  /// What it has said while answers waited for it.
+  /// Frames received while its answers wait unread.
   private var unheard: ArraySlice<[UInt8]> = []
   /// Nothing of what it says is done any more.
   private(set) var isClosing = false

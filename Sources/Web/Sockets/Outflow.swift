@@ -35,7 +35,7 @@ final class Outflow {
   private var cursors: [Cursor] = []
   /// Whether any of them stops hearing.
   private var hasEnds = false
-  /// What is left of frames that are under way.
+  /// The unsent rest of the frames in progress.
   private var rest = Pieces()
   /// Whether that is of a large frame of a ring, which has its bytes as well.
   private var isRestShared = false
@@ -51,9 +51,9 @@ final class Outflow {
     self.block = block
   }
 
-  /// What waits, but for what rings have.
+  /// The bytes queued here, without those in rings.
   var ownBytes: Int { own.byteCount + own.largeBytes + rest.count }
-  /// What of that takes memory for which nobody has reserved it.
+  /// The part of them whose memory is not reserved.
   var countedBytes: Int { own.byteCount + (isRestShared || isRestReserved ? 0 : rest.count) }
 
   var isEmpty: Bool {

@@ -177,7 +177,7 @@ package final class WebSocket {
     if outflow.isBehind(fanout) {
       server.meter.lags += 1
       outflow.remove(fanout)
-      // What it has begun to read is in its own memory from now on, and there may be no room for that.
+      // The rest of a frame in progress moves to the client's own memory, which may be full.
       let rest = outflow.ownRest()
       if rest > 0, server.isFull(for: rest) {
         fanout.forget(self)
