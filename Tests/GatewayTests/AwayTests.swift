@@ -33,11 +33,13 @@ struct AwayTests {
       let sent = try await bert.client.ask("POST", "\(bert.path)/messages", Array("for later".utf8))
       #expect(sent.status == 201)
       #expect(try await bert.client.get("/v1/events?event=away").json["items"]?.list?.isEmpty == false)
-      // It waits for her, and with her question she is here.
+      // It waits for her, and with her question she is here, for as long as that lasts.
+      let question = try await anna.client.follow("\(anna.path)/messages")
       _ = try await anna.client.wait(in: "\(anna.path)/messages", "body", "for later")
       #expect(try await Self.sees(anna, away: false, by: bert) == [])
       #expect(try await anna.client.get("/v1/peers/\(anna.peer)").json["awaySince"] == nil)
       #expect(try await bert.client.get("/v1/events?event=here").json["items"]?.list?.isEmpty == false)
+      withExtendedLifetime(question) {}
     }
   }
 
