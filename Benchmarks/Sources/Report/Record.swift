@@ -24,14 +24,14 @@ public struct Record: Encodable {
   let machine: Machine
   let figures: [Entry]
 
-  /// Appends the run to the file that `VICINITY_BENCH_RECORD` names, if it names one. `VICINITY_COMMIT` says what was
+  /// Appends the run to the file that `BENCH_RECORD` names, if it names one. `BENCH_COMMIT` says what was
   /// built.
   public static func append(_ table: Table) throws {
     let environment = ProcessInfo.processInfo.environment
-    guard let path = environment["VICINITY_BENCH_RECORD"] else { return }
+    guard let path = environment["BENCH_RECORD"] else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    var line = try encoder.encode(Record(table, commit: environment["VICINITY_COMMIT"] ?? ""))
+    var line = try encoder.encode(Record(table, commit: environment["BENCH_COMMIT"] ?? ""))
     line.append(UInt8(ascii: "\n"))
     let file = URL(filePath: path)
     let earlier = (try? Data(contentsOf: file)) ?? Data()
