@@ -7,6 +7,12 @@ enum Vicinity {
   static let version = Gateway.version
 
   static func main() async {
+    // Swift reads the command line from there, its own name first.
+    guard !CommandLine.arguments.isEmpty else {
+      Output.error.write(
+        "vicinity: the command line cannot be read, since /proc is not mounted here: mount -t proc proc /proc\n")
+      Glibc.exit(ExitCode.failed.rawValue)
+    }
     let words = Array(CommandLine.arguments.dropFirst())
     let screen = Screen(.current(wantsColour: !words.contains("--no-color")))
     await exit(await run(words, screen), screen)

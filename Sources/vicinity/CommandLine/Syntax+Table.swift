@@ -218,8 +218,12 @@ extension Syntax {
 
   private static let help = CommandSyntax(
     name: "help", summary: "explain the program, or one command",
-    arguments: [.init(name: "command", summary: "what to explain", isOptional: true)], options: [], text: [],
-    examples: [.init(line: "vicinity help send", says: "the same as 'vicinity send --help'")])
+    arguments: [.init(name: "command", summary: "what to explain", isOptional: true)],
+    options: [.init(name: "man", value: .none, summary: "as a manual page, in roff")], text: [],
+    examples: [
+      .init(line: "vicinity help send", says: "the same as 'vicinity send --help'"),
+      .init(line: "vicinity help send --man | man -l -", says: "what 'man vicinity-send' shows"),
+    ])
 
   private static let version = CommandSyntax(
     name: "version", summary: "print the version", arguments: [], options: output, text: [], examples: [])

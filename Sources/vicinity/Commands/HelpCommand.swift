@@ -1,12 +1,16 @@
 /// Explains the program, or one command of it.
 enum HelpCommand {
   static func run(_ invocation: Invocation, _ screen: Screen) async throws(Misuse) -> ExitCode {
-    guard let name = invocation.argument("command") else { return await run(nil, screen) }
-    guard let command = Syntax.vicinity.command(name) else {
-      let hint = Syntax.vicinity.hint(for: name)
-      throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
-    }
-    return await run(command, screen)
+    let command = try invocation.argument("command").map(command)
+    guard invocation.has("man") else { return await run(command, screen) }
+    await screen.write(Array(ManualPage(syntax: .vicinity).text(of: command).utf8))
+    return .done
+  }
+
+  private static func command(_ name: String) throws(Misuse) -> CommandSyntax {
+    if let command = Syntax.vicinity.command(name) { return command }
+    let hint = Syntax.vicinity.hint(for: name)
+    throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
   }
 
   /// Of the whole where no command is given.
