@@ -114,6 +114,57 @@ import struct Reactor.SocketAddress
     #expect(held.out.contains(#""check":"discovery","state":"good""#))
   }
 
+  // MARK: Containers
+
+  @Test func `A container on a bridge, or without a network, comes with the line for compose`() throws {
+    #expect(Confinement().finding.state == .good)
+    #expect(Confinement(container: "podman").finding.state == .good)
+    let bridged = Confinement(container: "docker", network: .bridge(interface: "eth0")).finding
+    #expect(bridged.state == .doubtful && bridged.says.contains("eth0"))
+    #expect(try #require(bridged.cure).contains("network_mode: host"))
+    #expect(try #require(Confinement(container: "docker", network: .none).finding.cure).contains("network_mode: host"))
+  }
+
+  @Test func `A D-Bus that is missing or refuses comes with the line to add, in a container and in a unit`() throws {
+    func cure(_ code: CInt, _ confinement: Confinement) throws -> String {
+      let finding = DaemonCheck.broken(.init(path: "/run/dbus/system_bus_socket", code: code), confinement)
+      #expect(finding.state == .bad)
+      return try #require(finding.cure)
+    }
+    let container = Confinement(container: "docker")
+    #expect(try cure(ENOENT, container).contains(#"volumes: ["/run/dbus:/run/dbus:ro"]"#))
+    #expect(try cure(ENOENT, Confinement()).contains("BindReadOnlyPaths=/run/dbus"))
+    for code in [EACCES, EPERM, EPROTO] {
+      #expect(try cure(code, container).contains(#"user: "65534:65534""#))
+      #expect(try cure(code, Confinement()).contains("/etc/dbus-1/system.d"))
+    }
+    let profiled = Confinement(container: "docker", profile: "docker-default")
+    #expect(try cure(EACCES, profiled).contains(#"security_opt: ["apparmor=unconfined"]"#))
+    #expect(try cure(EACCES, Confinement(profile: "vicinity")).contains("AppArmorProfile=unconfined"))
+  }
+
+  @Test func `The profile of AppArmor is read from a label of the kernel`() {
+    #expect(Confinement.profile(in: "docker-default (enforce)\n") == "docker-default")
+    for label in ["unconfined\n", "vicinity (complain)\n", "system_u:system_r:init_t:s0", "", "kernel"] {
+      #expect(Confinement.profile(in: label) == nil, "\(label)")
+    }
+  }
+
+  @Test func `A second program that answers multicast DNS is found, and a browser that listens is none`() throws {
+    func line(_ address: String) -> String {
+      "  12: \(address) 00000000:0000 07 00000000:00000000 00:00000000 00000000   105        0 4711 2 0 0\n"
+    }
+    let avahi = line("00000000:14E9")
+    let others = line("FB0000E0:14E9") + line("00000000:0044")
+    #expect(DaemonCheck.rivals(avahi + others, ["avahi-daemon", "chrome"]).isEmpty)
+    let unseen = try #require(DaemonCheck.rivals(avahi + avahi, []).first)
+    #expect(unseen.state == .doubtful && unseen.says.hasPrefix("2 programs answer") && unseen.cure != nil)
+    let named = try #require(DaemonCheck.rivals(avahi + avahi, ["avahi-daemon", "mdnsd"]).first)
+    #expect(named.says.hasPrefix("2 programs (mdnsd) answer"))
+    let resolved = try #require(DaemonCheck.rivals(avahi + avahi, ["avahi-daemon", "systemd-resolve"]).first)
+    #expect(try #require(resolved.cure).contains("MulticastDNS=resolve"))
+  }
+
   // MARK: D-Bus
 
   @Test func `A call to the bus is written as its specification says`() {

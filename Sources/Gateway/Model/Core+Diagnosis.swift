@@ -20,7 +20,7 @@ extension Core {
       let interfaces = CheckedInterface.all()
       return (
         interfaces,
-        DaemonCheck.findings() + InterfaceCheck.findings(interfaces) + FirewallCheck.findings(linkPort: port)
+        DaemonCheck.findings(interfaces) + InterfaceCheck.findings(interfaces) + FirewallCheck.findings(linkPort: port)
       )
     }
     let heard = await MulticastCheck.listen(on: interfaces, for: Self.listeningTime) { await pass($0) }

@@ -2,28 +2,30 @@ internal import Glibc
 
 /// Checks the discovery daemon, and the D-Bus over which it is asked.
 package enum DaemonCheck {
-  package static func findings() -> [Finding] {
+  package static func findings(_ interfaces: [CheckedInterface]) -> [Finding] {
+    let confinement = Confinement.current(interfaces)
     do throws(BusConnection.Failure) {
       let bus = try BusConnection()
-      return [Finding(.bus, .good, "The system's D-Bus answers at \(BusConnection.path).")] + daemon(bus)
+      return [confinement.finding, Finding(.bus, .good, "The system's D-Bus answers at \(BusConnection.path).")]
+        + daemon(bus)
     } catch {
       return [
-        broken(error), Finding(.daemon, .unknown, "The Avahi daemon is asked over D-Bus, which does not answer."),
+        confinement.finding, broken(error, confinement),
+        Finding(.daemon, .unknown, "The Avahi daemon is asked over D-Bus, which does not answer."),
       ]
     }
   }
 
-  private static func broken(_ failure: BusConnection.Failure) -> Finding {
+  static func broken(_ failure: BusConnection.Failure, _ confinement: Confinement) -> Finding {
     let why = String(cString: strerror(failure.code))
     switch failure.code {
     case ENOENT, ECONNREFUSED:
+      return Finding(.bus, .bad, "There is no D-Bus at \(failure.path): \(why).", cure: confinement.missingBusCure)
+    // EPROTO: dbus-daemon closes the connection of a user whom it cannot look up.
+    case EACCES, EPERM, EPROTO:
       return Finding(
-        .bus, .bad, "There is no D-Bus at \(failure.path): \(why).",
-        cure: "Install and start it: apt install dbus, systemctl start dbus. In a container, share /run/dbus with it.")
-    case EACCES, EPERM:
-      return Finding(
-        .bus, .bad, "D-Bus does not let this user in at \(failure.path).",
-        cure: "Run as a user that the bus knows, or see its policies in /etc/dbus-1/system.d.")
+        .bus, .bad, "D-Bus does not let this user (\(geteuid())) in at \(failure.path).",
+        cure: confinement.refusedBusCure)
     default:
       return Finding(
         .bus, .bad, "D-Bus does not answer at \(failure.path): \(why).", cure: "Restart it: systemctl restart dbus.")
@@ -82,14 +84,33 @@ package enum DaemonCheck {
 
   /// Other programs that answer mDNS queries for this host.
   private static func rivals() -> [Finding] {
-    let resolved = SystemFile.text(of: "/run/systemd/resolve/resolv.conf") != nil
-    guard resolved, let settings = SystemFile.text(of: "/etc/systemd/resolved.conf"),
-      settings.split(separator: "\n").contains(where: { $0.hasPrefix("MulticastDNS=yes") })
-    else { return [] }
+    let port = MulticastCheck.port
+    let listing = SystemFile.text(of: "/proc/net/udp") ?? ""
+    return rivals(listing, PortHolder.all(of: .udp, port).map(\.name))
+  }
+
+  /// Counts responders in the kernel's table, which has those of other users too; `names` are the processes that this user may see.
+  static func rivals(_ listing: String, _ names: [String]) -> [Finding] {
+    // Browsers listen at the group's own address, and answer nothing.
+    let responders = listing.split(separator: "\n").filter { line in
+      PortHolder.socket(in: String(line), .udp, MulticastCheck.port) != nil && line.contains(" 00000000:14E9 ")
+    }
+    guard responders.count > 1 else { return [] }
+    let others = Set(names).subtracting(["avahi-daemon", "vicinity"]).sorted()
+    if others.contains("systemd-resolve") {
+      return [
+        Finding(
+          .daemon, .doubtful, "systemd-resolved answers for this host as well, and the two get into each other's way.",
+          cure: "Set MulticastDNS=resolve in /etc/systemd/resolved.conf and restart systemd-resolved.")
+      ]
+    }
+    let who = others.isEmpty ? "" : " (\(others.joined(separator: ", ")))"
     return [
       Finding(
-        .daemon, .doubtful, "systemd-resolved answers for this host as well, and the two get into each other's way.",
-        cure: "Set MulticastDNS=resolve in /etc/systemd/resolved.conf and restart systemd-resolved.")
+        .daemon, .doubtful,
+        "\(responders.count) programs\(who) answer multicast DNS at port 5353, and get into each other's way.",
+        cure: "Keep the host's Avahi, and stop the others; 'sudo ss -lunp sport = :5353' names them. A container "
+          + "shares the host's: volumes: [\"/run/dbus:/run/dbus:ro\"].")
     ]
   }
 }

@@ -10,6 +10,7 @@ package struct Finding: Hashable, Sendable {
   }
 
   package enum Check: String, CaseIterable, Sendable {
+    case container
     case bus
     case daemon
     case discovery

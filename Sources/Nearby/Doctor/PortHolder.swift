@@ -8,22 +8,37 @@ struct PortHolder: Hashable {
 
   /// Nil where nobody has the port, or nobody visible.
   init?(of transport: PortCheck.Transport, _ port: UInt16) {
+    guard let holder = Self.holders(of: transport, port, atMost: 1).first else { return nil }
+    self = holder
+  }
+
+  /// All processes that share the port, at most `holdersMax`.
+  static func all(of transport: PortCheck.Transport, _ port: UInt16) -> [PortHolder] {
+    holders(of: transport, port, atMost: holdersMax)
+  }
+
+  /// A message names no more.
+  private static let holdersMax = 16
+
+  private init(name: String, process: Int) {
+    self.name = name
+    self.process = process
+  }
+
+  private static func holders(of transport: PortCheck.Transport, _ port: UInt16, atMost countMax: Int) -> [PortHolder] {
     let sockets = Set(
       ["", "6"].flatMap { family in
-        Self.lines("/proc/net/\(transport.rawValue.lowercased())\(family)").compactMap {
-          Self.socket(in: $0, transport, port)
-        }
+        lines("/proc/net/\(transport.rawValue.lowercased())\(family)").compactMap { socket(in: $0, transport, port) }
       })
-    guard !sockets.isEmpty else { return nil }
-    for process in Self.entries("/proc").compactMap({ Int($0) }) where process != getpid() {
+    guard !sockets.isEmpty else { return [] }
+    var holders: [PortHolder] = []
+    for process in entries("/proc").compactMap({ Int($0) }) where process != getpid() && holders.count < countMax {
       let folder = "/proc/\(process)/fd"
-      guard Self.entries(folder).contains(where: { Self.target("\(folder)/\($0)").map(sockets.contains) ?? false })
+      guard entries(folder).contains(where: { target("\(folder)/\($0)").map(sockets.contains) ?? false })
       else { continue }
-      name = Self.lines("/proc/\(process)/comm").first ?? "a program"
-      self.process = process
-      return
+      holders.append(PortHolder(name: lines("/proc/\(process)/comm").first ?? "a program", process: process))
     }
-    return nil
+    return holders
   }
 
   /// `socket:[…]` from a line in /proc/net: local address, remote address, state, …, inode.

@@ -14,7 +14,7 @@ enum DoctorCommand {
       all += findings
     }
     let interfaces = CheckedInterface.all()
-    await tell(DaemonCheck.findings())
+    await tell(DaemonCheck.findings(interfaces))
     await tell(InterfaceCheck.findings(interfaces))
     async let met = HostCheck.findings(context, for: time)
     let heard = await MulticastCheck.listen(on: interfaces, for: time) { await context.watch.pass($0) }
