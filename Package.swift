@@ -104,7 +104,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "COpenSSL", "CZlib", "Engine", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store", "Web",
+        "CMicroHTTPD", "COpenSSL", "CZlib", "Engine", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store",
+        "Web",
       ],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),

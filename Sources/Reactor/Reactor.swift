@@ -57,6 +57,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Timers that may be coalesced.
   private var patientTimers = TimerHeap(isPatient: true)
   private var clockDeadline = UInt64.max
+  /// Whether another thread runs the jobs (`SteppedReactor`). Timers wait then, and none of them counts as late.
+  private var isStepped = false
   private var busyPoll: BusyPoll?
   var lookupsUnderWay = 0
 
@@ -197,16 +199,20 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       // An object that is freed with it may post more: not while the list is being changed.
       let work = ready[done]
       ready[done] = .done
-      switch work {
-      case .job(let job):
-        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-      case .call(let call):
-        call()
-      case .done: break
-      }
+      run(work)
       done += 1
     }
     ready.removeFirst(done)
+  }
+
+  private func run(_ work: Work) {
+    switch work {
+    case .job(let job):
+      job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    case .call(let call):
+      call()
+    case .done: break
+    }
   }
 
   /// Whether there is work to do at once; if not, arms the clock for the next timer.
@@ -227,6 +233,38 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       clockDeadline = deadline
     }
     return false
+  }
+
+  // MARK: Steps
+
+  /// Whether a job or call is waiting.
+  var hasJobs: Bool {
+    checkOnLoop()
+    takeArrivals()
+    return !ready.isEmpty
+  }
+
+  /// Runs the next job or call, and only that one.
+  func runNextJob() {
+    if hasJobs { run(ready.removeFirst()) }
+  }
+
+  /// Runs the body while the calling thread owns the loop, which no other thread owns.
+  func own<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let previous = owner.exchange(UInt(pthread_self()), ordering: .acquiringAndReleasing)
+    precondition(previous == 0, "a reactor runs on one thread at a time")
+    defer { owner.store(0, ordering: .releasing) }
+    return try body()
+  }
+
+  /// Runs the body while no thread owns the loop; called by a timer, as no list of the loop is in use then.
+  func disown(_ body: () -> Void) {
+    checkOnLoop()
+    isStepped = true
+    let thread = owner.exchange(0, ordering: .acquiringAndReleasing)
+    body()
+    owner.store(thread, ordering: .releasing)
+    isStepped = false
   }
 
   /// Writing to a socket that the other side has closed must be an error, not a signal that ends the process.
@@ -273,7 +311,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Whether a timer is due by now, as where long work is done in pieces.
   public var isBehind: Bool {
     checkOnLoop()
-    return timers.earliest.map { $0 <= Self.now } ?? false
+    return !isStepped && timers.earliest.map { $0 <= Self.now } ?? false
   }
 
   /// Does nothing to a timer that has fired.

@@ -4,7 +4,7 @@ internal import Reactor
 /// Brings the pages of a database's log to its file, on a thread of its own: who writes goes on meanwhile, and has
 /// its turn first.
 actor LogSweeper {
-  nonisolated private let reactor: Reactor
+  nonisolated let reactor: Reactor
   private let path: String
 
   init(_ path: String) throws {

@@ -1,4 +1,4 @@
-internal import Reactor
+package import Reactor
 internal import Synchronization
 
 /// A database on a thread of its own, which many write to: what waits is committed together, and then everybody is told.
@@ -62,6 +62,9 @@ public actor Writer {
   }
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+  /// The loops of its threads, for tests that choose their order.
+  package nonisolated var reactors: [Reactor] { [reactor, sweeper.reactor] }
 
   // MARK: Asking
 

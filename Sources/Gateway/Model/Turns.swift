@@ -6,6 +6,9 @@ final class Turns {
   /// Those who wait, by the name of what they wait for; empty where somebody has it and nobody waits.
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
+  /// What is being changed.
+  var names: [String] { Array(waiting.keys) }
+
   /// Does something when its turn has come.
   func take<Result>(_ name: String, _ body: () async throws -> Result) async rethrows -> Result {
     await begin(name)

@@ -6,6 +6,11 @@ internal import Wire
 extension Host {
   package var reactor: Reactor { loop.reactor }
 
+  /// The loop of the thread that may wait for the disk, for tests that choose the order of threads.
+  package var diskReactor: Reactor {
+    get async throws { try await loop.run { $0.disk.reactor } }
+  }
+
   /// The host's network, for code on its loop.
   package var network: LAN? { loop.driverHere?.network }
 

@@ -68,7 +68,7 @@ actor Disk {
     case failed(NearbyError)
   }
 
-  private let reactor: Reactor
+  nonisolated let reactor: Reactor
   private var holding: HoldingPlace?
 
   init() throws(SystemError) {

@@ -30,7 +30,7 @@ package final class Exchange {
   /// Where it comes through a tunnel.
   private let bypass: Bypass?
   /// Which keeps this no longer than the request lasts.
-  private let server: HTTPServer
+  private let server: any ExchangeServer
   private var reading = Reading.undecided
   private var response: Response?
   /// Whether the library, too, lets the client take its time.
@@ -46,7 +46,7 @@ package final class Exchange {
   private var discardedBytes = 0
   private var pace: Pace
 
-  init(_ head: Head, _ note: HeadNote, _ connection: OpaquePointer, _ bypass: Bypass?, of server: HTTPServer) {
+  init(_ head: Head, _ note: HeadNote, _ connection: OpaquePointer, _ bypass: Bypass?, of server: any ExchangeServer) {
     self.head = head
     self.note = note
     self.connection = connection
@@ -184,7 +184,7 @@ package final class Exchange {
     self.reading = reading
     if case .streaming(let sink, _) = reading, sink.isLive {
       isUnhurried = true
-      CMicroHTTPD_set_idle_time(connection, 0)
+      server.limitIdleTime(of: connection, false)
     }
     goOn()
   }
@@ -193,7 +193,7 @@ package final class Exchange {
   private func pressAsUsual() {
     guard isUnhurried else { return }
     isUnhurried = false
-    CMicroHTTPD_set_idle_time(connection, server.idleSeconds)
+    server.limitIdleTime(of: connection, true)
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -302,8 +302,7 @@ package final class Exchange {
 
   private func suspend() {
     isSuspended = true
-    MHD_suspend_connection(connection)
-    server.watch(connection)
+    server.suspend(connection)
   }
 
   private func goOn() {
@@ -311,8 +310,7 @@ package final class Exchange {
     if let beside, !isGone { return beside.resume() }
     guard isSuspended else { return }
     isSuspended = false
-    MHD_resume_connection(connection)
-    server.askForTurn()
+    server.resume(connection)
   }
 }
 

@@ -12,12 +12,12 @@ internal import Reactor
 ///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the pair. A request that no reader has told
 ///   of is refused.
 /// - Where it asks for another turn at once and has done nothing, it has that turn later: it cannot keep the loop busy.
-final class HTTPServer {
+final class HTTPServer: ExchangeServer {
   let limits: WebLimits
   let meter: WebMeter
   /// Of a body that begins.
   let pace: Pace
-  let idleSeconds: CUnsignedInt
+  private let idleSeconds: CUnsignedInt
   private let idleNanoseconds: UInt64
   private let reactor: Reactor
   private let handler: any WebHandler
@@ -119,7 +119,7 @@ final class HTTPServer {
 
   // MARK: Turns
 
-  func askForTurn() {
+  fileprivate func askForTurn() {
     if turnIsDue { return }
     turnIsDue = true
     reactor.soon { [self] in
@@ -182,8 +182,22 @@ final class HTTPServer {
     }
   }
 
+  func suspend(_ connection: OpaquePointer) {
+    MHD_suspend_connection(connection)
+    watch(connection)
+  }
+
+  func resume(_ connection: OpaquePointer) {
+    MHD_resume_connection(connection)
+    askForTurn()
+  }
+
+  func limitIdleTime(of connection: OpaquePointer, _ isLimited: Bool) {
+    CMicroHTTPD_set_idle_time(connection, isLimited ? idleSeconds : 0)
+  }
+
   /// Looks whether the client leaves while the library does not.
-  func watch(_ connection: OpaquePointer) {
+  private func watch(_ connection: OpaquePointer) {
     if let known = watches[connection] { return reactor.update(known, to: [.readable, .once]) }
     let descriptor = CMicroHTTPD_descriptor(connection)
     // Where it cannot be watched, the client's leaving is seen when it is written to.

@@ -1,0 +1,18 @@
+internal import CMicroHTTPD
+
+/// The server of an exchange, which owns its connection; all calls are on the loop.
+protocol ExchangeServer: AnyObject {
+  var meter: WebMeter { get }
+  /// Of a body that begins.
+  var pace: Pace { get }
+
+  func refusal(_ fault: WebFault, _ head: Head?) -> Response
+  func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result
+
+  /// Calls the exchange no more until it is resumed, and looks whether the client leaves meanwhile.
+  func suspend(_ connection: OpaquePointer)
+  /// Calls the exchange again in a later turn.
+  func resume(_ connection: OpaquePointer)
+  /// Whether a client that sends nothing is cut off after the idle time.
+  func limitIdleTime(of connection: OpaquePointer, _ isLimited: Bool)
+}
