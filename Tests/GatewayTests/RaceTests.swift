@@ -206,7 +206,43 @@ struct RaceTests {
     await later.close()
   }
 
+  /// Anna asks for a comparison and deletes it before its code comes: her gateway reads no socket until it is released.
+  private func deleteStartingComparison(_ sabotage: GatewaySabotage) async throws -> Meeting {
+    let meeting = try await Meeting.begin { $0.sabotage = sabotage }
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let gateway = try await SteppedGateway.block(anna.place, meeting)
+    defer { gateway.release() }
+    try await onThread {
+      let made = try gateway.ask(anna.client, "POST", "\(anna.path)/comparisons", ["member": .text(bert.peer)])
+      #expect(made.status == 201 && made.json["state"] == "starting", "\(made.text)")
+      gateway.onLoop { core in
+        #expect(core.sessions[anna.session]?.comparisonModels.values.first?.state == .starting)
+      }
+      #expect(try gateway.ask(anna.client, "DELETE", made["Location"] ?? "").status == 204)
+    }
+    return meeting
+  }
+
+  @Test("A comparison that is deleted before its code comes stays deleted, and the other side is told")
+  func comparison() async throws {
+    let meeting = try await deleteStartingComparison([])
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    _ = try await bert.client.wait(in: "\(bert.path)/comparisons", "state", "mismatched")
+    #expect(try await anna.client.get("\(anna.path)/comparisons").ids == [])
+    // Another one begins as ever.
+    _ = try await anna.client.make("\(anna.path)/comparisons", ["member": .text(bert.peer)])
+    _ = try await anna.client.wait(in: "\(anna.path)/comparisons", "state", "pending")
+    await meeting.end()
+  }
+
   // MARK: With a rule switched off
+
+  @Test("Without a look at what still lives a comparison that is deleted before its code comes is there again")
+  func comparisonComesBack() async throws {
+    let meeting = try await deleteStartingComparison(.raisesTheDeleted)
+    _ = try await meeting.anna.client.wait(in: "\(meeting.anna.path)/comparisons", "state", "pending")
+    await meeting.end()
+  }
 
   @Test("Without reservations more peers are made than a client may have")
   func peersWithoutReservations() async throws {

@@ -6,6 +6,8 @@ final class ComparisonModel {
   enum State: String, CaseIterable { case starting, pending, answered, matched, mismatched, failed }
 
   let member: Member
+  /// The host's number of one that was begun here; nil until it has one.
+  var number: UInt64?
   var state = State.starting
   var comparison: Comparison?
   var reason: Reason?
@@ -44,11 +46,14 @@ extension Core {
       facets: ["peer": model.member.peer.text, "state": model.state.rawValue])
   }
 
-  /// The code is there, whoever has begun.
+  /// The code of a comparison has come, whichever side began it.
   func told(_ comparison: Comparison, in session: SessionModel) {
-    let model = ComparisonModel(with: comparison.member)
+    guard let model = model(of: comparison, in: session) else {
+      // Deleted before its code came: the other side must not wait.
+      return start { _ in try? await comparison.conclude(matches: false) }
+    }
     (model.comparison, model.state) = (comparison, .pending)
-    add(model, to: session)
+    publish(model, in: session)
     tell(
       "comparison", about: "\(session.comparisons.path)/\(model.id)", session.owner,
       [.init("displayName", .text(model.member.name))])
@@ -59,9 +64,22 @@ extension Core {
     }
   }
 
+  /// The model that was made when the comparison began, unless it was deleted; a new one if the other side began.
+  private func model(of comparison: Comparison, in session: SessionModel) -> ComparisonModel? {
+    if comparison.isOwn, !options.sabotage.contains(.raisesTheDeleted) {
+      return session.comparisonModels.values.first {
+        $0.state == .starting && $0.member.peer == comparison.member.peer
+          && $0.number ?? comparison.number == comparison.number
+      }
+    }
+    let model = ComparisonModel(with: comparison.member)
+    session.comparisonModels[model.id] = model
+    return model
+  }
+
   private func ended(_ comparison: Comparison, _ reason: Reason, in session: String) {
     guard let session = sessions[session],
-      let model = session.comparisonModels[comparison.member.id.text], model.comparison === comparison
+      let model = session.comparisonModels.values.first(where: { $0.comparison === comparison })
     else { return }
     switch reason {
     case .none: model.state = .matched

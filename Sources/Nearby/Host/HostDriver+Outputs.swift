@@ -89,6 +89,7 @@ extension HostDriver {
     case .comparison(let id, let local, let remote, let code):
       compared(id, local, remote, code)
     case .comparisonEnded(let id, let reason):
+      ownComparisons[id] = nil
       comparisons.removeValue(forKey: id)?.outcome.settle(reason)
     case .conflict(let host):
       report(.conflict(host))
@@ -157,11 +158,14 @@ extension HostDriver {
   }
 
   private func compared(_ id: ComparisonID, _ local: PeerID, _ remote: PeerID, _ code: String) {
-    let port = sessions.values.first { port in
-      port.state.peer == local && port.members.values.contains { $0.peer == remote }
-    }
+    let own = ownComparisons[id]
+    let port =
+      own.map { sessions[$0] }
+      ?? sessions.values.first { port in
+        port.state.peer == local && port.members.values.contains { $0.peer == remote }
+      }
     guard let port, let member = port.members.values.first(where: { $0.peer == remote }) else { return }
-    let comparison = Comparison(id, with: member, code: code, loop)
+    let comparison = Comparison(id, isOwn: own != nil, with: member, code: code, loop)
     comparisons[id] = comparison
     report(.comparison(comparison), port)
   }

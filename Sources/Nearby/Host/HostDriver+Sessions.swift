@@ -54,8 +54,12 @@ extension HostDriver {
     call { $0.block(peer, from: id, blocked, at: $1) }
   }
 
-  func compare(_ local: PeerID, with remote: PeerID) throws {
-    _ = try call { engine, now throws(EngineError) in try engine.compare(local, with: remote, at: now) }
+  func compare(_ local: PeerID, with remote: PeerID, in session: EndpointID) throws -> ComparisonID {
+    try call { engine, now throws(EngineError) in
+      let id = try engine.compare(local, with: remote, at: now)
+      self.ownComparisons[id] = session
+      return id
+    }
   }
 
   func conclude(_ id: ComparisonID, matches: Bool) throws {

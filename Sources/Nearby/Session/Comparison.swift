@@ -11,16 +11,21 @@ internal import Wire
 public final class Comparison: Sendable {
   public let member: Member
   public let code: String
+  /// Whether it was begun here.
+  package let isOwn: Bool
   let outcome = Promise<Reason>()
   private let id: ComparisonID
   private let loop: Loop
 
-  init(_ id: ComparisonID, with member: Member, code: String, _ loop: Loop) {
+  init(_ id: ComparisonID, isOwn: Bool, with member: Member, code: String, _ loop: Loop) {
     self.id = id
+    self.isOwn = isOwn
     self.member = member
     self.code = code
     self.loop = loop
   }
+
+  package var number: UInt64 { id.rawValue }
 
   /// Says whether the codes are the same. If so, the peer is remembered as confirmed.
   public func conclude(matches: Bool) async throws(NearbyError) {

@@ -197,7 +197,12 @@ public final class Session: Sendable, Identifiable {
 
   /// Begins to compare codes with a connected peer; the code comes as `SessionEvent.comparison`.
   public func compare(with peer: PeerID) async throws(NearbyError) {
-    try await loop.run { [self] in try $0.compare(self.peer, with: peer) }
+    _ = try await beginComparison(with: peer)
+  }
+
+  /// The same; returns the number that the comparison has when its code comes.
+  package func beginComparison(with peer: PeerID) async throws(NearbyError) -> UInt64 {
+    try await loop.run { [self] in try $0.compare(self.peer, with: peer, in: id).rawValue }
   }
 
   // MARK: Leaving

@@ -46,24 +46,31 @@ final class SteppedGateway: @unchecked Sendable {
   static func open(_ change: (inout GatewayOptions) -> Void) async throws -> SteppedGateway {
     let place = try await Place.open("Box", change)
     do {
-      let meeting = try await Meeting.near(at: place, ["resources": "ask"])
-      let box = CoreBox()
-      await place.gateway.run { box.core = $0 }
-      let core = try #require(box.core)
-      let (host, writer) = (place.gateway.host, try #require(await place.gateway.archive).writer)
-      var reactors = [("loop", host.reactor), ("disk", try await host.diskReactor)]
-      reactors += zip(["store", "checkpoints"], writer.reactors)
-      var threads: [Thread] = []
-      for (name, reactor) in reactors { threads.append(Thread(name: name, reactor: try await .block(reactor))) }
-      return SteppedGateway(place, meeting, core, threads)
+      return try await block(place, try await Meeting.near(at: place, ["resources": "ask"]))
     } catch {
       await place.close()
       throw error
     }
   }
 
+  /// Blocks the threads of one gateway of a meeting.
+  static func block(_ place: Place, _ meeting: Meeting) async throws -> SteppedGateway {
+    let box = CoreBox()
+    await place.gateway.run { box.core = $0 }
+    let core = try #require(box.core)
+    let (host, writer) = (place.gateway.host, try #require(await place.gateway.archive).writer)
+    var reactors = [("loop", host.reactor), ("disk", try await host.diskReactor)]
+    reactors += zip(["store", "checkpoints"], writer.reactors)
+    var threads: [Thread] = []
+    for (name, reactor) in reactors { threads.append(Thread(name: name, reactor: try await .block(reactor))) }
+    return SteppedGateway(place, meeting, core, threads)
+  }
+
+  /// The threads go on by themselves.
+  func release() { for thread in threads { thread.reactor.release() } }
+
   func close() async {
-    for thread in threads { thread.reactor.release() }
+    release()
     await place.close()
   }
 
