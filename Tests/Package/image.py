@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from kit import BUILD, HERE, PACKAGES, ROOT, Client, Fault, check_sizes, code_of, expect, note, run, until, words
+from kit import HERE, PACKAGES, ROOT, Client, Fault, build, check_sizes, code_of, expect, note, run, until, words
 
 FENCES = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
 ON_HOST = ("--network", "host", "--volume", "/run/dbus:/run/dbus:ro", *FENCES)
@@ -21,7 +21,7 @@ def build_image(from_source):
     if from_source:
         toolchain = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swift"))))
         given = ["--volume", f"{toolchain}:/opt/toolchain:ro"]
-    run(*BUILD, *given, "--file", f"{ROOT}/docker/Dockerfile", "--tag", "vicinity", ROOT, seconds=3600)
+    build("vicinity", *given, "--file", f"{ROOT}/docker/Dockerfile", ROOT, seconds=3600)
 
 
 def check_image(hosts):

@@ -205,4 +205,15 @@ class Host:
         return int(self.podman("inspect", "--format", "{{.State.Pid}}", name))
 
 
-BUILD = ("buildah", "bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--quiet")
+def build(name, *arguments, seconds=600):
+    """Builds an image, and removes the one that had its name, so that builds do not fill the disk."""
+
+    def number():
+        command = ["buildah", "images", "--quiet", f"localhost/{name}"]
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
+
+    old = number()
+    run("buildah", "bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--quiet", *arguments[:-1], "--tag", name,
+        arguments[-1], seconds=seconds)
+    if old and old != number():
+        run("buildah", "rmi", "--force", old)

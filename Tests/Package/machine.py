@@ -7,7 +7,7 @@ import threading
 import time
 
 from kit import (
-    BUILD, HERE, PATIENCE_SECONDS, Client, code_of, commands_of_page, expect, field, note, run, the_package, until, words,
+    HERE, PATIENCE_SECONDS, Client, build, code_of, commands_of_page, expect, field, note, run, the_package, until, words,
 )
 from package import repack
 
@@ -47,8 +47,7 @@ def build_machine():
     """Built once for each set of dependencies; the package itself is not in it."""
     run(f"{HERE}/images", seconds=600)
     wanted = ", ".join(field(the_package(), name) for name in ("Depends", "Recommends"))
-    run(*BUILD, "--layers", "--build-arg", f"WANTED={wanted}", "--file", f"{HERE}/machine.Dockerfile", "--tag", "vicinity-machine",
-        HERE, seconds=600)
+    build("vicinity-machine", "--layers", "--build-arg", f"WANTED={wanted}", "--file", f"{HERE}/machine.Dockerfile", HERE)
 
 
 def check_machine(host, place):
