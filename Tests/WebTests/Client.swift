@@ -57,6 +57,13 @@ class Client {
 
   func endSending() { socket.endSending() }
 
+  /// The socket's error, such as `ECONNRESET`; 0 for none.
+  var error: CInt {
+    var (error, size) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
+    getsockopt(socket.number, SOL_SOCKET, SO_ERROR, &error, &size)
+    return error
+  }
+
   /// More bytes; none at the end.
   final func receive(_ countMax: Int = 1 << 16) throws -> [UInt8] {
     if left.isEmpty { return try read(countMax) }

@@ -97,6 +97,26 @@ import Testing
     #expect(try long.answer().status == 413)
   }
 
+  @Test(arguments: Wire.allCases, [false, true])
+  func `a refusal behind other requests can be read while what was refused still comes`(
+    _ wire: Wire, isRefusedByHandler: Bool
+  ) throws {
+    let caller = try call(wire)
+    try caller.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    #expect(try caller.answer().status == 200)
+    if isRefusedByHandler {
+      try caller.send(Self.head("/nothing", 5_000_000))
+    } else {
+      try caller.send(Self.head("/upload", 200_000, "Folded: a\r\n b\r\n"))
+    }
+    // The connection is reset by none of the pieces: else an answer that was not read yet could be lost.
+    for _ in 0..<100 { try caller.send(Self.content(1_000)) }
+    #expect(try caller.answer().status == (isRefusedByHandler ? 404 : 400))
+    for _ in 0..<100 { try caller.send(Self.content(1_000)) }
+    #expect(try caller.isAtEnd())
+    #expect(caller.error == 0)
+  }
+
   @Test(arguments: Wire.allCases)
   func `who is answered in the middle is heard to the end, and goes on`(_ wire: Wire) throws {
     let caller = try call(wire)

@@ -117,7 +117,7 @@ package final class Front: ConnectionAcceptor {
     let bypass = Bypass()
     let reader = RequestReader(from: origin, limits, bypass)
     http.take(pair.theirs, reading: reader, admission, bypass)
-    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, reader, bypass, on: reactor, scratch)
+    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, reader, bypass, admission, on: reactor, scratch)
   }
 
   private func upgrade(_ transport: Transport, _ head: Head, _ bytes: [UInt8], _ admission: Admission) {

@@ -70,6 +70,14 @@ final class RequestReader {
     }
   }
 
+  /// Whether the client may still be sending a request that is not read to its end, or was refused.
+  var isWithinRequest: Bool {
+    switch place {
+    case .head, .leaving: false
+    case .content, .longContent, .beside, .chunkLine, .chunk, .chunkEnd, .trailers, .refused: true
+    }
+  }
+
   /// Whether a request waits in it until others are answered.
   private(set) var isHeldBack = false
 

@@ -22,6 +22,7 @@ final class Tunnel {
   private var inner: InnerEnd
   private let reader: RequestReader
   private let bypass: Bypass
+  private let admission: Admission
   private let reactor: Reactor
   private let scratch: Scratch
   private var outside: Registration?
@@ -35,11 +36,12 @@ final class Tunnel {
   /// The bytes are what was read of the client before. The library's side must have its own socket by now.
   init(
     _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], _ reader: RequestReader,
-    _ bypass: Bypass, on reactor: Reactor, _ scratch: Scratch
+    _ bypass: Bypass, _ admission: Admission, on reactor: Reactor, _ scratch: Scratch
   ) throws(SystemError) {
     self.transport = transport
     self.inner = inner
     self.bypass = bypass
+    self.admission = admission
     self.reader = reader
     self.reactor = reactor
     self.scratch = scratch
@@ -178,7 +180,9 @@ final class Tunnel {
       guard let count = try inner.socket.receive(scratch.room) else { return false }
       if count > 0 { return send(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) }
       transport.endSending()
+      let lingers = reader.isWithinRequest
       finish()
+      if lingers { Farewell([], to: transport, admission, on: reactor, scratch) }
     } catch {
       finish()
     }

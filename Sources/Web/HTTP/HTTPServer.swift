@@ -243,7 +243,20 @@ final class HTTPServer: ExchangeServer {
   fileprivate func disconnected(_ connection: OpaquePointer) {
     stepCount += 1
     if let watch = watches.removeValue(forKey: connection) { reactor.deregister(watch) }
-    connections[CMicroHTTPD_descriptor(connection)] = nil
+    let descriptor = CMicroHTTPD_descriptor(connection)
+    if let served = connections.removeValue(forKey: descriptor) { linger(descriptor, served) }
+  }
+
+  /// Lingering close of a connection whose request was answered before all of it came: what the client still sends would make
+  /// the kernel reset it, and the answer could be lost. The library closes its own descriptor now. A tunnel lingers itself.
+  private func linger(_ descriptor: CInt, _ served: Connection) {
+    guard daemon != nil, served.readsClient, served.reader.isWithinRequest else { return }
+    Descriptor.lent(descriptor) { socket in
+      guard let own = try? socket.duplicate() else { return }
+      let transport = Transport(own)
+      transport.endSending()
+      Farewell([], to: transport, served.admission, on: reactor, scratch)
+    }
   }
 
   fileprivate func accessed(_ connection: OpaquePointer, _ served: Connection) -> MHD_Result {
