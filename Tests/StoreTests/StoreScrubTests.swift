@@ -1,0 +1,140 @@
+import Testing
+
+@testable import Store
+
+@Suite("A scrub of the database")
+struct StoreScrubTests {
+  let folder = TemporaryFolder()
+  private var path: String { "\(folder.path)/house.db" }
+
+  /// With rows in all walks: long messages and short ones, with names and without, changed and waiting for their fate.
+  private static func fill(_ database: Database, longBytes: Int = 60_000) throws {
+    try database.keep(
+      StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "abc", number: 1))
+    for ordinal in 1...90 {
+      var message = StoredMessage(
+        ordinal: UInt64(ordinal), changed: UInt64(ordinal), count: ordinal, total: ordinal, at: 0,
+        name: ordinal.isMultiple(of: 2) ? "name \(ordinal)" : nil, sender: "ada", mode: "reliable",
+        json: Array("text \(ordinal) ".utf8) + [UInt8](repeating: 46, count: ordinal.isMultiple(of: 15) ? longBytes : 50))
+      if ordinal.isMultiple(of: 3) { message.receipt = UInt64(ordinal) }
+      try database.add(message, to: 1)
+      if ordinal.isMultiple(of: 5) {
+        message.changed = UInt64(100 + ordinal)
+        try database.change(message, of: 1)
+      }
+    }
+    for number in 0..<50 { try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 300), of: [1]) }
+  }
+
+  private func make(longBytes: Int = 60_000) throws { try Self.fill(Database(path), longBytes: longBytes) }
+
+  /// No more steps than so many: it ends, whatever the file says.
+  private func scrub(after position: StoreScrub.Position? = nil, stepsMax: Int = 1_000) throws -> [StoreScrub.Damage] {
+    let scrub = try StoreScrub(path, after: position)
+    var damage: [StoreScrub.Damage] = []
+    for _ in 0..<stepsMax {
+      let step = try scrub.step()
+      damage += step.damage
+      if step.isLast { return damage }
+    }
+    Issue.record("it has no end")
+    return damage
+  }
+
+  private func spoil(_ place: Int, _ change: (UInt8) -> UInt8 = { $0 ^ 0x55 }) throws {
+    var bytes = folder.bytes(of: "house.db")
+    bytes[place] = change(bytes[place])
+    try folder.write(bytes, to: "house.db")
+  }
+
+  private func place(of text: String) throws -> Int {
+    let (bytes, text) = (folder.bytes(of: "house.db"), Array(text.utf8))
+    return try #require((0..<bytes.count - text.count).first { bytes[$0..<$0 + text.count].elementsEqual(text) })
+  }
+
+  @Test("reads a sound one in small steps, while others write to it, and finds nothing")
+  func sound() async throws {
+    let writer = try Writer(path)
+    try await writer.perform { try Self.fill($0) }
+    let scrub = try StoreScrub(path)
+    var (steps, bytes) = (0, 0)
+    while true {
+      let step = try scrub.step()
+      #expect(step.damage == [] && step.bytes <= 512 << 10)
+      (steps, bytes) = (steps + 1, bytes + step.bytes)
+      if step.isLast { break }
+      try await writer.perform { [steps] in try $0.setFact([9], to: [UInt8(truncatingIfNeeded: steps)], of: [2]) }
+    }
+    #expect(steps > 12 && bytes > 350_000)
+    await writer.close()
+  }
+
+  @Test("finds a message of which one bit was changed, and that one alone")
+  func message() throws {
+    try make()
+    try spoil(place(of: "text 37 "))
+    #expect(try scrub() == [.message(session: 1, ordinal: 37)])
+  }
+
+  @Test("finds each page that has lost its form, wherever it is")
+  func pages() throws {
+    try make(longBytes: 20_000)
+    let sound = folder.bytes(of: "house.db")
+    #expect(sound.count > 30 * 4_096)
+    func word(_ place: Int) -> Int { sound[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+    // Free pages have nothing to lose: a list of trunks, of which each has the next one, a count and leaves.
+    var free: Set<Int> = []
+    var trunk = word(32)
+    while trunk != 0 {
+      let start = (trunk - 1) * 4_096
+      free.insert(trunk)
+      for leaf in 0..<word(start + 4) { free.insert(word(start + 8 + 4 * leaf)) }
+      trunk = word(start)
+    }
+    for page in 1..<sound.count / 4_096 where !free.contains(page + 1) {
+      try folder.write(sound, to: "house.db")
+      // The last page of a long message begins with the number of no page, which nobody reads.
+      let isLast = word(page * 4_096) == 0
+      try spoil(page * 4_096 + (isLast ? 4 : 0)) { $0 ^ 0xF0 }
+      let damage = try scrub()
+      #expect(
+        damage.contains {
+          switch $0 {
+          case .structure: !isLast
+          case .message: isLast
+          }
+        }, "page \(page + 1): \(damage)")
+    }
+  }
+
+  @Test("ends, whatever byte was changed")
+  func anywhere() throws {
+    try make(longBytes: 20_000)
+    let sound = folder.bytes(of: "house.db")
+    for place in stride(from: 4_096, to: sound.count, by: 997) {
+      try folder.write(sound, to: "house.db")
+      try spoil(place)
+      _ = try scrub()
+    }
+  }
+
+  @Test("goes on where another has ended")
+  func position() throws {
+    try make()
+    try spoil(place(of: "text 7 "))
+    try spoil(place(of: "text 77 "))
+    let first = try StoreScrub(path)
+    var position: StoreScrub.Position?
+    while position == nil { if !(try first.step().isLast) { position = first.position } }
+    #expect(
+      position.map { $0.session == 1 && (7..<77).contains($0.ordinal) } == true, "\(String(describing: position))")
+    #expect(try scrub(after: position) == [.message(session: 1, ordinal: 77)])
+  }
+
+  @Test("says of a file that is no database what it is")
+  func foreign() throws {
+    try make()
+    try spoil(0)
+    #expect(throws: StoreError.notADatabase(path: path)) { try scrub() }
+  }
+}
