@@ -95,6 +95,7 @@ final class Core {
   var digestsAwaited: [String: [(Result<ContentDigest?, Problem>) -> Void]] = [:]
   /// How many contents were not what they had been before this start.
   var damagedFileCount = 0
+  var scrub = ScrubFindings()
   var exports: [ClientID: Export] = [:]
   /// Places of things that are being made.
   var reserved: [Allotment: Int] = [:]

@@ -101,7 +101,7 @@ enum Folder {
         var status = stat()
         guard lstat(path, &status) == 0 else { continue }
         if status.st_mode & S_IFMT != S_IFDIR {
-          if !kept.contains(File(status, path)), quarantine.take(path) { count += 1 }
+          if !kept.contains(File(status, path)), quarantine.take(path) != nil { count += 1 }
         } else if depth > 0 {
           sweep(path, depth - 1)
           // One that is not empty stays, too.
@@ -140,6 +140,12 @@ enum Folder {
     var status = stat()
     guard stat(path, &status) == 0, status.st_size <= bytesMax else { return nil }
     return read(path, Int(status.st_size))
+  }
+
+  /// The size of a file; 0 if it is missing.
+  static func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   static func read(_ path: String, _ size: Int) -> [UInt8]? {

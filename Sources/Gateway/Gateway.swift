@@ -22,6 +22,8 @@ public actor Gateway {
   private nonisolated let reactor: Reactor
   private nonisolated let store: Writer
   private nonisolated let keeper: Keeper
+  private var scrubber: Scrubber?
+  nonisolated let scrubMeter = ScrubMeter()
   private var core: Core? {
     get { keeper.core }
     set { keeper.core = newValue }
@@ -44,6 +46,8 @@ public actor Gateway {
     reactor = host.reactor
     keeper = Keeper(host)
   }
+
+  deinit { scrubber?.stopSoon() }
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
@@ -105,6 +109,10 @@ public actor Gateway {
         .init("addresses", .text(core.addresses.joined(separator: " "))),
       ])
     if let reason = core.unreadiness { core.log(.warning, for: .operator, "unready", reason) }
+    if options.scrubTime > .zero {
+      scrubber = try Scrubber(options, self)
+      scrubber?.start()
+    }
   }
 
   /// Where it is asked, with HTTPS first, and by what one knows it there.
@@ -137,6 +145,7 @@ public actor Gateway {
 
   /// Ends. Where it lasts, sessions are not left: they go on when it is started again.
   public func stop() async {
+    await scrubber?.stop()
     core?.pairingDesk = nil
     core?.isStopping = true
     core?.sockets.closeAll(.restart, "the gateway stops: come back")
@@ -157,6 +166,9 @@ public actor Gateway {
   nonisolated func start(_ body: @escaping @Sendable (Core) async -> Void) {
     reactor.spawn { await self.run(body) }
   }
+
+  /// Runs a closure on the core; nil once the gateway has stopped.
+  func answer<Value: Sendable>(_ body: @Sendable (Core) -> Value) -> Value? { core.map(body) }
 
   func run(_ body: @Sendable (Core) async -> Void) async {
     if let core { await body(core) }

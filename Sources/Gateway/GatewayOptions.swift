@@ -34,6 +34,8 @@ public struct GatewayOptions: Sendable {
   public var graceTime: Duration = .seconds(30)
   /// After which the peers of a client that is not there any more are shown as away.
   public var awayTime: Duration = .seconds(60)
+  /// The time over which a scrub of all stored files and rows is spread; zero for no scrub.
+  public var scrubTime: Duration = .seconds(86_400)
   /// Within which a WebSocket says who it is.
   public var connectTime: Duration = .seconds(5)
 

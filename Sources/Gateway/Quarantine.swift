@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Keeps files that the store does not know for some days: where the store has lost rows, they may be all that is left.
+/// Keeps files that the store does not know, and damaged ones, for some days: they may be the only copy.
 struct Quarantine {
   static let name = "quarantine"
   /// A week, since a loss on Friday may be found on Monday.
@@ -10,15 +10,15 @@ struct Quarantine {
 
   init(in folder: String) { path = "\(folder)/\(Self.name)" }
 
-  /// Whether it is there from now on, under its name and the time: what cannot be moved stays where it is.
-  func take(_ file: String) -> Bool {
-    if mkdir(path, 0o700) != 0, errno != EEXIST { return false }
+  /// Moves a file here under its name and the time, and returns its path; nil if it cannot be moved.
+  func take(_ file: String) -> String? {
+    if mkdir(path, 0o700) != 0, errno != EEXIST { return nil }
     let (now, name) = (time(nil), file.split(separator: "/").last ?? "file")
     for number in 0..<Self.sameNameMax {
       let place = "\(path)/\(now)-\(number)-\(name)"
-      if access(place, F_OK) != 0 { return rename(file, place) == 0 }
+      if access(place, F_OK) != 0 { return rename(file, place) == 0 ? place : nil }
     }
-    return false
+    return nil
   }
 
   /// Within a second, of folders that have files of one name.

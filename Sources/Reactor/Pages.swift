@@ -18,6 +18,15 @@ package final class Pages: Sendable {
 }
 
 extension Descriptor {
+  /// As `pread` into all of `pages` at a page boundary, with `O_DIRECT`; nil where the file system does not support it.
+  package func readPastMemory(_ pages: Pages, at offset: UInt64) -> Int? {
+    guard fcntl(number, F_SETFL, __O_DIRECT) == 0 else { return nil }
+    let count = pread(number, pages.room.baseAddress, pages.room.count, off_t(offset))
+    guard count < 0, errno == EINVAL else { return count }
+    _ = fcntl(number, F_SETFL, 0)
+    return nil
+  }
+
   /// As `pwrite` of whole pages at a page boundary, with `O_DIRECT`; nil where the file system does not support it.
   package func writePastMemory(_ pages: Pages, _ count: Int, at offset: UInt64) -> Int? {
     guard fcntl(number, F_SETFL, __O_DIRECT) == 0 else { return nil }

@@ -77,7 +77,7 @@ extension ResourceModel {
       let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }
       uploadedForGood = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
       uploaded = uploadedForGood
-    case .complete: bytes = size ?? path.map(Self.bytesOnDisk) ?? 0
+    case .complete, .damaged: bytes = size ?? path.map(Self.bytesOnDisk) ?? 0
     case .failed where problem == nil:
       problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
     case .failed, .offered, .transferring, .declined, .cancelled: break

@@ -95,7 +95,7 @@ extension Core {
     of model: ResourceModel, in session: SessionModel,
     then tell: @escaping (Result<ContentDigest?, Problem>) -> Void = { _ in }
   ) {
-    if model.soundness == .damaged { return tell(.failure(.damagedFile)) }
+    if model.state == .damaged { return tell(.failure(.damagedFile)) }
     guard model.soundness == .unknown, let path = model.path else { return tell(.success(model.digest)) }
     digestsAwaited[model.id, default: []].append(tell)
     if digestsAwaited[model.id]?.count ?? 0 > 1 { return }
@@ -116,29 +116,58 @@ extension Core {
   /// Whether that is the digest that it has to be of what lies there.
   private func isSound(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
     guard let session = sessions[place], let model = session.resourceModels[id], model.path == path else { return true }
-    if model.digest ?? digest == digest {
-      model.soundness = .sound
-      model.digest = digest
-      publish(model, in: session)
-      return true
+    return hold(model, in: session, to: digest)
+  }
+
+  /// Compares the digest of the file with the known one, or records it. Returns false if they differ.
+  func hold(
+    _ model: ResourceModel, in session: SessionModel, to digest: ContentDigest, size: UInt64? = nil
+  ) -> Bool {
+    if let known = model.digest, known != digest {
+      let (there, stored) = (size.map(String.init) ?? "all", model.size.map(String.init) ?? "all")
+      foundDamaged(model, in: session, "its digest differs (\(there) bytes read, \(stored) stored)")
+      return false
     }
-    model.soundness = .damaged
+    let isNews = model.digest == nil
+    model.soundness = .sound
+    model.digest = digest
+    if isNews { publish(model, in: session) }
+    return true
+  }
+
+  /// Marks a resource as damaged: its file is moved to the quarantine, and is not given out any more.
+  func foundDamaged(_ model: ResourceModel, in session: SessionModel, _ what: String) {
+    guard model.state != .damaged else { return }
     damagedFileCount += 1
-    let about = "\(session.resources.path)/\(id)"
+    let (about, file) = ("\(session.resources.path)/\(model.id)", model.path ?? "")
+    let (outgoing, wasOver) = (model.outgoing, model.isOver)
+    // A file that cannot be moved stays, and is not given out either.
+    if let path = model.path, let aside = Quarantine(in: options.folder).take(path) { model.path = aside }
+    model.state = .damaged
+    model.problem = .damagedFile
+    model.waitsForMember = false
+    model.transfer = nil
+    publish(model, in: session)
     log(
       .error, for: .operator, "damaged",
-      "a stored file is not what it was: the disk or its memory may be failing; restore a backup where it matters",
-      [.init("resource", .text(about)), .init("file", .text(path))])
+      "a stored file is damaged: the disk or memory may be failing; restore a backup if it matters",
+      [
+        .init("resource", .text(about)), .init("file", .text(file)), .init("what", .text(what)),
+        .init("aside", .text(model.path ?? "")),
+      ])
     tell("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
-    return false
+    if !wasOver {
+      tellEnd(of: model, as: .damaged, in: session)
+      start { _ in await outgoing?.cancel() }
+    }
   }
 }
 
 extension Problem {
-  fileprivate static var damagedFile: Problem {
+  static var damagedFile: Problem {
     Problem(
       .unknown,
-      "the gateway's disk has made something else of the content, which is not told: have it sent or upload it anew",
+      "the content was damaged on the gateway's disk and is not given out: send or upload it again",
       rule: "damaged")
   }
 }

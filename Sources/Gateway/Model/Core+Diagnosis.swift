@@ -43,6 +43,7 @@ extension Core {
     } else {
       findings.append(Finding(.key, .good, "No other host with this one's key was met."))
     }
+    if options.scrubTime > .zero { findings.append(storageFinding) }
     return findings
   }
 

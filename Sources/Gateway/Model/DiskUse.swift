@@ -6,6 +6,14 @@ struct DiskUse {
 
   subscript(owner: Owner) -> UInt64 { bytes[owner, default: 0] }
 
+  /// The sum over all owners.
+  var total: UInt64 {
+    bytes.values.reduce(0) { sum, more in
+      let (sum, isTooLarge) = sum.addingReportingOverflow(more)
+      return isTooLarge ? .max : sum
+    }
+  }
+
   mutating func change(_ owner: Owner, from old: UInt64, to new: UInt64) {
     let (sum, isTooLarge) = (self[owner] - min(old, self[owner])).addingReportingOverflow(new)
     bytes[owner] = isTooLarge ? .max : sum == 0 ? nil : sum
@@ -19,7 +27,7 @@ extension ResourceModel {
     case .offered: 0
     case .uploading: max(size ?? 0, uploaded, promised)
     case .transferring where isIncoming: max(size ?? 0, bytes)
-    case .transferring, .complete, .declined, .cancelled, .failed: path == nil ? 0 : size ?? max(uploaded, bytes)
+    case .transferring, .complete, .declined, .cancelled, .failed, .damaged: path == nil ? 0 : size ?? max(uploaded, bytes)
     }
   }
 }

@@ -11,6 +11,8 @@ final class ResourceModel {
     /// Somebody has to say whether it is taken.
     case offered
     case transferring, complete, declined, cancelled, failed
+    /// The stored file does not match its digest, and is not given out any more.
+    case damaged
 
     init(after reason: Reason) {
       self =
@@ -23,8 +25,8 @@ final class ResourceModel {
     }
   }
 
-  /// Whether what lies here is what it was, as far as this process knows.
-  enum Soundness { case unknown, sound, damaged }
+  /// Whether the file was compared with its digest since the start.
+  enum Soundness { case unknown, sound }
 
   /// Who is at the other end.
   struct Other: Hashable {
@@ -94,13 +96,22 @@ final class ResourceModel {
 
   var isOver: Bool {
     switch state {
-    case .complete, .declined, .cancelled, .failed: true
+    case .complete, .declined, .cancelled, .failed, .damaged: true
     case .uploading, .offered, .transferring: false
     }
   }
 
-  /// Whether something of it has to lie here: it is under way, or has come whole.
-  var hasContent: Bool { !isOver || isIncoming && state == .complete }
+  /// Whether its file is kept: it is in progress, or was received whole; a damaged one is in quarantine.
+  var hasContent: Bool { !isOver || isIncoming && state == .complete || state == .damaged }
+
+  /// Whether its whole file is here and its content is final, so that it can be compared with its digest.
+  var isWholeHere: Bool {
+    switch state {
+    case .complete: isIncoming
+    case .transferring: !isIncoming && digest != nil
+    case .uploading, .offered, .declined, .cancelled, .failed, .damaged: false
+    }
+  }
 
   func json(at path: String) -> JSON {
     var members: [JSON.Member] = [
@@ -184,7 +195,7 @@ extension Core {
     }
   }
 
-  private func tellEnd(of resource: ResourceModel, as state: ResourceModel.State, in session: SessionModel) {
+  func tellEnd(of resource: ResourceModel, as state: ResourceModel.State, in session: SessionModel) {
     meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, state.rawValue)
     tell(
       "resourceEnded", about: "\(session.resources.path)/\(resource.id)", session.owner,

@@ -59,7 +59,7 @@ extension Core {
       ("pingSeconds", web.pingInterval.wholeSeconds), ("closingSeconds", web.closingTime.wholeSeconds),
       ("leavingSeconds", web.leavingTime.wholeSeconds),
       ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
-      ("awaySeconds", options.awayTime.wholeSeconds),
+      ("awaySeconds", options.awayTime.wholeSeconds), ("scrubSeconds", options.scrubTime.wholeSeconds),
       // Of a connection.
       ("undecidedConnections", web.undecidedMax), ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax),
       ("chunkLineBytes", web.chunkLineBytesMax), ("headSeconds", web.headTime.wholeSeconds),

@@ -1,4 +1,5 @@
 internal import Nearby
+internal import Notation
 internal import Store
 internal import Web
 
@@ -154,6 +155,18 @@ extension Metric {
     },
     .one(.counter, "vicinity_store_damaged_files_total", "Files of resources that are not what was stored.") {
       Double($0.damagedFileCount)
+    },
+    .one(.counter, "vicinity_scrub_read_bytes_total", "Bytes of files and rows that the scrub has read.") {
+      $0.gateway.map { Double($0.scrubMeter.bytes) }
+    },
+    .one(.counter, "vicinity_scrub_passes_total", "Passes of the scrub over all stored files and rows.") {
+      Double($0.scrub.passCount)
+    },
+    .one(.gauge, "vicinity_scrub_last_pass_timestamp_seconds", "The end of the last pass of the scrub.") {
+      $0.scrub.lastPass.map { Double($0.milliseconds) / 1_000 }
+    },
+    Metric(.counter, "vicinity_scrub_damage_total", "Damage that the scrub has found, by kind.") { core in
+      ScrubFindings.Kind.allCases.map { Sample(core.scrub.counts[$0, default: 0], ("kind", $0.rawValue)) }
     },
     .one(.gauge, "vicinity_store_queue", "Writes that wait for the disk.") { Double($0.store.waitingCount) },
     .one(.gauge, "vicinity_disk_free_bytes", "Room on the disk of the gateway's folder, for its user.") {

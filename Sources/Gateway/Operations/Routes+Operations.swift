@@ -21,6 +21,9 @@ extension Core {
     if let loss = store.loss {
       return "\(loss); restore a backup, or start the gateway again to go on with what is there"
     }
+    if let damage = scrub.brokenDatabase {
+      return "the database is damaged (\(damage)): stop the gateway, restore a backup, and check the disk"
+    }
     if diskRoom.shortage(at: Instant.now) != nil {
       return "the disk of \(options.folder) is nearly full: less than \(diskRoom.freeMin) bytes are free"
     }

@@ -199,6 +199,7 @@ extension Routes {
   private static func download(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
     let session = try core.session(call[0], for: call.need())
     let model = try core.resource(call[1], in: session)
+    if model.state == .damaged { throw Problem.damagedFile }
     if call.method == .head, !model.isIncoming {
       if model.state == .uploading { return core.respond(uploaded(model.uploaded, false), to: exchange) }
       // Whoever has lost the last answer learns that all of it came.

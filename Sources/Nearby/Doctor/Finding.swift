@@ -20,6 +20,8 @@ package struct Finding: Hashable, Sendable {
     case firewall
     case isolation
     case key
+    /// The database and files of a running gateway.
+    case storage
   }
 
   package let check: Check

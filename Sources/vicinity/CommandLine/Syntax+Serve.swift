@@ -122,6 +122,10 @@ extension Syntax {
       name: "drain-time", value: .duration,
       summary: "how long requests, streams and files under way may take once it is told to end", byDefault: "10"),
     .init(
+      name: "scrub-time", value: .duration,
+      summary: "time over which a check of all stored files and rows is spread; 0 for none",
+      byDefault: "1d"),
+    .init(
       name: "log", value: .choice(["text", "json"]), summary: "how it tells on standard error what happens",
       byDefault: "text"),
     .init(

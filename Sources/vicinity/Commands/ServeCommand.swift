@@ -93,6 +93,7 @@ enum ServeCommand {
     options.hostNames = Set(invocation.texts("host-name").map { $0.lowercased() })
     options.origins = Set(invocation.texts("origin"))
     if let time = invocation.duration("away-after") { options.awayTime = time }
+    if let time = invocation.duration("scrub-time") { options.scrubTime = time }
     options.isHTTPSOnly = invocation.has("https-only")
     if let path = invocation.text("base-path") { options.basePath = path }
     options.trustedProxies = invocation.texts("trusted-proxy")

@@ -44,7 +44,11 @@ final class SteppedGateway: @unchecked Sendable {
 
   /// Anna and Bert, who are connected in a session, and whose gateway is idle.
   static func open(_ change: (inout GatewayOptions) -> Void) async throws -> SteppedGateway {
-    let place = try await Place.open("Box", change)
+    let place = try await Place.open("Box") { options in
+      // The scrub has a thread of its own, which is not stepped.
+      options.scrubTime = .zero
+      change(&options)
+    }
     do {
       return try await block(place, try await Meeting.near(at: place, ["resources": "ask"]))
     } catch {

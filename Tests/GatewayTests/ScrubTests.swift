@@ -1,0 +1,180 @@
+internal import Foundation
+internal import Notation
+internal import Store
+internal import Testing
+
+@testable internal import Gateway
+
+@Suite("Damage is found before anybody needs what is damaged", .timeLimit(.minutes(3)))
+struct ScrubTests {
+  private let hello = Array("Hello\n".utf8)
+
+  private func always(_ options: inout GatewayOptions) { options.scrubTime = .seconds(1) }
+
+  private func send(_ name: String, in meeting: Meeting) async throws -> JSON {
+    let (bert, anna) = (meeting.bert, meeting.anna)
+    let made = try await bert.client.make("\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer)])
+    #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", hello).status == 200)
+    return try await anna.client.wait(in: "\(anna.path)/resources") { $0["name"] == .text(name) && $0["sha256"] != nil }
+  }
+
+  /// Asked until it says so.
+  private func metrics(of client: Asker, say line: String) async throws {
+    while !(try await client.get("/metrics").text.contains("\n\(line)\n")) {}
+  }
+
+  private func restart(_ meeting: inout Meeting, _ meanwhile: () throws -> Void) async throws {
+    let anna = meeting.anna
+    let place = try await anna.place.restarted(meanwhile)
+    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+  }
+
+  private func change(_ path: String, at place: Int, to bytes: [UInt8]) throws {
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.seek(toOffset: UInt64(place))
+    try file.write(contentsOf: Data(bytes))
+    try file.close()
+  }
+
+  @Test("a changed byte of a received file is told within a pass, the file is kept aside, and the others go on")
+  func file() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"], as: "member", always)
+    let (client, path, folder) = (meeting.anna.client, meeting.anna.path, meeting.anna.place.folder)
+    let (spoilt, other) = (try await send("hello", in: meeting), try await send("other", in: meeting))
+    let content = spoilt["content"]?.text ?? ""
+    #expect(try await client.get(content).body == hello)
+    try change("\(folder)/received/\(meeting.anna.session)/hello", at: 1, to: [0x61])
+
+    let damaged = try await client.wait(in: "\(path)/resources", "state", "damaged")
+    #expect(damaged["id"] == spoilt["id"] && damaged["problem"]?["rule"] == "damaged", "\(damaged.line)")
+    let event = try await client.wait(in: "/v1/events", "event", "resourceDamaged")
+    #expect(event["name"] == "hello" && content == "\(event["about"]?.text ?? "")/content")
+    let said = try #require(await meeting.anna.place.gateway.log.first { $0.event == "damaged" })
+    #expect(said.level == .error)
+    #expect(said.fields.first { $0.name == "file" }?.value == .text("\(folder)/received/\(meeting.anna.session)/hello"))
+    #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"file\"} 1\n"))
+    func aside() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(folder)/quarantine") }
+    #expect(try aside().count == 1 && aside().first?.hasSuffix("-hello") == true)
+
+    #expect(try await client.get(other["content"]?.text ?? "").body == hello)
+    let again = try await send("again", in: meeting)
+    #expect(again["state"] == "complete")
+    try await restart(&meeting) {}
+    for _ in 1...2 {
+      let answer = try await client.get(content)
+      #expect(answer.status == 500 && answer.json["rule"] == "damaged", "\(answer.text)")
+    }
+    // What is deleted leaves nothing.
+    #expect(try await client.ask("DELETE", "\(path)/resources/\(spoilt["id"]?.text ?? "")").status == 204)
+    while try !aside().isEmpty { _ = try await client.get("/healthz") }
+    await meeting.end()
+  }
+
+  @Test("a file that waits to go out and is damaged meanwhile does not go out, and both sides hear that")
+  func waiting() async throws {
+    try await Meeting.hold([:], as: "member", always) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let made = try await bert.client.make("\(bert.path)/resources", ["name": "late", "to": .text(anna.peer)])
+      let digest = ["Repr-Digest": "sha-256=:ZqBFtFIQLFnYQOwJfVnZRn4To/NPZJTlOf/TLBuzXxg=:"]
+      #expect(
+        try await bert.client.ask("PUT", made.json["content"]?.text ?? "", hello, headers: digest).status == 200)
+      _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
+      let folder = "\(bert.place.folder)/sending"
+      let file = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+      try change("\(folder)/\(file)", at: 1, to: [0x61])
+      let damaged = try await bert.client.wait(in: "\(bert.path)/resources", "state", "damaged")
+      #expect(damaged["name"] == "late" && damaged["problem"]?["rule"] == "damaged", "\(damaged.line)")
+      let offer = try await anna.client.wait(in: "\(anna.path)/resources") { $0["state"] != "offered" }
+      #expect(["cancelled", "failed"].contains(offer["state"]), "\(offer.line)")
+    }
+  }
+
+  @Test("a changed byte of a message and a broken page of the database are told, with what to do")
+  func rows() async throws {
+    var meeting = try await Meeting.begin([:], as: "member", always)
+    let (anna, store) = (meeting.anna, "\(meeting.anna.place.folder)/\(Gateway.storeName)")
+    let long = String(repeating: "long ", count: 10_000)
+    for text in ["before", "a word", "after", long] {
+      let answer = try await anna.client.ask("POST", "\(anna.path)/messages", Array(text.utf8), type: "text/plain")
+      try #require(answer.status == 201, "\(answer.text)")
+    }
+    func place(of text: String) throws -> Int {
+      try #require(try Data(contentsOf: URL(filePath: store)).range(of: Data(text.utf8))).lowerBound
+    }
+    try await restart(&meeting) { try change(store, at: place(of: "a word"), to: [0x41]) }
+    let client = anna.client
+    let event = try await client.wait(in: "/v1/events", "event", "messageDamaged")
+    #expect(event["about"] == .text("\(anna.path)/messages"))
+    #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"message\"} 1\n"))
+    #expect(try await client.get("/readyz").status == 200)
+    func finding() async throws -> JSON? {
+      try await meeting.anna.place.client("operator").get("/v1/gateway/diagnostics").json["findings"]?.list?
+        .first { $0["check"] == "storage" }
+    }
+    #expect(try await finding()?["state"] == "bad")
+
+    // A page in the middle of the long one, which says where the next is.
+    let page = try (place(of: "long long long") + 4 * 4_096) / 4_096 * 4_096
+    try change(store, at: page, to: [0xFF, 0xFF, 0xFF, 0xFF])
+    while try await client.get("/readyz").status == 200 {}
+    let answer = try await client.get("/readyz")
+    #expect(answer.status == 503 && answer.text.contains("restore a backup"), "\(answer.text)")
+    #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"database\"} 1\n"))
+    #expect(try await finding()?["text"]?.text?.contains("database") == true)
+    let later = try await client.ask("POST", "\(anna.path)/messages", Array("later".utf8), type: "text/plain")
+    #expect(later.status == 201)
+    await meeting.end()
+  }
+
+  @Test("it goes on where it was when the gateway was stopped, and rests when it has done its pass")
+  func resumption() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let (client, folder) = (meeting.anna.client, meeting.anna.place.folder)
+    let came = try await send("hello", in: meeting)
+    func said(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubPlace.name)")) }
+    let file = "\(folder)/received/\(meeting.anna.session)/hello"
+    try await restart(&meeting) {
+      try change(file, at: 1, to: [0x61])
+      // It is behind all files.
+      try said(#"{"began":\#(ScrubPlace.now - 60),"part":"files","session":"zz","resource":"zz"}"#)
+    }
+    try await metrics(of: client, say: "vicinity_scrub_passes_total 1")
+    #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"file\"} 0\n"))
+    try await restart(&meeting) {
+      let place = try #require(ScrubPlace(in: folder))
+      #expect(place.part == .done)
+      // The day is over.
+      try said(#"{"began":\#(ScrubPlace.now - 90_000),"part":"done"}"#)
+    }
+    let damaged = try await client.wait(in: "\(meeting.anna.path)/resources", "state", "damaged")
+    #expect(damaged["id"] == came["id"])
+    await meeting.end()
+  }
+
+  @Test("where it is outlives a restart, and what says that and is damaged itself counts for nothing")
+  func place() throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/scrub-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(ScrubPlace(in: folder) == nil)
+    var place = ScrubPlace(began: 1_000)
+    let parts: [ScrubPlace.Part] = [
+      .files(after: nil), .files(after: .init(session: "a", resource: "b")), .rows(after: nil),
+      .rows(after: .init(session: 3, ordinal: 70)), .done,
+    ]
+    for part in parts {
+      place.part = part
+      place.save(in: folder)
+      #expect(ScrubPlace(in: folder) == place)
+    }
+    for text in [
+      "", "{", "[]", #"{"began":-1,"part":"done"}"#, #"{"began":1,"part":"x"}"#, #"{"began":9e18,"part":"done"}"#,
+    ] {
+      try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubPlace.name)"))
+      #expect(ScrubPlace(in: folder) == nil, "\(text)")
+    }
+    #expect(place.secondsLeft(of: 100, at: 1_030) == 70)
+    #expect(place.secondsLeft(of: 100, at: 5_000) == 0)
+    #expect(place.secondsLeft(of: 100, at: 10) == 100)
+  }
+}
