@@ -32,6 +32,32 @@ public struct ChunkTree: Hashable, Sendable {
     return root
   }
 
+  /// The longest prefix of chunks that both trees have, as far as their complete subtrees show it.
+  func commonPrefix(with other: ChunkTree) -> ChunkTree {
+    var prefix = ChunkTree()
+    for (mine, theirs) in zip(subtrees, other.subtrees) {
+      guard mine == theirs else { break }
+      prefix.peaks.append(mine.root)
+      prefix.count += mine.count
+    }
+    return prefix
+  }
+
+  private struct Subtree: Equatable {
+    var root: Digest
+    var count: UInt64
+  }
+
+  private var subtrees: [Subtree] {
+    var rest = count
+    return peaks.map { peak in
+      // As many peaks as ones in the count, the largest first.
+      let size = UInt64(1) << UInt64(63 - rest.leadingZeroBitCount)
+      rest -= size
+      return Subtree(root: peak, count: size)
+    }
+  }
+
   private static func node(_ left: Digest, _ right: Digest, _ crypto: any Crypto) -> Digest {
     var sink = ArraySink()
     sink.bytes.reserveCapacity(1 + 2 * Digest.byteCount)

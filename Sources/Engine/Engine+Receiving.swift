@@ -1,4 +1,4 @@
-import Wire
+public import Wire
 
 /// Incoming resources: accepted, requested from the stored offset on, and verified by their hashes.
 extension Engine {
@@ -93,7 +93,7 @@ extension Engine {
     guard active.count < Self.smallMax else { return }
     var busy = Set(active.map(\.pair))
     for receiver in lanes.receivers.values(where: {
-      $0.isAccepted && !$0.isActive && $0.ending == nil && $0.isSettled
+      $0.isAccepted && !$0.isActive && $0.ending == nil && $0.isSettled && !$0.isRereading
     }) {
       let hasFullWindow = active.count < Self.activeMax || bond.host.isSelf
       guard hasFullWindow || active.count < Self.smallMax && !busy.contains(receiver.pair) else { continue }
@@ -193,6 +193,27 @@ extension Engine {
   /// A sender that hashes wrongly will not do better.
   private static let damagesMax = 3
 
+  /// Has the next part of a restored file read again.
+  func reread(_ receiver: ResourceReceiver) {
+    guard let part = receiver.nextReread else { return }
+    emit(.rehash(receiver.id, from: part.lowerBound, bytes: part.count))
+  }
+
+  /// Answers `Output.rehash` with the digests of the chunks that the file has there; fewer where it is short or cannot
+  /// be read. Chunks that are not as they were stored are requested again, with all that follow the first of them.
+  public func rehashed(_ resource: ResourceID, from offset: UInt64, digests: [Digest], at now: Instant) {
+    beginMutation(now)
+    defer { finishMutation() }
+    guard let receiver = flows.receivers[resource], receiver.ending == nil, receiver.nextReread?.lowerBound == offset
+    else { return }
+    receiver.meter.wait(at: now)
+    guard let isDamaged = receiver.reread(digests, crypto, at: now) else { return reread(receiver) }
+    if isDamaged { dirty.touch(resource: resource) }
+    schedule(receiver)
+    if let bond = member(of: receiver.pair)?.host.bond { activateReceivers(over: bond) }
+    finishIfWhole(receiver)
+  }
+
   /// Answers `Output.keep`: the resource has its place, and nothing that happens here takes it away again.
   public func kept(_ resource: ResourceID, at now: Instant) {
     beginMutation(now)
@@ -208,7 +229,7 @@ extension Engine {
   }
 
   func finishIfWhole(_ receiver: ResourceReceiver) {
-    guard receiver.ending == nil, receiver.isAccepted, !receiver.isBeingKept,
+    guard receiver.ending == nil, receiver.isAccepted, !receiver.isBeingKept, !receiver.isRereading,
       let isWhole = receiver.isWhole(crypto)
     else { return }
     guard isWhole || sabotage.contains(.skipsRootCheck) else { return finish(receiver, .mismatch) }

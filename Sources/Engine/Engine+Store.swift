@@ -326,7 +326,11 @@ extension Engine {
       flows.add(receiver)
       lanes?.receivers[row.flow] = receiver
       schedule(receiver)
-      if row.ending == nil { emit(.resource(id, receiver.view)) }
+      if row.ending == nil {
+        if row.isAccepted, !sabotage.contains(.trustsFiles) { receiver.beginRereading() }
+        emit(.resource(id, receiver.view))
+        reread(receiver)
+      }
       // All of it was received, and nothing more will come.
       finishIfWhole(receiver)
     } else {

@@ -218,6 +218,8 @@ public enum Output {
   /// Verify the chunk by its digest and store it; answered by `stored`, `damaged` or `cannotStore`. A chunk that was
   /// not stored comes again after a lost link or a restart.
   case store(ResourceID, at: UInt64, Payload, Digest)
+  /// Hash the chunks in this part of the stored file again, after a restart; answered by `rehashed`.
+  case rehash(ResourceID, from: UInt64, bytes: Int)
   /// All of it is stored and matches its hashes: give it its place for good; answered by `kept` or `cannotStore`. After
   /// a restart it may come again.
   case keep(ResourceID)

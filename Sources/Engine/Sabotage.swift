@@ -85,4 +85,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let hidesFailures = Sabotage(rawValue: 1 << 38)
   /// The refusals of people are lost in a restart.
   package static let forgetsAnswers = Sabotage(rawValue: 1 << 39)
+  /// A file that was stored before a restart is not read again.
+  package static let trustsFiles = Sabotage(rawValue: 1 << 40)
 }

@@ -41,6 +41,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "forgetsCancel", sabotage: .forgetsCancel, scenarios: [.bulk]),
     Canary(name: "startsResourcesAnew", sabotage: .startsResourcesAnew, scenarios: [.bulk]),
     Canary(name: "forgetsStored", sabotage: .forgetsStored, scenarios: [.restart]),
+    Canary(name: "trustsFiles", sabotage: .trustsFiles, scenarios: [.restart]),
     Canary(name: "ignoresDamage", sabotage: .ignoresDamage, scenarios: [.bulk, .churn, .restart]),
     Canary(name: "skipsRootCheck", sabotage: .skipsRootCheck, scenarios: [.bulk]),
     Canary(name: "endsResourceTwice", sabotage: .endsResourceTwice, scenarios: [.bulk]),

@@ -42,6 +42,8 @@ public struct Faults: Hashable, Sendable {
   public var drift = 0
   public var diskDelay = 2
   public var fileDelay = 2
+  /// How often a crash damages the files that a host receives.
+  public var spoiltFiles = 0
 
   // Incidents.
   public var cuts = 0
@@ -125,7 +127,7 @@ public struct Faults: Hashable, Sendable {
     (
       "disk",
       {
-        $0.diskDelay = 2; $0.fileDelay = 2
+        $0.diskDelay = 2; $0.fileDelay = 2; $0.spoiltFiles = 0
       }
     ),
   ]

@@ -21,6 +21,8 @@ final class ResourceRecord {
   /// Whether the receiver's program gave it its place.
   var hasItsPlace = false
   var damages = 0
+  /// The byte of the receiver's file that the disk has changed, until that part is received again.
+  var spoiltAt: UInt64?
   /// The reasons with which the programs ended it.
   var causes: [Reason] = []
   /// Its sender crashed before it had stored the offer.
@@ -51,6 +53,7 @@ final class ResourceRecord {
     (file, said, kept, next) = (0, 0, 0, 0)
     hasItsPlace = false
     damages = 0
+    spoiltAt = nil
     progress[1] = nil
     milestones[1] = 0
   }
@@ -103,6 +106,12 @@ extension Model {
 
   func keeps(_ id: ResourceID, at host: SimHost) {
     if let place = place(of: id, at: host) { resources[place.number].hasItsPlace = true }
+  }
+
+  func spoils(_ number: Int, at place: UInt64) {
+    let resource = resources[number]
+    resource.spoiltAt = min(place, resource.spoiltAt ?? .max)
+    resource.kept = 0
   }
 
   func damages(_ number: Int) { resources[number].damages += 1 }
@@ -169,6 +178,7 @@ extension Model {
     }
     resource.said = view.bytes
     resource.next = view.bytes
+    if let place = resource.spoiltAt, place >= view.bytes { resource.spoiltAt = nil }
   }
 
   private func connectedNow(_ here: EndpointID, _ there: EndpointID) -> Bool {
@@ -199,6 +209,11 @@ extension Model {
     }
     let resource = resources[place.number]
     let what = "\(words(resource)): \(payload.count) bytes come for \(offset)"
+    if let place = resource.spoiltAt, offset < resource.said {
+      // The damaged part comes again, with all that follows.
+      check(.goesOnWhereItWas, offset <= place) { what + ", and the damage is at \(place)" }
+      (resource.said, resource.next, resource.spoiltAt) = (offset, offset, nil)
+    }
     check(.chunksInOrder, !place.isSender && resource.receiver.ended == nil) { what + " after its end" }
     check(
       .chunksInOrder,
@@ -286,6 +301,7 @@ extension Model {
       check(.wholeMeansWhole, resource.file == resource.size && resource.next == resource.size) {
         end + " with \(resource.file) of \(resource.size) bytes stored"
       }
+      check(.wholeMeansWhole, resource.spoiltAt == nil) { end + ", and byte \(resource.spoiltAt ?? 0) was changed" }
       check(.wholeMeansWhole, resource.hasItsPlace) { end + " before its receiver kept it" }
       check(.wholeMeansWhole, resource.plan.root != .wrong) { end + ", and its source is not what was offered" }
     case .mismatch:

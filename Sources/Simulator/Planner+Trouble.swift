@@ -130,6 +130,7 @@ extension Planner {
     everybodyStreams(count: random.below(4))
     everybodyOffers(count: random.within(1...4))
     if random.flip() { crashesInTransfer(at: moment(9_000, 30_000)) }
+    plan.faults.spoiltFiles = random.pick([0, 500])
     plan.faults.crashes = random.within(3...9)
     plan.faults.cuts = random.pick([0, 3])
     plan.faults.resets = random.pick([0, 6])

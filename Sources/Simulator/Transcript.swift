@@ -73,7 +73,8 @@ struct Transcript {
     case .streamed(let id, let bytes): mix(id.rawValue << 32 | UInt64(bytes.count))
     case .streamEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
     case .resource(let id, let view): mix(id.rawValue << 32 ^ view.bytes)
-    case .read(let id, let offset, _), .store(let id, let offset, _, _): mix(id.rawValue << 32 ^ offset)
+    case .read(let id, let offset, _), .rehash(let id, let offset, _), .store(let id, let offset, _, _):
+      mix(id.rawValue << 32 ^ offset)
     case .keep(let id): mix(id.rawValue)
     case .progress(let id, let told): mix(id.rawValue << 32 ^ told.bytes)
     case .resourceEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
@@ -128,6 +129,7 @@ struct Transcript {
     case .progress: 35
     case .resourceEnded: 36
     case .keep: 37
+    case .rehash: 42
     case .types: 41
     case .dialAlso: 38
     case .away: 39

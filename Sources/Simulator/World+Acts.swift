@@ -327,6 +327,7 @@ extension World {
     case .crash(let index, let back, let after):
       guard hosts[index].isUp else { return }
       tally.faults += 1
+      if back == .stored { spoilFiles(of: hosts[index]) }
       stop(hosts[index])
       events.push(.restart(host: index, back), at: now + Int64(after) * 1_000_000)
     case .backUp(let index):

@@ -13,6 +13,7 @@ enum Reaction {
   case cancelResource(ResourceID)
   case supply(ResourceID, from: UInt64, bytes: Int, series: Int)
   case wrote(ResourceID, [SimFile.Chunk], series: Int)
+  case rehash(ResourceID, from: UInt64, bytes: Int)
   case kept(ResourceID)
 }
 
@@ -57,6 +58,7 @@ extension World {
     case .resource(let id, let view): resource(id, view, host)
     case .read(let id, let offset, let bytes): read(id, from: offset, bytes: bytes, host)
     case .store(let id, let offset, let payload, let digest): store(id, at: offset, payload, digest, host)
+    case .rehash(let id, let offset, let bytes): onDisk(host, .rehash(id, from: offset, bytes: bytes))
     case .keep(let id): onDisk(host, .kept(id))
     case .resourceEnded(let id, _):
       host.sources[id] = nil
@@ -99,6 +101,7 @@ extension World {
     case .supply(let id, let offset, let bytes, let series):
       supply(id, from: offset, bytes: bytes, series: series, host, engine)
     case .wrote(let id, let chunks, let series): wrote(id, chunks, series: series, host, engine)
+    case .rehash(let id, let offset, let bytes): rehash(id, from: offset, bytes: bytes, host, engine)
     case .kept(let id):
       model.keeps(id, at: host)
       engine.kept(id, at: host.local(now))

@@ -111,6 +111,33 @@ extension World {
     }
   }
 
+  // MARK: Damage
+
+  /// The disk changes a byte of files that a host has received in part.
+  func spoilFiles(of host: SimHost) {
+    guard faults.spoiltFiles > 0 else { return }
+    for (_, file) in host.files.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      guard let number = file.number, file.stored > 0, model.resources[number].receiver.ended == nil,
+        disks.chance(perMille: faults.spoiltFiles)
+      else { continue }
+      let place = UInt64(disks.below(Int(file.stored)))
+      log(host, "byte \(place) of file \(number) changes on the disk")
+      model.spoils(number, at: place)
+    }
+  }
+
+  /// Reads a part of a stored file again, as it is by now.
+  func rehash(_ id: ResourceID, from offset: UInt64, bytes: Int, _ host: SimHost, _ engine: Engine) {
+    // The bytes of a stranger's file are not kept.
+    guard let number = host.files[id]?.number else {
+      return engine.rehashed(id, from: offset, digests: [], at: host.local(now))
+    }
+    let resource = model.resources[number]
+    var part = resource.content.bytes(from: offset, count: bytes)
+    if let place = resource.spoiltAt, place >= offset, place - offset < UInt64(bytes) { part[Int(place - offset)] ^= 1 }
+    engine.rehashed(id, from: offset, digests: digests(of: part, host.crypto), at: host.local(now))
+  }
+
   // MARK: Receiving
 
   func resource(_ id: ResourceID, _ view: ResourceView, _ host: SimHost) {
@@ -150,6 +177,7 @@ extension World {
 
   func store(_ id: ResourceID, at offset: UInt64, _ payload: Payload, _ digest: Digest, _ host: SimHost) {
     guard let file = host.files[id] else { return }
+    if offset < file.stored { host.files[id]?.stored = offset }
     if offset != file.next {
       // It begins again: waiting chunks will come again too.
       host.files[id]?.waiting = []

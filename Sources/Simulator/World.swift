@@ -367,7 +367,7 @@ final class World {
       model.observe(output, at: host, self)
       note(output, host)
       program(output, host)
-    case .streamed, .read, .store, .keep:
+    case .streamed, .read, .rehash, .store, .keep:
       model.observe(output, at: host, self)
       program(output, host)
     case .message(let from, let to, let mode, let contentType, let bytes):

@@ -26,6 +26,35 @@ import Wire
       tree.append(leaves[count], crypto)
     }
   }
+
+  @Test("The common prefix of two trees has no chunk that differs, and all subtrees before the first that does")
+  func prefix() {
+    func tree(_ count: Int, changed: Int? = nil) -> ChunkTree {
+      var tree = ChunkTree()
+      for chunk in 0..<count {
+        tree.append(crypto.leaf(of: [UInt8(chunk == changed ? 255 : chunk)].span.bytes), crypto)
+      }
+      return tree
+    }
+    for count in 0..<40 {
+      let whole = tree(count)
+      #expect(whole.commonPrefix(with: whole) == whole)
+      for changed in 0..<count {
+        let prefix = whole.commonPrefix(with: tree(count, changed: changed))
+        // Subtrees are as large as the ones of the count, the largest first.
+        var intact = 0
+        for bit in (0..<6).reversed() where count & 1 << bit != 0 {
+          if intact + 1 << bit > changed { break }
+          intact += 1 << bit
+        }
+        #expect(prefix == tree(intact), "\(changed) of \(count)")
+      }
+      for other in 0..<count {
+        let prefix = whole.commonPrefix(with: tree(other))
+        #expect(prefix == tree(Int(prefix.count)) && prefix.count <= other)
+      }
+    }
+  }
 }
 
 @Suite struct ByteRopeTests {

@@ -27,6 +27,7 @@ struct TestProgram {
   /// The offsets of reads and writes, in order.
   var readFrom: [UInt64] = []
   var storedFrom: [UInt64] = []
+  var rehashedFrom: [UInt64] = []
 
   func name(of id: StreamID) -> String { streams[id]?.name ?? "?" }
   func name(of id: ResourceID) -> String { names[id] ?? "?" }
@@ -50,6 +51,10 @@ extension TestNetwork {
       if view.isIncoming, view.bytes == 0 { host.program.files[view.info.name] = [] }
     case .read(let id, let offset, let count): read(id, offset, count, host)
     case .store(let id, let offset, let chunk, let digest): store(id, offset, chunk.bytes, digest, host)
+    case .rehash(let id, let offset, let count):
+      host.program.rehashedFrom.append(offset)
+      let bytes = host.program.files[host.program.name(of: id)]?.dropFirst(Int(offset)).prefix(count) ?? []
+      host.engine.rehashed(id, from: offset, digests: Self.digests(of: Array(bytes), crypto), at: now)
     case .keep(let id):
       switch host.program.isKeeping {
       case true: host.engine.kept(id, at: now)

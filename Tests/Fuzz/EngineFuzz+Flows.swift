@@ -97,10 +97,13 @@ extension EngineFuzz {
     let entry = stage.desk.incoming[id]
     let told = entry?.told ?? 0
     let offset = source.pick([0, 1, told, told &+ 1, entry?.stored ?? 0, told &- 1, .max])
-    switch source.u8() % 4 {
+    switch source.u8() % 5 {
     case 0: stage.engine.cannotStore(id, at: stage.now)
     case 1: stage.engine.damaged(id, at: offset, at: stage.now)
     case 2: stage.engine.kept(id, at: stage.now)
+    case 4:
+      let digests = FlowProgram.digests(from: offset % UInt64(1 << 40), source.pick([0, 1, 100_000, 5 << 20]))
+      stage.engine.rehashed(id, from: offset, digests: digests, at: stage.now)
     default:
       stage.desk.stored(id, through: offset)
       stage.engine.stored(id, through: offset, at: stage.now)

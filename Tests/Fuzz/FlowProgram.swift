@@ -129,6 +129,10 @@ final class FlowProgram {
     case .resource(let id, let view): hear(id, view)
     case .read(let id, let offset, let count): read(id, offset, count, engine, at: now)
     case .store(let id, let offset, let payload, let digest): store(id, offset, payload.bytes, digest, engine, at: now)
+    case .rehash(let id, let offset, let count):
+      guard let entry = incoming[id] else { preconditionFailure("a file that is not received is read again") }
+      precondition(count > 0 && offset + UInt64(count) <= entry.stored, "a part is read again that was not stored")
+      engine.rehashed(id, from: offset, digests: Self.digests(from: offset, count), at: now)
     case .keep(let id):
       precondition(incoming[id] != nil, "what did not come is to be kept")
       engine.kept(id, at: now)

@@ -87,6 +87,26 @@ struct DurableTests {
     await leave()
   }
 
+  @Test("P-RES-5 a received part that the disk has changed while the host was down comes again")
+  func damage() async throws {
+    let (sent, _) = try await beginFile(400_000_000)
+    await bob.suspend()
+    let hidden = try #require(bob.files.first { $0.hasPrefix(".vicinity-") })
+    let file = try #require(fopen("\(bob.folder.path)/\(hidden)", "r+e"))
+    var byte: UInt8 = 0
+    try #require(fseek(file, 500_000, SEEK_SET) == 0 && fread(&byte, 1, 1, file) == 1)
+    byte ^= 1
+    try #require(fseek(file, 500_000, SEEK_SET) == 0 && fwrite(&byte, 1, 1, file) == 1)
+    fclose(file)
+    try await bob.resume()
+    let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
+    #expect(resource.isUnderWay)
+    #expect(try await resource.finished() == "\(bob.folder.path)/long.bin")
+    try await sent.finished()
+    #expect(try bob.hasSame("long.bin", as: ada))
+    await leave()
+  }
+
   @Test("what was offered and not answered is offered again")
   func offer() async throws {
     try await meet()

@@ -16,6 +16,8 @@ final class ResourceReceiver: Transfer {
   /// Bytes beyond these that are being stored.
   private(set) var received: UInt64 = 0
   private var digests = Deque<Digest>()
+  /// The tree of the file as the disk has it after a restart, while it is read again; nil once that is done.
+  private var reread: ChunkTree?
 
   /// Whether it has requested chunks on the present link, in which turn, and up to where.
   private(set) var isActive = false
@@ -42,6 +44,38 @@ final class ResourceReceiver: Transfer {
     received = stored
     meter = ProgressMeter(bytes: stored, at: now)
   }
+
+  // MARK: The file after a restart
+
+  /// The file may have changed while nobody looked: it is to be read again before it continues.
+  func beginRereading() { reread = stored > 0 ? ChunkTree() : nil }
+
+  var isRereading: Bool { reread != nil }
+
+  /// The next part of the stored file to read again.
+  var nextReread: Range<UInt64>? {
+    guard let reread else { return nil }
+    let start = reread.count * UInt64(Limits.chunkBytes)
+    return start < stored ? start..<min(stored, start + Self.rereadBytesMax) : nil
+  }
+
+  /// Takes the digests of the next chunks on the disk; fewer than requested where they cannot be read. Once all are
+  /// there, keeps what is as it was stored, and returns whether anything was damaged; nil before that.
+  func reread(_ digests: [Digest], _ crypto: any Crypto, at now: Instant) -> Bool? {
+    guard var reread, let part = nextReread else { return nil }
+    let count = (part.count + Limits.chunkBytes - 1) / Limits.chunkBytes
+    for digest in digests.prefix(count) { reread.append(digest, crypto) }
+    self.reread = reread
+    if digests.count >= count, nextReread != nil { return nil }
+    self.reread = nil
+    let intact = tree.commonPrefix(with: reread)
+    if intact == tree { return false }
+    restore(stored: min(stored, intact.count * UInt64(Limits.chunkBytes)), tree: intact, at: now)
+    return true
+  }
+
+  /// Little enough that other transfers get at the disk, and that a frame of digests stays small.
+  private static let rereadBytesMax: UInt64 = 4 << 20
 
   var view: ResourceView {
     ResourceView(

@@ -73,6 +73,8 @@ extension HostDriver {
       read(id, from: offset, count)
     case .store(let id, let offset, let payload, let digest):
       store(id, at: offset, payload, digest)
+    case .rehash(let id, let offset, let count):
+      rehash(id, from: offset, count)
     case .keep(let id):
       keep(id)
     case .progress(let id, let progress):

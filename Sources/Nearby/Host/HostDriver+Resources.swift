@@ -146,6 +146,21 @@ extension HostDriver {
     }
   }
 
+  /// Reads a part of a file from before a restart again.
+  func rehash(_ id: ResourceID, from offset: UInt64, _ count: Int) {
+    guard let target = transfers[id]?.incomingFile?.target else { return }
+    reactor.spawn { [loop, disk] in
+      let digests = await disk.digests(of: target, from: offset, count)
+      await loop.go { driver in
+        driver.call { engine, now in
+          engine.rehashed(id, from: offset, digests: digests, at: now)
+          // It continues where the file is as it was stored; nothing is written to it before that.
+          if let bytes = engine.progress(of: id)?.bytes { _ = target.resume(from: bytes) }
+        }
+      }
+    }
+  }
+
   /// Gives the whole file its name; the transfer succeeds only when that is done for good.
   func keep(_ id: ResourceID) {
     guard let incomingFile = transfers[id]?.incomingFile else { return }

@@ -135,6 +135,12 @@ actor Disk {
   /// So little that it is still in the processor's cache when it is written, and enough to hash many chunks at once.
   private static let checkedAtOnce = 256 << 10
 
+  /// The digests of the chunks that the file has there; none of what cannot be read.
+  func digests(of target: TargetFile, from offset: UInt64, _ count: Int) -> [Digest] {
+    // A UInt8 has no padding to show.
+    ChunkTree.leaves(of: target.read(count, from: offset).span.bytes)
+  }
+
   func finish(_ target: TargetFile) -> Result<String, NearbyError> {
     Result { try target.finish() }.mapError { NearbyError(wrapping: $0) }
   }

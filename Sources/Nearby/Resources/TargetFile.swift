@@ -31,17 +31,30 @@ final class TargetFile: @unchecked Sendable {
     self.name = name
     self.hidden = hidden
     folder = parent(of: hidden)
-    let number = open(hidden, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let number = open(hidden, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw SystemError("open \(hidden)", code: errno) }
     descriptor = Descriptor(owning: number)
   }
 
-  /// Whether it has all bytes before the offset. Called before the disk's thread uses it.
+  /// Whether it has all bytes before the offset. Called before the disk's thread writes to it.
   func resume(from offset: UInt64) -> Bool {
     var status = stat()
     guard fstat(descriptor.number, &status) == 0, UInt64(status.st_size) >= offset else { return false }
     end = offset
     return true
+  }
+
+  /// As many of these bytes as can be read.
+  func read(_ count: Int, from offset: UInt64) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let base = buffer.baseAddress.map { $0 + filled }
+        let moved = pread(descriptor.number, base, count - filled, off_t(offset) + off_t(filled))
+        if moved < 0, errno == EINTR { continue }
+        if moved <= 0 { break }
+        filled += moved
+      }
+    }
   }
 
   func row(_ id: ResourceID) -> StoredTransfer {
