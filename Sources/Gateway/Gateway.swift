@@ -160,6 +160,7 @@ public actor Gateway {
   var archive: Archive? { core?.archive }
   /// How many kinds of things are being made.
   var placesReserved: Int { core?.reserved.count ?? 0 }
+  var diskReserved: UInt64 { core?.diskRoom.reserved ?? 0 }
 
   nonisolated func tell(_ condition: Condition) { told.yield(condition) }
 

@@ -87,7 +87,7 @@ struct FullDiskTests {
 
   private func leave(_ free: UInt64?, at place: Place) async {
     await place.gateway.run { core in
-      core.diskRoom = DiskRoom(Int(Self.freeMin), of: "/")
+      #expect(core.diskRoom.freeMin == Self.freeMin)
       core.diskRoom.look = { free }
     }
   }
@@ -127,6 +127,38 @@ struct FullDiskTests {
     await leave(nil, at: anna.place)
     #expect(try await anna.client.post("\(anna.path)/resources", offer).status == 201)
     await meeting.end()
+  }
+
+  @Test("uploads that fit each, and not together, do not pass together", arguments: [false, true])
+  func together(isAnnounced: Bool) async throws {
+    try await atPlace { place in
+      let meeting = try await Meeting.near(at: place, ["resources": "ask"])
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      await leave(Self.freeMin + 150_000, at: place)
+      let bytes = [UInt8](repeating: 7, count: 100_000)
+      var contents: [String] = []
+      for name in ["first", "second"] {
+        let size: [JSON.Member] = isAnnounced ? [.init("size", .number(bytes.count))] : []
+        let made = try await bert.client.make(
+          "\(bert.path)/resources", .object([.init("name", .text(name)), .init("to", .text(anna.peer))] + size))
+        contents.append(made.json["content"]?.text ?? "")
+      }
+      let line = try await bert.client.begin("PUT", contents[0], Array(bytes.prefix(65_536)), of: bytes.count)
+      while try await bert.client.ask("HEAD", contents[0])["Upload-Offset"] != "65536" {}
+      // Written bytes are not free any more.
+      await leave(Self.freeMin + 150_000 - 65_536, at: place)
+      expectLittle(try await bert.client.ask("PUT", contents[1], bytes))
+      let first = try await onThread {
+        try line.write(Array(bytes.dropFirst(65_536)))
+        return try line.readAnswer(to: "PUT")
+      }
+      #expect(first.status == 200, "\(first.text)")
+      await leave(Self.freeMin + 50_000, at: place)
+      expectLittle(try await bert.client.ask("PUT", contents[1], bytes))
+      await leave(Self.freeMin + 100_000, at: place)
+      #expect(try await bert.client.ask("PUT", contents[1], bytes).status == 200)
+      #expect(await place.gateway.diskReserved == 0)
+    }
   }
 
   @Test("where little is free, what is offered is not accepted, but declined, and an invitation is cancelled")

@@ -27,7 +27,19 @@ extension ResourceModel {
     case .offered: 0
     case .uploading: max(size ?? 0, uploaded, promised)
     case .transferring where isIncoming: max(size ?? 0, bytes)
-    case .transferring, .complete, .declined, .cancelled, .failed, .damaged: path == nil ? 0 : size ?? max(uploaded, bytes)
+    case .transferring, .complete, .declined, .cancelled, .failed, .damaged:
+      path == nil ? 0 : size ?? max(uploaded, bytes)
+    }
+  }
+}
+
+extension ResourceModel {
+  /// Bytes that are on their way to the disk.
+  fileprivate var awaitedOnDisk: UInt64 {
+    switch state {
+    case .uploading: promised - min(promised, uploaded)
+    case .transferring where isIncoming: (size ?? 0) - min(size ?? 0, bytes)
+    case .offered, .transferring, .complete, .declined, .cancelled, .failed, .damaged: 0
     }
   }
 }
@@ -39,14 +51,16 @@ extension SessionWishes.Keeping {
 
 extension Core {
   func count(_ resource: ResourceModel, of owner: Owner) {
-    let bytes = resource.onDisk
-    diskUse.change(owner, from: resource.counted, to: bytes)
-    resource.counted = bytes
+    count(resource, of: owner, onDisk: resource.onDisk, awaited: resource.awaitedOnDisk)
   }
 
-  func countNoMore(_ resource: ResourceModel, of owner: Owner) {
-    diskUse.change(owner, from: resource.counted, to: 0)
-    resource.counted = 0
+  func countNoMore(_ resource: ResourceModel, of owner: Owner) { count(resource, of: owner, onDisk: 0, awaited: 0) }
+
+  private func count(_ resource: ResourceModel, of owner: Owner, onDisk bytes: UInt64, awaited: UInt64) {
+    diskUse.change(owner, from: resource.counted, to: bytes)
+    resource.counted = bytes
+    diskRoom.reserve(awaited, insteadOf: resource.awaited)
+    resource.awaited = awaited
   }
 
   /// The same of one that may be gone, and takes nothing then.
@@ -54,28 +68,33 @@ extension Core {
     if lives(resource, in: session) { count(resource, of: session.owner) }
   }
 
-  /// Reserves quota for an upload's bytes before they are written, so that concurrent uploads stay within the limit.
+  /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay within
+  /// the limits.
   func promise(_ resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
     if options.sabotage.contains(.reservesNothing) { return }
     resource.promised = max(resource.promised, end)
     recount(resource, in: session)
   }
 
-  /// Releases the quota that the upload did not use.
+  /// Releases what the upload did not use.
   func uploadEnded(to resource: ResourceModel, in session: SessionModel) {
     (resource.upload, resource.promised) = (nil, 0)
     recount(resource, in: session)
   }
 
-  /// Whether a content may reach so far.
+  /// Whether a content may reach so far: on the disk beyond what is there or reserved, and in its owner's quota.
   func checkRoom(for resource: ResourceModel, upTo end: UInt64, of owner: Owner) throws(Problem) {
-    let more = max(end, resource.counted) - resource.counted
-    if more > 0 { try checkRoom(for: more, of: owner) } else { try needDisk("taken any more") }
+    try needDisk(for: end - min(end, max(resource.uploaded, resource.promised)), "taken any more")
+    try checkQuota(for: max(end, resource.counted) - resource.counted, of: owner)
   }
 
   /// Whether so many bytes more may lie here for this owner.
   func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
     try needDisk(for: bytes, "taken any more")
+    try checkQuota(for: bytes, of: owner)
+  }
+
+  private func checkQuota(for bytes: UInt64, of owner: Owner) throws(Problem) {
     let bytesMax = options.limits.resourceBytesPerClient
     let taken = diskUse[owner]
     guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {

@@ -79,6 +79,8 @@ final class ResourceModel {
   var stored: StoredResource?
   /// What its owner is held to have on the disk by it.
   var counted: UInt64 = 0
+  /// Bytes that are reserved on the disk for it.
+  var awaited: UInt64 = 0
 
   init(
     _ name: String, _ other: Other, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
