@@ -66,6 +66,82 @@ struct DigestTests {
     }
   }
 
+  @Test("An upload whose first part the disk has changed during a restart is refused at its end, and is taken anew")
+  func damagedUpload() async throws {
+    var meeting = try await Meeting.begin(["resources": "accept"])
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    let (sending, client) = ("\(bert.place.folder)/sending", bert.client)
+    func restart(_ meanwhile: () throws -> Void = {}) async throws {
+      let place = try await meeting.bert.place.restarted(meanwhile)
+      meeting.bert = Meeting.Seat(place: place, client: client, peer: bert.peer, session: bert.session)
+      _ = try await client.wait(in: "\(bert.path)/members", "state", "connected")
+    }
+    /// In three runs of the gateway, with a byte changed before the last one.
+    func send(_ name: String, changing place: UInt64?) async throws -> (answer: Answer, content: String) {
+      let made = try await client.make("\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer)])
+      let content = made.json["content"]?.text ?? ""
+      func append(_ range: Range<Int>, isLast: Bool = false) async throws -> Answer {
+        try await client.ask(
+          "PATCH", content, Array(bytes[range]), type: "application/partial-upload",
+          headers: ["Upload-Offset": "\(range.lowerBound)", "Upload-Complete": isLast ? "?1" : "?0"])
+      }
+      #expect(try await append(0..<70_000).status == 204)
+      #expect(try await append(70_000..<100_001).status == 204)
+      try await restart()
+      #expect(try await append(100_001..<200_000).status == 204)
+      try await restart {
+        guard let place else { return }
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: sending).first)
+        let file = try FileHandle(forUpdating: URL(filePath: "\(sending)/\(name)"))
+        try file.seek(toOffset: place)
+        try file.write(contentsOf: [bytes[Int(place)] ^ 1])
+        try file.close()
+      }
+      return (try await append(200_000..<300_000, isLast: true), content)
+    }
+    func arrives(_ name: String) async throws {
+      let came = try await anna.client.wait(in: "\(anna.path)/resources") {
+        $0["name"] == .text(name) && $0["state"] == "complete"
+      }
+      #expect(try await anna.client.get(came["content"]?.text ?? "").body == bytes)
+    }
+
+    #expect(try await send("sound", changing: nil).answer.status == 200)
+    try await arrives("sound")
+    for place: UInt64 in [5, 100_000, 100_001, 199_999] {
+      let (answer, content) = try await send("at \(place)", changing: place)
+      #expect(answer.status == 409 && answer.json["rule"] == "damaged" && answer["Upload-Offset"] == "0")
+      #expect(try await client.ask("HEAD", content)["Upload-Offset"] == "0")
+      #expect(try await client.ask("PUT", content, bytes).status == 200)
+      try await arrives("at \(place)")
+    }
+    let event = try await client.wait(in: "/v1/events", "event", "resourceDamaged")
+    #expect(event["name"] == "at 199999")
+    #expect(try await client.get("/metrics").text.contains("\nvicinity_store_damaged_files_total 1\n"))
+    await meeting.end()
+  }
+
+  @Test("The chain of an upload's chunks is the same in any pieces, and another for any other bytes")
+  func chain() {
+    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    func digest(_ bytes: [UInt8], in pieceBytes: Int) -> ContentDigest {
+      var chain = ChunkChain()
+      for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
+        chain.add(Array(bytes[start..<min(start + pieceBytes, bytes.count)]))
+      }
+      return chain.digest
+    }
+    let whole = digest(bytes, in: bytes.count)
+    for size in [1, 1_000, 16_383, 16_384, 16_385, 40_000] { #expect(digest(bytes, in: size) == whole, "\(size)") }
+    for place in [0, 16_383, 16_384, 99_999] {
+      var other = bytes
+      other[place] ^= 1
+      #expect(digest(other, in: 5_000) != whole)
+    }
+    #expect(digest(Array(bytes.dropLast()), in: 5_000) != whole)
+  }
+
   @Test("What the disk has made something else of is told to nobody after a start, and who looks after it learns of it")
   func damaged() async throws {
     var meeting = try await Meeting.begin(["resources": "accept"])

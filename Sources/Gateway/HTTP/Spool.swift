@@ -14,8 +14,10 @@ final class Spool: Sendable {
     /// From where bytes go past the system's memory.
     var pages: Pages?
     var canGoPastMemory = true
+    /// The digest of the bytes before it.
+    var chain: ChunkChain
 
-    init(_ offset: UInt64) { self.offset = offset }
+    init(_ offset: UInt64, _ chain: ChunkChain) { (self.offset, self.chain) = (offset, chain) }
   }
 
   /// Longer pieces reach the disk no sooner.
@@ -27,9 +29,9 @@ final class Spool: Sendable {
   private let file: Descriptor
   private let end: Mutex<End>
 
-  init(_ path: String, from offset: UInt64) throws(Problem) {
+  init(_ path: String, from offset: UInt64, chain: ChunkChain = ChunkChain()) throws(Problem) {
     self.path = path
-    end = Mutex(End(offset))
+    end = Mutex(End(offset, chain))
     do {
       file = try .opened(path, O_WRONLY | O_CREAT)
     } catch {
@@ -49,8 +51,12 @@ final class Spool: Sendable {
         end.offset += UInt64(count)
         done += count
       }
+      end.chain.add(bytes)
     }
   }
+
+  /// The digest of all that was written.
+  var chain: ChunkChain { end.withLock { $0.chain } }
 
   /// As `pwrite`, of all or a part of them.
   private func put(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {

@@ -47,7 +47,10 @@ extension ResourceModel {
       .init("createdAt", .number(createdAt.milliseconds)),
     ]
     if let size { members.append(.init("size", .number(size))) }
-    if state == .uploading { members.append(.init("uploaded", .number(uploadedForGood))) }
+    if state == .uploading {
+      members.append(.init("uploaded", .number(uploadedForGood)))
+      if let parts = record.json { members.append(.init("parts", parts)) }
+    }
     if let problem { members.append(.init("problem", problem.json)) }
     if let digest { members.append(.init("sha256", .text(digest.base64))) }
     return StoredResource(
@@ -77,6 +80,7 @@ extension ResourceModel {
       let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }
       uploadedForGood = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
       uploaded = uploadedForGood
+      record = UploadRecord(settings["parts"], resumesAt: uploaded)
     case .complete, .damaged: bytes = size ?? path.map(Self.bytesOnDisk) ?? 0
     case .failed where problem == nil:
       problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")

@@ -55,6 +55,8 @@ final class ResourceModel {
   var uploaded: UInt64 = 0
   /// How much of that would be there after a power cut.
   var uploadedForGood: UInt64 = 0
+  /// By which that is checked after a restart.
+  var record = UploadRecord()
   var bytes: UInt64 = 0
   var rate: UInt64 = 0
   /// Until all of it is there; nil where size or rate are not known.

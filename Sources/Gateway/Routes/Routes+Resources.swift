@@ -137,13 +137,13 @@ extension Routes {
     if start == 0 {
       // In a file of its own: the one before is named in a row that may yet be there after a power cut.
       model.discard()
-      (model.uploaded, model.uploadedForGood) = (0, 0)
+      (model.uploaded, model.uploadedForGood, model.record) = (0, 0, UploadRecord())
       core.count(model, of: session.owner)
     }
     let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
     model.path = path
     core.keep(model, in: session)
-    let spool = try Spool(path, from: model.uploaded)
+    let spool = try Spool(path, from: model.uploaded, chain: model.record.chain)
     let (id, place, isWhole) = (model.id, session.id, isLast)
     // The uploader can resume at once: pending writes precede its next bytes in the same file.
     func ended() {
@@ -162,10 +162,12 @@ extension Routes {
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { count in
           model.uploaded += UInt64(count)
+          model.record.chain = spool.chain
           core.recount(model, in: session)
         },
         finish: { core in
           try await core.sync(spool, of: id, in: place)
+          if isWhole { try await core.checkRestored(id, in: place) }
           let digest: ContentDigest? = if let told { try await core.held(told, path) } else { nil }
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {
             throw Problem.goneResource
@@ -235,15 +237,39 @@ extension Routes {
 extension Core {
   /// What has been written until now would be there after a power cut, and counts from then on.
   fileprivate func sync(_ spool: Spool, of id: String, in session: String) async throws {
-    guard let uploaded = sessions[session]?.resourceModels[id]?.uploaded else { return }
+    guard let model = sessions[session]?.resourceModels[id] else { return }
+    let (uploaded, part) = (model.uploaded, model.record.part(through: model.uploaded))
     syncsUnderWay += 1
     defer { syncsUnderWay -= 1 }
     try await host.onDisk { try spool.sync() }
-    guard let session = sessions[session], let model = session.resourceModels[id], model.path == spool.path else {
-      return
-    }
-    model.uploadedForGood = max(uploaded, model.uploadedForGood)
+    guard let session = sessions[session], lives(model, in: session), model.path == spool.path else { return }
+    if uploaded > model.uploadedForGood { (model.uploadedForGood, model.record.synced) = (uploaded, part) }
     publish(model, in: session)
+  }
+
+  /// Compares what earlier runs of the gateway have written of an upload with its file, before that is used.
+  fileprivate func checkRestored(_ id: String, in place: String) async throws {
+    guard let model = sessions[place]?.resourceModels[id], let path = model.path, !model.record.restored.isEmpty,
+      try await !host.has(model.record.restored, in: path)
+    else { return }
+    guard let session = sessions[place], lives(model, in: session), model.path == path else {
+      throw Problem.goneResource
+    }
+    damagedFileCount += 1
+    let about = "\(session.resources.path)/\(id)"
+    log(
+      .error, for: .operator, "damaged",
+      "a file that was uploaded in part before the last start is damaged: the disk or memory may be failing",
+      [.init("resource", .text(about)), .init("file", .text(path))])
+    tell("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
+    model.discard()
+    (model.uploaded, model.uploadedForGood, model.record) = (0, 0, UploadRecord())
+    var problem = Problem(
+      .conflict,
+      "what was uploaded before the gateway was started again is damaged on its disk: upload all of it again",
+      rule: "damaged")
+    problem.headers = [.init(name: "Upload-Offset", value: "0")]
+    throw problem
   }
 
   /// The digest that a client told, if that is what the file has.
