@@ -53,6 +53,8 @@ final class Core {
   private var memory = Idempotency()
   /// The memory of large answers.
   let answers: AnswerBudget
+  /// The time of the loop.
+  let fairQueue: FairQueue
 
   private(set) lazy var peerList = collection("/v1/peers")
   private(set) lazy var advertiserList = collection("/v1/advertisers")
@@ -112,6 +114,7 @@ final class Core {
     self.gateway = gateway
     reactor = host.reactor
     answers = AnswerBudget(on: host.reactor)
+    fairQueue = FairQueue(on: host.reactor, turnTime: options.turnTime)
     diskRoom = DiskRoom(options.limits.diskFreeBytes, of: options.folder)
     var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
     letting.needsPrivateWay = options.isHTTPSOnly
@@ -204,7 +207,10 @@ final class Core {
     let waiting = collections.values.reduce(0) { $0 + $1.followerCount(of: client) }
     return .object(
       seen + sockets.queues(of: client)
-        + [.init("followers", .number(waiting)), .init("largeAnswers", answers.json(of: client))])
+        + [
+          .init("followers", .number(waiting)), .init("largeAnswers", answers.json(of: client)),
+          .init("usage", clients.account(of: client).map(fairQueue.json(of:)) ?? .null),
+        ])
   }
 
   /// Whether it has an event stream, or waits for news.

@@ -40,6 +40,8 @@ public struct GatewayOptions: Sendable {
   public var connectTime: Duration = .seconds(5)
 
   var sabotage: GatewaySabotage = []
+  /// Of a turn of the loop, for the requests of clients, in nanoseconds.
+  var turnTime = FairQueue.turnTime
 
   public init(folder: String) {
     self.folder = folder

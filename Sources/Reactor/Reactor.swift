@@ -60,6 +60,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Whether another thread runs the jobs (`SteppedReactor`). Timers wait then, and none of them counts as late.
   private var isStepped = false
   private var busyPoll: BusyPoll?
+  /// How many turns there were, the present one included.
+  public private(set) var turnCount: UInt64 = 0
   var lookupsUnderWay = 0
 
   /// With `pollsBusily` the loop polls for a moment where it has been answered at once.
@@ -110,6 +112,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   private func turn(_ events: inout [epoll_event]) {
     let count = mustNotWait() ? look(&events) : wait(&events)
+    turnCount += 1
     for event in events.prefix(count) { dispatch(event) }
     runReady()
     fireTimers()

@@ -21,6 +21,11 @@ struct WaitingTests {
       #expect(queues.json["lastSeenAt"]?.text != nil && queues.json["followers"] == 1, "\(queues.text)")
       let sockets = queues.json["sockets"]?.list ?? []
       #expect(queues.json["largeAnswers"]?["bytes"] == 0 && queues.json["largeAnswers"]?["waiting"] == 0)
+      let usage = try #require(queues.json["usage"])
+      #expect(usage["requests"]?.integer ?? 0 >= 6 && usage["waiting"] == 0, "\(usage.line)")
+      for figure in ["bytesReceived", "bytesSent", "loopMicroseconds"] {
+        #expect(usage[figure]?.integer ?? 0 > 0, "\(usage.line)")
+      }
       #expect(sockets.count == 1 && sockets.first?["queuedBytes"] == 0)
       #expect(sockets.first?["channels"] == [["channel": .text("\(anna.path)/messages"), "waiting": 0, "dropped": 0]])
       #expect(queues.json["streamSockets"]?.list?.first?["stream"] == .text(path))

@@ -35,7 +35,7 @@ final class Clients {
     /// Nil for one that lasts until it is revoked.
     let expiresAt: Timestamp?
     fileprivate let digest: Digest
-    fileprivate let presence = Presence()
+    fileprivate let account = ClientAccount()
 
     var stored: StoredClient {
       StoredClient(
@@ -102,31 +102,33 @@ final class Clients {
   /// Whether its token would be found again: then its client is here now.
   func admits(_ holder: KnownTokens.Holder) -> Bool {
     if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
-    seen(holder.view.id, holder.presence)
+    seen(holder.view.id, holder.account)
     return true
   }
 
   /// Told of a client that has gone, once it says something again.
   var onReturn: (ClientID) -> Void = { _ in }
 
-  private func seen(_ id: ClientID, _ presence: Presence) {
-    presence.lastSeen = steadyClock()
-    guard presence.isAway else { return }
-    presence.isAway = false
+  private func seen(_ id: ClientID, _ account: ClientAccount) {
+    account.lastSeen = steadyClock()
+    guard account.isAway else { return }
+    account.isAway = false
     onReturn(id)
   }
 
   /// It is not there any more, until it says something again.
-  func goes(_ id: ClientID) { clients[id]?.presence.isAway = true }
+  func goes(_ id: ClientID) { clients[id]?.account.isAway = true }
 
-  func lastHeard(_ id: ClientID) -> Instant? { clients[id]?.presence.lastSeen }
+  func account(of id: ClientID) -> ClientAccount? { clients[id]?.account }
+
+  func lastHeard(_ id: ClientID) -> Instant? { clients[id]?.account.lastSeen }
 
   /// It has said something, by a WebSocket that it holds.
-  func markSeen(_ id: ClientID) { if let presence = clients[id]?.presence { seen(id, presence) } }
+  func markSeen(_ id: ClientID) { if let account = clients[id]?.account { seen(id, account) } }
 
   /// Nil for who was not here since the gateway was started.
   func lastSeen(_ id: ClientID) -> Timestamp? {
-    guard let seen = clients[id]?.presence.lastSeen else { return nil }
+    guard let seen = clients[id]?.account.lastSeen else { return nil }
     return clock() + (seen - steadyClock())
   }
 
@@ -138,7 +140,7 @@ final class Clients {
 
   private func learn(_ token: Substring) -> KnownTokens.Holder? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
-    let holder = KnownTokens.Holder(client.view, until: client.expiresAt, client.presence)
+    let holder = KnownTokens.Holder(client.view, until: client.expiresAt, client.account)
     if knownTokens.count >= limits.knownTokensMax { knownTokens.forgetAll() }
     knownTokens[token] = holder
     return holder

@@ -9,13 +9,13 @@ struct KnownTokens {
   final class Holder {
     let view: ClientView
     let expiresAt: Timestamp?
-    let presence: Presence
+    let account: ClientAccount
     /// The token is to be held against its digest anew.
     fileprivate(set) var isForgotten = false
 
-    init(_ view: ClientView, until expiresAt: Timestamp?, _ presence: Presence = Presence()) {
+    init(_ view: ClientView, until expiresAt: Timestamp?, _ account: ClientAccount = ClientAccount()) {
       self.view = view
-      self.presence = presence
+      self.account = account
       self.expiresAt = expiresAt
     }
   }
@@ -54,11 +54,4 @@ struct KnownTokens {
       return difference == 0
     }
   }
-}
-
-/// When a client was here last.
-final class Presence {
-  var lastSeen: Instant?
-  /// Its peers are shown as away.
-  var isAway = false
 }

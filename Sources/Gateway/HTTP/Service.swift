@@ -122,6 +122,7 @@ final class Service: WebHandler {
   }
 
   private func gather(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+    if let client = call.client { exchange.traffic = core.clients.account(of: client.id)?.traffic }
     switch asked.route.body {
     case .none, .live:
       run(asked, call, exchange)
@@ -132,7 +133,19 @@ final class Service: WebHandler {
     }
   }
 
+  /// When it is its client's turn.
   private func run(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+    guard let client = call.client, let account = core.clients.account(of: client.id) else {
+      return work(asked, call, exchange)
+    }
+    if core.fairQueue.admits(account) { return core.fairQueue.run(account) { work(asked, call, exchange) } }
+    let number = keep(exchange)
+    core.fairQueue.add(account) { [weak self] in
+      if let self, let exchange = take(number) { work(asked, call, exchange) }
+    }
+  }
+
+  private func work(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
     do {
       switch asked.route.work {
       case .now(let work):

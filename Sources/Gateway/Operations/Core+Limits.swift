@@ -41,7 +41,8 @@ extension Core {
       ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
       ("snapshotBytes", Snapshot.bytesMax), ("smallAnswerBytes", AnswerBudget.smallBytesMax),
       ("largeAnswersBytes", AnswerBudget.bytesMax), ("largeAnswerSeconds", AnswerBudget.waitTime.wholeSeconds),
-      ("largeAnswersWaiting", AnswerBudget.waitingMax), ("waitSeconds", Listing.waitMax),
+      ("largeAnswersWaiting", AnswerBudget.waitingMax), ("turnMicroseconds", Int(FairQueue.turnTime / 1_000)),
+      ("waitSeconds", Listing.waitMax),
       // What is kept for those who come back.
       ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
       ("invitations", Self.invitationsMax), ("invitationsBytes", Self.invitationBytesMax),

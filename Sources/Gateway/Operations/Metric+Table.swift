@@ -76,6 +76,12 @@ extension Metric {
     ) {
       Double($0.answers.refusals)
     },
+    .one(.gauge, "vicinity_requests_waiting", "Requests that wait for their client's turn.") {
+      Double($0.fairQueue.waitingCount)
+    },
+    .one(.counter, "vicinity_requests_delayed_total", "Requests that have waited for their client's turn.") {
+      Double($0.fairQueue.delayedCount)
+    },
     .one(.counter, "vicinity_websocket_messages_received_total", "Messages that came by WebSockets.") {
       $0.front.map { Double($0.meter.socketMessagesIn) }
     },

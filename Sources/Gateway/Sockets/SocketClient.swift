@@ -18,6 +18,9 @@ final class SocketClient: SocketOwner {
   private var requestsUnderWay = 0
   /// Frames received while its answers wait unread.
   private var unheard: ArraySlice<[UInt8]> = []
+  private var account: ClientAccount?
+  /// Whether it waits in the fair queue.
+  private var waitsForTurn = false
   /// Nothing of what it says is done any more.
   private(set) var isClosing = false
   private typealias Place = (parsed: RequestTarget, match: Router.Match, route: Route)
@@ -91,29 +94,43 @@ final class SocketClient: SocketOwner {
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
       let line = Array(UnsafeRawBufferPointer(rebasing: line))
-      if isHeldBack { unheard.append(line) } else { hear(line) }
+      if unheard.isEmpty, mayHear(from: socket) { takeTurn(line) } else { unheard.append(line) }
     }
-    if isHeldBack, !isClosing, socket.isReading {
-      socket.isReading = false
-      socket.wantsWritable()
-    }
+    goOn(socket)
   }
 
-  /// Whether what was said before is to be read by the client first.
-  private var isHeldBack: Bool { !unheard.isEmpty || socket?.queuedBytes ?? 0 > Self.unreadBytesMax }
+  /// Whether it reads what it is answered, and has a share of this turn left.
+  private func mayHear(from socket: WebSocket) -> Bool {
+    socket.queuedBytes <= Self.unreadBytesMax && (account.map(core.fairQueue.admits) ?? true)
+  }
 
-  /// The client has read what waited for it.
-  private func hearOn(_ socket: WebSocket) {
-    while let line = unheard.first, socket.queuedBytes <= Self.unreadBytesMax, !isClosing {
-      unheard.removeFirst()
-      hear(line)
+  private func takeTurn(_ line: [UInt8]) {
+    if let account { core.fairQueue.run(account) { hear(line) } } else { hear(line) }
+  }
+
+  /// Does what was said before, or waits for its client to read, or for its turn; meanwhile it is not read from.
+  private func goOn(_ socket: WebSocket) {
+    if waitsForTurn || isClosing { return }
+    while mayHear(from: socket), !isClosing, let line = unheard.popFirst() { takeTurn(line) }
+    let isHeldBack = socket.queuedBytes > Self.unreadBytesMax
+    if isHeldBack { socket.wantsWritable() } else if !unheard.isEmpty { waitForTurn() }
+    let reads = unheard.isEmpty && !isHeldBack
+    if socket.isReading != reads, !isClosing { socket.isReading = reads }
+  }
+
+  private func waitForTurn() {
+    guard let account else { return }
+    waitsForTurn = true
+    core.fairQueue.add(account) { [weak self] in
+      guard let self else { return }
+      waitsForTurn = false
+      if !isClosing, let line = unheard.popFirst() { hear(line) }
+      if let socket { goOn(socket) }
     }
-    if isHeldBack { return socket.wantsWritable() }
-    if !socket.isReading { socket.isReading = true }
   }
 
   func writable(_ socket: WebSocket) {
-    hearOn(socket)
+    goOn(socket)
     followOn(socket)
   }
 
@@ -183,6 +200,8 @@ final class SocketClient: SocketOwner {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     self.view = view
+    account = core.clients.account(of: view.id)
+    socket?.traffic = account?.traffic
     core.sockets.came(view.id)
     if let patience { core.reactor.cancel(patience) }
     patience = nil

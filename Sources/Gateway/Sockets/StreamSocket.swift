@@ -161,6 +161,7 @@ final class StreamSocket: SocketOwner {
       let stream = try find(client)
       try stream.take()
       (view, model) = (client, stream)
+      socket?.traffic = core.clients.account(of: client.id)?.traffic
       switch stream.ends {
       case .incoming(let reader):
         stage = .reading(reader)

@@ -25,6 +25,8 @@ package final class Exchange {
   package let began = Reactor.now
   /// For the handler's own use: what it takes the request for.
   package var tag = 0
+  /// Who pays for its bytes.
+  package var traffic: Traffic?
 
   private let connection: OpaquePointer
   /// Where it comes through a tunnel.
@@ -39,6 +41,7 @@ package final class Exchange {
   /// Whether the reader of the body, or of the response, was told to wait and is not any more.
   private var mayGoOn = false
   private(set) var isSuspended = false
+  private var isWoken = false
   /// While the body goes past the library.
   private var beside: Bypass?
   private var hasBodyEnded = false
@@ -81,8 +84,17 @@ package final class Exchange {
     goOn()
   }
 
-  /// The response's source has more, or is at its end.
+  /// The response's source has more, or is at its end. Of many that are woken at once some go on in each turn.
   package func wake() {
+    guard isSuspended, !isGone, beside == nil else { return goOn() }
+    if isWoken { return }
+    isWoken = true
+    server.wake(self)
+  }
+
+  /// Its turn has come.
+  func goOnWoken() {
+    isWoken = false
     goOn()
   }
 
@@ -203,6 +215,7 @@ package final class Exchange {
   private func took(_ count: Int) -> Int {
     bodyBytes += count
     server.meter.bodyBytesIn += count
+    traffic?.bytesReceived += count
     return count
   }
 
@@ -287,6 +300,7 @@ package final class Exchange {
       case .wrote(let count):
         precondition((1...room.count).contains(count), "a source wrote \(count) bytes where \(room.count) were room")
         server.meter.bodyBytesOut += count
+        traffic?.bytesSent += count
         return count
       case .end: return CMicroHTTPD_END_OF_STREAM
       case .failed: return CMicroHTTPD_END_WITH_ERROR

@@ -13,6 +13,8 @@ protocol ExchangeServer: AnyObject {
   func suspend(_ connection: OpaquePointer)
   /// Calls the exchange again in a later turn.
   func resume(_ connection: OpaquePointer)
+  /// Lets it go on in one of the next turns.
+  func wake(_ exchange: Exchange)
   /// Whether a client that sends nothing is cut off after the idle time.
   func limitIdleTime(of connection: OpaquePointer, _ isLimited: Bool)
 }

@@ -34,6 +34,8 @@ final class HTTPServer: ExchangeServer {
   private var stepCount = 0
   private var idleTurns = 0
   private var answersUnderWay = 0
+  /// Whose responses have more to be written.
+  private var woken: ArraySlice<Exchange> = []
   /// By the connections that were ever suspended: tells that the client has gone, which the library would not see.
   private var watches: [OpaquePointer: Registration] = [:]
 
@@ -50,6 +52,8 @@ final class HTTPServer: ExchangeServer {
   /// Some pass while an answer waits for its place.
   private static let idleTurnsMax = 16
   private static let idleTurnPause: Duration = .milliseconds(100)
+  /// An event for a thousand event streams is written in some dozens of turns, so that others wait for none of them.
+  private static let wakesPerTurnMax = 16
 
   init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
     precondition(creceive_is_in_place(), "libmicrohttpd would read past the reader of requests")
@@ -131,11 +135,17 @@ final class HTTPServer: ExchangeServer {
   private func turn() {
     guard let daemon else { return }
     let stepsBefore = stepCount
+    // Those that go on do so in this turn, and ask for no other.
+    turnIsDue = true
+    for _ in 0..<Self.wakesPerTurnMax { woken.popFirst()?.goOnWoken() }
+    turnIsDue = false
     run(daemon)
     if let alarm { reactor.cancel(alarm) }
     alarm = nil
     var milliseconds: CUnsignedLongLong = 0
-    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
+    let wantsTurn = MHD_get_timeout(daemon, &milliseconds) == .YES
+    if !woken.isEmpty { return setAlarm(after: .zero) }
+    guard wantsTurn else { return }
     let isIdle = milliseconds == 0 && stepCount == stepsBefore && answersUnderWay == 0
     idleTurns = isIdle ? idleTurns + 1 : 0
     var pause = Duration.milliseconds(Int64(min(milliseconds, 60_000)))
@@ -144,10 +154,20 @@ final class HTTPServer: ExchangeServer {
       pause = Self.idleTurnPause
     }
     // By a timer also where it is now: so the others have their turn first.
+    setAlarm(after: pause)
+  }
+
+  private func setAlarm(after pause: Duration) {
     alarm = reactor.schedule(after: pause) { [unowned self] in
       alarm = nil
       turn()
     }
+  }
+
+  /// In one of the next turns.
+  func wake(_ exchange: Exchange) {
+    woken.append(exchange)
+    askForTurn()
   }
 
   private func run(_ daemon: OpaquePointer) {
@@ -362,6 +382,7 @@ final class HTTPServer: ExchangeServer {
     answer.date(date)
     meter.bodyBytesOut += response.knownByteCount
     if let exchange {
+      exchange.traffic?.bytesSent += response.knownByteCount
       handler.answered(exchange, with: response.status)
     } else {
       meter.refused(with: response.status)

@@ -41,6 +41,8 @@ final class Outflow {
   private var isRestShared = false
   /// Whether that is of frames for which somebody has reserved memory.
   private var isRestReserved = false
+  /// Who pays for what is sent.
+  var traffic: Traffic?
   /// Whether the socket takes nothing now.
   var isBlocked = false
   /// Whether a flush was asked for.
@@ -279,7 +281,9 @@ final class Outflow {
   /// How much was taken; nil where the transport is broken.
   private func write(_ step: Transport.Step) -> Int? {
     switch step {
-    case .moved(let count): return count
+    case .moved(let count):
+      traffic?.bytesSent += count
+      return count
     case .blocked:
       isBlocked = true
       return 0
@@ -289,6 +293,12 @@ final class Outflow {
 }
 
 extension WebSocket {
+  /// Who pays for its bytes.
+  package var traffic: Traffic? {
+    get { outflow.traffic }
+    set { outflow.traffic = newValue }
+  }
+
   /// The bytes that wait to be sent, those of rings not counted.
   package var queuedBytes: Int { outflow.ownBytes }
 

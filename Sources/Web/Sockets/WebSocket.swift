@@ -288,6 +288,7 @@ package final class WebSocket {
       case .moved(let count):
         pingsUnanswered = 0
         server.meter.socketBytesIn += count
+        outflow.traffic?.bytesReceived += count
         if !held.isEmpty { server.scratch.room.copyBytes(from: held) }
         pass(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<(held.count + count)]))
       case .blocked: return

@@ -82,6 +82,8 @@ final class MemoryRequest: ExchangeServer {
     }
   }
 
+  func wake(_ exchange: Exchange) { exchange.goOnWoken() }
+
   func limitIdleTime(of _: OpaquePointer, _: Bool) {}
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }

@@ -90,6 +90,8 @@ final class RaceScenario: @unchecked Sendable {
   ) async throws -> Value {
     let gateway = try await SteppedGateway.open { options in
       options.sabotage = sabotage
+      // How long a request takes must not decide which one is next.
+      options.turnTime = .max
       options.limits.peersPerClient = peersMax
       options.limits.sessionsPerPeer = sessionsMax
       options.limits.advertisersPerPeer = advertisersMax
