@@ -1,4 +1,5 @@
 import Glibc
+import Notation
 import Testing
 
 import struct Reactor.SocketAddress
@@ -9,83 +10,141 @@ import struct Reactor.SocketAddress
 @Suite struct DoctorTests {
   // MARK: The packet filter
 
-  private func rules(_ lines: String..., policy: String = "accept", more: String = "") -> Ruleset {
-    Ruleset(
-      """
-      table inet filter {
-      \tchain input {
-      \t\ttype filter hook input priority filter; policy \(policy);
-      \(lines.map { "\t\t\($0)" }.joined(separator: "\n"))
-      \t}
-      \(more)
-      \tchain output {
-      \t\ttype filter hook output priority filter; policy drop;
-      \t}
+  /// As `nft --json` shows a match of a field of the packet, a verdict, and a chain with its rules.
+  private func payload(_ name: String, _ field: String, _ right: JSON, op: JSON = "==") -> JSON {
+    ["match": ["op": op, "left": ["payload": ["protocol": .text(name), "field": .text(field)]], "right": right]]
+  }
+
+  private func port(_ transport: String, _ right: JSON, op: JSON = "==") -> JSON {
+    payload(transport, "dport", right, op: op)
+  }
+
+  private func meta(_ key: String, _ right: JSON) -> JSON {
+    ["match": ["op": "==", "left": ["meta": ["key": .text(key)]], "right": right]]
+  }
+
+  private func state(_ right: JSON) -> JSON {
+    ["match": ["op": "in", "left": ["ct": ["key": "state"]], "right": right]]
+  }
+
+  private let accept: JSON = ["accept": nil]
+  private let drop: JSON = ["drop": nil]
+  private let reject: JSON = ["reject": nil]
+  private let counter: JSON = ["counter": ["packets": 3, "bytes": 99]]
+
+  private func chain(_ name: String, _ rules: [[JSON]], hook: String? = nil, policy: String = "accept") -> [JSON] {
+    var chain: [JSON.Member] = [.init("family", "inet"), .init("table", "filter"), .init("name", .text(name))]
+    if let hook { chain += [.init("type", "filter"), .init("hook", .text(hook)), .init("policy", .text(policy))] }
+    return [["chain": .object(chain)]]
+      + rules.enumerated().map { number, rule in
+        [
+          "rule": [
+            "family": "inet", "table": "filter", "chain": .text(name), "handle": .number(number + 4),
+            "expr": .list(rule),
+          ]
+        ]
       }
-      """)
+  }
+
+  private func ruleset(_ items: [JSON]) throws -> Ruleset {
+    try #require(Ruleset(JSON.object([.init("nftables", .list([["metainfo": ["version": "1.0.6"]]] + items))]).line))
+  }
+
+  private func rules(_ rules: [JSON]..., policy: String = "accept", more: [JSON] = []) throws -> Ruleset {
+    try ruleset(
+      chain("input", rules, hook: "input", policy: policy) + more
+        + chain("output", [], hook: "output", policy: "drop"))
   }
 
   private func isOpen(_ rules: Ruleset, _ transport: String = "udp", _ port: UInt16 = 5353) -> Bool {
     rules.answer(transport, port, at: .input) == .passes
   }
 
-  @Test func `Without rules, and with a policy that accepts, packets pass`() {
-    #expect(Ruleset("").isEmpty)
-    #expect(isOpen(Ruleset("")))
-    #expect(!rules().isEmpty)
-    #expect(isOpen(rules()))
-    #expect(isOpen(rules("ct state invalid drop", "tcp dport 22 accept")))
+  @Test func `Without rules, and with a policy that accepts, packets pass`() throws {
+    #expect(try ruleset([]).isEmpty)
+    #expect(try isOpen(ruleset([])))
+    #expect(try !rules().isEmpty)
+    #expect(try isOpen(rules()))
+    #expect(try isOpen(rules([state("invalid"), drop], [port("tcp", 22), accept])))
+    for listing in ["table inet filter {}", "", "{}"] { #expect(Ruleset(listing)?.isEmpty == nil) }
   }
 
-  @Test func `What drops by default drops what no rule lets in`() {
-    let closed = rules(
-      "ct state established,related accept", "iif \"lo\" accept", "tcp dport 22 accept", policy: "drop")
-    #expect(closed.answer("udp", 5353, at: .input) == .dropped(chain: "inet filter input", by: "policy drop"))
-    #expect(closed.answer("tcp", 7777, at: .input) == .dropped(chain: "inet filter input", by: "policy drop"))
+  @Test func `What drops by default drops what no rule lets in`() throws {
+    let closed = try rules(
+      [state(["established", "related"]), accept], [meta("iif", "lo"), accept], [port("tcp", 22), accept],
+      [payload("udp", "sport", 53), ["return": nil]], policy: "drop")
+    #expect(closed.answer("udp", 5353, at: .input) == .dropped(chain: "inet filter input", by: "the policy"))
+    #expect(closed.answer("tcp", 7777, at: .input) == .dropped(chain: "inet filter input", by: "the policy"))
     #expect(isOpen(closed, "tcp", 22))
     #expect(!isOpen(closed, "udp", 22))
+    let set: JSON = ["set": ["family": "inet", "table": "filter", "name": "open", "elem": [80, 5353]]]
+    let map: JSON = [
+      "vmap": [
+        "key": ["payload": ["protocol": "udp", "field": "dport"]],
+        "data": ["set": [[22, ["drop": nil]], [5353, ["accept": nil]]]],
+      ]
+    ]
     for rule in [
-      "udp dport 5353 accept", "udp dport mdns accept", "udp dport { 53, 5353 } counter packets 3 bytes 99 accept",
-      "udp dport 5000-6000 accept", "th dport 5353 accept", "ip daddr 224.0.0.251 udp dport 5353 accept",
-      "iifname \"eth0\" accept", "meta l4proto udp accept", "counter packets 1 bytes 2 accept",
+      [port("udp", 5353), accept], [port("udp", ["set": [53, 5353]]), counter, accept],
+      [port("udp", ["range": [5_000, 6_000]]), accept], [port("th", 5353), accept],
+      [port("udp", ["set": [["range": [50, 60]], ["elem": ["val": 5353, "comment": "mdns"]]]]), accept],
+      [port("udp", 22, op: "!="), accept], [port("udp", "@open"), accept],
+      [payload("ip", "daddr", "224.0.0.251"), port("udp", 5353), accept], [meta("iifname", "eth0"), accept],
+      [meta("l4proto", "udp"), accept], [meta("l4proto", ["set": ["tcp", "udp"]]), port("th", 5353), accept],
+      [payload("ip", "protocol", "udp"), accept], [counter, accept], [state("new"), accept], [map],
     ] {
-      #expect(isOpen(rules(rule, policy: "drop")), "\(rule)")
+      #expect(try isOpen(rules(rule, policy: "drop", more: [set])), "\(JSON.list(rule).line)")
+    }
+    for rule in [
+      [port("udp", 5353, op: "!="), accept], [port("tcp", 5353), accept],
+      [payload("icmp", "type", "echo-request"), accept],
+      [meta("l4proto", "tcp"), accept], [port("udp", ["range": [6_000, 5_000]]), accept],
+    ] {
+      #expect(try !isOpen(rules(rule, policy: "drop")), "\(JSON.list(rule).line)")
     }
   }
 
-  @Test func `A rule that drops a port is named`() {
-    for rule in ["udp dport 5353 drop", "udp dport { 5353, 7777 } reject", "drop", "counter packets 0 bytes 0 reject"] {
-      #expect(rules(rule).answer("udp", 5353, at: .input) == .dropped(chain: "inet filter input", by: rule))
+  @Test func `A rule that drops a port is named`() throws {
+    for rule in [
+      [port("udp", 5353), drop], [port("udp", ["set": [5353, 7777]]), reject], [drop], [counter, reject],
+      [state("new"), drop],
+    ] {
+      #expect(
+        try rules(rule).answer("udp", 5353, at: .input) == .dropped(chain: "inet filter input", by: "rule 4"),
+        "\(JSON.list(rule).line)")
     }
-    #expect(isOpen(rules("udp dport 5353 accept", "drop")))
-    #expect(!isOpen(rules("drop", "udp dport 5353 accept")))
+    #expect(try isOpen(rules([port("udp", 5353), accept], [drop])))
+    #expect(try !isOpen(rules([drop], [port("udp", 5353), accept])))
     // One that may hold for some senders only is not said to shut the port.
     #expect(
-      isOpen(
-        rules("ip saddr 10.0.0.0/8 drop", "iifname \"docker0\" udp dport 5353 drop", "icmp type echo-request drop")))
+      try isOpen(
+        rules(
+          [payload("ip", "saddr", ["prefix": ["addr": "10.0.0.0", "len": 8]]), drop],
+          [meta("iifname", "docker0"), port("udp", 5353), drop], [payload("icmp", "type", "echo-request"), drop],
+          [["limit": ["rate": 5, "per": "second"]], drop])))
   }
 
-  @Test func `What this host may not send is told apart from what does not come in`() {
-    let listing = { (rule: String) in
-      "table inet filter {\nchain output {\ntype filter hook output priority filter; policy accept;\n\(rule)\n}\n}"
-    }
-    let shut = Ruleset(listing("udp dport 5353 drop"))
+  @Test func `What this host may not send is told apart from what does not come in`() throws {
+    func out(_ rule: [JSON]) throws -> Ruleset { try ruleset(chain("output", [rule], hook: "output")) }
+    let shut = try out([port("udp", 5353), drop])
     #expect(!shut.isEmpty)
-    #expect(shut.answer("udp", 5353, at: .output) == .dropped(chain: "inet filter output", by: "udp dport 5353 drop"))
+    #expect(shut.answer("udp", 5353, at: .output) == .dropped(chain: "inet filter output", by: "rule 4"))
     #expect(isOpen(shut))
-    #expect(Ruleset(listing("oif \"lo\" drop")).answer("udp", 5353, at: .output) == .passes)
-    #expect(rules().answer("udp", 5353, at: .output) == .dropped(chain: "inet filter output", by: "policy drop"))
+    #expect(try out([meta("oif", "lo"), drop]).answer("udp", 5353, at: .output) == .passes)
+    #expect(try rules().answer("udp", 5353, at: .output) == .dropped(chain: "inet filter output", by: "the policy"))
   }
 
-  @Test func `Jumps to other chains are followed, and loops of them end`() {
-    let more = "\tchain ours {\n\t\tudp dport 5353 accept\n\t\tjump ours\n\t}"
-    #expect(isOpen(rules("jump ours", policy: "drop", more: more)))
-    #expect(!isOpen(rules("jump ours", policy: "drop", more: more), "tcp", 7777))
-    #expect(!isOpen(rules("jump theirs", policy: "drop", more: more)))
-    let shut = "\tchain ours {\n\t\tdrop\n\t}"
+  @Test func `Jumps to other chains are followed, and loops of them end`() throws {
+    let (ours, theirs): (JSON, JSON) = (["jump": ["target": "ours"]], ["jump": ["target": "theirs"]])
+    let more = chain("ours", [[port("udp", 5353), accept], [ours]])
+    #expect(try isOpen(rules([ours], policy: "drop", more: more)))
+    #expect(try !isOpen(rules([ours], policy: "drop", more: more), "tcp", 7777))
+    #expect(try !isOpen(rules([theirs], policy: "drop", more: more)))
+    #expect(try !isOpen(rules([["goto": ["target": "ours"]], accept], policy: "drop", more: chain("ours", []))))
+    let shut = chain("ours", [[drop]])
     #expect(
-      rules("jump ours", more: shut).answer("udp", 1, at: .input) == .dropped(chain: "inet filter ours", by: "drop"))
-    #expect(isOpen(rules("iifname \"docker0\" jump ours", more: shut)))
+      try rules([ours], more: shut).answer("udp", 1, at: .input) == .dropped(chain: "inet filter ours", by: "rule 4"))
+    #expect(try isOpen(rules([meta("iifname", "docker0"), ours], more: shut)))
   }
 
   // MARK: The keys
@@ -167,44 +226,26 @@ import struct Reactor.SocketAddress
 
   // MARK: D-Bus
 
-  @Test func `A call to the bus is written as its specification says`() {
-    let bytes = BusMessage.encode(
-      serial: 1, to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
-      member: "Hello", [])
-    let text: (String) -> [UInt8] = { [UInt8($0.utf8.count), 0, 0, 0] + Array($0.utf8) + [0] }
-    let path: [UInt8] = [1, 1, 0x6F, 0] + text("/org/freedesktop/DBus") + [0, 0]
-    let interface: [UInt8] = [2, 1, 0x73, 0] + text("org.freedesktop.DBus") + [0, 0, 0]
-    let member: [UInt8] = [3, 1, 0x73, 0] + text("Hello") + [0, 0]
-    let destination: [UInt8] = [6, 1, 0x73, 0] + text("org.freedesktop.DBus") + [0, 0, 0]
-    #expect(bytes == [0x6C, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 109, 0, 0, 0] + path + interface + member + destination)
-  }
-
-  /// An answer of the bus, which has no field but the number of the call.
-  private func answer(to serial: UInt8, type: UInt8 = 2, body: [UInt8]) -> [UInt8] {
-    [0x6C, type, 1, 1, UInt8(body.count), 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 5, 1, 0x75, 0, serial, 0, 0, 0] + body
-  }
-
-  @Test func `Answers of the bus are read, whatever comes between and however it comes apart`() {
-    let signal: [UInt8] = answer(to: 7, type: 4, body: [1, 2, 3])
-    let bytes = signal + answer(to: 7, body: [1, 0, 0, 0])
-    for count in 0..<bytes.count { #expect(BusMessage.answer(to: 7, in: Array(bytes[..<count])) == nil) }
-    #expect(BusMessage.answer(to: 7, in: bytes)?.0 == .returned([1, 0, 0, 0]))
-    #expect(BusMessage.answer(to: 7, in: bytes)?.1 == bytes.count)
-    #expect(BusMessage.answer(to: 8, in: bytes) == nil)
-    #expect(BusMessage.text([2, 0, 0, 0, 0x68, 0x69, 0]) == "hi")
-    #expect(BusMessage.text([9, 0, 0, 0, 0x68]) == nil)
-  }
-
-  @Test func `Garbage from the bus is no answer`() {
-    var state: UInt64 = 3
-    for _ in 0..<20_000 {
-      var bytes = answer(to: 1, body: [1, 0, 0, 0])
-      for _ in 0..<3 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        bytes[Int(state >> 33) % bytes.count] = UInt8(truncatingIfNeeded: state >> 50)
+  @Test func `Where there is no bus, or one that says nothing, it is said why and soon`() throws {
+    let folder = TemporaryFolder()
+    let path = "\(folder.path)/bus"
+    #expect(throws: BusConnection.Failure(path: path, code: ENOENT)) { _ = try BusConnection(path) }
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
-      _ = BusMessage.answer(to: 1, in: bytes)
     }
+    #expect(bound == 0)
+    #expect(throws: BusConnection.Failure(path: path, code: ECONNREFUSED)) { _ = try BusConnection(path) }
+    #expect(listen(socket, 4) == 0)
+    let start = ContinuousClock.now
+    #expect(throws: BusConnection.Failure(path: path, code: ETIMEDOUT)) { _ = try BusConnection(path) }
+    #expect((.seconds(1) ... .seconds(10)).contains(ContinuousClock.now - start))
   }
 
   // MARK: The network

@@ -11,10 +11,9 @@ package enum FirewallCheck {
           .firewall, .unknown, "Only root can read the rules of the packet filter.", cure: "Look again with sudo.")
       ]
     }
-    guard let (code, listing) = Tool.run("nft", ["list", "ruleset"]), code == 0 else {
-      return keepers + legacy()
-    }
-    let rules = Ruleset(listing)
+    guard let (code, listing) = Tool.run("nft", ["--json", "list", "ruleset"]), code == 0,
+      let rules = Ruleset(listing)
+    else { return keepers + legacy() }
     if rules.isEmpty { return keepers + [Finding(.firewall, .good, "No rule of this host keeps packets out.")] }
     return keepers + [discovery(rules)] + links(rules, linkPort)
   }
@@ -26,7 +25,7 @@ package enum FirewallCheck {
     ] {
       guard case .dropped(let chain, let rule) = rules.answer("udp", MulticastCheck.port, at: hook) else { continue }
       return Finding(
-        .firewall, .bad, "Discovery (UDP 5353) is \(verb) by '\(rule)' in the chain '\(chain)': \(end).",
+        .firewall, .bad, "Discovery (UDP 5353) is \(verb) by \(rule) of the chain '\(chain)': \(end).",
         cure: "nft insert rule \(chain) udp dport 5353 accept; or in the tool that keeps your rules: allow mdns.")
     }
     return Finding(.firewall, .good, "No rule keeps discovery (UDP 5353) out or in.")
@@ -46,7 +45,7 @@ package enum FirewallCheck {
       guard case .dropped(let chain, let rule) = answer else { return nil as Finding? }
       let open = "nft insert rule \(chain) meta l4proto { tcp, udp } th dport \(port == 0 ? 7777 : port) accept"
       return Finding(
-        .firewall, .bad, "\(what) (\(transport) \(place)) are kept out by '\(rule)' in the chain '\(chain)': \(loss).",
+        .firewall, .bad, "\(what) (\(transport) \(place)) are kept out by \(rule) of the chain '\(chain)': \(loss).",
         cure: port == 0 ? "Choose a port with --port, such as 7777, and open it: \(open)" : open)
     }
     return shut.isEmpty ? [Finding(.firewall, .good, "No rule keeps out links (TCP and UDP \(place)).")] : shut
@@ -73,10 +72,10 @@ package enum FirewallCheck {
     let answer = bus.call(
       firewalld, "/org/fedoraproject/FirewallD1", "\(firewalld).zone", "queryService", ["", "mdns"])
     let cure = "firewall-cmd --add-service=mdns; firewall-cmd --add-port=7777/tcp --add-port=7777/udp, and --port 7777."
-    guard case .returned(let body) = answer else {
+    guard case .returned(.number(let isIn)) = answer else {
       return Finding(.firewall, .doubtful, "firewalld runs, and does not tell this user what it lets in.", cure: cure)
     }
-    return BusMessage.number(body, at: 0) == 1
+    return isIn == 1
       ? Finding(.firewall, .good, "firewalld runs and lets discovery (mdns) in.")
       : Finding(.firewall, .bad, "firewalld runs and keeps discovery (mdns) out.", cure: cure)
   }
