@@ -9,8 +9,8 @@ actor Loop {
   let reactor: Reactor
   private var driver: HostDriver?
 
-  init() throws(SystemError) {
-    let reactor = try Reactor(pollsBusily: true)
+  init(pollsBusily: Bool) throws(SystemError) {
+    let reactor = try Reactor(pollsBusily: pollsBusily)
     self.reactor = reactor
     reactor.start()
   }

@@ -45,7 +45,7 @@ public final class Host: Sendable {
         if let hostExtension { try await HostStore(hostExtension.writer, keys) } else {
           try await HostStore.open(options.store, with: keys)
         }
-      let loop = try Loop()
+      let loop = try Loop(pollsBusily: options.pollsBusily)
       let conditions = Mailbox<Condition>(weightMax: HostDriver.conditionsMax)
       let advice = Mailbox<Advice>(weightMax: HostDriver.adviceMax)
       let id = try await loop.begin(keys, store, hostExtension, conditions, advice, options)

@@ -302,6 +302,10 @@ extension Syntax {
       .init(
         name: "port", value: .number("N", 0...65_535), summary: "where this host listens (any that is free)",
         group: .host, isInEnvironment: true),
+      .init(
+        name: "busy-poll", value: .choice(["on", "off"]),
+        summary: "poll for 60 µs before sleeping, while answers come at once (on)", group: .host,
+        isInEnvironment: true),
       .init(name: "timeout", value: .duration, summary: timeout, group: .host),
     ]
   }

@@ -18,6 +18,7 @@ struct Context: Sendable {
     options.keys = keys
     options.store = store
     options.port = UInt16(invocation.number("port") ?? 0)
+    options.pollsBusily = invocation.text("busy-poll") != "off"
     let addresses = invocation.texts("at")
     let discovery = invocation.text("discovery") ?? (addresses.isEmpty ? "avahi" : "static")
     if discovery != "static", !addresses.isEmpty {
