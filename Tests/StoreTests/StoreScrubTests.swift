@@ -15,7 +15,8 @@ struct StoreScrubTests {
       var message = StoredMessage(
         ordinal: UInt64(ordinal), changed: UInt64(ordinal), count: ordinal, total: ordinal, at: 0,
         name: ordinal.isMultiple(of: 2) ? "name \(ordinal)" : nil, sender: "ada", mode: "reliable",
-        json: Array("text \(ordinal) ".utf8) + [UInt8](repeating: 46, count: ordinal.isMultiple(of: 15) ? longBytes : 50))
+        json: Array("text \(ordinal) ".utf8)
+          + [UInt8](repeating: 46, count: ordinal.isMultiple(of: 15) ? longBytes : 50))
       if ordinal.isMultiple(of: 3) { message.receipt = UInt64(ordinal) }
       try database.add(message, to: 1)
       if ordinal.isMultiple(of: 5) {
