@@ -102,6 +102,7 @@ function words(resource, upload) {
     case 'complete': return isMine ? `${whole}, received` : whole
     case 'declined': return isMine ? `${whole}, declined` : `${whole}, you declined`
     case 'cancelled': return `${whole}, cancelled`
+    case 'damaged': return `${whole}, damaged at the gateway: ${isMine ? 'send it again' : 'ask for it again'}`
     default: return resource.problem ? sentence(resource.problem) : 'It failed.'
   }
 }
