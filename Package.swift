@@ -39,7 +39,6 @@ let package = Package(
     .target(name: "CReceive"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
-    .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
@@ -52,8 +51,7 @@ let package = Package(
     .target(
       name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(
-      name: "Nearby", dependencies: ["CDBus", "Engine", "Media", "Notation", "Reactor", "Store", "Wire"],
-      swiftSettings: library),
+      name: "Nearby", dependencies: ["Engine", "Media", "Notation", "Reactor", "Store", "Wire"], swiftSettings: library),
     .target(
       name: "Web", dependencies: ["CMicroHTTPD", "CReceive", "CWebSockets", "CZlib", "Media", "Reactor"],
       swiftSettings: house),

@@ -1,4 +1,3 @@
-internal import CDBus
 internal import Glibc
 
 /// A connection with the system's D-Bus, for a few method calls with a bounded wait each.
@@ -10,9 +9,10 @@ final class BusConnection {
 
   /// A bus answers in milliseconds.
   private static let answerMillisecondsMax: CInt = 2_000
-  private static let errorBytesMax = 256
 
-  private let connection: OpaquePointer
+  private let socket: CInt
+  private var serial: UInt32 = 0
+  private var bytes: [UInt8] = []
 
   /// From the environment, else the well-known path.
   static var path: String {
@@ -22,101 +22,77 @@ final class BusConnection {
   }
 
   init(_ path: String = path) throws(Failure) {
-    var (opened, error) = (nil as OpaquePointer?, "")
-    error = Self.naming { opened = CDBus_open("unix:path=\(path)", $0, CInt($1)) }
-    guard let opened else { throw Failure(path: path, code: Self.code(of: error)) }
-    connection = opened
-    // By hand, and not by `dbus_bus_register`, which waits for 25 s.
-    let answer = call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
-    guard case .returned = answer else {
-      guard case .failed(let error) = answer else { throw Failure(path: path, code: EPROTO) }
-      throw Failure(path: path, code: Self.code(of: error))
+    socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw Failure(path: path, code: errno) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let name = Array(path.utf8)
+    guard name.count < MemoryLayout.size(ofValue: address.sun_path) else {
+      throw Failure(path: path, code: ENAMETOOLONG)
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let connected = withUnsafePointer(to: &address) {
+      // Every sockaddr begins as a `sockaddr` does, and its true size goes with it.
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard connected == 0 else { throw Failure(path: path, code: errno) }
+    guard authenticate() else { throw Failure(path: path, code: EACCES) }
+    guard case .returned = call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello") else {
+      throw Failure(path: path, code: EPROTO)
     }
   }
 
   deinit {
-    dbus_connection_close(connection)
-    dbus_connection_unref(connection)
+    close(socket)
   }
 
   func hasOwner(_ name: String) -> Bool {
     let answer = call(
       "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", [name])
-    guard case .returned(.number(let number)) = answer else { return false }
-    return number == 1
+    guard case .returned(let body) = answer else { return false }
+    return BusMessage.number(body, at: 0) == 1
   }
 
-  enum Answer: Equatable {
-    /// With its first argument.
-    case returned(Value?)
-    /// With the name of the error.
-    case failed(String)
-  }
-
-  enum Value: Equatable {
-    case text(String)
-    /// A number of 32 bits, or a boolean.
-    case number(UInt32)
-  }
-
+  /// Nil where no answer comes.
   func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [String] = []
-  ) -> Answer {
-    guard let message = dbus_message_new_method_call(destination, path, interface, member) else {
-      return .failed(DBUS_ERROR_NO_MEMORY)
-    }
-    defer { dbus_message_unref(message) }
-    var iterator = DBusMessageIter()
-    dbus_message_iter_init_append(message, &iterator)
-    for argument in arguments {
-      argument.withCString { text in
-        var text: UnsafePointer<CChar>? = text
-        _ = dbus_message_iter_append_basic(&iterator, CDBus_text, &text)
+  ) -> BusMessage.Answer? {
+    serial += 1
+    let message = BusMessage.encode(
+      serial: serial, to: destination, path: path, interface: interface, member: member, arguments)
+    guard send(message) else { return nil }
+    while true {
+      if let (answer, length) = BusMessage.answer(to: serial, in: bytes) {
+        bytes.removeFirst(length)
+        return answer
       }
-    }
-    var answer: OpaquePointer?
-    let error = Self.naming {
-      answer = CDBus_ask(connection, message, Self.answerMillisecondsMax, $0, CInt($1))
-    }
-    guard let answer else { return .failed(error) }
-    defer { dbus_message_unref(answer) }
-    return .returned(Self.first(of: answer))
-  }
-
-  private static func first(of message: OpaquePointer) -> Value? {
-    var iterator = DBusMessageIter()
-    guard dbus_message_iter_init(message, &iterator) != 0 else { return nil }
-    switch dbus_message_iter_get_arg_type(&iterator) {
-    case CDBus_text:
-      var text: UnsafePointer<CChar>?
-      dbus_message_iter_get_basic(&iterator, &text)
-      return text.map { .text(String(cString: $0)) }
-    case CDBus_signed, CDBus_unsigned, CDBus_boolean:
-      var number: UInt32 = 0
-      dbus_message_iter_get_basic(&iterator, &number)
-      return .number(number)
-    default: return nil
+      guard let fresh = receive() else { return nil }
+      bytes += fresh
     }
   }
 
-  /// The name of the error that a call writes.
-  private static func naming(_ body: (UnsafeMutablePointer<CChar>, Int) -> Void) -> String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: errorBytesMax) { room in
-      room.initialize(repeating: 0)
-      // An allocation of some bytes has an address.
-      guard let start = room.baseAddress else { return "" }
-      body(start, room.count)
-      return String(cString: start)
+  private func authenticate() -> Bool {
+    let user = "\(geteuid())".utf8.map { String($0, radix: 16) }.joined()
+    guard send([0] + Array("AUTH EXTERNAL \(user)\r\n".utf8)) else { return false }
+    var answer: [UInt8] = []
+    while !answer.contains(UInt8(ascii: "\n")) {
+      guard let fresh = receive() else { return false }
+      answer += fresh
     }
+    return answer.starts(with: "OK ".utf8) && send(Array("BEGIN\r\n".utf8))
   }
 
-  private static func code(of error: String) -> CInt {
-    switch error {
-    case DBUS_ERROR_FILE_NOT_FOUND: ENOENT
-    case DBUS_ERROR_NO_SERVER, DBUS_ERROR_DISCONNECTED: ECONNREFUSED
-    case DBUS_ERROR_ACCESS_DENIED, DBUS_ERROR_AUTH_FAILED: EACCES
-    case DBUS_ERROR_NO_REPLY, DBUS_ERROR_TIMEOUT: ETIMEDOUT
-    default: EPROTO
-    }
+  private func send(_ bytes: [UInt8]) -> Bool {
+    Glibc.send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count
+  }
+
+  private func receive() -> [UInt8]? {
+    var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    guard poll(&wait, 1, Self.answerMillisecondsMax) == 1 else { return nil }
+    var fresh = [UInt8](repeating: 0, count: 4_096)
+    let count = recv(socket, &fresh, fresh.count, 0)
+    return count > 0 ? Array(fresh.prefix(count)) : nil
   }
 }

@@ -43,8 +43,8 @@ package enum DaemonCheck {
         )
       ]
     }
-    let version = text(bus, "GetVersionString") ?? "Avahi of a version that it does not tell"
-    guard case .returned(.number(let state)) = ask(bus, "GetState") else {
+    let version = ask(bus, "GetVersionString").flatMap(BusMessage.text) ?? "Avahi of a version that it does not tell"
+    guard let state = ask(bus, "GetState").flatMap({ BusMessage.number($0, at: 0) }) else {
       return [
         Finding(
           .daemon, .bad, "The Avahi daemon runs and does not answer.",
@@ -73,17 +73,13 @@ package enum DaemonCheck {
   }
 
   private static func named(_ bus: BusConnection, _ version: String) -> Finding {
-    let name = text(bus, "GetHostNameFqdn") ?? "an unknown name"
+    let name = ask(bus, "GetHostNameFqdn").flatMap(BusMessage.text) ?? "an unknown name"
     return Finding(.daemon, .good, "\(version) runs, and this host is \(name).")
   }
 
-  private static func ask(_ bus: BusConnection, _ question: String) -> BusConnection.Answer {
-    bus.call(avahi, "/", "\(avahi).Server", question)
-  }
-
-  private static func text(_ bus: BusConnection, _ question: String) -> String? {
-    guard case .returned(.text(let text)) = ask(bus, question) else { return nil }
-    return text
+  private static func ask(_ bus: BusConnection, _ question: String) -> [UInt8]? {
+    guard case .returned(let body) = bus.call(avahi, "/", "\(avahi).Server", question) else { return nil }
+    return body
   }
 
   /// Other programs that answer mDNS queries for this host.

@@ -72,10 +72,10 @@ package enum FirewallCheck {
     let answer = bus.call(
       firewalld, "/org/fedoraproject/FirewallD1", "\(firewalld).zone", "queryService", ["", "mdns"])
     let cure = "firewall-cmd --add-service=mdns; firewall-cmd --add-port=7777/tcp --add-port=7777/udp, and --port 7777."
-    guard case .returned(.number(let isIn)) = answer else {
+    guard case .returned(let body) = answer else {
       return Finding(.firewall, .doubtful, "firewalld runs, and does not tell this user what it lets in.", cure: cure)
     }
-    return isIn == 1
+    return BusMessage.number(body, at: 0) == 1
       ? Finding(.firewall, .good, "firewalld runs and lets discovery (mdns) in.")
       : Finding(.firewall, .bad, "firewalld runs and keeps discovery (mdns) out.", cure: cure)
   }
