@@ -1,22 +1,22 @@
 internal import Notation
 
-/// Where a channel's past is that it does not hold itself: to look there takes time.
+/// The stored history of a channel, beyond what the channel holds in memory. Reading it takes time.
 protocol Attic: AnyObject {
-  /// Of what is kept.
+  /// The oldest item that is stored.
   var oldest: (ordinal: UInt64, id: String)? { get }
-  /// Those after an ordinal, also those that the channel has: at most so many, and as many as there is room for.
+  /// Items after an ordinal, also those that the channel holds: at most `count`, and as many as a page has room for.
   func page(
     after ordinal: UInt64, atMost count: Int, where filter: [String: String]
   ) async throws -> (items: [Item], hasMore: Bool)
-  /// The latest change of each thing that has changed meanwhile, in order: as many as are told at once, and how far they
-  /// go. Nil where they are not all there any more.
+  /// The latest change of each item that has changed since, in order, up to the limit of one read, and the offset that
+  /// they reach. Nil where some of them are no longer stored.
   func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)?
   func item(_ id: String) async throws -> Item?
 }
 
-/// What has changed since a position, and how far that goes: to the end of the channel, or of what is told at once.
+/// The changes since a position, and the position that they reach: the end of the channel, or of one read.
 struct News {
-  /// How many changes were dropped before these, of a channel whose things are not kept.
+  /// The number of changes that were dropped before these, in a channel whose items are not kept.
   var dropped = 0
   var changes: [Change]
   var position: Position
@@ -25,14 +25,14 @@ struct News {
   var bytes: Int { changes.reduce(0) { $0 + ($1.bytes?.count ?? 0) } }
 }
 
-/// What an attic had of what was asked.
+/// The result of a read from stored history.
 enum Recalled {
   case page([Item], hasMore: Bool)
   case news(News)
 }
 
 extension Collection {
-  /// What the changes of its own cannot say.
+  /// Whether the changes since a position are no longer in the channel, and may be in its stored history.
   func needsAttic(since position: Position?) -> Bool {
     guard attic != nil, let position, position.epoch == epoch, position.offset < offset else { return false }
     return changes(after: position) == nil
@@ -43,7 +43,7 @@ extension Collection {
     return max(oldest.ordinal, listing.after + 1) < firstOrdinal
   }
 
-  /// With the changes that came while it was looked for them, where these are at hand.
+  /// The stored changes since a position, and those that came during the read if the channel still has them.
   func recall(since position: Position) async throws -> News? {
     let last = offset
     guard position.epoch == epoch,
@@ -59,14 +59,14 @@ extension Collection {
     guard let page = try await attic?.page(after: listing.after, atMost: listing.limit, where: listing.filter) else {
       return nil
     }
-    // What is new, stored and not told yet comes by the channel first.
+    // An item that is stored and not yet published comes by the channel first.
     let told = page.items.prefix { $0.ordinal <= offset }
     return .page(Array(told), hasMore: page.hasMore && told.count == page.items.count)
   }
 }
 
 extension Core {
-  /// Tells later what has changed since then, where that is in a channel's attic; nil where it is not all there any more.
+  /// Reads the changes since a position from stored history, and calls `tell` later: with nil where some are gone.
   func recall(_ collection: Collection, since position: Position, _ tell: @escaping (News?) -> Void) {
     let (number, path) = (number(), collection.path)
     awaitingNews[number] = tell

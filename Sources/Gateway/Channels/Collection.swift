@@ -1,42 +1,42 @@
 internal import Notation
 internal import Web
 
-/// Whoever follows a collection without a ring of its own: it is told that there is news, and asks for it.
+/// A subscriber without a ring of its own: it is notified of changes, and reads them itself.
 protocol Follower: AnyObject {
   var client: ClientView { get }
   func changed(_ collection: Collection)
   func ended(_ collection: Collection)
-  /// The client may look no longer.
+  /// The client has lost its access.
   func dismissed()
   /// The gateway is about to stop.
   func released()
 }
 
-/// Things of one kind under one path, in the order in which they came, and the channel of their changes.
+/// Items of one kind under one path, in the order in which they came, and the channel of their changes.
 ///
-/// All ways to look at it, a page, a WebSocket, an event stream, a waiting request, read the same items and the same
-/// changes; who missed more changes than are kept is given the items anew. Where things are announced and not kept, a
-/// follower that is too far behind loses the oldest changes and is told how many.
+/// All readers, a page, a WebSocket, an event stream, a long poll, get the same items and the same changes; a reader
+/// that missed more changes than are kept gets a snapshot. Where items are announced and not kept, a follower that is
+/// too far behind loses the oldest changes and gets their number.
 final class Collection {
   struct Limits: Sendable {
-    /// Of changes that are kept for those who come back.
+    /// Limits for the changes that are kept for clients that reconnect.
     var changesMax = 1_024
     var changesBytesMax = 1 << 20
-    /// What a WebSocket may be behind.
+    /// Limit for how far a WebSocket may be behind.
     var ringBytesMax = 1 << 20
-    /// Past these the oldest things go, and are told as gone.
+    /// Limits past which the oldest items are removed, and their removal is published.
     var itemsMax = Int.max
     var itemsBytesMax = Int.max
     /// Whether a WebSocket that is further behind drops the oldest changes, or is closed.
     var drops = false
 
-    /// The limits for unreliable messages: late is worse than never.
+    /// The limits for unreliable messages: a late one is worth less than none.
     static let datagrams = Limits(
       changesMax: 256, changesBytesMax: 1 << 20, ringBytesMax: 2 << 20, itemsMax: 0, itemsBytesMax: 0, drops: true)
   }
 
   let path: String
-  /// The same for every client of the gateway.
+  /// A number that is the same for every client of the gateway.
   let number: Int
   let epoch: String
   private let limits: Limits
@@ -46,15 +46,15 @@ final class Collection {
   private var changesBytes = 0
   private var followers: [ObjectIdentifier: any Follower] = [:]
   private var ring: Fanout?
-  /// Those who see what belongs to an owner: mostly that of the last change is the next one's too.
+  /// The WebSockets that see an owner's items, cached: the next change mostly has the same owner.
   private var listeners: (of: Owner, who: Fanout.Listeners)?
   private let viewer: (WebSocket) -> ClientView?
-  /// Told how many changes were dropped for a follower.
+  /// Called with the number of changes that were dropped for a follower.
   private let onDropped: (Int) -> Void
   private(set) var isEnded = false
-  /// Where its past is, of a channel that lasts.
+  /// The stored history of a durable channel.
   private(set) weak var attic: (any Attic)?
-  /// The ordinal of the last thing that has left a channel that lasts: nobody is told of that.
+  /// The ordinal of the last item that has left a durable channel, which is not published.
   private(set) var lastLeft: UInt64 = 0
 
   init(
@@ -69,17 +69,17 @@ final class Collection {
     self.viewer = viewer
   }
 
-  /// How many of its frames wait for a WebSocket that follows it.
+  /// The number of its frames that wait for a WebSocket that follows it.
   func waitingCount(for socket: WebSocket) -> Int { ring.map(socket.waitingCount(of:)) ?? 0 }
 
-  /// How many changes were dropped for a WebSocket that follows it.
+  /// The number of changes that were dropped for a WebSocket that follows it.
   func droppedCount(for socket: WebSocket) -> Int { ring.map(socket.droppedCount(of:)) ?? 0 }
 
-  /// How many wait for its news as this client, without a WebSocket.
+  /// The number of this client's followers, which wait for changes without a WebSocket.
   func followerCount(of client: ClientID) -> Int { followers.values.count { $0.client.id == client } }
 
   var position: Position { Position(epoch: epoch, offset: offset) }
-  /// What grows too old goes from a channel that lasts without a change of it.
+  /// Retention removes items from a durable channel without a change, so the tag has the oldest one too.
   var tag: EntityTag { attic?.oldest.map { .text("\($0.ordinal).\(position)") } ?? .position(position) }
   var count: Int { items.count }
   var bytes: Int { items.bytes }
@@ -87,18 +87,18 @@ final class Collection {
 
   // MARK: Changes
 
-  /// A new thing, or one that has changed; where it says the same as before, nothing is told.
+  /// Adds or changes an item; publishes nothing where its JSON is the same as before.
   @discardableResult
   func put(_ id: String, _ json: JSON, owner: Owner, facets: [String: String] = [:]) -> Item {
     put(id, written: json.bytes, owner: owner, facets: facets)
   }
 
-  /// The same thing as it is now.
+  /// Publishes the present state of an item.
   func put(_ item: Item, written bytes: [UInt8]) {
     put(item.id, written: bytes, owner: item.owner, facets: item.facets)
   }
 
-  /// Of JSON that is written already.
+  /// The same with JSON that is already serialized.
   @discardableResult
   func put(_ id: String, written bytes: [UInt8], owner: Owner, facets: [String: String] = [:]) -> Item {
     let before = items[id]
@@ -117,7 +117,7 @@ final class Collection {
     return item
   }
 
-  /// A thing that is told once and not kept, made with the id that it gets.
+  /// Publishes an item that is not kept, made with the id that it gets.
   func announce(owner: Owner, facets: [String: String], _ write: (_ id: String) -> [UInt8]) -> [UInt8] {
     offset += 1
     let id = "u\(offset)"
@@ -126,9 +126,9 @@ final class Collection {
     return bytes
   }
 
-  // MARK: What lasts
+  // MARK: Durable channels
 
-  /// As the store has it: the latest things, and how far the channel is.
+  /// Begins with the latest items and the offset that the store has.
   func begin(with latest: [Item], at offset: UInt64, attic: any Attic) {
     for item in latest { items.put(item) }
     self.offset = offset
@@ -136,8 +136,8 @@ final class Collection {
     makeRoom()
   }
 
-  /// A change that is stored, with the number that it has there. What there is no room for goes untold: it is there to be
-  /// asked for.
+  /// Publishes a stored change, with its number in the store. The removal of items for which there is no room is not
+  /// published: they can still be read from the store.
   func put(lasting item: Item) {
     let isNew = item.ordinal == item.position.offset
     offset = item.position.offset
@@ -155,12 +155,12 @@ final class Collection {
     }
   }
 
-  /// What is older is gone from the store.
+  /// Removes the items that are no longer stored.
   func forget(before ordinal: UInt64) {
     while let oldest = items.first, oldest.ordinal < ordinal { leave(oldest) }
   }
 
-  /// Who asks for more than what is left is told that it is gone.
+  /// Drops the changes up to an offset: a client that asks for older ones learns that they are gone.
   func forgetChanges(through offset: UInt64) {
     while let oldest = changes.first, oldest.offset <= offset { dropOldestChange() }
   }
@@ -172,7 +172,7 @@ final class Collection {
     lastLeft = oldest.ordinal
   }
 
-  /// The first that needs no store to be seen.
+  /// The ordinal of the first item that can be read without the store.
   var firstOrdinal: UInt64 { items.first?.ordinal ?? offset + 1 }
 
   func remove(_ id: String) {
@@ -182,7 +182,7 @@ final class Collection {
       Change(offset: offset, owner: item.owner, id: id, bytes: nil, facets: nil, facetsBefore: item.facets))
   }
 
-  /// What belongs to somebody who is gone.
+  /// Removes the items of an owner that is gone.
   func removeAll(of owner: Owner) {
     for item in Array(items.all) where item.owner == owner { remove(item.id) }
   }
@@ -216,7 +216,7 @@ final class Collection {
     return who
   }
 
-  /// There will be no more of it.
+  /// Ends the collection, and all its followers.
   func end() {
     isEnded = true
     for follower in followers.values { follower.ended(self) }
@@ -224,9 +224,9 @@ final class Collection {
     ring = nil
   }
 
-  // MARK: Looking
+  // MARK: Reading
 
-  /// The changes after a position, or nil where they are not all there any more.
+  /// The changes after a position, or nil where some of them are no longer kept.
   func changes(after since: Position) -> ArraySlice<Change>? {
     guard since.epoch == epoch, since.offset <= offset else { return nil }
     if since.offset == offset { return [] }
@@ -234,14 +234,14 @@ final class Collection {
     return changes[(changes.startIndex + Int(since.offset + 1 - first.offset))...]
   }
 
-  /// The same with how far they go, and how many before them were dropped.
+  /// The same with the position that they reach, and the number of changes that were dropped before them.
   func news(since position: Position) -> News? {
     var position = position
     let dropped = skipDropped(after: &position)
     return changes(after: position).map { News(dropped: dropped, changes: Array($0), position: self.position) }
   }
 
-  /// How many changes after a position are not there any more, of a channel that drops them.
+  /// Moves a position past the changes that the channel has dropped, and returns their number.
   func skipDropped(after position: inout Position) -> Int {
     guard limits.drops, position.epoch == epoch, let first = changes.first, first.offset > position.offset + 1 else {
       return 0
@@ -252,7 +252,7 @@ final class Collection {
     return Int(count)
   }
 
-  /// How many changes there have been since; nil where nobody knows any more.
+  /// The number of changes since a position; nil where it is no longer known.
   func missed(since position: Position?) -> Int? {
     guard let position, position.epoch == epoch, position.offset <= offset else { return nil }
     return Int(offset - position.offset)
@@ -264,7 +264,7 @@ final class Collection {
     }
   }
 
-  /// At most so many, and so many bytes but for the first, after the one with that ordinal.
+  /// At most `count` items after an ordinal, and at most `bytesMax` bytes but for the first one.
   func page(
     after ordinal: UInt64, atMost count: Int, bytes bytesMax: Int = .max, for client: ClientView,
     where filter: [String: String]
@@ -272,7 +272,7 @@ final class Collection {
     first(count, bytesMax, of: items.after(ordinal), for: client, where: filter)
   }
 
-  /// The latest ones, oldest first.
+  /// The latest items, oldest first.
   func latest(_ count: Int, bytes: Int, for client: ClientView, where filter: [String: String]) -> [Item] {
     first(count, bytes, of: items.all.reversed(), for: client, where: filter).items.reversed()
   }
@@ -295,7 +295,7 @@ final class Collection {
   func follow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = follower }
   func unfollow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = nil }
 
-  /// Those of a client whose token is worth nothing any more.
+  /// Ends the followers of a client whose token is no longer valid.
   func dismiss(_ id: ClientID) {
     for (key, follower) in followers where follower.client.id == id {
       followers[key] = nil
@@ -330,10 +330,10 @@ final class Collection {
 /// Items by their id, and by their ordinal.
 private struct OrderedItems {
   private var byID: [String: Item] = [:]
-  /// Ordinals and ids in order; those of removed things stay until half of all are.
+  /// Ordinals and ids in order; those of removed items stay until they are half of all.
   private var order: [(ordinal: UInt64, id: String)] = []
   private var gone = 0
-  /// Where the oldest thing stands: who is full removes that each time.
+  /// The index of the oldest item: a full collection removes that one each time.
   private var start = 0
   private(set) var bytes = 0
 
@@ -370,7 +370,7 @@ private struct OrderedItems {
     if gone > order.count / 2 {
       order.removeFirst(start)
       gone -= start
-      // Those are gone that went before others which had come earlier.
+      // Items that were removed before older ones still have entries.
       if gone > order.count / 2 {
         order.removeAll { byID[$0.id]?.ordinal != $0.ordinal }
         gone = 0

@@ -1,24 +1,24 @@
 internal import Notation
 internal import Web
 
-/// A collection as Server-Sent Events: what is there, or what was missed, then each change as it comes.
+/// A collection as Server-Sent Events: a snapshot or the missed changes, then each change as it comes.
 ///
-/// It has no queue: the client's own pace says how far it is in what is there, and in the collection's changes. One that
-/// falls out of those is told on from where the channel's past is; where there is none, or a snapshot is torn, it is at the
-/// end of its stream, comes back by itself, and is given all things anew.
+/// It has no queue: its position in the snapshot, and in the collection's changes, moves at the client's pace. A stream
+/// that falls out of those changes continues from the channel's stored history; where there is none, or the snapshot is
+/// torn, the stream ends, and the client reconnects and gets a new snapshot.
 final class EventStream: Follower, BodySource {
   private let collection: Collection
   private let listing: Listing
   let client: ClientView
   private weak var exchange: Exchange?
-  /// As long as not all of it is written.
+  /// The snapshot, until all of it is written.
   private var snapshot: Snapshot?
   /// Items of the collection are shared, not copied.
   private var waiting: Pieces
   private var position: Position
   private var isDismissed = false
   private weak var core: Core?
-  /// For what the channel's past has to say.
+  /// Whether a read from stored history is under way.
   private var isLooking = false
 
   init(
@@ -29,11 +29,11 @@ final class EventStream: Follower, BodySource {
     self.listing = listing
     self.client = client
     position = collection.position
-    // Browsers come back two seconds after a stream has ended.
+    // Browsers reconnect two seconds after a stream has ended.
     waiting = Pieces([Array("retry: 2000\n".utf8)])
     if let since = listing.since, let news = listing.news(of: collection, recalled) {
       say("event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n")
-      // What the channel has comes at the client's pace.
+      // The changes that the channel has are read at the client's pace.
       if recalled == nil { position = since } else { take(news, keeping: reservation) }
     } else {
       var snapshot = listing.snapshot(of: collection, for: client)
@@ -79,7 +79,7 @@ final class EventStream: Follower, BodySource {
     return waiting.isEmpty ? .nothingYet : .wrote(waiting.take(into: room))
   }
 
-  /// Whether the stream goes on.
+  /// Whether the stream continues.
   private func refill() -> Bool {
     if isDismissed { return end() }
     if let piece = snapshot?.next() {
@@ -87,7 +87,7 @@ final class EventStream: Follower, BodySource {
       return true
     }
     if let snapshot = snapshot.take() {
-      // An event that does not end is none.
+      // The client discards an event that is not terminated.
       if snapshot.isTorn { return end() }
       say("\n\n")
     }
@@ -100,7 +100,7 @@ final class EventStream: Follower, BodySource {
     return true
   }
 
-  /// Whether there is somewhere to look.
+  /// Begins a read from stored history; whether there is any.
   private func lookBack() -> Bool {
     guard let core, collection.needsAttic(since: position) else { return end() }
     isLooking = true
@@ -154,6 +154,6 @@ final class EventStream: Follower, BodySource {
   private static let changesPerPull = 256
   /// Larger pieces are written in place, without a copy.
   private static let sharedBytesMin = 4 << 10
-  /// Limit for what is taken from the channel before it is written, but for the last change.
+  /// Limit for the bytes that are taken from the channel before they are written, but for the last change.
   private static let pullBytes = 16 << 10
 }

@@ -1,10 +1,10 @@
-/// What the things of a collection can be asked for by.
+/// A property by which the items of a collection can be filtered.
 struct Facet: Sendable, ExpressibleByStringLiteral {
   let name: String
-  /// All that there are of it; nil where it may be any text.
+  /// All its values; nil where it may be any text.
   let words: [String]?
 
-  /// Any text.
+  /// A facet whose value may be any text.
   init(stringLiteral name: String) { (self.name, words) = (name, nil) }
 
   init(_ name: String, _ words: [String]) { (self.name, self.words) = (name, words) }
@@ -17,7 +17,7 @@ struct Facet: Sendable, ExpressibleByStringLiteral {
 
   static let direction = Facet("direction", ["incoming", "outgoing"])
 
-  /// What is asked for; nil where it is left open.
+  /// The value to filter by; nil where the call names none.
   func value(in call: Call) throws(Problem) -> String? {
     guard let value = try call.parameter(name) else { return nil }
     guard let words, !words.contains(value) else { return value }

@@ -1,17 +1,17 @@
 internal import Notation
 internal import Web
 
-/// One thing in a collection, as clients see it.
+/// One item of a collection, as clients see it.
 final class Item: Sendable {
   let id: String
-  /// Where it stands among all that ever were in its collection.
+  /// Its number among all items that the collection ever had.
   let ordinal: UInt64
   let owner: Owner
-  /// What it can be asked for by.
+  /// The values by which it can be filtered.
   let facets: [String: String]
   /// Its JSON.
   let bytes: [UInt8]
-  /// Of its latest change.
+  /// The position of its latest change.
   let position: Position
 
   init(id: String, ordinal: UInt64, owner: Owner, facets: [String: String], bytes: [UInt8], position: Position) {
@@ -27,7 +27,7 @@ final class Item: Sendable {
 
   static let comma = [UInt8(ascii: ",")]
 
-  /// The JSON of several, with commas between.
+  /// The JSON of several items, with commas between.
   static func separated(_ items: some Sequence<Item>) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     for item in items {
@@ -38,10 +38,10 @@ final class Item: Sendable {
   }
 }
 
-/// To whom a thing belongs, which says who sees it.
+/// The owner of an item, which determines the clients that see it.
 enum Owner: Hashable, Sendable {
   case client(ClientID)
-  /// The gateway's own peer: whoever is paired sees it.
+  /// The gateway's own peer: every paired client sees it.
   case gateway
   case operators
 
@@ -67,13 +67,13 @@ struct Change: Sendable {
   let offset: UInt64
   let owner: Owner
   let id: String
-  /// The thing as it is now; nil where it is gone.
+  /// The item as it is now; nil where it was removed.
   let bytes: [UInt8]?
-  /// What it can be asked for by now, and could be before; nil where it is gone, or was not there.
+  /// The item's facets now, and before the change; nil where it was removed, or is new.
   let facets: [String: String]?
   let facetsBefore: [String: String]?
 
-  /// The same as its channel tells it, with the bytes where they are.
+  /// The JSON of the change in pieces, without a copy of the item's bytes.
   func pieces(putting bytes: [UInt8], in number: Int) -> Pieces {
     Pieces([Array("{\"n\":\(number),\"o\":\(offset),\"put\":".utf8), bytes, [UInt8(ascii: "}")]])
   }
@@ -84,8 +84,8 @@ struct Change: Sendable {
     case nothing
   }
 
-  /// As every channel tells it: what was put, or that the thing is gone; with the channel's number where it is one of
-  /// several on a way.
+  /// The JSON of the change: the item that was put, or the id of a removed one; with the channel's number where several
+  /// channels share a connection.
   func json(putting bytes: [UInt8]?, in number: Int? = nil) -> [UInt8] {
     var json = Array("{\(number.map { "\"n\":\($0)," } ?? "")\"o\":\(offset),".utf8)
     if let bytes {
@@ -97,7 +97,7 @@ struct Change: Sendable {
     return json
   }
 
-  /// What it is to somebody who looks at a part of the collection: what leaves that part is gone from there.
+  /// The change for a client with a filter: an item that no longer passes the filter is deleted for that client.
   func telling(to client: ClientView, where filter: [String: String]) -> Telling {
     guard owner.isSeen(by: client) else { return .nothing }
     func isIn(_ facets: [String: String]?) -> Bool { facets.map { filter.isMet(by: $0) } ?? false }
@@ -107,6 +107,6 @@ struct Change: Sendable {
 }
 
 extension [String: String] {
-  /// Whether a thing of these facets is one that is asked for.
+  /// Whether an item with these facets passes the filter.
   func isMet(by facets: [String: String]) -> Bool { allSatisfy { facets[$0.key] == $0.value } }
 }

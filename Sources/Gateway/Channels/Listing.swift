@@ -1,26 +1,26 @@
 internal import Notation
 internal import Web
 
-/// What a client asked of a collection.
+/// A client's query of a collection.
 struct Listing: Sendable {
   static let pageDefault = 100
   static let pageMax = 1_000
-  /// Of the things of a page, but for its first one.
+  /// Limit for the items of a page, but for its first one.
   static let pageBytesMax = 16 << 20
-  /// How long a request may wait for news.
+  /// Limit for the wait of a long poll, in seconds.
   static let waitMax = 60
 
   var filter: [String: String] = [:]
   var limit = Listing.pageDefault
-  /// Behind which item the page begins.
+  /// The ordinal after which the page begins.
   var after: UInt64 = 0
   var since: Position?
   var wait = 0
 
-  /// The query parameters that every collection takes, beside those that it can be filtered by.
+  /// The query parameters that every collection takes, besides its filters.
   static let parameters = ["limit", "after", "since", "wait"]
 
-  /// The first page of all.
+  /// The first page, without a filter.
   init() {}
 
   init(_ call: Call, facets: [Facet]) throws(Problem) {
@@ -38,7 +38,7 @@ struct Listing: Sendable {
       self.after = after
     }
     if let since = try call.parameter("since") { self.since = try Position.parsing(since, field: "since") }
-    // Of a browser that comes back the address still says where it began, and the header how far it has come.
+    // A browser that reconnects sends its first position in the address, and its latest one in the header.
     if let last = call.headers["Last-Event-ID"], !last.isEmpty {
       since = try Position.parsing(last, field: "Last-Event-ID")
     }
@@ -54,11 +54,11 @@ struct Listing: Sendable {
 
   private static func ordinal(_ cursor: String) -> UInt64? {
     guard let bytes = Base64.safeBytes(cursor), bytes.first == UInt8(ascii: "c") else { return nil }
-    // The store knows no larger numbers.
+    // The store has no larger numbers.
     return Int64(String(decoding: bytes.dropFirst(), as: UTF8.self)).flatMap(UInt64.init(exactly:))
   }
 
-  /// Limit for what is read of a channel's past at once.
+  /// Limit for the bytes that are read from stored history at once.
   var atticBytesMax: Int { since == nil ? Self.pageBytesMax : History.changesBytesMax }
 
   /// A page, or the changes since a position.
@@ -91,7 +91,7 @@ struct Listing: Sendable {
     return all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all)
   }
 
-  /// Whether there is something new to be told; all of it is where it is not known any more.
+  /// Whether there are changes for the client; true as well where the changes are no longer known.
   func isNews(_ collection: Collection, for client: ClientView) -> Bool {
     guard let since, let changes = collection.changes(after: since) else { return true }
     return changes.contains { change in
@@ -99,7 +99,7 @@ struct Listing: Sendable {
     }
   }
 
-  /// The changes after `since`, or all things anew where they are not all there any more.
+  /// The changes after `since`, or a snapshot where some of them are no longer kept.
   func news(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
     guard let news = news(of: collection, recalled) else {
       let all = snapshot(of: collection, for: client).pieces()
@@ -121,7 +121,7 @@ struct Listing: Sendable {
       200, Self.body("{\"recovered\":true\(dropped),\"changes\":[", told, "],\"position\":\"\(news.position)\"}"))
   }
 
-  /// Those after `since`, or nil where they are not all there any more.
+  /// The changes after `since`, or nil where some of them are no longer kept.
   func news(of collection: Collection, _ recalled: Recalled?) -> News? {
     if case .news(let news)? = recalled { return news }
     return since.flatMap(collection.news)
@@ -132,12 +132,12 @@ struct Listing: Sendable {
   }
 }
 
-/// Percent-encoding of RFC 3986, for what stands in a path or a query.
+/// Percent-encoding of RFC 3986, for the parts of a path or a query.
 enum Percent {
   private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  /// A path, by its segments.
+  /// The encoded path of these segments.
   static func encode(_ path: [String]) -> String { path.map(encode).joined(separator: "/") }
 
   static func encode(_ text: String) -> String {

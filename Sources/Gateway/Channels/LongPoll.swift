@@ -1,8 +1,8 @@
 internal import Reactor
 internal import Web
 
-/// A request that waits for news. What changes meanwhile and is none for its client moves on from where it asks: the
-/// channel may keep it no longer when there is news.
+/// A request that waits for changes. Its position moves past changes that its client does not see: the channel may have
+/// dropped those by the time there is one for the client.
 final class LongPoll: Follower {
   private let collection: Collection
   private var listing: Listing
@@ -11,7 +11,7 @@ final class LongPoll: Follower {
   private var timer: Timer?
   private var answer: ((Result<Listing, Problem>) -> Void)?
 
-  /// Where there is no news yet.
+  /// Takes a listing for which there are no changes yet.
   init(_ collection: Collection, _ listing: Listing, _ client: ClientView, _ reactor: Reactor) {
     self.collection = collection
     self.listing = listing
@@ -20,10 +20,10 @@ final class LongPoll: Follower {
     self.reactor = reactor
   }
 
-  /// The answer is from where there is news, or nothing more will come.
+  /// Calls `answer` with the listing to respond to, once there are changes or no more will come.
   func begin(_ exchange: Exchange, _ answer: @escaping (Result<Listing, Problem>) -> Void) {
     self.answer = answer
-    // The collection keeps it while it waits.
+    // The collection retains this object while it waits.
     collection.follow(self)
     exchange.onGone = { self.finish() }
     timer = reactor.schedule(after: .seconds(listing.wait)) { [unowned self] in tell() }

@@ -1,4 +1,4 @@
-/// How far a channel is: changes are numbered without a gap within an epoch, and numbers of another epoch say nothing.
+/// A position in a channel: changes are numbered without a gap in an epoch; numbers of another epoch say nothing.
 struct Position: Hashable, Sendable, CustomStringConvertible {
   var epoch: String
   var offset: UInt64

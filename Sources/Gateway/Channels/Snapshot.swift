@@ -1,16 +1,16 @@
 internal import Notation
 internal import Web
 
-/// All things of a collection anew, as one object of JSON in pieces: where they are too many for one answer, the latest of
-/// them, and which one is the `oldest` of all, from which on the others are pages of the list.
+/// All items of a collection as one object of JSON, in pieces. Where they are too many for one response, it has the
+/// latest of them, and names the `oldest` of all, from which on the others are pages of the list.
 ///
-/// What has changed before its piece is written is in it as it is by then, or is not; whoever reads it is told of that once
-/// more, by what follows the position. Nobody is told of what leaves a channel that lasts: a snapshot that it would be
-/// missing in, between what was told and what is there, is torn and ends.
+/// An item that changes before its piece is written is in it in its new state, or is missing; the changes after the
+/// position report it once more. A durable channel does not publish that items leave it: a snapshot that would miss
+/// such an item, between those written and those still there, is torn and ends.
 struct Snapshot: Sequence, IteratorProtocol {
   static let itemsMax = 10_000
   static let bytesMax = 16 << 20
-  /// Limit for what is looked up at once, but for one thing that is larger.
+  /// Limit for the bytes that are read at once, but for one item that is larger.
   private static let pieceBytes = 16 << 10
 
   private enum Stage {
@@ -29,7 +29,7 @@ struct Snapshot: Sequence, IteratorProtocol {
 
   var isTorn: Bool { if case .torn = stage { true } else { false } }
 
-  /// What stands before the things is the caller's, and what is told no more since the position that it knew.
+  /// The object begins with the caller's members, and the number of changes that the client missed after `since`.
   init(
     of collection: Collection, since: Position?, for client: ClientView, where filter: [String: String] = [:],
     _ members: [JSON.Member] = []
@@ -46,7 +46,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     stage = .opening(members: JSON.object(members).bytes)
   }
 
-  /// The whole of it, as it is now.
+  /// The whole snapshot, as it is now.
   func pieces() -> Pieces {
     var all = Pieces()
     for piece in self { all.append(piece) }
@@ -56,7 +56,7 @@ struct Snapshot: Sequence, IteratorProtocol {
   mutating func next() -> Pieces? {
     switch stage {
     case .opening(let members):
-      // The first things are of the same moment as what is said of all of them.
+      // The first items are of the same moment as the members before them.
       let head = members.dropLast() + Array(",\"items\":[".utf8)
       stage = .closing
       let first = collection.latest(Self.itemsMax, bytes: Self.bytesMax, for: client, where: filter).first
@@ -87,7 +87,7 @@ struct Snapshot: Sequence, IteratorProtocol {
 }
 
 extension Collection {
-  /// The first thing of all, where a snapshot has no room for it.
+  /// The first item of all, where a snapshot has no room for it.
   fileprivate func leftOut(for client: ClientView, where filter: [String: String]) -> String? {
     guard count > Snapshot.itemsMax || bytes > Snapshot.bytesMax,
       let first = page(after: 0, atMost: 1, for: client, where: filter).items.first,
