@@ -4,15 +4,15 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// Which clients are there: the peers of one that is not are away.
+/// The presence of clients: the peers of an absent client are shown as away.
 ///
-/// A client is there while it has a WebSocket or a request under way, an event stream as well as an upload, and for
-/// `GatewayOptions.awayTime` after the last that was heard of it. With whatever it says next it is there again, at once.
-/// Until a client has said something since the gateway was started, it is not there. The gateway's own peer is never away.
+/// A client is present while it has a WebSocket or a request under way, an event stream as well as an upload, and for
+/// `GatewayOptions.awayTime` after its last activity. Any activity makes it present again, at once. After a start of
+/// the gateway a client is absent until its first activity. The gateway's own peer is never away.
 final class Attendance {
   private unowned let core: Core
   private let reactor: Reactor
-  /// When it is looked whether they are still there.
+  /// The timers of the next checks, by client.
   private var looks: [ClientID: Timer] = [:]
   private var underWay: [ClientID: [WeakExchange]] = [:]
 
@@ -30,7 +30,7 @@ final class Attendance {
     for look in looks.values { reactor.cancel(look) }
   }
 
-  /// Nobody has said anything yet: peers of earlier runs are away.
+  /// Marks the peers of earlier runs as away, since no client has been active yet.
   func begin() async throws {
     core.clients.onReturn = { [weak self] in self?.returned($0) }
     let now = ContinuousClock.now
@@ -43,12 +43,12 @@ final class Attendance {
     }
   }
 
-  /// Checks from time to time whether a client is still there, as long as it has a peer.
+  /// Checks from time to time whether a client is present, as long as it has a peer.
   func watch(_ client: ClientID) {
     if looks[client] == nil { look(at: client, after: core.options.awayTime) }
   }
 
-  /// A request of the client is under way for as long as it takes.
+  /// Keeps the client present while the request is under way.
   func serves(_ client: ClientID, _ exchange: Exchange) {
     var exchanges = underWay[client, default: []]
     if exchanges.count >= Self.underWaySweep { exchanges.removeAll(where: \.isOver) }
@@ -57,14 +57,14 @@ final class Attendance {
 
   private static let underWaySweep = 32
 
-  /// It had a WebSocket, or followed something, until now.
+  /// The client's last activity ends now: it had a WebSocket, or followed a collection.
   func left(_ client: ClientID) {
     core.clients.markSeen(client)
     if let look = looks.removeValue(forKey: client) { reactor.cancel(look) }
     watch(client)
   }
 
-  /// It has no token any more, and no peer.
+  /// Forgets a client that has no token and no peer any more.
   func forget(_ client: ClientID) {
     if let look = looks.removeValue(forKey: client) { reactor.cancel(look) }
     underWay[client] = nil
@@ -82,7 +82,7 @@ final class Attendance {
     underWay[client]?.removeAll(where: \.isOver)
     if underWay[client]?.isEmpty == true { underWay[client] = nil }
     let own = core.peers.values.filter { $0.owner == .client(client) }
-    // Of a client without a peer nobody sees whether it is there.
+    // The presence of a client without a peer is visible to nobody.
     if own.isEmpty { return }
     if isHere(client) { core.clients.markSeen(client) }
     let now = Instant.now
@@ -102,7 +102,7 @@ final class Attendance {
     watch(client)
   }
 
-  /// Nil: they are here again.
+  /// An age of nil marks them as present again.
   private func setAway(_ peers: [PeerModel], since age: Duration?) {
     let moment = age.map { ContinuousClock.now - $0 }
     for model in peers {
@@ -110,7 +110,7 @@ final class Attendance {
       core.publish(model)
       core.tell(age == nil ? "here" : "away", about: model.path, model.owner)
       let peer = model.peer
-      // One that is removed meanwhile is no more to be seen.
+      // A peer that is removed meanwhile is no longer visible.
       core.start { _ in try? await peer.setAway(since: moment) }
     }
   }

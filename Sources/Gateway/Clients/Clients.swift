@@ -3,21 +3,21 @@ internal import Notation
 internal import Store
 internal import Wire
 
-/// Who holds a token, and how one gets one.
+/// The clients that hold a token, and the pairing by which one gets it.
 ///
-/// Tokens are kept as digests only: whoever reads the store cannot be anybody. What ends with this process, as codes do, is
-/// timed by a clock that nobody sets; what outlives it, by that of the machine.
+/// Tokens are kept as digests only: a reader of the store cannot act as any client. Times that end with this process,
+/// as those of codes, are measured by a monotonic clock; those that outlive it, by the machine's clock.
 final class Clients {
   struct Limits: Sendable {
     var clientsMax = 10_000
     var codesMax = 64
     var codeTime: Duration
     var guesses = GuessBudget.Limits()
-    /// Whether codes are spent over what nobody else can read alone, whatever they are for.
+    /// Whether codes of every role are spent over private connections only.
     var needsPrivateWay = false
-    /// That were held against their digests, and are known again without.
+    /// Limit for the cache of tokens that were compared with their digests.
     var knownTokensMax = 1_024
-    /// Of a token that was given over a connection that others can read.
+    /// The lifetime of a token that was given over a connection that others can read.
     var openTokenTime: Duration = .seconds(12 * 3_600)
 
     init(_ limits: GatewayLimits = GatewayLimits(), codeTime: Duration = .seconds(600)) {
@@ -32,7 +32,7 @@ final class Clients {
     let role: Role
     let scopes: Scopes
     let createdAt: Timestamp
-    /// Nil for one that lasts until it is revoked.
+    /// Nil for a token that is valid until it is revoked.
     let expiresAt: Timestamp?
     fileprivate let digest: Digest
     fileprivate let account = ClientAccount()
@@ -51,9 +51,9 @@ final class Clients {
     let text: String
     let role: Role
     let scopes: Scopes
-    /// Nil for who asked on the machine itself.
+    /// Nil for a code that was made on the machine itself.
     let maker: ClientID?
-    /// As people are told; a machine whose clock is set meanwhile keeps to what it has left.
+    /// The end as people see it; setting the machine's clock does not change the time that is left.
     let expiresAt: Timestamp
     fileprivate let end: Instant
   }
@@ -81,7 +81,7 @@ final class Clients {
 
   // MARK: Tokens
 
-  /// Those of earlier runs.
+  /// Restores the clients of earlier runs.
   func restore(_ stored: [StoredClient]) {
     for client in stored {
       guard let role = Role(rawValue: client.role), let digest = try? Digest(bytes: client.digest) else { continue }
@@ -99,14 +99,14 @@ final class Clients {
     return holder
   }
 
-  /// Whether its token would be found again: then its client is here now.
+  /// Whether its token is still valid; if it is, its client is active now.
   func admits(_ holder: KnownTokens.Holder) -> Bool {
     if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
     seen(holder.view.id, holder.account)
     return true
   }
 
-  /// Told of a client that has gone, once it says something again.
+  /// Called with an absent client once it is active again.
   var onReturn: (ClientID) -> Void = { _ in }
 
   private func seen(_ id: ClientID, _ account: ClientAccount) {
@@ -116,23 +116,23 @@ final class Clients {
     onReturn(id)
   }
 
-  /// It is not there any more, until it says something again.
+  /// Marks the client as away, until it is active again.
   func goes(_ id: ClientID) { clients[id]?.account.isAway = true }
 
   func account(of id: ClientID) -> ClientAccount? { clients[id]?.account }
 
   func lastHeard(_ id: ClientID) -> Instant? { clients[id]?.account.lastSeen }
 
-  /// It has said something, by a WebSocket that it holds.
+  /// Marks the client as active, as by a WebSocket that it holds.
   func markSeen(_ id: ClientID) { if let account = clients[id]?.account { seen(id, account) } }
 
-  /// Nil for who was not here since the gateway was started.
+  /// Nil for a client that was not active since the gateway was started.
   func lastSeen(_ id: ClientID) -> Timestamp? {
     guard let seen = clients[id]?.account.lastSeen else { return nil }
     return clock() + (seen - steadyClock())
   }
 
-  /// Whether it holds a token that is worth something.
+  /// Whether it holds a valid token.
   func isIn(_ id: ClientID) -> Bool {
     guard let client = clients[id] else { return false }
     return client.expiresAt.map { $0 > clock() } ?? true
@@ -146,7 +146,7 @@ final class Clients {
     return holder
   }
 
-  /// What a page must send beside the cookie, which it can only know if it is ours.
+  /// The CSRF token that a page must send beside the cookie; only a page of this gateway can know it.
   func csrf(for token: String) -> String {
     Base64.safeText(crypto.hash(Array("vicinity csrf v1\0\(token)".utf8)).bytes.prefix(16))
   }
@@ -181,7 +181,7 @@ final class Clients {
 
   // MARK: Pairing
 
-  /// Of codes that say nothing else.
+  /// The default lifetime of a code.
   var codeTime: Duration { limits.codeTime }
 
   var openCodes: [Code] {
@@ -213,7 +213,7 @@ final class Clients {
     return true
   }
 
-  /// Spends a code for a token, which is good once its client is stored.
+  /// Spends a code for a token, which is valid once its client is stored.
   func pair(
     _ typed: String, name: String, over way: Way
   ) throws(Problem) -> (client: Client, token: String, code: Code) {

@@ -2,19 +2,19 @@ internal import Nearby
 internal import Notation
 internal import Store
 
-/// How a client goes, with all that was its own.
+/// The removal of a client, with all that was its own.
 extension Core {
-  /// The token is worth nothing from now on, and what was the client's goes: its peers, their sessions, keys, messages and
-  /// files. Returns when that would be so after a power cut.
+  /// Revokes the token, and removes all that was the client's: its peers, their sessions, keys, messages and files.
+  /// Returns when that would survive a power cut.
   ///
-  /// One transaction says that it is gone. What is then still to be done the next start does, if this process cannot.
+  /// One transaction records the removal. The next start completes it if this process cannot.
   func revoke(_ id: ClientID) async throws {
     guard clients.clients[id] != nil else { return await gone() }
     try needStore("deleted")
     let owned = peers.values.filter { $0.owner == .client(id) }
     let entered = sessions.values.filter { $0.owner == .client(id) }
     try await forgetStored(id)
-    // These end by themselves, too: here it is waited for.
+    // Sessions and peers end by themselves, too: this waits for their end.
     for session in entered { await session.session.close() }
     for peer in owned { await peer.peer.remove() }
     if archive.isLasting { await archive.settled(PendingWrite { _ in }, host) }
@@ -34,7 +34,7 @@ extension Core {
   }
 
   private func letGo(of id: ClientID) {
-    // Somebody else may have been faster.
+    // Another request may have been faster.
     guard clients.revoke(id) != nil else { return }
     clientList.remove(id.text)
     sockets.close(of: id, .forbidden, "the token was revoked")

@@ -3,21 +3,21 @@ internal import Notation
 internal import Web
 internal import Wire
 
-/// All that is kept of a client, a line of JSON for each thing, at the pace at which the client takes it.
+/// All data that is kept of a client, a line of JSON for each item, at the pace at which the client reads it.
 ///
-/// What was there when it began is in it, as it is when its line is written. What comes meanwhile is not, so that it ends,
-/// nor is what goes meanwhile.
+/// It has the items that existed when it began, each in its state when its line is written. It has no items that come
+/// meanwhile, so that it ends, and none that are removed meanwhile.
 final class Export: BodySource {
   static let type = "application/x-ndjson"
-  /// A message may be large: no more are in memory at a time.
+  /// Limit for the messages in memory at a time, since one may be large.
   private static let itemsMax = 16
 
-  /// A part of it: those things of a collection that are the client's own.
+  /// A part of the export: the client's own items in one collection.
   private struct Chapter {
     let kind: String
     let path: String
     var session: String?
-    /// Where the collection ends for this.
+    /// The collection's offset when the export began.
     let last: UInt64
     var after: UInt64 = 0
 
@@ -33,9 +33,9 @@ final class Export: BodySource {
   private let client: ClientView
   private let number: UInt64
   private weak var exchange: Exchange?
-  /// The next one is the last of these.
+  /// The chapters that are left; the next one is the last element.
   private var chapters: [Chapter]
-  /// And the chapters of these follow, with the messages that each of them had; the next one is the last again.
+  /// The sessions whose chapters follow, with the messages that each had; the next one is the last element again.
   private var sessions: [(id: String, messages: Chapter)]
   private var waiting: [UInt8] = []
   private var sent = 0
@@ -80,7 +80,7 @@ final class Export: BodySource {
     if let item = core.clientList[client.id.text] { write("client", item.bytes) }
   }
 
-  // MARK: Giving
+  // MARK: Sending
 
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
     while sent == waiting.count {
@@ -94,7 +94,7 @@ final class Export: BodySource {
     return .wrote(count)
   }
 
-  /// The client may look no longer.
+  /// Ends the export of a client that has lost its access.
   func cut() {
     over(.failed)
     exchange?.wake()
@@ -105,7 +105,7 @@ final class Export: BodySource {
     self.end = self.end ?? end
   }
 
-  // MARK: Looking
+  // MARK: Reading
 
   private func refill() {
     (waiting, sent) = ([], 0)
@@ -121,7 +121,7 @@ final class Export: BodySource {
     isLooking = true
     let (client, number) = (client.id, number)
     core.start { core in
-      // None where the disk cannot be read: then it is not whole.
+      // The page is nil where the disk cannot be read: the export is then incomplete.
       let page =
         try? await core.collection(at: chapter.path)?.attic?.page(
           after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
@@ -174,7 +174,7 @@ final class Export: BodySource {
 }
 
 extension Core {
-  /// Of what, and when, something is a copy.
+  /// The gateway, and the time, of an export.
   fileprivate var origin: JSON {
     [
       "at": .text(Timestamp.now.description), "gateway": .text(options.name), "host": .text(host.id.text),

@@ -3,18 +3,18 @@ internal import Reactor
 internal import Web
 internal import Wire
 
-/// Wrong pairing codes of the last minute, by where they came from: codes cannot be guessed, and who tries keeps out nobody
-/// but itself and its network.
+/// Rate limits for wrong pairing codes, by their source in the last minute: codes cannot be guessed, and an attacker
+/// locks out nobody but itself and its network.
 ///
-/// Law: who asks on the machine itself has a budget that nobody elsewhere can spend.
+/// Law: requests on the machine itself have a budget that nobody elsewhere can spend.
 struct GuessBudget {
   struct Limits: Sendable {
-    /// On the machine itself, of all its users.
+    /// Limit for the machine itself, for all its users.
     var machineMax = 20
     var addressMax = 10
     /// Limit for the addresses of one subscriber: 256 of IPv4, 2^64 of IPv6.
     var networkMax = 20
-    /// Limit for everybody but the machine itself: an attacker with many networks needs 10^4 years for a code of 40 bits.
+    /// Limit for all but the machine itself: an attacker with many networks needs 10^4 years for a code of 40 bits.
     var elsewhereMax = 120
   }
 
@@ -31,7 +31,7 @@ struct GuessBudget {
     }
   }
 
-  /// Why there may be none now, and for how long.
+  /// The limit that was reached, and the time until it passes.
   struct Refusal: Hashable {
     let limit: Int
     let time: Duration
@@ -40,14 +40,14 @@ struct GuessBudget {
   private static let time: Duration = .seconds(60)
 
   private let limits: Limits
-  /// In the order they came, no more than the limits allow in a minute.
+  /// Wrong codes in order, no more than the limits allow in a minute.
   private var guesses: [(at: Instant, source: Source)] = []
 
   init(_ limits: Limits) {
     self.limits = limits
   }
 
-  /// Nil where a code may be tried from there.
+  /// Nil where a code from this source may be tried.
   mutating func refusal(of source: Source, at now: Instant) -> Refusal? {
     guesses.removeAll { $0.at + Self.time <= now }
     let isMachine = source == .machine
@@ -62,6 +62,6 @@ struct GuessBudget {
       ?? refusal(limits.elsewhereMax, near)
   }
 
-  /// One was tried that is none.
+  /// Counts a wrong code.
   mutating func spend(_ source: Source, at now: Instant) { guesses.append((now, source)) }
 }

@@ -1,16 +1,16 @@
 internal import Engine
 internal import Notation
 
-/// Tokens that were held against their digests, so that this is done once for many requests.
+/// A cache of tokens that were compared with their digests, so that this is done once for many requests.
 ///
-/// Laws: it forgets all where a client goes, and who has kept a holder sees that it is forgotten. A token is found by a
-/// hash under a key of this process, and compared in a time that does not tell how much of it is right.
+/// Laws: the cache is emptied where a client is removed, and a holder that was kept elsewhere then says that it is
+/// forgotten. A token is looked up by a hash under a key of this process, and compared in constant time.
 struct KnownTokens {
   final class Holder {
     let view: ClientView
     let expiresAt: Timestamp?
     let account: ClientAccount
-    /// The token is to be held against its digest anew.
+    /// Whether the token must be compared with its digest anew.
     fileprivate(set) var isForgotten = false
 
     init(_ view: ClientView, until expiresAt: Timestamp?, _ account: ClientAccount = ClientAccount()) {

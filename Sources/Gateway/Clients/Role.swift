@@ -1,10 +1,10 @@
-/// What a client may do. Each may all that the one before it may.
+/// The permissions of a client. Each role has those of the one before it.
 enum Role: String, CaseIterable, Comparable, Sendable {
   /// Sees what the gateway's own peer sees.
   case viewer
   /// Has peers of its own.
   case member
-  /// Lets others in, and acts as the gateway's own peer.
+  /// Admits other clients, and acts as the gateway's own peer.
   case `operator`
   /// Everything.
   case admin
@@ -32,6 +32,6 @@ struct ClientView: Hashable, Sendable {
   let name: String
   let role: Role
   var scopes = Scopes.all
-  /// Whether the browser sent it by itself, so that somebody else's page may have made it do so.
+  /// Whether the browser sent its token by itself, so that a page of another site may have caused the request.
   var isByCookie = false
 }

@@ -1,19 +1,19 @@
 internal import Notation
 
-/// What a token is for: its role says how much it may, its scopes in which part of the gateway.
+/// A part of the gateway that a token is for: the token's role says how much it may do, its scopes in which parts.
 enum Scope: String, CaseIterable {
-  /// Peers, how they are found and find, and invitations.
+  /// Peers, their advertising and browsing, and invitations.
   case peers
-  /// Sessions and their members, and what is decided in them.
+  /// Sessions, their members, and the decisions in them.
   case sessions
   case messages, streams, resources
-  /// Identities, anchors and peers that are known.
+  /// Identities, anchors and trusted peers.
   case trust
-  /// Codes that let clients in, the clients, and who has let in whom.
+  /// Pairing codes, clients, and the audit of admissions.
   case clients
   case events
 
-  /// Of what lies at a path; nil for what every token may.
+  /// The scope of a path; nil for a path that every token may use.
   init?(of pattern: String) {
     let parts = pattern.split(separator: "/")
     guard parts.first == "v1", parts.count > 1 else { return nil }
@@ -29,7 +29,7 @@ enum Scope: String, CaseIterable {
 }
 
 extension Scope {
-  /// Of what lies under a session.
+  /// The scope of a path below a session.
   private init(ofSession part: String) {
     switch part {
     case "datagrams": self = .messages
@@ -58,7 +58,7 @@ struct Scopes: OptionSet, Hashable, Sendable {
 
   // MARK: Texts
 
-  /// Nil where a word is none.
+  /// Nil where a word is unknown.
   init?(words: [String]) {
     var scopes: [Scope] = []
     for word in words {
@@ -68,10 +68,10 @@ struct Scopes: OptionSet, Hashable, Sendable {
     self.init(scopes)
   }
 
-  /// As it is stored: nil for all, those of later releases included.
+  /// The stored form: nil for all scopes, those of later releases included.
   var stored: String? { self == .all ? nil : words.joined(separator: " ") }
 
-  /// Of a word that is unknown, as of a later release, nothing follows.
+  /// Ignores unknown words, as of a later release.
   init(stored: String?) {
     self = stored.map { Scopes($0.split(separator: " ").compactMap { Scope(rawValue: String($0)) }) } ?? .all
   }

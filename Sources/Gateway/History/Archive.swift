@@ -6,42 +6,42 @@ internal import Reactor
 internal import Store
 internal import Wire
 
-/// What lasts of sessions: how each was opened, and the messages of those whose history lasts.
+/// The durable state of sessions: the settings of each, and the messages of those whose history is durable.
 ///
-/// Law: what is noted is stored together with what the engine says of it at that moment; what came of it is told when it
-/// is stored, and not before.
+/// Law: pending writes are stored in one transaction with the engine's output of that moment; their result is published
+/// once it is stored, and not before.
 final class Archive: TransactionObserver, @unchecked Sendable {
-  // `@unchecked`: it is made before its host starts, and touched on the host's loop alone from then on.
+  // `@unchecked`: it is made before its host starts, and used on the host's loop alone from then on.
 
-  /// Where files lie, in the gateway's.
+  /// Folders of files, in the gateway's folder.
   static let folders = ["sending", "received"]
 
   let writer: Writer
-  /// The gateway's.
+  /// The gateway's folder.
   private let folder: String
-  /// Whether there is a host that is the same one after a restart.
+  /// Whether the host keeps its identity over a restart.
   let isLasting: Bool
   private(set) var histories: [EndpointID: History] = [:]
-  /// Sessions that were open when it was last closed, or its process was killed, and are not taken up yet.
+  /// Sessions that were open when it was last closed, or its process was killed, and are not restored yet.
   private var stored: [String: StoredSession] = [:]
   private var notes: [PendingWrite] = []
-  /// Noted after all of these.
+  /// Messages to be written after all of `notes`.
   private var messages: [MessageNote] = []
   private var works: [(work: () -> Void, giveUp: (any Error) -> Void)] = []
-  /// Histories in which the fate of a message has changed.
+  /// Histories in which the delivery status of a message has changed.
   private var restless: [History] = []
-  /// Of those sessions, by their numbers.
+  /// The resources of those sessions, by the sessions' numbers.
   private var resources: [Int: [StoredResource]] = [:]
   private var nextNumber: Int
-  /// How often a message was read of which the disk has made something else.
+  /// The number of reads that found a message damaged on the disk.
   private(set) var damagedCount = 0
-  /// Files that the store did not know at the start.
+  /// The number of files that the store did not know at the start.
   private(set) var leftoverCount = 0
-  /// Its host's, once there is one.
+  /// The host's reactor, once there is a host.
   var reactor: Reactor?
-  /// For who has to know of it.
+  /// Called for each damaged message.
   var onDamage: () -> Void = {}
-  /// Told of each unreliable message as it comes: nothing of it is stored, and so it waits for no commit.
+  /// Called with each unreliable message as it comes: none of it is stored, and so it waits for no commit.
   var onUnreliable: (Nearby.Message, EndpointID) -> Void = { _, _ in }
 
   private init(_ writer: Writer, in folder: String, isLasting: Bool, nextNumber: Int) {
@@ -65,7 +65,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     return archive
   }
 
-  /// Before the host starts: what comes for a session from its first moment on is kept.
+  /// Restores a history before the host starts, so that messages are kept from the session's first moment on.
   private func restore(_ session: StoredSession) async throws {
     guard let id = try? EndpointID(text: session.id) else { return }
     stored[session.id] = session
@@ -82,7 +82,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     histories[id] = History(session, keeping.limits, stored, in: self)
   }
 
-  // MARK: Noting
+  // MARK: Pending writes
 
   func note(_ note: PendingWrite) {
     noteMessages()
@@ -91,10 +91,10 @@ final class Archive: TransactionObserver, @unchecked Sendable {
 
   func note(_ message: MessageNote) { messages.append(message) }
 
-  /// What belongs to nothing that the host does, with its next batch.
+  /// Adds a write that belongs to no mutation of the host, with the host's next batch.
   func note(_ note: PendingWrite, _ host: Host) {
     self.note(note)
-    // Where the host was stopped nobody takes it any more.
+    // A host that was stopped takes no writes any more.
     host.reactor.soon { try? host.inTransaction {} }
   }
 
@@ -119,7 +119,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     return notes
   }
 
-  /// What is asked for in one turn of the loop is noted in the next, so that one commit has all of it.
+  /// Group commit: the requests of one turn of the loop run in the next, in one transaction.
   func together(_ host: Host, _ work: @escaping () -> Void, giveUp: @escaping (any Error) -> Void) {
     works.append((work, giveUp))
     if works.count > 1 { return }
@@ -137,7 +137,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
 
   // MARK: Sessions
 
-  /// A number for one that begins.
+  /// The number of a session that begins.
   func number() -> Int {
     defer { nextNumber += 1 }
     return nextNumber
@@ -147,7 +147,8 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     stored.removeValue(forKey: id.text).map { ($0, resources.removeValue(forKey: $0.number) ?? []) }
   }
 
-  /// Of those of its own that nobody has taken up, the host knows nothing. How many are another's, and wait for its keys.
+  /// Ends the host's own sessions that were not restored. Returns the number of another host's, which wait for its
+  /// keys.
   func endUntaken(of host: HostID) -> Int {
     let own = stored.values.filter { $0.host == host.text }
     defer { (stored, resources) = ([:], [:]) }
@@ -162,11 +163,11 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     return stored.count - own.count
   }
 
-  /// What has grown too old goes, also where nothing new comes. Whether there may be more of it.
+  /// Applies retention, also where no new messages come. Whether there may be more to remove.
   func prune(at now: Timestamp) -> Bool {
     let hasMore = histories.values.reduce(false) { $1.prune(at: now) || $0 }
     let writer = writer
-    // What was removed since the last time stands in the log.
+    // The write-ahead log still has what was removed since the last time.
     if !hasMore { reactor?.spawn { try? await writer.emptyLog() } }
     return hasMore
   }
@@ -177,7 +178,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     return history
   }
 
-  /// What is kept of it goes, a piece at a time; the rest once that is stored.
+  /// Ends a session in the store, which then removes its data in pieces; `discard` runs once the end is stored.
   func end(_ id: EndpointID, then discard: @escaping () -> Void = {}) {
     histories[id] = nil
     let text = id.text
@@ -191,12 +192,12 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   }
 
   private func clearAway() {
-    // Where it is refused, the next start does it.
+    // The next start does it where the writer refuses it.
     _ = writer.enqueue(
       { [weak self] database in if try database.clearAway() { self?.clearAway() } }, answer: { _ in })
   }
 
-  // MARK: What the host tells
+  // MARK: Observed transactions
 
   func heard(_ message: Nearby.Message, in session: EndpointID) {
     switch message.mode {
@@ -217,7 +218,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
 }
 
 extension Archive {
-  /// Returns when it is stored, with what the work notes, or never will be.
+  /// Waits until the write, with those that `work` adds, is stored, or never will be.
   @discardableResult
   func settled(_ note: PendingWrite, _ host: Host, with work: () -> Void = {}) async -> Bool {
     await withCheckedContinuation { continuation in
@@ -229,7 +230,7 @@ extension Archive {
       do {
         try host.inTransaction(work)
       } catch {
-        // The host was stopped: nobody takes it any more.
+        // The host was stopped and takes no writes any more.
         for note in takePendingWrites() { note.settle(false) }
       }
     }

@@ -2,12 +2,12 @@ internal import Nearby
 internal import Notation
 internal import Store
 
-/// What a peer wants of others, or they of it: that there is again after a restart.
+/// A request of a peer, or to it, that is restored after a restart.
 protocol Intent: LivingModel {
   static var kind: IntentKind { get }
   var id: String { get }
   var peer: PeerModel { get }
-  /// As it is kept.
+  /// Its stored form.
   var settings: JSON { get }
 }
 
@@ -28,7 +28,7 @@ extension InvitationModel: Intent {
 }
 
 extension Core {
-  /// As it is now, with the store's next batch.
+  /// Stores its present state, with the store's next batch.
   func keep(_ intent: some Intent) {
     // A row must not bring back an intent that was deleted, alone or with its peer.
     guard isLasting(intent.peer), lives(intent.peer), lives(intent) else { return }
@@ -43,24 +43,24 @@ extension Core {
     archive.note(PendingWrite { try $0.removeIntent(id) }, host)
   }
 
-  /// Returns when what was kept of a peer until now would be there after a power cut.
+  /// Returns when the writes of a peer until now would survive a power cut.
   func kept(of peer: PeerModel) async {
     if isLasting(peer) { await archive.settled(PendingWrite { _ in }, host) }
   }
 
-  /// Returns when what was forgotten until now would be gone after a power cut. Where the disk is full, at once: whoever
-  /// deletes there may be making room.
+  /// Returns when the removals until now would survive a power cut. Returns at once where the disk is full: the client
+  /// may be deleting to make room.
   func gone() async {
     if archive.isLasting, !host.storeIsFailing { await archive.settled(PendingWrite { _ in }, host) }
   }
 
-  /// The answer to who deletes what is not there: it may have been deleted just before, and not for good yet.
+  /// The response to the deletion of a missing resource: it may have been deleted just before, and not durably yet.
   func nothingThere() async -> Reply {
     await gone()
     return .nothing
   }
 
-  /// Those of before this start, once the peers and the sessions are there again.
+  /// Restores the requests of earlier runs, once the peers and the sessions are restored.
   func takeUpIntents() async throws {
     for row in try await store.perform({ try $0.intents() }) {
       guard let peer = peers[row.peer], let settings = try? JSON(parsing: row.settings) else { continue }
@@ -68,7 +68,7 @@ extension Core {
       case .advertiser: await takeUp(AdvertiserModel(row.id, settings, peer))
       case .browser: await takeUpBrowser(row.id, settings, peer)
       case .invitation: takeUp(InvitationModel(row.id, settings, peer))
-      // Of a later release.
+      // A kind of a later release.
       case nil: break
       }
     }
@@ -107,7 +107,7 @@ extension Core {
 }
 
 extension AdvertiserModel {
-  /// As it was before a restart.
+  /// Restores its state from before a restart.
   fileprivate convenience init?(_ id: String, _ settings: JSON, _ peer: PeerModel) {
     guard let type = settings["serviceType"]?.text,
       let invitations = settings["invitations"]?.text.flatMap(Invitations.init(rawValue:))
@@ -119,7 +119,7 @@ extension AdvertiserModel {
 }
 
 extension Until {
-  /// As it was kept, also by a release that had no word for it.
+  /// Restores the stored value, also from a release that had none.
   fileprivate init(_ settings: JSON) { self = settings["until"]?.text.flatMap(Until.init(rawValue:)) ?? .stopped }
 }
 
@@ -131,7 +131,7 @@ extension InvitationModel {
     return .object(members)
   }
 
-  /// As it was before a restart.
+  /// Restores its state from before a restart.
   fileprivate convenience init?(_ id: String, _ settings: JSON, _ peer: PeerModel) {
     let isIncoming = settings["direction"] == "incoming"
     guard let remote = settings[isIncoming ? "from" : "to"]?.text, let type = settings["serviceType"]?.text,
@@ -148,7 +148,7 @@ extension InvitationModel {
 }
 
 extension Problem {
-  /// As its JSON has it.
+  /// Restores a problem from its JSON.
   init?(asKept json: JSON) {
     guard let kind = json["type"]?.text?.split(separator: "/").last.flatMap({ Kind(rawValue: String($0)) }),
       let detail = json["detail"]?.text

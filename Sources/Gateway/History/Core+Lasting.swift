@@ -4,19 +4,19 @@ internal import Reactor
 internal import Store
 internal import Wire
 
-/// Sessions that are there again after a restart.
+/// Sessions that are restored after a restart.
 extension Core {
   private static let pruneInterval: Duration = .seconds(60)
-  /// Between pieces: what is live goes on.
+  /// The pause between pieces, in which live work continues.
   private static let prunePause: Duration = .milliseconds(100)
 
-  /// Now, and from time to time.
+  /// Applies retention now, and from time to time.
   func prune() {
     let hasMore = archive.prune(at: Timestamp.now)
     reactor.schedule(after: hasMore ? Self.prunePause : Self.pruneInterval) { [weak self] in self?.prune() }
   }
 
-  /// Whether it is there again after a restart.
+  /// Whether the peer is restored after a restart.
   func isLasting(_ peer: PeerModel) -> Bool { archive.isLasting && peer.lifetime == .stored }
 
   func keeping(of wishes: SessionWishes, for peer: PeerModel) throws(Problem) -> SessionWishes.Keeping {
@@ -34,7 +34,8 @@ extension Core {
     return keeping
   }
 
-  /// Who would wait for the store hears at once that it finds no room. The first one to find that out waits.
+  /// Fails at once while the store has no room, so that requests do not wait for it. The first one to find that out
+  /// waits.
   func needStore(_ undone: String) throws(Problem) {
     guard host.storeIsFailing else { return }
     throw .noSpace(
@@ -42,32 +43,32 @@ extension Core {
       rule: "stored")
   }
 
-  /// The same for what would stay there.
+  /// The same for a change that takes room on the disk.
   func needRoom(_ undone: String) throws(Problem) {
     try needStore(undone)
     try needDisk(undone)
   }
 
-  /// And for what belongs to a peer: where that does not last, nothing of it is stored.
+  /// The same for the data of a peer: nothing is stored where the peer is not durable.
   func needRoom(for peer: PeerModel, _ undone: String) throws(Problem) {
     if isLasting(peer) { try needRoom(undone) }
   }
 
-  /// An answer: one that ends what it is about leaves no more than before.
+  /// The same for an answer: a refusal takes no more room than before.
   func needRoom(for peer: PeerModel, toAnswer isAccepted: Bool) throws(Problem) {
     guard isLasting(peer) else { return }
     if isAccepted { try needRoom("answered") } else { try needStore("answered") }
   }
 
-  /// Returns when it would be there after a power cut, as it is now.
+  /// Stores the session's present state; returns when it would survive a power cut.
   func keep(_ model: SessionModel) async {
-    // It may have ended meanwhile, and must not be there again.
+    // A session that has ended meanwhile must not be restored.
     guard var stored = model.stored, sessions[model.id] === model else { return }
     stored.settings = model.settings.bytes
     await archive.settled(PendingWrite { [stored] in try $0.keep(stored) }, host)
   }
 
-  /// Sessions from before this start, of a peer that is carried again.
+  /// Restores the sessions of a peer from before this start.
   func takeUp(_ peer: PeerModel) async throws {
     for session in try await peer.peer.restoredSessions() {
       guard let (row, resources) = archive.takeUp(session.id), let settings = try? JSON(parsing: row.settings) else {
@@ -87,9 +88,9 @@ extension Core {
       begin(model)
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
         model.resourceModels[resource.id] = resource
-        // The host goes on with it, and will say so, though a power cut came before the resource knew of that.
+        // The host resumes it and will say so, though a power cut came before the resource had stored that.
         if let path = resource.path, session.resumedFiles.contains(path) { resource.waitsForMember = false }
-        // It had ended, and this was still to be done.
+        // The resource had ended, and its content was still to be discarded.
         if !resource.hasContent { resource.discard() }
         publish(resource, in: model)
       }
@@ -99,7 +100,7 @@ extension Core {
 }
 
 extension SessionModel {
-  /// As it is kept.
+  /// Its stored form.
   var settings: JSON {
     var members: [JSON.Member] = [
       .init("encryption", .text("\(wishes.encryption)")), .init("trust", .text(wishes.trust.rawValue)),
@@ -115,7 +116,7 @@ extension SessionModel {
 }
 
 extension SessionWishes {
-  /// What a later release has no word for is as it is where nobody says anything.
+  /// A value that is unknown, as that of another release, becomes the default.
   static func restored(from settings: JSON) -> (SessionWishes, Keeping) {
     var wishes = SessionWishes()
     let encryption = settings["encryption"]?.text.flatMap(EncryptionWord.init(rawValue:))

@@ -3,21 +3,22 @@ internal import Nearby
 internal import Notation
 internal import Store
 
-/// Resources that are there again after a restart.
+/// Resources that are restored after a restart.
 extension Core {
-  /// With what the engine says of it at this moment, where something has changed that lasts.
+  /// Stores a resource in one transaction with the engine's output of this moment, where its stored form has changed.
   func keep(_ resource: ResourceModel, in session: SessionModel) {
-    // Behind the end of its session there would be nobody to take it away.
+    // After the end of its session nothing would remove it.
     guard let number = session.stored?.number, lives(resource, in: session) else { return }
     let row = resource.row(in: number, of: options.folder)
     guard row != resource.stored else { return }
     resource.stored = row
     archive.note(PendingWrite { try $0.keep(row) })
-    // Where the host was stopped there is nobody to keep it.
+    // A host that was stopped stores nothing any more.
     try? host.inTransaction {}
   }
 
-  /// With its content: that goes after the row that names it, unless it is what there has to be room for.
+  /// Removes a resource and its content: the content after the row that names it, or at once where the store has no
+  /// room.
   func forget(_ resource: ResourceModel) {
     guard let row = resource.stored, !host.storeIsFailing else { return resource.discard() }
     archive.note(
@@ -33,7 +34,7 @@ extension Core {
     }
   }
 
-  /// Returns when what was kept of the session until now would be there after a power cut.
+  /// Returns when the writes of the session until now would survive a power cut.
   func stored(_ session: SessionModel) async {
     if session.stored != nil { await archive.settled(PendingWrite { _ in }, host) }
   }
@@ -58,7 +59,7 @@ extension ResourceModel {
       path: path?.named(from: folder), transfer: transfer)
   }
 
-  /// As it was before a restart.
+  /// Restores its state from before a restart.
   convenience init?(_ row: StoredResource, in folder: String) {
     guard let settings = try? JSON(parsing: row.settings), let name = settings["name"]?.text,
       let member = settings["member"]?.text, let peer = settings["peer"]?.text,

@@ -4,13 +4,13 @@ internal import Reactor
 internal import Store
 internal import Wire
 
-/// The messages of a session, as they last: all of them are in the store, and the latest in the channel.
+/// The durable messages of a session: all of them are in the store, and the latest in the channel.
 ///
-/// A change has its number when it is noted, and is told in the channel once it is stored; notes are stored in their
-/// order, so the channel's numbers are those of the store.
+/// A change has its number when its write is queued, and is published in the channel once it is stored; writes are
+/// stored in their order, so the channel's numbers are those of the store.
 final class History: @unchecked Sendable {
-  // `@unchecked`: it is made before its host starts, or on the host's loop, and touched on that loop alone from then on: what
-  // the writer's thread has found comes back there.
+  // `@unchecked`: it is made before its host starts, or on the host's loop, and used on that loop alone from then on:
+  // results of the writer's thread come back there.
 
   struct Limits: Hashable, Sendable {
     var count = 10_000
@@ -18,7 +18,7 @@ final class History: @unchecked Sendable {
     var age: Duration?
   }
 
-  /// What the store has of it at a start.
+  /// The state of a history in the store at a start.
   struct Stored: Sendable {
     var latest: [StoredMessage] = []
     var open: [StoredMessage] = []
@@ -26,34 +26,34 @@ final class History: @unchecked Sendable {
     var offset: UInt64 = 0
   }
 
-  /// What the channel has at a start.
+  /// The number of messages that the channel has at a start.
   static let windowCount = 1_000
-  /// Of a change that follows others closely it is not looked each time whether something is too old.
+  /// Slack of the retention limits, so that changes in close succession do not prune each time.
   private static let pruneStride = 64
 
   let session: StoredSession
   let limits: Limits
   private unowned let archive: Archive
-  /// The last change that has a number.
+  /// The number of the last change.
   private var offset: UInt64
   private var count: Int
   private var total: Int
-  /// Of those that are stored.
+  /// The oldest stored message.
   private var first: StoredMessage?
   private var isPruning = false
-  /// Mostly that of the last message is the next one's too.
+  /// A cache: mostly the next message has the same sender.
   private var lastSender: (peer: PeerID, text: String)?
   private var lastFacets: (sender: String, mode: String, facets: [String: String])?
   private let latest: [StoredMessage]
   private let offsetAtStart: UInt64
-  /// Where it is told; what is stored before there is somebody to tell waits.
+  /// The channel of its messages; those that are stored before there is a channel wait.
   private var channel: Collection?
   private var untold: [StoredMessage] = []
   private var owner = Owner.operators
-  /// Messages whose fate is not known for all, by the engine's numbers.
+  /// Messages whose delivery status is not final for all recipients, by the engine's numbers.
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
-  /// Told before it is known which message they belong to.
+  /// Delivery statuses that came before it was known which message they belong to.
   private var early: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
   private var isDispatching = false
   /// Serializes sends with the same client-chosen name, so that the check for an existing message holds.
@@ -75,7 +75,7 @@ final class History: @unchecked Sendable {
     }
   }
 
-  /// From now on it is told there.
+  /// Publishes in this channel from now on.
   func attach(_ channel: Collection, _ owner: Owner) {
     self.channel = channel
     self.owner = owner
@@ -91,7 +91,7 @@ final class History: @unchecked Sendable {
       position: Position(epoch: session.epoch, offset: message.changed))
   }
 
-  /// That there was a message, where its text is no more what it was.
+  /// A placeholder for a message whose stored text is damaged.
   private func ruin(of message: StoredMessage) -> [UInt8] {
     archive.foundDamaged()
     return JSON.object([
@@ -117,7 +117,7 @@ final class History: @unchecked Sendable {
 
   private func id(of message: StoredMessage) -> String { message.name ?? Self.id(of: message.ordinal) }
 
-  /// Of a message that its sender has given none.
+  /// The id of a message whose sender has given it none.
   private static func id(of ordinal: UInt64) -> String { "m\(ordinal)" }
 
   static func ordinal(of id: String) -> UInt64? {
@@ -131,7 +131,7 @@ final class History: @unchecked Sendable {
     add(MessageText(message, from: text(of: message.from.peer)), named: nil, nil)
   }
 
-  /// One that is sent from here: what the body gives to the engine is told by that number.
+  /// Adds a message that is sent from here; `dispatch` gives it to the engine and returns its number there.
   func send(
     _ text: MessageText, named name: String?, to recipients: [Member], _ dispatch: () throws -> UInt64,
     settle: @escaping (Item?) -> Void
@@ -168,7 +168,7 @@ final class History: @unchecked Sendable {
     archive.note(MessageNote(message, in: self, settle: settle))
   }
 
-  /// It is stored, or never will be.
+  /// The write is stored, or never will be.
   fileprivate func settled(_ note: MessageNote, _ isStored: Bool) {
     guard isStored else {
       note.settle?(nil)
@@ -182,7 +182,7 @@ final class History: @unchecked Sendable {
     prune(at: Timestamp(milliseconds: message.at))
   }
 
-  // MARK: Fates
+  // MARK: Delivery status
 
   func settled(_ number: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus) {
     guard open[number] != nil else {
@@ -194,7 +194,7 @@ final class History: @unchecked Sendable {
     changed.insert(number)
   }
 
-  /// As they stand by now.
+  /// Adds writes of the changed delivery statuses, as they are by now.
   func noteFates() {
     for number in changed.sorted() {
       guard let (before, delivery) = open[number] else { continue }
@@ -210,12 +210,12 @@ final class History: @unchecked Sendable {
     changed = []
   }
 
-  // MARK: Too old
+  // MARK: Retention
 
-  /// What goes is not told: who has it may keep it, and who asks finds it no more. Whether there was something: it goes in
-  /// pieces, so there may be more.
+  /// Removes messages past the retention limits. That is not published: a client that has them may keep them, and a
+  /// later read does not find them. Whether there were any: they are removed in pieces, so there may be more.
   ///
-  /// It goes apart from what is stored, which does not wait for it: while nothing new is written.
+  /// The removal runs apart from new writes, which do not wait for it: while nothing new is written.
   @discardableResult
   func prune(at now: Timestamp) -> Bool {
     guard let first, !isPruning, isTooMuch(since: first, now), let reactor = archive.reactor else { return false }
@@ -235,7 +235,8 @@ final class History: @unchecked Sendable {
     isPruning = false
     guard let kept else { return }
     leave(before: kept.oldest)
-    // What came lately is told to who was away for a moment, however little is kept, but not what has grown too old.
+    // Recent changes stay for clients that were away for a moment, however little is kept, but not those past their
+    // age.
     channel?.forgetChanges(through: kept.floor)
   }
 
@@ -252,9 +253,9 @@ final class History: @unchecked Sendable {
   }
 }
 
-/// A message that is new, or has changed, on its way to the store; those that follow each other are one note.
+/// A write of a new or changed message; those that follow each other are one pending write.
 struct MessageNote {
-  /// One for both threads: a message has many parts to copy.
+  /// A row that both threads share: a message has many parts to copy.
   private final class Row: Sendable {
     let session: Int
     let message: StoredMessage
@@ -264,7 +265,7 @@ struct MessageNote {
 
   private let history: History
   private let row: Row
-  /// What is told of it when it is stored; nil if it never will be.
+  /// Called with the item once it is stored; with nil if it never will be.
   fileprivate let settle: ((Item?) -> Void)?
   var message: StoredMessage { row.message }
 
@@ -284,10 +285,10 @@ struct MessageNote {
   }
 }
 
-// MARK: Its past
+// MARK: Stored history
 
 extension History: Attic {
-  /// Of changes that are told at once.
+  /// Limits for the changes that are read at once.
   static let changesMax = 4_096
   static let changesBytesMax = 1 << 20
 
@@ -314,7 +315,7 @@ extension History: Attic {
       return .all(messages, through: through)
     }
     guard case .all(let messages, let through) = found else {
-      // The answer may be here before it is known that what took them away is stored.
+      // This result may arrive before it is known here that the removal is stored.
       if case .gone(let oldest?) = found, let first, first.ordinal < oldest.ordinal { leave(before: oldest) }
       return nil
     }
@@ -327,10 +328,10 @@ extension History: Attic {
     return (changes, through)
   }
 
-  /// Of the changes since some position.
+  /// The stored changes since a position.
   private enum Found {
     case all([StoredMessage], through: UInt64)
-    /// What is left begins there.
+    /// Some changes are removed; the oldest message that is left.
     case gone(upTo: StoredMessage?)
   }
 
