@@ -37,7 +37,7 @@ extension Reply {
     return reply
   }
 
-  /// What stays as it is while this process lives, for anybody.
+  /// The response with an asset that is public and does not change while this process lives.
   static func kept(_ asset: Asset) -> Reply {
     var reply = Reply(200, .asset(asset))
     reply.tag = asset.tag
@@ -59,7 +59,7 @@ extension Problem.Kind {
   }
 }
 
-/// What all pages of the gateway's own have around them.
+/// The frame of all pages of the gateway's own.
 enum Page {
   static func whole(title: String, below base: BasePath, body: Markup) -> Markup {
     """
@@ -74,7 +74,7 @@ enum Page {
 }
 
 extension JSON {
-  /// A contract whose paths stand below another, where that is not the root.
+  /// The contract with its paths below a base path, where that is not the root.
   fileprivate func served(below base: BasePath) -> JSON {
     guard case .object(let members) = self, !base.text.isEmpty else { return self }
     return .object(members.map { $0.name == "servers" ? .init($0.name, [["url": .text(base.text)]]) : $0 })

@@ -1,11 +1,11 @@
-/// HTML in which every text that is put in is escaped.
+/// HTML in which every text that is inserted is escaped.
 struct Markup: ExpressibleByStringInterpolation, Sendable {
   private(set) var text: String
 
   init(stringLiteral value: String) { text = value }
   init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
 
-  /// Each of them, one behind the other.
+  /// The parts, one after the other.
   init(_ parts: some Sequence<Markup>) { text = parts.map(\.text).joined() }
 
   static func += (markup: inout Markup, more: Markup) { markup.text += more.text }
@@ -38,8 +38,8 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
 }
 
 extension Markup {
-  /// Paragraphs with an empty line between them, lists of lines that begin with `- `, `code` and [links](to), whose paths
-  /// stand below another.
+  /// Paragraphs with an empty line between them, lists of lines that begin with `- `, `code` and [links](to), whose
+  /// paths are below a base path.
   init(prose: String, below base: String = "") {
     self = ""
     for paragraph in prose.split(separator: "\n\n") {
@@ -59,7 +59,7 @@ extension Markup {
     }
   }
 
-  /// With `code` and [links](to) in it.
+  /// A line with `code` and [links](to) in it.
   init(line: Substring, below base: String = "") {
     self = ""
     var rest = line

@@ -119,7 +119,7 @@ struct Reference {
       })
   }
 
-  /// Its own, or those of its schema.
+  /// The examples of the media type, or those of its schema.
   private func examples(_ media: JSON) -> Markup {
     var values = (media["examples"]?.members ?? []).compactMap { $0.value["value"] }
     if let one = media["example"] { values.append(one) }
@@ -147,7 +147,7 @@ struct Reference {
       """
   }
 
-  /// In a few words.
+  /// The type of a schema, in a few words.
   private func type(_ schema: JSON?) -> Markup {
     guard let schema else { return "" }
     if let name = schema["$ref"]?.text?.split(separator: "/").last.map(String.init) {
@@ -176,7 +176,7 @@ struct Reference {
 }
 
 extension JSON {
-  /// As people write it.
+  /// Its text with indentation, for people.
   fileprivate func indented(by depth: Int = 0) -> String {
     let margin = String(repeating: "  ", count: depth + 1)
     let end = "\n" + String(repeating: "  ", count: depth)

@@ -1,4 +1,4 @@
-/// How the gateway's own pages look: calm, by day and by night, on a phone and on paper.
+/// The style of the gateway's own pages: calm, by day and by night, on a phone and on paper.
 enum Stylesheet {
   static let asset = Asset(Array(text.utf8), type: "text/css; charset=utf-8")
 

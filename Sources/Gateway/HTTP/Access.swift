@@ -2,23 +2,23 @@ internal import Reactor
 internal import Web
 internal import Wire
 
-/// Who may ask, from which pages, and under which names of this gateway.
+/// Access control: clients, the pages that may ask, and the host names of this gateway.
 final class Access {
   static let csrfHeader = "X-Vicinity-CSRF"
-  /// How long the answer to a preflight stands, in seconds.
+  /// The lifetime of the response to a preflight, in seconds.
   private static let preflightTime = 600
 
   private let clients: Clients
   private let settings: GatewayOptions
-  /// Under which clients may ask, beside addresses and this machine's own.
+  /// Host names under which clients may ask, besides addresses and this machine's own.
   private let names: Set<String>
   private let cookie: String
-  /// `Host` headers that were found to mean this gateway: most requests say one of few.
+  /// A cache of `Host` headers that mean this gateway: most requests have one of few.
   private var knownHosts: Set<String> = []
   private static let knownHostsMax = 64
   private static let knownHostBytesMax = 64
 
-  /// Who is told numbers without a token, beside this machine.
+  /// Addresses that get metrics without a token, besides this machine.
   let metricsFrom: [AddressRange]
   let proxies: TrustedProxies
   let base: BasePath
@@ -45,7 +45,7 @@ final class Access {
 
   // MARK: Names
 
-  /// A page of somebody else's that makes its own name point here would be asked for by that name.
+  /// Prevents DNS rebinding: a page of another site that makes its own name point here asks by that name.
   func checkHost(_ head: Head) throws(Problem) {
     let header = head.headers["Host"] ?? ""
     if knownHosts.contains(header) { return }
@@ -65,7 +65,7 @@ final class Access {
 
   private func isMeant(_ host: String) -> Bool {
     let host = host.lowercased()
-    // An address cannot be made to point elsewhere by those who own a name.
+    // The owner of a name cannot make an address point elsewhere.
     if host.hasPrefix("[") || SocketAddress(host, port: 0) != nil { return true }
     return host == "localhost" || host.hasSuffix(".localhost") || names.contains(host)
   }
@@ -77,12 +77,12 @@ final class Access {
     return name.isEmpty ? nil : String(name)
   }
 
-  // MARK: Ways
+  // MARK: Redirection to HTTPS
 
   private static let pairings = ["v1", "pairings"]
 
-  /// Where a request in the clear is sent, with the same method and body; nil for one that is answered here, such as one with
-  /// a code, which must not stay good.
+  /// The redirection of a request in the clear, with the same method and body. Nil for one that is answered here, such
+  /// as one with a code, which must not remain valid.
   func redirection(of head: Head) -> Response? {
     guard settings.isHTTPSOnly, !Way(head).isPrivate, head.path != Self.pairings else { return nil }
     var response = Response(308)
@@ -94,7 +94,7 @@ final class Access {
 
   // MARK: Pages
 
-  /// A browser says whose page asks. Pages of others may only where they are on the list.
+  /// Checks the origin of a page, which browsers send. Pages of other origins must be on the list.
   func checkOrigin(_ head: Head) throws(Problem) {
     guard let origin = head.headers["Origin"], !isOwn(origin, head), !settings.origins.contains(origin) else { return }
     throw Problem(
@@ -108,7 +108,7 @@ final class Access {
     return origin == "\(head.isSecure ? "https" : "http")://\(host)"
   }
 
-  /// What a page of another origin on the list is told that it may.
+  /// Adds the CORS permissions for a page of another origin on the list.
   func allow(_ methods: String, _ response: inout Response, _ head: Head) {
     guard let origin = head.headers["Origin"], settings.origins.contains(origin) else { return }
     response.headers.append("Access-Control-Allow-Methods", methods)
@@ -119,7 +119,7 @@ final class Access {
     response.headers.append("Access-Control-Max-Age", String(Self.preflightTime))
   }
 
-  /// What every answer says.
+  /// Adds the headers that every response has.
   func dress(_ response: inout Response, _ head: Head) {
     response.headers.append("X-Content-Type-Options", "nosniff")
     if response.headers["Cache-Control"] == nil { response.headers.append("Cache-Control", "no-store") }
@@ -140,7 +140,7 @@ final class Access {
     return try client(byCookieOf: head, at: route)
   }
 
-  /// Who shows a token in the header for it.
+  /// The holder of the token in the `Authorization` header.
   func bearer(of head: Head) throws(Problem) -> KnownTokens.Holder? {
     guard let header = head.headers["Authorization"] else { return nil }
     guard let token = Self.bearer(header) else {
@@ -153,13 +153,13 @@ final class Access {
     return holder
   }
 
-  /// Whose browser says so by itself.
+  /// The client of the cookie, which its browser sends by itself.
   func client(byCookieOf head: Head, at route: Route) throws(Problem) -> ClientView? {
     guard let token = cookie(of: head), let holder = clients.holder(of: token[...]) else { return nil }
     var view = try seen(holder.view, over: Way(head))
     view.isByCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
-    // What anybody may do is done as nobody: a page that has lost its header's word can still pair anew.
+    // Everyone may do this, so it is done without a client: a page that has lost its CSRF token can still pair anew.
     if isChange, case .anyone = route.access { return nil }
     if isChange, head.headers[Self.csrfHeader] != clients.csrf(for: token) {
       throw Problem(
@@ -178,13 +178,13 @@ final class Access {
     return header[header.utf8.index(header.startIndex, offsetBy: scheme.count)...]
   }
 
-  /// Whoever may more than a member does not say so where others can read along.
+  /// Refuses a client with more than a member's role where others can read the connection.
   private func seen(_ client: ClientView, over way: Way) throws(Problem) -> ClientView {
     if client.role > .member { try way.needPrivate("a token of the role '\(client.role.rawValue)' is taken") }
     return client
   }
 
-  /// For the WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
+  /// The client of a WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
   func client(token: String, over way: Way) throws(Problem) -> ClientView? {
     guard let holder = clients.holder(of: token[...]) else { return nil }
     return try seen(holder.view, over: way)
@@ -201,19 +201,19 @@ final class Access {
     return nil
   }
 
-  /// Of this gateway, since a browser sends its cookies to every port of a machine, where several may be; and of TLS or
-  /// not, since a page without TLS must neither see nor replace what one with TLS has. Browsers take `__Host-` for the root
-  /// alone.
+  /// The cookie's name. It has this gateway's id, since a browser sends its cookies to every port of a machine, where
+  /// several may be. It differs with TLS and without, since a page without TLS must neither see nor replace the cookie
+  /// of one with TLS. Browsers accept `__Host-` for the root path alone.
   private func cookieName(isSecure: Bool) -> String {
     isSecure ? (base.text.isEmpty ? "__Host-" : "__Secure-") + cookie : cookie
   }
 
-  /// The header that has a browser keep a token.
+  /// The header that stores a token in the browser.
   func setting(_ token: String, over way: Way) -> Problem.Field {
     cookie(token, seconds: 31_536_000, over: way)
   }
 
-  /// The header that has a browser forget it.
+  /// The header that removes the token from the browser.
   func clearing(over way: Way) -> Problem.Field {
     cookie("", seconds: 0, over: way)
   }
@@ -227,7 +227,7 @@ final class Access {
 
   private func checkScope(_ call: Call, _ route: Route, _ client: ClientView) throws(Problem) {
     guard let scope = route.scope, !client.scopes.contains(scope) else { return }
-    // Everybody sees, and ends, what is its own.
+    // Every client may see, and revoke, itself.
     if scope == .clients, call.captures.first.map(client.meant(by:)) == client.id { return }
     let words = client.scopes.words.map { "'\($0)'" }.joined(separator: ", ")
     throw Problem(

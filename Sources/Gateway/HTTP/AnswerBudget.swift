@@ -1,19 +1,19 @@
 internal import Notation
 internal import Reactor
 
-/// The memory for large answers: of each client, and of all clients together.
+/// The memory for large responses: of each client, and of all clients together.
 ///
-/// Laws, for what has more than `smallBytesMax`:
-/// - Its bytes are reserved before it is read or made, and until it is written to its client's connection or dropped.
-/// - A client has one large answer at a time. Its others wait in their order, and those of other clients go on.
-/// - Answers wait as well where those of all clients would take more than `bytesMax`; the clients that wait have their turns round
-///   robin.
-/// - A request that has waited for `waitTime` is refused with 429, or 503 where others were the reason.
+/// Laws, for responses of more than `smallBytesMax`:
+/// - Bytes are reserved before they are read or made, and until they are written to the connection or dropped.
+/// - A client has one large response at a time. Its others wait in their order, and those of other clients continue.
+/// - Responses wait as well where those of all clients would take more than `bytesMax`; the waiting clients have their
+///   turns round robin.
+/// - A request that has waited for `waitTime` is refused with 429, or 503 where other clients were the reason.
 final class AnswerBudget {
   static let smallBytesMax = 256 << 10
   static let bytesMax = 96 << 20
   static let waitTime: Duration = .seconds(30)
-  /// Limit for the requests of one client that wait: each is small.
+  /// Limit for the waiting requests of one client: each is small.
   static let waitingMax = 1_024
 
   typealias Tell = (Result<AnswerReservation, Problem>) -> Void
@@ -31,7 +31,7 @@ final class AnswerBudget {
 
   private struct Account {
     var bytes = 0
-    /// Whether an answer is under way.
+    /// Whether a response is under way.
     var isTaken = false
     var waiting: ArraySlice<Waiter> = []
     var refusals = 0
@@ -40,7 +40,7 @@ final class AnswerBudget {
   private let reactor: Reactor
   private let waitTime: Duration
   private var accounts: [ClientID: Account] = [:]
-  /// The clients that wait, the next one first.
+  /// The waiting clients, the next one first.
   private var turns: ArraySlice<ClientID> = []
   private var isGranting = false
   private(set) var bytes = 0
@@ -59,7 +59,7 @@ final class AnswerBudget {
 
   var waitingCount: Int { accounts.values.reduce(0) { $0 + $1.waiting.count } }
 
-  /// Tells once, now or later: what is reserved is so until nobody keeps the reservation.
+  /// Calls `tell` once, now or later; the memory stays reserved until the reservation is released.
   func reserve(_ bytes: Int, for client: ClientID, _ tell: @escaping Tell) {
     let account = accounts[client] ?? Account()
     if !account.isTaken, account.waiting.isEmpty, hasRoom(for: bytes) { return tell(.success(take(bytes, client))) }
@@ -72,7 +72,7 @@ final class AnswerBudget {
     accounts[client, default: Account()].waiting.append(waiter)
   }
 
-  /// As REST shows it to the client and to operators.
+  /// Its state as REST shows it to the client and to operators.
   func json(of client: ClientID) -> JSON {
     let account = accounts[client] ?? Account()
     return [
@@ -81,7 +81,7 @@ final class AnswerBudget {
     ]
   }
 
-  /// The client is gone, and so is what it was refused.
+  /// Forgets a client that is gone, and its count of refusals.
   func forget(_ client: ClientID) {
     accounts[client]?.refusals = 0
     drop(client)
@@ -110,14 +110,14 @@ final class AnswerBudget {
     grantSoon()
   }
 
-  /// Nothing is kept of a client that has nothing here.
+  /// Removes the account of a client that has nothing here.
   private func drop(_ client: ClientID) {
     if let account = accounts[client], !account.isTaken, account.waiting.isEmpty, account.refusals == 0 {
       accounts[client] = nil
     }
   }
 
-  /// Not from within what has let go: those who wait do their work then.
+  /// Grants later, and not within the release: the waiting requests then do their work.
   private func grantSoon() {
     if turns.isEmpty || isGranting { return }
     isGranting = true
@@ -133,7 +133,7 @@ final class AnswerBudget {
       // First come, first served: otherwise small answers would starve a large one.
       guard hasRoom(for: next.bytes) else { return }
       remove(next, of: client)
-      // Others have their turns before it has the next one.
+      // Round robin: the client moves behind the others.
       if let place = turns.firstIndex(of: client) {
         turns.remove(at: place)
         turns.append(client)
@@ -171,9 +171,9 @@ final class AnswerBudget {
   }
 }
 
-/// Memory that is reserved for an answer, for as long as somebody keeps this.
+/// Memory that is reserved for a response, until this object is released.
 final class AnswerReservation: @unchecked Sendable {
-  // `@unchecked`: it is made, changed and let go of on the loop of its budget alone, as tasks of a core are.
+  // `@unchecked`: it is made, changed and released on the loop of its budget alone, as tasks of a core are.
 
   private weak var budget: AnswerBudget?
   private let client: ClientID

@@ -1,6 +1,6 @@
 internal import Web
 
-/// What stays as it is while this process lives, in both forms in which it goes out.
+/// Content that does not change while this process lives, plain and compressed.
 struct Asset: Sendable {
   let bytes: [UInt8]
   fileprivate let packed: [UInt8]
@@ -15,11 +15,11 @@ struct Asset: Sendable {
   }
 }
 
-/// When an answer goes out packed: where its client takes that, and it pays.
+/// Compression of responses: it is used where the client accepts it, and it pays.
 enum Packing {
-  /// Less goes in one packet anyway.
+  /// A smaller body fits in one packet anyway.
   static let bytesMin = 1_400
-  /// Of what is packed for one request, on the loop, while others wait.
+  /// Limit for a body that is compressed for one request, on the loop, while others wait.
   static let bytesMax = 256 << 10
 
   private static let types: Set<String> = [
@@ -31,7 +31,7 @@ enum Packing {
     count >= bytesMin && types.contains(MediaRange.essence(type))
   }
 
-  /// Whether an `Accept-Encoding` header takes gzip.
+  /// Whether an `Accept-Encoding` header accepts gzip.
   static func isTaken(_ header: String?) -> Bool {
     guard let header else { return false }
     let weights = header.split(separator: ",").map { coding in
@@ -45,14 +45,14 @@ enum Packing {
 }
 
 extension Reply {
-  /// Whether it goes out packed to who takes that: only what is looked at, since what is made may hold a secret.
+  /// Whether it is compressed for clients that accept that: reads only, since a change's result may hold a secret.
   var isPacked: Bool {
     guard status == 200, let content, Packing.pays(content.bytes.count, content.type) else { return false }
     if case .asset = body { return true }
     return content.bytes.count <= Packing.bytesMax
   }
 
-  /// What goes out then.
+  /// The compressed body.
   var packed: [UInt8] {
     if case .asset(let asset) = body { return asset.packed }
     return Gzip.packed(content?.bytes ?? [], .little)

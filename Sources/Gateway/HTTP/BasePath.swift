@@ -1,21 +1,21 @@
 internal import Web
 
-/// The path below which clients find a gateway that shares its host with others, such as `/vicinity`; empty at the root.
+/// The path below which clients find a gateway that shares its host, such as `/vicinity`; empty at the root.
 ///
-/// Law: routes, and paths in bodies and frames, know nothing of it. It is taken off where a request comes in, and put before
-/// what a client resolves by itself: the header fields `Location` and `Link`, cookies, URLs that are shown, the gateway's own
-/// pages and the contract's `servers`. A request without it is that of a proxy that has taken it off.
+/// Law: routes, and paths in bodies and frames, do not contain it. It is removed where a request comes in, and put
+/// before what a client resolves by itself: the header fields `Location` and `Link`, cookies, URLs that are shown, the
+/// gateway's own pages and the contract's `servers`. A request without it comes from a proxy that has removed it.
 struct BasePath: Sendable {
   static let bytesMax = 128
-  /// What paths of the gateway's own begin with: of a request that begins so nobody could say whether a proxy has taken the
-  /// base path off.
+  /// The first segments of the gateway's own paths: with one of these as base path, nobody could say whether a proxy
+  /// has removed it from a request.
   private static let routes = Set(Routes.all.map { $0.pattern.split(separator: "/").first.map(String.init) ?? "" })
 
-  /// Without a slash at its end.
+  /// The path without a slash at its end.
   let text: String
   private let segments: [String]
 
-  /// Nil where it is none. One slash at the end means nothing.
+  /// Nil where the text is no base path. One slash at its end is ignored.
   init?(_ text: String) {
     guard text.utf8.count <= Self.bytesMax else { return nil }
     let path = text.hasSuffix("/") ? String(text.dropLast()) : text
@@ -36,7 +36,7 @@ struct BasePath: Sendable {
 
   var first: String? { segments.first }
 
-  /// The head as routes know it.
+  /// The head with its path as routes know it.
   func read(_ head: Head) -> Head {
     guard !text.isEmpty else { return head }
     guard head.path.starts(with: segments) else { return Head(head, path: head.path, below: text) }
@@ -44,7 +44,7 @@ struct BasePath: Sendable {
     return Head(head, path: rest == [""] ? [] : rest, below: text)
   }
 
-  /// To the same path with a slash at its end: what a page names is found beside it.
+  /// The redirection to the same path with a slash at its end, so that a page's relative links resolve below it.
   func redirection(of head: Head) -> Response? {
     guard !text.isEmpty, head.path.isEmpty, head.method == .get || head.method == .head else { return nil }
     let path = head.target.prefix { $0 != "?" }
@@ -54,7 +54,7 @@ struct BasePath: Sendable {
     return response
   }
 
-  /// The value of a header field, for clients.
+  /// The value of a header field as clients resolve it.
   func value(of field: Problem.Field) -> String {
     switch field.name {
     case _ where text.isEmpty: field.value

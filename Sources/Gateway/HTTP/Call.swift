@@ -3,21 +3,21 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// One request, from whatever way it came: HTTP, or a frame of a WebSocket.
+/// One request, by HTTP or by a frame of a WebSocket.
 ///
-/// It is handed on often, and has many parts: so it is one object.
+/// It is an object since it is passed on often, and has many parts.
 final class Call: Sendable {
   let method: Method
   let path: [String]
   let query: [QueryItem]
   let headers: Headers
   let body: [UInt8]
-  /// Who asks; nil for nobody who is known.
+  /// The client that asks; nil where it is unknown.
   let client: ClientView?
   let way: Way
-  /// Whether it comes from where some things are told to anybody.
+  /// Whether it comes from an address that needs no token for some resources.
   let isNearby: Bool
-  /// What stands in the pattern's places, in order.
+  /// The segments at the pattern's placeholders, in order.
   let captures: [String]
 
   init(
@@ -35,12 +35,12 @@ final class Call: Sendable {
     self.way = way
   }
 
-  /// As it came by HTTP; who asks is not known yet.
+  /// The request as it came by HTTP; its client is not known yet.
   convenience init(_ head: Head, _ captures: [String]) {
     self.init(head.method, head.path, captures, query: head.query, headers: head.headers, over: Way(head))
   }
 
-  /// The same of somebody.
+  /// The same request with its client.
   func asked(by client: ClientView?, isNearby: Bool = false) -> Call {
     Call(
       method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby, over: way)
@@ -51,7 +51,7 @@ final class Call: Sendable {
       method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby, over: way)
   }
 
-  /// The place of the path's pattern.
+  /// The segment at a placeholder of the path's pattern.
   subscript(place: Int) -> String { captures[place] }
 
   var target: String { "/" + path.joined(separator: "/") }
@@ -99,17 +99,17 @@ final class Call: Sendable {
     }
   }
 
-  /// Who asks; the route has seen to it that somebody does.
+  /// The client that asks; the route has checked that there is one.
   func need() throws(Problem) -> ClientView {
     guard let client else { throw Problem.unauthorized() }
     return client
   }
 }
 
-/// How a request comes here.
+/// The connection by which a request comes.
 struct Way: Sendable {
   let isSecure: Bool
-  /// Whether nobody on the way can read it: TLS, or this machine where no proxy asks for somebody else.
+  /// Whether nobody on the way can read it: TLS, or this machine where no proxy asks for another client.
   let isPrivate: Bool
   private let head: Head
 
@@ -119,13 +119,13 @@ struct Way: Sendable {
     isPrivate = head.isSecure || head.isOfMachine
   }
 
-  /// From where it is guessed, if it is.
+  /// The source of a guess, for its rate limit.
   var source: GuessBudget.Source { head.isOfMachine ? .machine : .address(head.client.host) }
 
-  /// Where the same gateway is asked under TLS.
+  /// The URL of the same gateway under TLS.
   var secureURL: String { "https://\(head.headers["Host"] ?? "")\(head.base)" }
 
-  /// The sentence begins with what is not done over a way that others can read.
+  /// Throws where others can read the connection; the error begins with what needs a private one.
   func needPrivate(_ what: @autoclosure () -> String, field: String? = nil) throws(Problem) {
     if isPrivate { return }
     throw Problem(
@@ -145,13 +145,13 @@ extension Problem {
   }
 }
 
-/// What a request is answered with.
+/// The response to a call.
 struct Reply: Sendable {
   enum Body: Sendable {
     case none
-    /// `application/json`, written.
+    /// `application/json`, serialized.
     case json([UInt8])
-    /// The same of a large answer, whose memory is reserved before it is given.
+    /// The same for a large response, whose memory is reserved before it is sent.
     case pieces(Pieces)
     case bytes([UInt8], type: String)
     case asset(Asset)
@@ -159,7 +159,7 @@ struct Reply: Sendable {
 
   var status: Int
   var body: Body
-  /// Of what it shows.
+  /// The entity tag of the state that it shows.
   var tag: EntityTag?
   var headers: [Problem.Field] = []
 
@@ -173,7 +173,7 @@ struct Reply: Sendable {
   /// The bytes to reserve for a large body; nil for a small one.
   var largeBytes: Int? { if case .pieces(let pieces) = body { pieces.count } else { nil } }
 
-  /// A large one with what was reserved for it.
+  /// The same reply; a large one keeps its reservation, which is corrected to its size.
   func keeping(_ reservation: AnswerReservation?) -> Reply {
     guard let reservation, case .pieces(var pieces) = body else { return self }
     reservation.resize(to: pieces.count)
@@ -185,7 +185,7 @@ struct Reply: Sendable {
 
   var bytesCount: Int { content?.bytes.count ?? 0 }
 
-  /// What goes out as its body, unless that is packed.
+  /// The body and its type before compression.
   var content: (bytes: [UInt8], type: String)? {
     switch body {
     // Large bodies are neither compressed nor cached.
@@ -196,7 +196,7 @@ struct Reply: Sendable {
     }
   }
 
-  /// Whether it says the same; of bodies only those are the same that lie in the same place.
+  /// Whether both are the same; bodies are the same only where they lie in the same place.
   func isSame(as other: Reply) -> Bool {
     guard status == other.status, tag == other.tag, headers == other.headers else { return false }
     switch (body, other.body) {
@@ -211,7 +211,7 @@ struct Reply: Sendable {
 
   static func json(_ json: JSON, _ status: Int = 200) -> Reply { Reply(status, .json(json.bytes)) }
 
-  /// What was made, and where.
+  /// The response to a creation: the item, and its path.
   static func created(_ item: Item, at path: String) -> Reply {
     var reply = Reply(201, .json(item.bytes))
     reply.tag = item.tag
@@ -233,7 +233,7 @@ struct Reply: Sendable {
 }
 
 enum MediaRange {
-  /// Whether a text is a type: two words with a slash between, and what may follow them, all of it printable.
+  /// Whether a text is a media type: two words with a slash between, and maybe parameters, all of it printable.
   static func isType(_ text: String) -> Bool {
     let words = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
     return words.count == 2 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
@@ -250,7 +250,7 @@ enum MediaRange {
     return essence == "application/json" || essence.hasSuffix("+json")
   }
 
-  /// Whether an Accept header names a type, by itself or by a wildcard, and does not weigh it with nothing.
+  /// Whether an Accept header names a type, by itself or by a wildcard, and with a weight other than zero.
   static func accepts(_ header: String?, _ type: String) -> Bool {
     guard let header, !header.isEmpty, header != "*/*", header != type else { return true }
     let kind = type.prefix { $0 != "/" }

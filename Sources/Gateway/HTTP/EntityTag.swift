@@ -1,6 +1,6 @@
-/// By which a state of a thing is known again (RFC 9110).
+/// An identifier of one state of a resource (RFC 9110).
 enum EntityTag: Hashable, Sendable, CustomStringConvertible {
-  /// Of what is numbered: it changes when the thing does.
+  /// The tag of a numbered item: it changes when the item does.
   case position(Position)
   case text(String)
 
@@ -11,17 +11,17 @@ enum EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Behind the tag of what goes out packed, within the quotes: the same state in other bytes has a tag of its own.
+  /// The end of a compressed response's tag, within the quotes: the same state in other bytes has its own tag.
   private static let packedMark = "-gzip"
 
-  /// As it is written for the same, packed.
+  /// The tag of the same state, compressed.
   static func packed(_ tag: String) -> String { "\(tag.dropLast())\(packedMark)\"" }
 
-  /// How two tags are compared (RFC 9110 §8.8.3.2): strongly, a weak tag equals none.
+  /// The two comparisons of tags (RFC 9110 §8.8.3.2): strongly, a weak tag equals none.
   enum Comparison { case strong, weak }
 
-  /// Whether a header that lists tags, or a star for all, means this one as it is written, packed or not. `If-Match` is
-  /// compared strongly, and `If-None-Match` weakly.
+  /// Whether a header that lists tags, or a star for all, matches this tag, compressed or not. `If-Match` is compared
+  /// strongly, and `If-None-Match` weakly.
   static func match(_ header: String?, _ tag: String, by comparison: Comparison) -> Bool {
     guard let header else { return false }
     return header.split(separator: ",").contains { part in

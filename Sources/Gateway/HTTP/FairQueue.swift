@@ -5,13 +5,13 @@ internal import Web
 /// Shares the loop between clients: fair queueing of their requests, with a time slice for each client in each turn.
 ///
 /// Laws:
-/// - A client has its share of `turnTime` in each turn of the loop, at least one request: as many shares as there are
-///   clients whose requests wait, and one more. What is over waits for the next turns, round robin between the clients.
-/// - A client that had the loop to itself for `aloneTime` is not held back.
-/// - A request that has begun goes on: its time counts until it is answered, or waits for something.
-/// - At most one request for each connection waits here: who adds one reads no more from its connection meanwhile.
+/// - In each turn of the loop a client has one share of `turnTime`, at least one request; there are as many shares as
+///   clients whose requests wait, and one more. The rest waits for the next turns, round robin between the clients.
+/// - A client that had the loop to itself for `aloneTime` is not delayed.
+/// - A request that has begun continues: its time counts until it is answered, or waits for something.
+/// - At most one request for each connection waits here: the caller reads no more from that connection meanwhile.
 final class FairQueue {
-  /// For the requests of clients, in nanoseconds: long enough that a turn's own cost is small beside it.
+  /// The time for requests in each turn, in nanoseconds: long enough that a turn's own cost is small beside it.
   static let turnTime: UInt64 = 500_000
   private static let aloneTime: UInt64 = 1_000_000_000
 
@@ -21,7 +21,7 @@ final class FairQueue {
   private var turns: ArraySlice<ClientAccount> = []
   private var timer: Timer?
   private var last: ClientAccount?
-  /// When another client than the one before had a request.
+  /// The last time at which a request came from another client than the one before.
   private var changedAt: UInt64 = 0
   private(set) var delayedCount = 0
 
@@ -36,10 +36,10 @@ final class FairQueue {
 
   var waitingCount: Int { turns.reduce(0) { $0 + $1.waiting.count } }
 
-  /// Whether a request of the client is to be done now.
+  /// Whether a request of the client may run now.
   func admits(_ client: ClientAccount) -> Bool { client.waiting.isEmpty && hasTime(client) }
 
-  /// Does a request, and counts its time.
+  /// Runs a request, and counts its time.
   func run(_ client: ClientAccount, _ work: () -> Void) {
     let start = Reactor.now
     if client !== last { (last, changedAt) = (client, start) }
@@ -47,7 +47,7 @@ final class FairQueue {
     client.spent(Reactor.now - start, in: reactor.turnCount)
   }
 
-  /// Does it in a later turn.
+  /// Queues a request for a later turn.
   func add(_ client: ClientAccount, _ work: @escaping () -> Void) {
     if !client.hasTurn { turns.append(client) }
     client.hasTurn = true
@@ -57,7 +57,7 @@ final class FairQueue {
     grantSoon()
   }
 
-  /// As REST shows it to the client and to operators.
+  /// Its state as REST shows it to the client and to operators.
   func json(of client: ClientAccount) -> JSON {
     [
       "requests": .number(client.requestCount), "bytesReceived": .number(client.traffic.bytesReceived),
@@ -73,7 +73,7 @@ final class FairQueue {
     return client === last && Reactor.now - changedAt > Self.aloneTime
   }
 
-  /// By a timer: what has come meanwhile, and other timers, go first.
+  /// Grants by a timer, so that new input and other timers go first.
   private func grantSoon() {
     if timer != nil || turns.isEmpty { return }
     timer = reactor.schedule(after: .zero) { [unowned self] in
@@ -88,7 +88,7 @@ final class FairQueue {
     }
     for client in turns { client.hasTurn = !client.waiting.isEmpty }
     turns.removeAll { !$0.hasTurn }
-    // Another one is first in the next turn.
+    // Round robin: another client is first in the next turn.
     if let first = turns.popFirst() { turns.append(first) }
     grantSoon()
   }

@@ -1,10 +1,10 @@
 internal import Notation
 
-/// The members of an object that a client sent: each is asked for once, and what nobody asked for is refused by its name.
+/// The members of an object that a client sent: each is read once; one that was not read is refused by its name.
 struct Fields {
   private let members: [JSON.Member]
   private var asked: [String] = []
-  /// Where it stands in the body, for sentences.
+  /// The object's path in the body, for error texts.
   private let place: String
 
   init(_ json: JSON, at place: String = "") throws(Problem) {
@@ -23,7 +23,7 @@ struct Fields {
     Problem(.invalidParameter, "'\(path(of: name))' \(sentence)", field: path(of: name), rule: rule, limit: limit)
   }
 
-  /// Nil where it is not there; null is there, and most fields refuse it.
+  /// Nil where the member is missing; null is a value, and most fields refuse it.
   mutating func value(_ name: String) -> JSON? {
     asked.append(name)
     return members.first { $0.name == name }?.value
@@ -38,7 +38,7 @@ struct Fields {
     return text
   }
 
-  /// Where null is a value too: nil where it is not there, and nil within where it is null.
+  /// A text or null: nil where the member is missing, and nil within where it is null.
   mutating func textOrNull(_ name: String) throws(Problem) -> String?? {
     guard let value = value(name) else { return nil }
     return value == .null ? .some(nil) : try text(name)
@@ -64,7 +64,7 @@ struct Fields {
     return integer
   }
 
-  /// Seconds, whole or not.
+  /// A number of seconds, whole or not.
   mutating func seconds(_ name: String, max: Double) throws(Problem) -> Duration? {
     guard let value = value(name) else { return nil }
     let seconds: Double
@@ -138,7 +138,7 @@ struct Fields {
     return bytes
   }
 
-  /// Bytes that are always base64, whether that is said or not.
+  /// Bytes that are always base64, whether the request says that or not.
   mutating func needBase64(_ name: String, encodedBy encoding: String, max: Int) throws(Problem) -> [UInt8] {
     _ = try word(encoding, of: Base64Only.self)
     guard let bytes = Base64.bytes(try needText(name, max: 4 * max)) else {
@@ -159,7 +159,7 @@ struct Fields {
 
   func missing(_ name: String) -> Problem { wrong(name, "is missing", rule: "required") }
 
-  /// To be called last: there is nothing else.
+  /// Refuses all other members; it is called last.
   func end() throws(Problem) {
     if let stranger = members.first(where: { !asked.contains($0.name) }) {
       let known = Set(asked).sorted().map { "'\($0)'" }.joined(separator: ", ")

@@ -1,7 +1,7 @@
 internal import Reactor
 internal import Web
 
-/// A file of a peer as an answer: whole or in part, and never as anything that a browser would run.
+/// A peer's file as a response: whole or in part, and never as anything that a browser would run.
 struct FileReply {
   private let path: String
   private let name: String
@@ -44,7 +44,7 @@ struct FileReply {
     core.respond(response, to: exchange)
   }
 
-  /// One range; of several, or one of another state, the whole is the answer. Nil where there are no such bytes.
+  /// The range to send: the whole file for several ranges, or one of another state. Nil where there are no such bytes.
   private func range(_ call: Call, _ size: Int) -> Range<Int>? {
     guard let header = call.headers["Range"], header.hasPrefix("bytes="), !header.contains(",") else { return 0..<size }
     if let condition = call.headers["If-Range"], condition != tag { return 0..<size }

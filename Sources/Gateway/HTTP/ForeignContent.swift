@@ -1,8 +1,8 @@
 internal import Web
 
-/// What somebody else made, as a browser may be given it: never as anything that it would run.
+/// Content from others in a form for browsers: never as anything that they would run.
 struct ForeignContent {
-  /// Its own where a browser shows that without running anything in it, else one that is only to be kept.
+  /// Its own type where a browser shows that without running anything in it, else one that is only saved.
   let type: String
   let headers: [Problem.Field]
 

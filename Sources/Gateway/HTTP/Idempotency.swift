@@ -2,25 +2,25 @@ internal import Engine
 internal import Notation
 internal import Web
 
-/// Answers that are kept for those who ask again because they did not hear them, however the machine's clock is set.
+/// A cache of responses for retries by clients that missed them; it does not depend on the machine's clock.
 ///
-/// Law: where all are too many, the oldest of whoever has the most goes. So nobody pushes out what others were answered
-/// who have less, and who is nobody is kept nothing.
+/// Law: where there are too many responses, the oldest of the client with the most is evicted. So no client evicts the
+/// responses of one that has less, and none are kept for an unknown client.
 struct Idempotency {
   static let answersMax = 10_000
-  /// Of all answers together: they may repeat what was sent.
+  /// Limit for all responses together: they may repeat the bytes of requests.
   static let bytesMax = 32 << 20
   static let keptFor: Duration = .seconds(24 * 3_600)
   static let keyBytesMax = 255
 
   private struct Entry {
     let request: String
-    /// Nil while the first one is under way.
+    /// Nil while the first request is under way.
     var reply: Reply?
     let since: Instant
   }
 
-  /// What one client has asked.
+  /// The requests of one client.
   private struct Ledger {
     private(set) var entries: [String: Entry] = [:]
     private(set) var bytes = 0
@@ -45,7 +45,7 @@ struct Idempotency {
     mutating func drop(_ key: String) {
       guard let entry = entries.removeValue(forKey: key) else { return }
       bytes -= entry.reply?.bytesCount ?? 0
-      // Mostly it is the first or one of the last.
+      // The key is mostly the first or one of the last.
       if order.first == key {
         order.removeFirst()
       } else if let index = order.lastIndex(of: key) {
@@ -99,7 +99,7 @@ struct Idempotency {
 
   mutating func remember(_ reply: Reply, to call: Call) {
     guard let (client, key) = key(call), ledgers[client]?.entries[key] != nil else { return }
-    // What was refused may turn out otherwise: it is tried anew.
+    // A retry of a refused request may succeed, so it runs anew.
     if reply.status >= 400 { return forget(call) }
     ledgers[client]?.answer(key, reply)
     trim()
@@ -109,7 +109,7 @@ struct Idempotency {
     if let (client, key) = key(call) { ledgers[client]?.drop(key) }
   }
 
-  /// What a client has asked and was answered, once it is gone.
+  /// Forgets the requests and responses of a client that is gone.
   mutating func forget(_ client: ClientID) { ledgers[client] = nil }
 
   private mutating func trim() {

@@ -4,7 +4,7 @@ internal import Store
 internal import Web
 internal import Wire
 
-/// What went wrong, as RFC 9457 tells it: what, why, and what to do.
+/// An error in the form of RFC 9457: the failure, its cause, and the remedy.
 struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   enum Kind: String, CaseIterable, Sendable {
     // The names of the framework's errors.
@@ -22,19 +22,19 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   /// The rule that it breaks, as the documentation names it.
   var rule: String?
   var limit: Int?
-  /// Why, where there is a name for that.
+  /// The cause, where it has a name.
   var reason: Reason?
-  /// When it is worth trying again.
+  /// The seconds after which a retry makes sense.
   var retryAfter: Int?
-  /// What else the answer's head must say.
+  /// Further headers of the response.
   var headers: [Field] = []
 
   enum Reason: Hashable, Sendable {
-    /// A member is behind, and what waits for it is as much as may.
+    /// A member is behind, and its queue is full.
     case queueFull
-    /// The disk is full, or as much of it is taken as may.
+    /// The disk is full, or the quota is used up.
     case noSpace
-    /// Of what had begun, and ended.
+    /// The end of something that had begun.
     case ended(Wire.Reason)
 
     var name: String {
@@ -144,7 +144,7 @@ extension Problem.Kind {
     }
   }
 
-  /// What the page about it says.
+  /// The text of the page about it.
   var explanation: String {
     switch self {
     case .notConnected:
@@ -210,7 +210,7 @@ extension Problem {
     }
   }
 
-  /// Names the field where it is one that is wrong.
+  /// Names the field where the error is an invalid parameter.
   init(_ error: NearbyError, field: String, rule: String) {
     self.init(error)
     guard kind == .invalidParameter else { return }
@@ -227,8 +227,8 @@ extension Problem {
     }
   }
 
-  /// A limit that makes room by itself: after so many seconds it is worth trying again. Where somebody has to make it, such
-  /// as by deleting something, no time is told.
+  /// A limit that passes by itself: after so many seconds a retry makes sense. Where somebody has to make room, such as
+  /// by deleting something, no time is given.
   static func passing(
     _ detail: String, after seconds: Int, rule: String? = nil, limit: Int? = nil
   ) -> Problem {
@@ -247,7 +247,7 @@ extension Problem {
   }
 }
 
-/// What a client said, as it may stand in a sentence.
+/// A client's text in a form that is safe in a sentence.
 enum PlainName {
   private static let lengthMax = 80
 

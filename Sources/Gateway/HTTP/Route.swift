@@ -1,34 +1,34 @@
 internal import Web
 
-/// What the gateway does at a path with a method.
+/// An operation of the gateway: a method at a path.
 struct Route: Sendable {
   enum Access: Sendable {
     case anyone
     case role(Role)
-    /// Whoever asks on this machine itself or from where the operator allows it, and elsewhere this role.
+    /// Anyone on this machine itself or at an address that the operator allows; this role elsewhere.
     case nearby(Role)
   }
 
   enum BodyRule: Sendable {
     case none
     case json
-    /// Any type, kept whole.
+    /// Any type, collected as a whole.
     case bytes(max: Int)
-    /// Read as it comes, by the work itself.
+    /// Streamed: the work itself reads it.
     case live
   }
 
   enum Work: Sendable {
     case now(@Sendable (Core, Call) throws -> Reply)
     case later(@Sendable (Core, Call) async throws -> Reply)
-    /// Now, and where that gives nothing, later; of what only looks.
+    /// The first work, and where it gives nil, the second; for reads only.
     case nowOrLater(
       @Sendable (Core, Call) throws -> Reply?, @Sendable (Core, Call) async throws -> Reply)
-    /// A page of it, its changes, or a stream of them; facets are what it can be filtered by.
+    /// A page of the collection, its changes, or a stream of them; facets are its filters.
     case collection(facets: [Facet], @Sendable (Core, Call) throws -> Collection)
-    /// Answers by itself.
+    /// Work that sends its response itself.
     case live(@Sendable (Core, Call, Exchange) throws -> Void)
-    /// A WebSocket of this subprotocol, which checks by itself who asks: a browser says it within.
+    /// A WebSocket of this subprotocol, which authenticates by itself: a browser sends its token within.
     case socket(
       _ subprotocol: String,
       @Sendable (Core, Head, Route, _ captures: [String]) throws -> (any SocketOwner, SocketReading)
@@ -36,16 +36,16 @@ struct Route: Sendable {
   }
 
   let method: Method
-  /// Such as `/v1/sessions/{session}/members`.
+  /// The pattern of its paths, such as `/v1/sessions/{session}/members`.
   let pattern: String
   let access: Access
-  /// Whose tokens may; nil for any.
+  /// The scope that a token needs; nil where any token may.
   let scope: Scope?
-  /// Of the query.
+  /// The names of its query parameters.
   let parameters: [String]
   let body: BodyRule
   let work: Work
-  /// Among all routes; 0 is none of them.
+  /// Its number among all routes; 0 is none of them.
   fileprivate(set) var number = 0
 
   init(
@@ -128,7 +128,7 @@ struct Router: Sendable {
     let routes: [Method: Route]
     let captures: [String]
 
-    /// For the Allow header.
+    /// The value of the Allow header.
     var methods: String {
       var names = routes.keys.map(\.name)
       if routes[.get] != nil { names.append("HEAD") }

@@ -2,11 +2,11 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// HTTP for the core: who asks, whether they may, what they ask, and how it is answered.
+/// The core's HTTP handler: it authenticates and authorizes requests, runs them, and sends the responses.
 final class Service: WebHandler {
-  /// Bodies that are JSON.
+  /// Limit for bodies that are JSON.
   static let jsonBytesMax = 1 << 20
-  /// Of an answer that an idle connection keeps, to give it again.
+  /// Limit for a response that an idle connection caches.
   private static let toldBytesMax = 4 << 10
 
   private let core: Core
@@ -54,13 +54,13 @@ final class Service: WebHandler {
     }
   }
 
-  /// What a head asks for, all of which follows from its bytes, and is the same each time that a connection says it.
+  /// The request of a head; it follows from the head's bytes, so it is cached for when the connection repeats them.
   private final class Asked {
     let route: Route
     let call: Call
-    /// Who asked last, where they had a token: they may again, for as long as it is good.
+    /// The last client with a token, which may ask again for as long as that is valid.
     var admitted: Admitted?
-    /// What was answered last.
+    /// The last response.
     var told: Told?
 
     init(_ route: Route, _ call: Call) {
@@ -115,7 +115,7 @@ final class Service: WebHandler {
     return call
   }
 
-  /// The names under which this gateway is meant, and the pages that may ask it.
+  /// Checks the host name by which this gateway is asked, and the page that asks.
   private func admit(_ head: Head) throws(Problem) {
     try core.access.checkHost(head)
     try core.access.checkOrigin(head)
@@ -133,7 +133,7 @@ final class Service: WebHandler {
     }
   }
 
-  /// When it is its client's turn.
+  /// Runs the work when it is its client's turn.
   private func run(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
     guard let client = call.client, let account = core.clients.account(of: client.id) else {
       return work(asked, call, exchange)
@@ -176,7 +176,7 @@ final class Service: WebHandler {
     answer(Reply(problem), exchange)
   }
 
-  /// The exchange waits here, by a number, until its work is done.
+  /// Runs work that waits; until it is done, the exchange is kept here by a number.
   private func later(
     _ call: Call, _ exchange: Exchange, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
   ) {
@@ -219,7 +219,7 @@ final class Service: WebHandler {
 
   // MARK: Collections
 
-  /// Reads changes that the channel no longer has from its attic, once memory is reserved.
+  /// Reads changes that the channel no longer has from its stored history, once memory is reserved.
   private func look(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange,
     keeping reservation: AnswerReservation? = nil
@@ -246,7 +246,7 @@ final class Service: WebHandler {
     }
   }
 
-  /// Looks again once memory is reserved for what was asked.
+  /// Reads again once memory is reserved for the response.
   private func wait(
     for bytes: Int, _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange
   ) throws(Problem) {
@@ -269,7 +269,7 @@ final class Service: WebHandler {
   ) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
-      // To HEAD there is nothing to follow.
+      // A HEAD request has nothing to follow.
       if call.method == .head { return core.respond(EventStream.head(), to: exchange) }
       return EventStream(collection, listing, client, recalled, keeping: reservation).begin(exchange, in: core)
     }
@@ -295,9 +295,9 @@ final class Service: WebHandler {
     answer(reply.keeping(reservation), exchange)
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
-  /// Who asks for the same again, in the same words, is mostly told the same.
+  /// The same request mostly has the same response as before, which is cached.
   private func answer(_ reply: Reply, _ exchange: Exchange) {
     let asked = exchange.note.content as? Asked
     if let told = asked?.told, told.reply.isSame(as: reply) { return core.give(told.response, to: exchange) }
@@ -390,14 +390,14 @@ final class Service: WebHandler {
 }
 
 extension Core {
-  /// With what every answer says.
+  /// Responds with the headers that every response has.
   func respond(_ response: Response, to exchange: Exchange) {
     var response = response
     access.dress(&response, exchange.head)
     give(response, to: exchange)
   }
 
-  /// What says that already.
+  /// Responds without adding them: the response has them already.
   fileprivate func give(_ response: Response, to exchange: Exchange) {
     var response = response
     if isDraining { response.closes = true }
@@ -409,7 +409,7 @@ extension Core {
     respond(Response(problem), to: exchange)
   }
 
-  /// Without what a client put into it: the route.
+  /// The method and route, without any text from the client.
   func name(of exchange: Exchange) -> String { "\(exchange.head.method.name) \(routeName(exchange.tag))" }
 
   func routeName(_ tag: Int) -> String {
@@ -427,7 +427,7 @@ extension Response {
 }
 
 extension Call {
-  /// A change may name the state that it means.
+  /// Checks `If-Match`: a change may name the state that it means.
   func checkMatch(_ item: Item?) throws(Problem) {
     guard let item, let header = headers["If-Match"] else { return }
     guard EntityTag.match(header, item.tag.description, by: .strong) else {

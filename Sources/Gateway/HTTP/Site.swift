@@ -2,9 +2,9 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// The dashboard's files, as they lie in one folder.
+/// The dashboard's files, from one folder.
 ///
-/// They are read once: what is served is what was there at the start, and no path leads out of it.
+/// They are read once: only files that were there at the start are served, and no path leads out of the folder.
 final class Site {
   private static let types = [
     "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -12,11 +12,11 @@ final class Site {
     "webmanifest": "application/manifest+json", "txt": "text/plain; charset=utf-8",
   ]
   static let fileBytesMax = 4 << 20
-  /// For the Allow header.
+  /// The value of the Allow header.
   static let methods = "GET, HEAD, OPTIONS"
 
   private var files: [String: Asset] = [:]
-  /// What their paths begin with.
+  /// The first segments of their paths.
   private var roots: Set<String> = []
 
   init(_ folder: String?, _ read: (String) -> [(path: String, bytes: [UInt8])]) {
@@ -30,7 +30,7 @@ final class Site {
 
   var isEmpty: Bool { files.isEmpty }
 
-  /// Whether paths of it begin so.
+  /// Whether its paths have this first segment.
   func owns(_ first: String) -> Bool { roots.contains(first) }
 
   func file(at path: [String]) -> Asset? {
@@ -54,7 +54,7 @@ final class Site {
   ]
 }
 
-/// A short name for bytes, for entity tags; not against an attacker.
+/// A short hash of bytes, for entity tags; an attacker can make two of the same.
 enum Fingerprint {
   static func of(_ bytes: [UInt8]) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -3,26 +3,26 @@ internal import Reactor
 internal import Synchronization
 internal import Web
 
-/// A file that an upload fills, piece after piece, from an offset on.
+/// A file that an upload fills piece by piece, from an offset on.
 ///
-/// What is long of it goes past the system's memory to the disk, in whole pages: it would push out what is of more use, and
-/// so many fresh pages can cost more than all the rest.
+/// The later part of a long file bypasses the page cache (`O_DIRECT`), in whole pages: it would evict data of more use,
+/// and so many fresh pages can cost more than all the rest.
 final class Spool: Sendable {
   private struct End {
     var offset: UInt64
     var isCut = false
-    /// From where bytes go past the system's memory.
+    /// The page-aligned buffer for `O_DIRECT`.
     var pages: Pages?
     var canGoPastMemory = true
-    /// The digest of the bytes before it.
+    /// The digest of the bytes before the offset.
     var chain: ChunkChain
 
     init(_ offset: UInt64, _ chain: ChunkChain) { (self.offset, self.chain) = (offset, chain) }
   }
 
-  /// Longer pieces reach the disk no sooner.
+  /// Limit for one piece: longer ones reach the disk no sooner.
   static let pieceMax = 1 << 20
-  /// The beginning stays in memory: most files are no longer, and are soon read.
+  /// The beginning stays in the page cache: most files are no longer, and are soon read.
   private static let heldMax: UInt64 = 16 << 20
 
   let path: String
@@ -39,7 +39,7 @@ final class Spool: Sendable {
     }
   }
 
-  /// Behind what was written before.
+  /// Appends bytes.
   func write(_ bytes: [UInt8]) throws(Problem) {
     try end.withLock { end throws(Problem) in
       try cut(&end)
@@ -55,10 +55,10 @@ final class Spool: Sendable {
     }
   }
 
-  /// The digest of all that was written.
+  /// The digest of all bytes that were written.
   var chain: ChunkChain { end.withLock { $0.chain } }
 
-  /// As `pwrite`, of all or a part of them.
+  /// Writes all or a part of the bytes, as `pwrite` does.
   private func put(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {
     guard end.canGoPastMemory, end.offset >= Self.heldMax else { return putInMemory(bytes, &end) }
     let behindPages = Int(end.offset % UInt64(Pages.bytes))
@@ -74,7 +74,7 @@ final class Spool: Sendable {
     return count
   }
 
-  /// The same of their whole pages; nil where there are none, or the file system knows no such way.
+  /// The same with `O_DIRECT`, for whole pages; nil where there are none, or the file system does not support it.
   private func putPastMemory(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int? {
     let count = min(bytes.count, Self.pieceMax) / Pages.bytes * Pages.bytes
     guard count > 0 else { return nil }
@@ -86,16 +86,16 @@ final class Spool: Sendable {
     return written
   }
 
-  /// What lies behind may never have been synced, or was still under way when the upload before this one broke off.
+  /// Truncates the file: bytes behind may not have been synced, or an earlier upload broke off as it wrote them.
   private func cut(_ end: inout End) throws(Problem) {
     guard end.isCut || ftruncate(file.number, off_t(end.offset)) == 0 else { throw Self.problem("cut", path) }
     end.isCut = true
   }
 
-  /// Returns when the file, and what is written, would be there after a power cut.
+  /// Returns when the file, and its bytes, would survive a power cut.
   func sync() throws(Problem) {
     try end.withLock { end throws(Problem) in try cut(&end) }
-    // With its time of change, by which a host that comes back knows that it is the same file.
+    // The time of change is synced too: by it a host recognizes the file after a restart.
     guard fsync(file.number) == 0 else { throw Self.problem("sync", path) }
     try Folder.sync(above: path)
   }
@@ -114,7 +114,7 @@ final class Spool: Sendable {
     }
   }
 
-  /// For reading.
+  /// Opens a file for reading.
   static func open(_ path: String) throws(Problem) -> Opened {
     let number = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw problem("open", path) }

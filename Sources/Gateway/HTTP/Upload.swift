@@ -1,26 +1,26 @@
 internal import Reactor
 internal import Web
 
-/// A request's body that goes somewhere as fast as it is taken there.
+/// A request's body that is streamed to a target.
 ///
-/// It keeps one piece while the one before is written, so that the client waits when the writing does.
+/// Backpressure: it keeps one piece while the one before is written, so that the client waits when the writing does.
 final class Upload: BodySink {
-  /// What it does with each piece, and what it tells.
+  /// The work for each piece, and the callbacks.
   struct Target {
-    /// Before a piece of so many bytes is written.
+    /// Called before a piece of so many bytes is written.
     var admit: (Int) throws(Problem) -> Void = { _ throws(Problem) in }
     let write: @Sendable ([UInt8]) async throws -> Void
     var wrote: (Int) -> Void = { _ in }
-    /// What is to be done once all of it is written, before it is told.
+    /// Work after all of it is written, and before `finished`.
     var finish: (@Sendable (Core) async throws -> Void)?
-    /// All of it is written.
+    /// Called when all of it is written.
     let finished: () -> Void
     let failed: (Problem) -> Void
-    /// The client left in the middle, and not while it was being finished.
+    /// Called when the client left in the middle, and not during `finish`.
     let gone: () -> Void
   }
 
-  /// So long what fills no unit waits for the rest of it.
+  /// The time that less than one unit waits for the rest of it.
   private static let patience = Duration.milliseconds(100)
 
   let isLive: Bool
@@ -31,7 +31,7 @@ final class Upload: BodySink {
   private let unit: Int
   private var offset: UInt64
   private var waiting: [UInt8] = []
-  /// Of the last one.
+  /// The size of the last piece.
   private var pieceBytes = 0
   private var waitsForMore = false
   private var isWriting = false
@@ -154,12 +154,12 @@ final class Upload: BodySink {
     write()
   }
 
-  /// Also where what it goes to has ended by itself.
+  /// Ends the upload with an error, also where its target has ended by itself.
   func fail(_ problem: Problem) {
     if end() { target.failed(problem) }
   }
 
-  /// The client has gone, or is cut off.
+  /// Ends the upload of a client that has gone, or is cut off.
   func left() {
     if !isFinishing, end() { target.gone() }
   }
