@@ -7,10 +7,10 @@ internal import Reactor
 internal import Store
 internal import Web
 
-/// A gateway on its host's loop: what there is, who may see it, and what becomes of it.
+/// A gateway on its host's loop: its resources, the clients that see them, and their changes.
 ///
-/// Law: everything here belongs to the loop's thread. What waits for something does so in a task of `start`, which finds
-/// again by its id what it is about: meanwhile it may have gone.
+/// Law: everything here belongs to the loop's thread. Work that waits runs in a task of `start`, which looks up its
+/// object again by id: the object may have gone meanwhile.
 final class Core {
   let host: Host
   let reactor: Reactor
@@ -28,32 +28,32 @@ final class Core {
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
   var certificateTrouble: String?
-  /// Where those connect who ask.
+  /// The server that accepts the gateway's connections.
   weak var front: Front?
-  /// Who answers them, as long as there is a front.
+  /// The handler of its requests, as long as there is a front.
   weak var service: Service?
   var pairingDesk: PairingDesk?
   var discoveryTrouble: (cause: String, cure: String)?
-  /// Another host with this one's key was met.
+  /// Another host with this one's key, if one was met.
   var conflict: HostID?
   var isDiagnosing = false
   var isStopping = false
-  /// No more than what is under way.
+  /// Whether it takes no new work, and only completes the work under way.
   var isDraining = false
   private(set) lazy var sockets = Sockets(self)
   private(set) lazy var attendance = Attendance(self)
-  /// Nil when nobody has it any more: then this is about to go, too.
+  /// Nil when nothing retains it any more: this object is then released soon, too.
   weak let gateway: Gateway?
 
-  /// Of all channels that live as long as this process.
+  /// The epoch of all channels that live as long as this process.
   private let epoch = Secrets.epoch()
   private var collections: [String: Collection] = [:]
   private var lastNumber = 0
   private var lastUpload: UInt64 = 0
   private var memory = Idempotency()
-  /// The memory of large answers.
+  /// The memory of large responses.
   let answers: AnswerBudget
-  /// The time of the loop.
+  /// The loop's time, shared between clients.
   let fairQueue: FairQueue
 
   private(set) lazy var peerList = collection("/v1/peers")
@@ -71,35 +71,35 @@ final class Core {
   private(set) lazy var eventList = collection("/v1/events", keeping: Self.eventsMax)
 
   var peers: [String: PeerModel] = [:]
-  /// About peers that are not added yet.
+  /// Advice about peers that are not added yet.
   var earlyAdvice: [Advice] = []
   var advertisers: [String: AdvertiserModel] = [:]
   var browsers: [String: BrowserModel] = [:]
   var invitations: [String: InvitationModel] = [:]
   var sessions: [String: SessionModel] = [:]
-  /// By their resources.
+  /// Disk use by resources, for each owner.
   var diskUse = DiskUse()
-  /// By what their sessions may keep of messages.
+  /// Disk use by the messages that sessions may keep, for each owner.
   var historyUse = DiskUse()
   var diskRoom: DiskRoom
   var lastDeed = 0
   var lastStoredDeed = 0
-  /// By the kind of who did them, in order.
+  /// The kept audit entries by the kind of their actor, in order.
   var deedsKept: [String: ArraySlice<Int>] = [:]
-  /// Bodies under way.
+  /// Uploads that are under way.
   var uploads: [UInt64: Upload] = [:]
-  /// Of uploads, to the disk.
+  /// The number of uploads that are being synced to the disk.
   var syncsUnderWay = 0
   var downloads: [String: StreamDownload] = [:]
-  /// Who waits for what an attic has.
+  /// Callbacks of reads from stored history.
   var awaitingNews: [UInt64: (News?) -> Void] = [:]
-  /// Who waits for the digests of resources, by their ids.
+  /// Callbacks that wait for the digests of resources, by the resources' ids.
   var digestsAwaited: [String: [(Result<ContentDigest?, Problem>) -> Void]] = [:]
-  /// How many contents were not what they had been before this start.
+  /// The number of files whose content was not what it had been before this start.
   var damagedFileCount = 0
   var scrub = ScrubFindings()
   var exports: [ClientID: Export] = [:]
-  /// Places of things that are being made.
+  /// Quota that is reserved for resources that are being made.
   var reserved: [Allotment: Int] = [:]
   /// Serializes changes of one resource, by its path.
   let changes = Turns()
@@ -148,7 +148,7 @@ final class Core {
 
   var store: Writer { archive.writer }
 
-  // MARK: Work that waits
+  // MARK: Asynchronous work
 
   func start(_ body: @escaping @Sendable (Core) async -> Void) { gateway?.start(body) }
 
@@ -169,7 +169,7 @@ final class Core {
     return collection(path, limits, epoch: epoch ?? self.epoch)
   }
 
-  /// Of things that are told once and not kept.
+  /// A collection of items that are published once and not kept.
   func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams, epoch: epoch) }
 
   private func collection(_ path: String, _ limits: Collection.Limits, epoch: String) -> Collection {
@@ -191,17 +191,17 @@ final class Core {
     collections[collection.path] = nil
   }
 
-  /// Whoever follows something is at its end.
+  /// Releases the followers of all collections.
   func release() {
     for collection in collections.values { collection.release() }
   }
 
-  /// Whoever followed something as this client is sent away.
+  /// Ends all followers of a client.
   func dismiss(_ client: ClientID) {
     for collection in collections.values { collection.dismiss(client) }
   }
 
-  /// What waits for a client, or waits with it for news.
+  /// The queues of a client, and its requests that wait for changes.
   func queues(of client: ClientID) -> JSON {
     let seen = clients.lastSeen(client).map { [JSON.Member("lastSeenAt", .text($0.description))] } ?? []
     let waiting = collections.values.reduce(0) { $0 + $1.followerCount(of: client) }
@@ -213,7 +213,7 @@ final class Core {
         ])
   }
 
-  /// Whether it has an event stream, or waits for news.
+  /// Whether it has an event stream or a long poll.
   func follows(_ client: ClientID) -> Bool { collections.values.contains { $0.followerCount(of: client) > 0 } }
 
   func count<Kind: Follower>(of kind: Kind.Type) -> Int {
@@ -222,7 +222,7 @@ final class Core {
 
   // MARK: Events
 
-  /// For the console of whoever may see it.
+  /// Publishes an event for the console, to the clients that may see it.
   func tell(_ event: String, about path: String, _ owner: Owner, _ members: [JSON.Member] = []) {
     log(
       .debug, for: .developer, event, "\(event) about \(path)",

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Reactor
 
-/// Small files of one folder and those in it.
+/// Small files and folders of the gateway.
 enum Folder {
   private static let depthMax = 4
 
-  /// Their paths from the folder on, with `/`. Links and hidden files are left out.
+  /// The files' bytes and paths, relative to the folder and with `/`. Links and hidden files are left out.
   static func files(_ folder: String) -> [(path: String, bytes: [UInt8])] {
     var found: [(String, [UInt8])] = []
     collect(folder, "", 0, &found)
@@ -30,7 +30,7 @@ enum Folder {
     }
   }
 
-  /// With those above it; nobody else may look into them, and they are there after a power cut too.
+  /// Makes a folder and those above it; nobody else may read them, and they survive a power cut.
   static func make(_ path: String) throws(Problem) {
     do throws(SystemError) {
       try makeFolder(path)
@@ -39,23 +39,23 @@ enum Folder {
     }
   }
 
-  /// With all that is in it.
+  /// Removes a file, or a folder with all that is in it.
   static func remove(_ path: String) {
     var status = stat()
-    // What a link leads to is not in it.
+    // The target of a link is not in the folder.
     if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
       for name in names(in: path) { remove("\(path)/\(name)") }
     }
     _ = Glibc.remove(path)
   }
 
-  /// Whether it is a folder in which there is none but those.
+  /// Whether the path is a folder with no entries but the known ones.
   static func has(_ path: String, nothingBut known: Set<String>) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && known.isSuperset(of: names(in: path))
   }
 
-  /// Whether there is one, at whatever depth.
+  /// Whether the folder holds a file, at any depth.
   static func holdsFiles(_ path: String) -> Bool {
     names(in: path).contains { name in
       var status = stat()
@@ -64,18 +64,17 @@ enum Folder {
     }
   }
 
-  /// Or none at all.
+  /// Whether the file is empty or missing.
   static func isEmptyFile(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) != 0 ? errno == ENOENT : status.st_size == 0
   }
 
-  /// Takes files away that are none of those, as a process leaves them that was killed before it could, to the quarantine. How
-  /// many there were.
+  /// Moves files that are not among `paths`, as a killed process leaves them, to the quarantine; returns their number.
   ///
-  /// A file may be known by another path than the one that leads here, so files are compared, with their names: a power cut
-  /// may bring back a second name, under which one would stay when it is deleted. And it may take the name of a file that is
-  /// made anew: its folder stays.
+  /// A file may be known by another path than the one that leads here, so files are compared by identity and name: a
+  /// power cut may restore a second name, under which a file would survive its deletion. A power cut may also lose the
+  /// name of a new file, so its folder stays.
   @discardableResult
   static func sweep(_ parts: [String], of folder: String, keeping paths: [String]) -> Int {
     struct File: Hashable {
@@ -104,7 +103,7 @@ enum Folder {
           if !kept.contains(File(status, path)), quarantine.take(path) != nil { count += 1 }
         } else if depth > 0 {
           sweep(path, depth - 1)
-          // One that is not empty stays, too.
+          // A folder that is not empty stays, too.
           if !kept.contains(File(status, path)) { rmdir(path) }
         }
       }
@@ -121,7 +120,7 @@ enum Folder {
     return names.filter { $0 != "." && $0 != ".." }
   }
 
-  /// What stands at that path is there after a power cut.
+  /// Syncs the folder of a path, so that the path survives a power cut.
   static func sync(above path: String) throws(Problem) {
     let folder = parent(of: path)
     do throws(SystemError) {
@@ -135,7 +134,7 @@ enum Folder {
     withUnsafeBytes(of: entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// A file that is no larger than that.
+  /// The content of a file that is no larger than `bytesMax`.
   static func read(_ path: String, atMost bytesMax: Int) -> [UInt8]? {
     var status = stat()
     guard stat(path, &status) == 0, status.st_size <= bytesMax else { return nil }
@@ -164,7 +163,7 @@ enum Folder {
   }
 }
 
-/// Places as they are kept: from the gateway's folder on, which may stand elsewhere one day.
+/// Paths as they are stored: relative to the gateway's folder, which may be moved one day.
 extension String {
   func named(from folder: String) -> String { hasPrefix(folder + "/") ? String(dropFirst(folder.count + 1)) : self }
 

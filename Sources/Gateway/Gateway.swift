@@ -4,8 +4,8 @@ internal import Reactor
 internal import Store
 internal import Web
 
-/// A gateway: a nearby host whose peers, sessions and what they exchange are REST resources and WebSocket channels, on
-/// the port of the host's links.
+/// A gateway: a nearby host whose peers, sessions and data are REST resources and WebSocket channels, on the port of
+/// the host's links.
 ///
 /// ```swift
 /// let gateway = try await Gateway.start(GatewayOptions(folder: "/var/lib/vicinity"))
@@ -13,9 +13,9 @@ internal import Web
 /// ```
 public actor Gateway {
   public static let version = "0.1.0"
-  /// What a token may be for.
+  /// The scopes that a token may have.
   public static let scopes = Scope.allCases.map(\.rawValue)
-  /// Of its database, in its folder.
+  /// The name of its database, in its folder.
   static let storeName = "gateway.db"
 
   public nonisolated let host: Host
@@ -29,17 +29,17 @@ public actor Gateway {
     set { keeper.core = newValue }
   }
 
-  /// What its host has to say, for one reader.
+  /// Conditions of its host, for one reader.
   public nonisolated let conditions: AsyncStream<Condition>
   private nonisolated let told: AsyncStream<Condition>.Continuation
 
-  /// What operators, clients and developers want to know, for one reader.
+  /// Records for operators, clients and developers, for one reader.
   public nonisolated let log: AsyncStream<LogRecord>
   private nonisolated let logged: AsyncStream<LogRecord>.Continuation
 
   private init(_ host: Host, _ store: Writer) {
     (log, logged) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Log.waitingMax))
-    // Who does not read has the last ones.
+    // A reader that is behind gets the latest ones.
     (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
     self.store = store
@@ -54,7 +54,7 @@ public actor Gateway {
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     try checkStore(of: options.folder)
     for folder in Archive.folders { try Folder.make("\(options.folder)/\(folder)") }
-    // Before the store takes another form: where these stand in the way, an earlier release goes on from what it has left.
+    // Keys and certificate are checked before the store is migrated: where they fail, an earlier release still works.
     var hosted = options.host
     hosted.awaitsAcceptor = true
     let keys = try Host.prepare(hosted)
@@ -75,7 +75,7 @@ public actor Gateway {
     return gateway
   }
 
-  /// A store that begins anew knows no file, and would take all of them away.
+  /// Refuses a missing store beside files: a new store would know none of them, and they would all be removed.
   private static func checkStore(of folder: String) throws(Problem) {
     let store = "\(folder)/\(storeName)"
     guard Folder.isEmptyFile(store) else { return }
@@ -92,7 +92,7 @@ public actor Gateway {
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
-    // The network holds what stands at its port, and that the core, which they ask.
+    // The network retains the front, and the front the core: so the front does not retain the network.
     let service = Service(core)
     core.service = service
     let front = Front(on: reactor, handler: service, limits: core.webLimits, identity: core.certificate?.identity) {
@@ -115,7 +115,7 @@ public actor Gateway {
     }
   }
 
-  /// Where it is asked, with HTTPS first, and by what one knows it there.
+  /// The gateway's URLs, with HTTPS first, and the fingerprint of its certificate.
   public var web: WebPlace {
     core.map { core in
       WebPlace(
@@ -124,26 +124,26 @@ public actor Gateway {
     } ?? WebPlace(urls: [], local: nil, fingerprint: "", hasOwnAuthority: false)
   }
 
-  /// A code by which a client becomes an operator, or whatever role is given; it is for one use and ends soon.
+  /// A code by which a client becomes an operator, or gets the given role; it is for one use and ends soon.
   public func makePairingCode(role: String = "operator") throws -> String { try makePairingTicket(role: role).code }
 
-  /// The same, with how long it lasts and the page that takes it.
+  /// The same, with its lifetime and the page that takes it.
   public func makePairingTicket(role: String = "operator") throws -> PairingTicket {
     guard let core else { throw Problem(.unavailable, "the gateway has stopped") }
     return try core.makeTicket(role)
   }
 
-  /// Returns once the loop has come to it: a gateway that hangs does not answer.
+  /// Returns once the loop has run it: a gateway that hangs does not answer.
   public func pulse() {}
 
-  /// Takes nothing new, and lets requests, streams and resources that are under way end for so long; then it is time to
-  /// stop. Clients are sent away with word to come back.
+  /// Graceful shutdown: takes nothing new, and lets requests, streams and resources that are under way end within the
+  /// time; after that, stop the gateway. Clients are disconnected with a request to come back.
   public func drain(within time: Duration) async { await core?.drain(within: time) }
 
-  /// How much of that is under way.
+  /// The amount of work that is under way.
   public var workUnderWay: Int { core?.workUnderWay ?? 0 }
 
-  /// Ends. Where it lasts, sessions are not left: they go on when it is started again.
+  /// Stops the gateway. A durable gateway does not leave its sessions: they resume when it is started again.
   public func stop() async {
     await scrubber?.stop()
     core?.pairingDesk = nil
@@ -156,9 +156,9 @@ public actor Gateway {
     told.finish()
   }
 
-  /// For tests.
+  /// The archive, for tests.
   var archive: Archive? { core?.archive }
-  /// How many kinds of things are being made.
+  /// The number of kinds of resources that are being made.
   var placesReserved: Int { core?.reserved.count ?? 0 }
   var diskReserved: UInt64 { core?.diskRoom.reserved ?? 0 }
 
@@ -176,9 +176,9 @@ public actor Gateway {
   }
 }
 
-/// Holds a gateway's core, and lets go of it on its loop, where nobody asks it any more.
+/// Holds a gateway's core, and releases it on its loop, where nothing uses it any more.
 private final class Keeper: @unchecked Sendable {
-  // `@unchecked`: the core is touched on the loop alone.
+  // `@unchecked`: the core is used on the loop alone.
 
   var core: Core?
   private let host: Host
@@ -188,7 +188,7 @@ private final class Keeper: @unchecked Sendable {
   }
 
   deinit {
-    // Unsafe for the compiler only: nobody else has it any more.
+    // Unsafe for the compiler only: nothing else has it any more.
     nonisolated(unsafe) let core = core
     host.reactor.spawn { [host] in
       if let network = host.network {

@@ -1,12 +1,12 @@
 internal import Reactor
 
 extension GatewayOptions {
-  /// What a text of the options has to be.
+  /// The required form of a text option.
   public enum Form: Hashable, Sendable, CustomStringConvertible {
     case hostName
     case origin
     case addresses
-    /// At which one listens.
+    /// An address to listen at.
     case place
     case basePath
 
@@ -39,7 +39,7 @@ extension GatewayOptions {
 
     private static func isOrigin(_ text: String) -> Bool {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-      // A browser says it in lower case.
+      // Browsers send it in lower case.
       guard parts.count == 3, parts[1].isEmpty, parts[0].count > 1, parts[0].last == ":", text == text.lowercased()
       else {
         return false

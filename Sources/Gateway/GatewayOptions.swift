@@ -1,46 +1,46 @@
 public import Nearby
 
-/// How a gateway starts; the defaults are what a box on a LAN wants.
+/// Options of a gateway; the defaults suit a box on a LAN.
 public struct GatewayOptions: Sendable {
   public var host = HostOptions()
   /// The name of the gateway's own peer.
   public var name = "Gateway"
   /// Names under which clients may ask for it, beside its addresses; in lower case.
   public var hostNames: Set<String> = []
-  /// What HTTPS is spoken with; nil for an authority of the gateway's own, which is made once, in its folder.
+  /// The certificate for HTTPS; nil for an authority of the gateway's own, which is made once, in its folder.
   public var certificate: CertificateFiles?
-  /// Pages of others that may ask it, such as `https://stage.example`.
+  /// Origins of other sites' pages that may use it, such as `https://stage.example`.
   public var origins: Set<String> = []
-  /// Addresses beside this machine's own from which anybody is told `/metrics`, such as `10.0.0.0/8`.
+  /// Addresses besides this machine's own that get `/metrics` without a token, such as `10.0.0.0/8`.
   public var metricsFrom: [String] = []
-  /// Proxies that are believed when they say who asks, by which way, and for which host, such as `127.0.0.1`.
+  /// Trusted proxies: they say which client asks, by which connection, and for which host; such as `127.0.0.1`.
   public var trustedProxies: [String] = []
-  /// Below which clients find it, such as `/vicinity`; empty at the root. Requests may come with it or without.
+  /// The path below which clients find it, such as `/vicinity`; empty at the root. Requests may also come without it.
   public var basePath = ""
-  /// Whether requests in the clear are sent to HTTPS, but for those of this machine itself.
+  /// Whether requests in the clear are redirected to HTTPS, but for those of this machine itself.
   public var isHTTPSOnly = false
   public var limits = GatewayLimits()
-  /// How long a pairing code lives, unless whoever makes it says so.
+  /// The default lifetime of a pairing code.
   public var codeLife: Duration = .seconds(600)
-  /// What is less urgent is not in its log.
+  /// The least urgent level of its log.
   public var logLevel = LogRecord.Level.info
-  /// Where files that are received and sent lie, and what the gateway keeps.
+  /// The folder of the files that are received and sent, and of the gateway's own data.
   public var folder: String
-  /// Where the dashboard lies; nil for none.
+  /// The folder of the dashboard; nil for none.
   public var site: String?
   /// The path of the contract, openapi/vicinity.json; nil for none.
   public var contract: String?
-  /// How long a peer that lives with its client's WebSocket waits for that to come back.
+  /// The time for which a peer that lives with its client's WebSocket waits for the client to reconnect.
   public var graceTime: Duration = .seconds(30)
-  /// After which the peers of a client that is not there any more are shown as away.
+  /// The time after which the peers of an absent client are shown as away.
   public var awayTime: Duration = .seconds(60)
   /// The time over which a scrub of all stored files and rows is spread; zero for no scrub.
   public var scrubTime: Duration = .seconds(86_400)
-  /// Within which a WebSocket says who it is.
+  /// The time within which a WebSocket must authenticate.
   public var connectTime: Duration = .seconds(5)
 
   var sabotage: GatewaySabotage = []
-  /// Of a turn of the loop, for the requests of clients, in nanoseconds.
+  /// The time in a turn of the loop for the requests of clients, in nanoseconds.
   var turnTime = FairQueue.turnTime
 
   public init(folder: String) {
@@ -51,9 +51,9 @@ public struct GatewayOptions: Sendable {
 
 /// The certificate of a gateway, as files in PEM.
 public struct CertificateFiles: Hashable, Sendable {
-  /// The server's first, then those above it.
+  /// The server's certificate, then those of its issuers.
   public var certificate: String
-  /// Without a password.
+  /// The private key, without a password.
   public var key: String
 
   public init(certificate: String, key: String) {

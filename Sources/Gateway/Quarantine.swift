@@ -21,10 +21,10 @@ struct Quarantine {
     return nil
   }
 
-  /// Within a second, of folders that have files of one name.
+  /// Limit within a second for files of one name from several folders.
   private static let sameNameMax = 10_000
 
-  /// Removes what has lain there for long enough.
+  /// Removes files that have been there for `secondsMax`.
   func forget(at now: Int = time(nil)) {
     for name in Folder.names(in: path) {
       guard let since = name.split(separator: "-").first.flatMap({ Int($0) }), now - since > Self.secondsMax else {

@@ -10,7 +10,7 @@ extension Timestamp {
     return Timestamp(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
   }
 
-  /// By the machine's clock as it is set now, to the second.
+  /// A moment by the machine's clock as it is set now, to the second.
   package init(_ moment: ContinuousClock.Instant) {
     let time = Timestamp.now + (moment - .now)
     self.init(milliseconds: (time.milliseconds + 500) / 1_000 * 1_000)
@@ -18,6 +18,6 @@ extension Timestamp {
 }
 
 extension Instant {
-  /// On the clock that nobody sets.
+  /// The present moment on the monotonic clock.
   static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
 }
