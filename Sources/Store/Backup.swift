@@ -2,9 +2,9 @@ internal import CSQLite
 internal import Glibc
 internal import Reactor
 
-/// A copy of a database under way, a piece at a time: what is written meanwhile goes into it as well.
+/// An online copy of a database, made a piece at a time; it includes what is written meanwhile.
 ///
-/// It grows beside its place, and takes it when it is whole.
+/// It is written to a draft file beside its path, which is renamed to the path when it is complete.
 final class Backup {
   private let path: String
   private let draft: String
@@ -21,7 +21,7 @@ final class Backup {
     hasSessions = try source.number("SELECT count(*) FROM sqlite_schema WHERE name = 'session'") == 1
     self.path = path
     draft = path + ".new"
-    // One may be left of a process that was killed.
+    // A process that was killed may have left a draft.
     unlink(draft)
     file = try DatabaseFile(draft)
     target = try Connection(draft)
@@ -31,7 +31,7 @@ final class Backup {
     self.pointer = pointer
   }
 
-  /// Whether it is whole.
+  /// Copies the next pages; returns whether the copy is complete.
   func step() throws(StoreError) -> Bool {
     switch sqlite3_backup_step(pointer, Self.pagesPerStep) {
     case SQLITE_DONE: return true
@@ -40,7 +40,7 @@ final class Backup {
     }
   }
 
-  /// Consumes the copy, whole or not. Positions of what is said from now on mean nothing in a whole one.
+  /// Consumes the copy, complete or not. Channel positions after the copy are invalid in a complete one.
   func end(isWhole: Bool) throws(StoreError) {
     let code = sqlite3_backup_finish(pointer)
     defer { unlink(draft + ".lock") }
@@ -49,12 +49,12 @@ final class Backup {
       return
     }
     guard code == SQLITE_OK else { throw target.error(code, "end a backup") }
-    // Without a log, which would stay behind when the copy takes its place.
+    // Without a write-ahead log, which would stay behind when the copy is renamed to its path.
     try target.execute("PRAGMA journal_mode = DELETE")
     if hasSessions { try target.execute(Database.newEpochs) }
-    // It is another database from now on.
+    // The copy is another database from now on.
     try target.execute("DROP TABLE IF EXISTS \(CommitNumbers.table)")
-    // SQLite has brought its bytes to the disk.
+    // SQLite has synced the bytes.
     guard rename(draft, path) == 0 else { throw .system(path: path, SystemError("rename \(draft)", code: errno)) }
     try file.syncFolder()
   }

@@ -1,6 +1,6 @@
-/// CRC-32C: it finds what a disk has turned into something else.
+/// CRC-32C, to detect bytes that the disk has changed.
 enum Checksum {
-  /// Of a byte, with so many zeros behind it: eight bytes are looked up side by side.
+  /// Sums of a byte with so many zeros behind it: eight bytes are looked up side by side.
   private static let tables: [UInt32] = {
     var tables: [UInt32] = (0..<256).map { byte in sum(ofByte: byte) }
     for place in 256..<8 * 256 {

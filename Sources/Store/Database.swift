@@ -2,11 +2,11 @@ internal import CSQLite
 internal import Glibc
 internal import Reactor
 
-/// One SQLite database, open: this process's alone, and one thread's at a time.
+/// An open SQLite database, used by this process alone and by one thread at a time.
 ///
-/// What a transaction has committed is there after a power cut, and what it has removed is overwritten: the log may have
-/// it until it is emptied. Statements are constant texts: each is prepared once and kept. Nobody holds one: they run
-/// within a call, and are reset when it ends.
+/// A committed transaction survives a power cut, and removed rows are overwritten; the write-ahead log may hold them
+/// until it is emptied. Statements are constant texts: each is prepared once and cached. Callers never hold one: a
+/// statement runs within a call, and is reset when the call ends.
 ///
 /// ```swift
 /// try database.run("INSERT INTO peer (id, name) VALUES (?, ?)", id, name)
@@ -21,27 +21,29 @@ public final class Database {
   /// The commits that were missing when it was opened; nil for none.
   public private(set) var loss: StoreLoss?
   private var statements: [String: Statement] = [:]
-  /// Mostly that of the next call, too: found without a look at all of its text.
+  /// The last statement; the next call mostly uses it too, and finds it without hashing its text.
   private var last: (sql: String, statement: Statement)?
 
-  /// What is kept of it in memory.
+  /// The size of SQLite's page cache.
   private static let cacheKiB = 8 << 10
-  /// What the log may keep of the disk once its pages are in the file: twice what it has when it is brought there. One that
-  /// is cut shorter each time grows again, and then commits wait for the file system's own journal, too.
+  /// The limit on the log's file size after a checkpoint: twice its size when a checkpoint begins. A log that is cut
+  /// shorter each time grows again, and then commits wait for the file system's journal, too.
   private static let logBytesMax = 16 << 20
-  /// Looking through all of a large file would hold up each start; damage there is found when it is met.
+  /// The limit for a check of the whole file at the start: a larger file would delay each start, and its damage is
+  /// found when it is read.
   private static let checkedBytesMax: Int64 = 64 << 20
-  /// "vic1": what `file` says of it, and what tells it from others.
+  /// "vic1": `file` shows it, and it identifies our databases.
   private static let applicationID: Int64 = 0x7669_6331
-  /// Each is the text of a call; who makes texts as it goes would fill memory.
+  /// The limit on cached statements. Each is the constant text of a call; a caller that composes texts would fill
+  /// memory.
   private static let statementsMax = 512
 
-  /// Opens a file, makes it where it is missing, and brings it to the schema.
+  /// Opens a file, creates it if it is missing, and migrates it to the schema.
   public init(_ path: String, schema: Schema = .house) throws(StoreError) {
     self.path = path
     file = try DatabaseFile(path)
     connection = try Connection(path)
-    // Nothing is written before it is sure whose file this is.
+    // Nothing is written before it is known that the file is ours.
     let version = Int(try number("PRAGMA user_version"))
     let isNew = try number("PRAGMA schema_version") == 0
     if !isNew, try number("PRAGMA application_id") != Self.applicationID { throw .foreign(path: path) }
@@ -67,11 +69,11 @@ public final class Database {
   }
 
   deinit {
-    // Before the connection: it is closed with the last of them.
+    // Statements first: the connection is closed when the last of them is finalized.
     (statements, last) = ([:], nil)
   }
 
-  /// Looks through the whole file.
+  /// Checks the whole file.
   public func check() throws(StoreError) {
     let statement = try take("PRAGMA quick_check(1)")
     defer { giveBack(statement, "PRAGMA quick_check(1)") }
@@ -95,7 +97,7 @@ public final class Database {
 
   // MARK: Commits
 
-  /// Commits what the bodies of a transaction that has begun have changed, by the work, which commits it.
+  /// Commits a transaction's changes: `work` does the commit.
   func commit(changedSince before: Int64, _ work: () throws(StoreError) -> Void) throws(StoreError) {
     let hasChanged = changesOfAll != before
     if hasChanged { try commits?.count(in: self) }
@@ -103,12 +105,12 @@ public final class Database {
     if hasChanged { commits?.counted() }
   }
 
-  /// How many rows were changed since it was opened.
+  /// The number of rows changed since it was opened.
   var changesOfAll: Int64 { sqlite3_total_changes64(connection.pointer) }
 
   // MARK: Statements
 
-  /// One that is in use is not in the cache: the same text may run within its own rows.
+  /// A statement in use is not in the cache: the same text may run again within its own rows.
   private func take(_ sql: String) throws(StoreError) -> Statement {
     if let (text, statement) = last, text == sql {
       last = nil
@@ -127,7 +129,7 @@ public final class Database {
     last = (sql, statement)
   }
 
-  /// Runs what gives no rows.
+  /// Runs a statement without rows.
   public func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws(StoreError) {
     let statement = try take(sql)
     defer { giveBack(statement, sql) }
@@ -135,7 +137,7 @@ public final class Database {
     while try statement.step(connection) {}
   }
 
-  /// Shows one row after another.
+  /// Calls back with one row after another.
   public func each<each Value: Bindable>(
     _ sql: String, _ values: repeat each Value, row: (borrowing Row) throws -> Void
   ) throws {
@@ -145,7 +147,7 @@ public final class Database {
     while try statement.step(connection) { try row(Row(statement)) }
   }
 
-  /// Of the first row; nil where there is none.
+  /// Reads the first row; nil if there is none.
   public func first<Result, each Value: Bindable>(
     _ sql: String, _ values: repeat each Value, row: (borrowing Row) throws -> Result
   ) throws -> Result? {
@@ -155,6 +157,6 @@ public final class Database {
     return try statement.step(connection) ? try row(Row(statement)) : nil
   }
 
-  /// How many rows the last change has changed.
+  /// The number of rows that the last statement has changed.
   public var changes: Int { Int(sqlite3_changes64(connection.pointer)) }
 }

@@ -1,18 +1,19 @@
 internal import Glibc
 internal import Reactor
 
-/// A database's file: for this user alone, and held for this process alone while this lives.
+/// A database's file: readable by this user only, and locked for this process until it is released.
 ///
-/// The hold is on a file beside it. To close a descriptor of the database itself would take SQLite's own locks away.
+/// The lock is on a file beside it, because closing a descriptor of the database itself would release SQLite's own
+/// locks.
 final class DatabaseFile {
   let size: Int64
-  /// There was none before.
+  /// Whether the file did not exist before.
   let isNew: Bool
   private let path: String
   private let folder: Descriptor
   private let lock: Descriptor
 
-  /// Makes the file where it is missing, and its folder too.
+  /// Creates the file if it is missing, and its folder too.
   init(_ path: String) throws(StoreError) {
     self.path = path
     let folderPath = parent(of: path)
@@ -33,16 +34,16 @@ final class DatabaseFile {
   }
 
   deinit {
-    // Closing alone would leave it to a child that was forked and has not yet become its program.
+    // Closing alone would leave the lock to a child process that was forked and has not called exec yet.
     _ = flock(lock.number, LOCK_UN)
   }
 
-  /// The file is there after a power cut too.
+  /// Syncs the folder, so that the file survives a power cut too.
   func syncFolder() throws(StoreError) {
     try Self.attempt(path, "fsync of the folder") { fsync(folder.number) }
   }
 
-  /// The file beside it that has the number of its last commit, made where it is missing.
+  /// Opens the file beside it that holds the number of its last commit; creates it if it is missing.
   func lastCommit() throws(StoreError) -> LastCommit {
     LastCommit(try Self.open(path + LastCommit.suffix, flags: O_RDWR))
   }
@@ -60,13 +61,13 @@ final class DatabaseFile {
       let text = String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
       throw .inUse(path: path, process: Int32(text))
     }
-    // Only for whoever finds it held: the hold itself ends with the process. It takes the room of the one before, since
-    // there may be no other.
+    // The process ID is for error messages only: the lock itself ends with the process. It overwrites the one before,
+    // since the disk may be full.
     let text = Array("\(getpid())\n".utf8)
     _ = pwrite(number, text, text.count, 0)
   }
 
-  /// Makes it where it is missing, so that it is nobody else's from its first moment; SQLite's other files follow it.
+  /// Creates the file if it is missing, private from the start; SQLite's other files get the same mode.
   private static func look(at path: String) throws(StoreError) -> Int64 {
     let file = try open(path, flags: O_RDWR)
     let status = try status(of: file.number, path)
@@ -76,7 +77,7 @@ final class DatabaseFile {
   }
 
   private static func open(_ path: String, flags: CInt) throws(StoreError) -> Descriptor {
-    // Not blocking: a named pipe in the file's place would never open.
+    // Non-blocking: the open of a named pipe in the file's place would never return.
     let flags = flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     let file: Descriptor
     do throws(SystemError) {

@@ -1,4 +1,4 @@
-/// A value as SQLite has it.
+/// An SQLite value.
 public enum Datum: Sendable {
   case null
   case integer(Int64)
@@ -7,7 +7,7 @@ public enum Datum: Sendable {
   case blob([UInt8])
 }
 
-/// What a statement's parameter can be given.
+/// A type that can be bound to a statement's parameter.
 public protocol Bindable {
   var datum: Datum { get }
 }

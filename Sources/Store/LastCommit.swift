@@ -4,7 +4,7 @@ internal import Reactor
 /// Commits that a database had once and has no more.
 public enum StoreLoss: Hashable, Sendable, CustomStringConvertible {
   case commits(Int64)
-  /// The file that has their number is gone, or another database's.
+  /// The file with their number is gone, or another database's.
   case unknown
 
   public var description: String {
@@ -19,13 +19,13 @@ public enum StoreLoss: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The number of a database's last commit, in a file beside it: SQLite takes a log that is gone, or cut off, for one that ends
-/// there, and says nothing.
+/// The number of a database's last commit, in a file beside it. SQLite itself cannot detect a lost or truncated log: it
+/// takes the log as ending there, and reports nothing.
 ///
 /// It is written after each commit and not synced. So after a power cut it may be behind the database, but never ahead.
 final class LastCommit {
   struct Mark: Equatable {
-    /// Which database it is about, by a number of chance.
+    /// A random number that identifies the database.
     var database: Int64
     var number: Int64
   }
@@ -50,7 +50,7 @@ final class LastCommit {
     return Self.bytes(mark) == bytes ? .mark(mark) : .damaged
   }
 
-  /// A failed write leaves the mark behind, so that a smaller loss is found: nothing that was committed depends on it.
+  /// A failed write leaves the mark behind, so that a smaller loss is found: no commit depends on it.
   func write(_ mark: Mark) {
     let bytes = Self.bytes(mark)
     _ = pwrite(file.number, bytes, bytes.count, 0)
@@ -76,7 +76,7 @@ final class LastCommit {
   }
 }
 
-/// Which commits there are: the number of the last one is a row of the database, written with each, and stands in a file beside it.
+/// Commit numbers: the last one is stored in a row of the database, written with each commit, and in a file beside it.
 final class CommitNumbers {
   private var mark: LastCommit.Mark
   private let file: LastCommit
@@ -84,8 +84,8 @@ final class CommitNumbers {
 
   static let table = "last_commit"
 
-  /// For a database that is brought to its schema, and is new where there was no file. `afterLoss` is done to it where commits
-  /// are missing.
+  /// For a database that is migrated to its schema, and is new if there was no file. `afterLoss` is run on it if
+  /// commits are missing.
   init(of database: Database, isNew: Bool, afterLoss: String?, file: LastCommit) throws(StoreError) {
     let found = file.read()
     let isNumbered = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = '\(Self.table)'") == 1
@@ -94,7 +94,7 @@ final class CommitNumbers {
     mark = row ?? LastCommit.Mark(database: .random(in: .min ... .max), number: 0)
     self.file = file
     if loss != nil {
-      // It is above what any copy of it has had.
+      // The new number is above that of any copy.
       if case .mark(let inFile) = found, inFile.database == mark.database {
         mark.number = max(mark.number, inFile.number)
       }
@@ -107,7 +107,7 @@ final class CommitNumbers {
         throw StoreError.system(path: database.path + LastCommit.suffix, error)
       }
     }
-    // After the file, so that whatever has a number has a file.
+    // The row comes after the file, so that each numbered database has a file.
     if row == nil {
       try database.connection.execute(
         """
@@ -128,22 +128,22 @@ final class CommitNumbers {
   private static func loss(_ row: LastCommit.Mark?, _ found: LastCommit.Found) -> StoreLoss? {
     switch (row, found) {
     case (nil, .nothing): nil
-    // The first is none that was committed.
+    // The first mark is of no commit.
     case (nil, .mark(let inFile)): inFile.number > 0 ? .commits(inFile.number) : nil
     case (_?, .nothing): .unknown
     case (let row?, .mark(let inFile)) where inFile.database != row.database: .unknown
     case (let row?, .mark(let inFile)): inFile.number > row.number ? .commits(inFile.number - row.number) : nil
-    // It says nothing, and what the database has synced is there.
+    // The file is unreadable, and the database has what it has synced.
     case (_, .damaged): nil
     }
   }
 
-  /// With what a transaction has changed, before it is committed.
+  /// Writes the next number within a transaction, before it is committed.
   func count(in database: Database) throws(StoreError) {
     try database.run("UPDATE last_commit SET number = ?", mark.number + 1)
   }
 
-  /// After it was.
+  /// Records the commit after it has succeeded.
   func counted() {
     mark.number += 1
     file.write(mark)

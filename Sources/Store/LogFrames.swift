@@ -1,21 +1,22 @@
 internal import Glibc
 
-/// The pages of a commit on their way to SQLite's log, which they reach in one piece.
+/// A buffer for the frames of a commit, which writes them to SQLite's write-ahead log with one system call.
 ///
-/// Left alone, SQLite makes two calls of the system for each of them: for its head, and for the page. Here they are gathered
-/// by the thread that commits. The head of the last one says that it is that; with it all of them go out, before SQLite
-/// syncs the log, and before anybody hears that there is more in it. What else SQLite does meanwhile finds them written.
+/// By default, SQLite makes two system calls for each frame: for its header, and for its page. Here the committing
+/// thread collects them. The header of the last frame marks the end of the commit; with it all are written, before
+/// SQLite syncs the log, and before any reader sees that it has grown. SQLite's other calls meanwhile write the buffer
+/// first.
 final class LogFrames {
-  /// Of a commit that has more, a part goes out before it is that much.
+  /// The limit on buffered bytes; a larger commit is written in parts.
   private static let bytesMax = 256 << 10
   private static let headBytes = 24
   private static let pageBytesMax = 64 << 10
-  /// In a head: how many pages the database has after a commit that ends here, else none.
+  /// The bytes of a header that hold the size of the database in pages in a commit's last frame, else zero.
   private static let sizeInHead = 4..<8
 
   private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: bytesMax, alignment: 16)
   private var file: CInt = -1
-  /// Where they go, and how much there is by now.
+  /// The offset at which the buffer will be written, and the number of buffered bytes.
   private var offset: off_t = 0
   private var count = 0
   private var next = Part.head
@@ -23,18 +24,18 @@ final class LogFrames {
   private enum Part {
     case head
     case page(isLast: Bool)
-    /// All is there: what is written now changes it, and is nothing to wait with.
+    /// All frames are written: later writes change them, and are not delayed.
     case nothing
   }
 
   deinit { bytes.deallocate() }
 
-  /// What the body commits goes out together.
+  /// Buffers the frames that the body commits.
   func together(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
     defer {
       pthread_setspecific(Self.key, nil)
-      // Of a commit that failed: nobody knows of it.
+      // Frames of a failed commit, which no reader has seen.
       count = 0
       next = .head
     }
@@ -42,7 +43,7 @@ final class LogFrames {
     precondition(count == 0, "the log of what is committed is written")
   }
 
-  /// Of the commit that this thread is at.
+  /// The buffer of the commit that this thread is making.
   static var ofThisThread: LogFrames? {
     pthread_getspecific(key).map { Unmanaged<LogFrames>.fromOpaque($0).takeUnretainedValue() }
   }
@@ -53,9 +54,9 @@ final class LogFrames {
     return key
   }()
 
-  // MARK: As the system has it
+  // MARK: System calls
 
-  /// As `pwrite` says it.
+  /// Replaces `pwrite`, with the same results.
   func write(_ file: CInt, _ bytes: UnsafeRawBufferPointer, at offset: off_t) -> Int {
     let goesOn = file == self.file && offset == self.offset + off_t(count)
     switch next {
@@ -81,7 +82,8 @@ final class LogFrames {
     count += bytes.count
   }
 
-  /// Whether all that there is by now has gone out. If not, `errno` says why, and it never will: SQLite gives the commit up.
+  /// Writes the buffer; returns false if that failed, with the cause in `errno`. The bytes are not written again:
+  /// SQLite gives the commit up.
   func goOut() -> Bool {
     defer { count = 0 }
     var done = 0

@@ -1,8 +1,8 @@
 internal import CSQLite
 internal import Reactor
 
-/// Brings the pages of a database's log to its file, on a thread of its own: who writes goes on meanwhile, and has
-/// its turn first.
+/// A checkpointer: it copies the pages of a database's write-ahead log to its file, on a thread of its own. Writers
+/// continue meanwhile, and have precedence.
 actor LogSweeper {
   nonisolated let reactor: Reactor
   private let path: String
@@ -17,11 +17,11 @@ actor LogSweeper {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
-  /// All but the little that is written at last, and what was brought is there after a power cut: who brings the rest has no
-  /// more than that to wait for.
+  /// Checkpoints all pages but the few that are written last, and syncs the file, so that the final checkpoint has only
+  /// those few to wait for.
   func sweep() throws(StoreError) {
     let connection = try Connection(path)
-    // It knows of the log once it has read something.
+    // The connection knows of the log once it has read something.
     try connection.execute("PRAGMA user_version")
     for _ in 0..<Self.passes {
       for _ in 0..<Self.triesMax { if try connection.bringLogHome() { break } }
@@ -29,19 +29,19 @@ actor LogSweeper {
     }
   }
 
-  /// What is written during the first one is less than all there was, and so on. That all is home is true only of the log
-  /// as it was when a pass began, so that each is synced.
+  /// The second pass copies the pages that were written during the first, which are fewer. "All copied" holds only for
+  /// the log as it was when a pass began, so each pass is synced.
   private static let passes = 2
-  /// A commit has the log's head for itself while it copies that; who finds none free in so many tries goes on without.
+  /// A commit locks the log's header while it copies it; after so many failed tries the checkpoint is skipped.
   private static let triesMax = 100
 
-  /// Returns when none is under way.
+  /// Returns when no checkpoint is under way.
   func rest() {}
 }
 
 extension Connection {
-  /// As much of it as nobody reads or is about to write. Where that is all, the next commit begins it anew. False where
-  /// another has it for itself in this moment.
+  /// Checkpoints as many pages as no connection reads or is about to write. If these are all, the next commit restarts
+  /// the log. Returns false if another connection holds the lock now.
   @discardableResult
   func bringLogHome() throws(StoreError) -> Bool {
     var (pages, home) = (CInt(0), CInt(0))
@@ -52,7 +52,7 @@ extension Connection {
     return true
   }
 
-  /// SQLite itself does that once the whole log is there, not before.
+  /// Syncs the file. SQLite itself does so only once the whole log is copied.
   func syncFile() throws(StoreError) {
     let code = CSQLite_sync_file(pointer)
     if code != SQLITE_OK { throw error(code, "sync") }

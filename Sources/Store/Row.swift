@@ -1,4 +1,4 @@
-/// A row while it is looked at: columns count from 0, and are what their strict table says.
+/// A row while it is read: columns count from 0, and have the types of their strict table.
 public struct Row: ~Copyable {
   private let statement: Statement
 
@@ -17,7 +17,7 @@ public struct Row: ~Copyable {
 
   public func bytes(_ column: Int) -> [UInt8] { statement.withBytes(column) { Array($0) } }
 
-  /// Without a copy, for as long as the body takes.
+  /// Reads bytes without a copy; they are valid within the body.
   public func withBytes<Result>(_ column: Int, _ body: (RawSpan) throws -> Result) rethrows -> Result {
     try statement.withBytes(column) { try body($0.bytes) }
   }

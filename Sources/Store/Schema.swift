@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// One step of a schema: what takes a database from the version before it to its own.
+/// A migration: one step from a version of the schema to the next.
 public struct Migration: Sendable {
   /// For people.
   let name: String
@@ -12,13 +12,13 @@ public struct Migration: Sendable {
   }
 }
 
-/// What a database's tables are: each step there ever was, in order. The version is their count.
+/// The schema of a database: all migrations ever, in order. The version is their count.
 ///
-/// A step that was released is never changed, nor taken out; a change is another step, behind all others. The tables of
-/// one family stand in its file in `Families`, beside the queries that use them.
+/// A released migration is never changed or removed; a change is another one, behind all others. The tables of one
+/// family stand in its file in `Families`, beside the queries that use them.
 public struct Schema: Sendable {
   let migrations: [Migration]
-  /// Done to a database of which commits are missing.
+  /// Run on a database whose commits are missing.
   let afterLoss: String?
   var version: Int { migrations.count }
 
@@ -27,7 +27,7 @@ public struct Schema: Sendable {
     self.afterLoss = afterLoss
   }
 
-  /// Of the databases of this house.
+  /// The schema of our databases.
   public static let house = Schema(
     [
       .facts,
@@ -43,11 +43,11 @@ public struct Schema: Sendable {
 }
 
 extension Database {
-  /// All steps that are missing, or none.
+  /// Runs all missing migrations, or none.
   func migrate(from version: Int, to schema: Schema) throws(StoreError) {
     guard version < schema.version else { return forgetCopy() }
     if version > 0 { try keepCopy() }
-    // References are not held to while tables change places; that they hold is made sure of in the end.
+    // Foreign keys are not enforced while tables are replaced; they are checked at the end.
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
     var step = ""
     do throws(StoreError) {
@@ -60,17 +60,18 @@ extension Database {
       try connection.execute("PRAGMA user_version = \(schema.version); COMMIT")
     } catch {
       if connection.isInTransaction { try connection.execute("ROLLBACK") }
-      // What is no fault of the step is said as it is.
+      // An error that is not the migration's fault is reported as it is.
       if case .full = error { throw error }
       throw .notMigrated(path: path, migration: step, what: "\(error)")
     }
   }
 
-  // MARK: The way back
+  // MARK: Downgrade
 
-  /// What an earlier release goes on from: it does not read what this one has changed.
+  /// The copy for a downgrade: an earlier release cannot read the migrated database.
   private var copyPath: String { path + ".before-upgrade" }
-  /// By then nobody goes back any more, and what was deleted meanwhile is to be gone from there, too.
+  /// The copy's retention. After that a downgrade is unlikely, and what was deleted meanwhile must be gone from the
+  /// copy, too.
   private static let copyDays = 30
 
   private func keepCopy() throws(StoreError) {

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A prepared statement. Who runs it has taken it out of its database's cache, and gives it back when it is reset.
+/// A prepared statement. Its user has taken it out of the database's cache, and returns it when it is reset.
 final class Statement {
   private let pointer: OpaquePointer
   private var bound: CInt = 0
@@ -18,7 +18,7 @@ final class Statement {
     sqlite3_finalize(pointer)
   }
 
-  /// Gives the next parameter its value.
+  /// Binds the next parameter.
   func bind(_ datum: Datum) {
     bound += 1
     let code =
@@ -33,7 +33,7 @@ final class Statement {
   }
 
   private func bind(text: UnsafeRawBufferPointer) -> CInt {
-    // No bytes have no address, which would be NULL.
+    // An empty buffer has no address, which would bind NULL.
     guard let base = text.baseAddress else { return CSQLite_bind_text(pointer, bound, "", 0) }
     return CSQLite_bind_text(pointer, bound, base.assumingMemoryBound(to: CChar.self), UInt64(text.count))
   }
@@ -43,7 +43,7 @@ final class Statement {
     return CSQLite_bind_blob(pointer, bound, base, UInt64(blob.count))
   }
 
-  /// Whether there is a row.
+  /// Runs to the next row; returns false if there is none.
   func step(_ connection: Connection) throws(StoreError) -> Bool {
     precondition(bound == sqlite3_bind_parameter_count(pointer), "\(bound) values are not what \(sql) takes")
     guard bindFailure == SQLITE_OK else { throw connection.error(bindFailure, "bind") }
@@ -54,9 +54,9 @@ final class Statement {
     }
   }
 
-  /// As it was before it was bound: it holds no lock, and no copy of what it was given.
+  /// Resets it and clears its parameters: it holds no lock, and no copies of values.
   func reset() {
-    // It says again what the last step said.
+    // It repeats the error of the last step.
     _ = sqlite3_reset(pointer)
     sqlite3_clear_bindings(pointer)
     bound = 0
@@ -71,9 +71,9 @@ final class Statement {
   func integer(_ column: Int) -> Int64 { sqlite3_column_int64(pointer, CInt(column)) }
   func real(_ column: Int) -> Double { sqlite3_column_double(pointer, CInt(column)) }
 
-  /// The bytes are SQLite's, and there until the next step.
+  /// Reads bytes, which SQLite owns until the next step.
   func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    // First the address, then the count: that is the order in which they belong to each other.
+    // First the address, then the count, as SQLite requires.
     let base = sqlite3_column_blob(pointer, CInt(column))
     let count = Int(sqlite3_column_bytes(pointer, CInt(column)))
     return try body(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))

@@ -1,27 +1,27 @@
 public import Reactor
 
-/// Why a database cannot be had, or does not take what it is given, and what to do.
+/// The reason why a database cannot be opened, or does not take a value, and what to do.
 public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// One process at a time. Its number is nil where it did not leave it.
+  /// Only one process at a time; its number is nil where it did not leave it.
   case inUse(path: String, process: Int32?)
   case notADatabase(path: String)
-  /// A database, and not of this house.
+  /// An SQLite database that is not ours.
   case foreign(path: String)
   case damaged(path: String, what: String)
   case newer(path: String, version: Int, known: Int)
-  /// The old schema, and all that was in it, is as it was.
+  /// The old schema and its data are unchanged.
   case notMigrated(path: String, migration: String, what: String)
-  /// Others could read or change what is in it.
+  /// Others could read or change the database.
   case exposed(path: String, mode: UInt32)
   case ownedBySomeoneElse(path: String, user: UInt32)
   case notAFile(path: String)
-  /// Nothing of what was to be written is; what was there before still is.
+  /// Nothing of the transaction was written; earlier data are unchanged.
   case full(path: String)
-  /// What was to be written breaks a rule of its table.
+  /// The values break a rule of their table.
   case refused(rule: String)
   case failed(path: String, operation: String, what: String)
   case system(path: String, SystemError)
-  /// So much waits to be written that no more is taken.
+  /// The write queue is full.
   case overloaded(countMax: Int)
   case closed
 

@@ -1,14 +1,14 @@
 internal import CSQLite
 internal import Glibc
 
-/// SQLite's table of the system's calls, each of which it takes to have the type that is given here.
+/// SQLite's table of system calls; each must have the type given here.
 enum SystemCalls {
   typealias Open = @convention(c) (UnsafePointer<CChar>?, CInt, CInt) -> CInt
   typealias Read = @convention(c) (CInt, UnsafeMutableRawPointer?, Int, off_t) -> Int
   typealias Write = @convention(c) (CInt, UnsafeRawPointer?, Int, off_t) -> Int
 
-  /// Once they are set, for each file that is opened from then on. Another SQLite may read and write in another way: then
-  /// that stays as it is.
+  /// Replaces the system calls, once, for each file that is opened later. Another build of SQLite may read and write in
+  /// another way: then it stays unchanged.
   static let areOurs: Void = {
     guard let system, let set = system.pointee.xSetSystemCall, systemOpen != nil else { return }
     let (open, read, write): (Open, Read, Write) = (openToRead, readAhead, writeTogether)
@@ -23,7 +23,7 @@ enum SystemCalls {
   }
 
   private static var system: UnsafeMutablePointer<sqlite3_vfs>? { sqlite3_vfs_find("unix") }
-  /// As it was before.
+  /// SQLite's original call.
   fileprivate static let systemOpen = system.flatMap { $0.pointee.xGetSystemCall($0, "open") }.map {
     unsafeBitCast($0, to: Open.self)
   }

@@ -1,22 +1,23 @@
 package import Reactor
 internal import Synchronization
 
-/// A database on a thread of its own, which many write to: what waits is committed together, and then everybody is told.
+/// A write queue in front of a database, on a thread of its own: pending requests are committed together (group
+/// commit), and then answered.
 ///
-/// Each body is a whole: it is written with all of its changes or, where it throws, with none. It may be run again, where
-/// those that were to be committed with it could not, so it changes nothing but the database.
+/// Each body is atomic: it is written with all of its changes or, where it throws, with none. It may run again if its
+/// batch could not be committed, so it changes nothing but the database.
 ///
 /// ```swift
 /// try await writer.perform { database in try database.run("DELETE FROM token WHERE id = ?", id) }
 /// ```
 public actor Writer {
-  /// What waits for a slow disk at most.
+  /// Limit on requests that wait for a slow disk.
   public static let queueMax = 4_096
-  /// More would make the first of them wait for long.
+  /// Limit of a batch: in a larger one the first request would wait for long.
   private static let batchMax = 256
-  /// Pages in the log after which they are brought to the file: more would be one longer burst for the disk.
+  /// Pages in the log at which a checkpoint begins: more would be one longer burst for the disk.
   public static let logPagesMax = 2_000
-  /// So many times that, where it is written quicker than it is brought there, those who write wait for it.
+  /// Backpressure: at so many times that number, where writes outrun the checkpointer, writers wait for a checkpoint.
   private static let logPatience = 8
 
   private struct Request: Sendable {
@@ -26,7 +27,7 @@ public actor Writer {
 
   private struct Queue {
     var waiting: [Request] = []
-    /// Whether the thread knows that something waits.
+    /// Whether the thread has been woken for pending requests.
     var isAnnounced = false
     var isClosed = false
   }
@@ -53,7 +54,7 @@ public actor Writer {
     reactor.start(.first)
   }
 
-  /// Bodies that wait to be written.
+  /// The number of pending requests.
   public nonisolated var waitingCount: Int { queue.withLock { $0.waiting.count } }
 
   deinit {
@@ -66,9 +67,9 @@ public actor Writer {
   /// The loops of its threads, for tests that choose their order.
   package nonisolated var reactors: [Reactor] { [reactor, sweeper.reactor] }
 
-  // MARK: Asking
+  // MARK: Requests
 
-  /// Returns when what the body has written would be there after a power cut.
+  /// Runs a body; returns when its changes would survive a power cut.
   public nonisolated func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws -> Result {
@@ -89,8 +90,8 @@ public actor Writer {
     }
   }
 
-  /// The same for who does not wait: the answer comes on the writer's thread, none where all is well. An error that is
-  /// returned is the answer.
+  /// The same for a caller that does not wait: the answer comes on the writer's thread, nil for success. A returned
+  /// error is the answer.
   @discardableResult
   public nonisolated func enqueue(
     _ body: @escaping @Sendable (Database) throws -> Void, answer: @escaping @Sendable ((any Error)?) -> Void
@@ -106,7 +107,7 @@ public actor Writer {
     return refusal
   }
 
-  /// Copies all of it into a file, in whose place another may be, while others go on writing.
+  /// Copies the whole database into a file, which may replace another, while others continue to write.
   public func backUp(to path: String) async throws {
     guard let database else { throw StoreError.closed }
     let backup = try Backup(of: database, to: path)
@@ -119,13 +120,13 @@ public actor Writer {
     try backup.end(isWhole: true)
   }
 
-  /// Brings the log's pages to the file, and makes it empty: what was removed before is in neither of them any more.
+  /// Checkpoints and truncates the log: earlier removed rows are in neither file any more.
   public func emptyLog() throws {
     guard let database else { throw StoreError.closed }
     try database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  /// Writes what waits, and lets go of the file.
+  /// Commits the pending requests, and closes the file.
   public func close() async {
     queue.withLock { $0.isClosed = true }
     work()
@@ -154,8 +155,8 @@ public actor Writer {
     }
   }
 
-  /// All of it at once. Where that cannot be, it may be the fault of one of them: each half gets its own chance, until the
-  /// one has its own answer.
+  /// Commits a batch. If that fails, one request may be the cause: each half is tried on its own, until that request
+  /// gets its own answer.
   private func commit(_ batch: ArraySlice<Request>, to database: Database) {
     do {
       try write(batch, to: database)
@@ -180,7 +181,7 @@ public actor Writer {
       }
       meter.committed(in: ContinuousClock.now - began)
     } catch {
-      // What a body says of itself is no fault of the disk's.
+      // An error that a body throws is no failure of the disk.
       if isWritten || !database.connection.isInTransaction { meter.failed() }
       if database.connection.isInTransaction { try? database.connection.execute("ROLLBACK") }
       throw error
@@ -188,14 +189,15 @@ public actor Writer {
   }
 }
 
-// MARK: - The log
+// MARK: - The write-ahead log
 
 extension Writer {
-  /// Nobody waits for what the sweeper does; what was written meanwhile is little, and then the log begins anew.
+  /// Checkpoints the log if it is long. Nobody waits for the checkpointer; it leaves few pages, and after the last of
+  /// them the log restarts.
   private func sweepLog(of database: Database) {
     let pages = database.connection.logPages
     if pages > logPagesMax * Self.logPatience {
-      // Where it fails, the next commit tries again.
+      // If it fails, the next commit tries again.
       _ = try? database.connection.bringLogHome()
     } else if pages > logPagesMax, !isSweeping {
       isSweeping = true

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// What a writer has brought to the disk, for whoever asks on any thread.
+/// Counters of a writer's commits, readable from any thread.
 public final class WriterMeter: Sendable {
   private let commitCount = Atomic<Int>(0)
   private let time = Atomic<Int64>(0)
   private let failureCount = Atomic<Int>(0)
 
   public var commits: Int { commitCount.load(ordering: .relaxed) }
-  /// That all commits have taken.
+  /// The total duration of all commits.
   public var nanoseconds: Int64 { time.load(ordering: .relaxed) }
   public var failures: Int { failureCount.load(ordering: .relaxed) }
 

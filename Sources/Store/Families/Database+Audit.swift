@@ -9,11 +9,11 @@ extension Migration {
     """)
 }
 
-/// Who let whom, or what, in at a gateway: one entry.
+/// An audit entry of a gateway: who let whom, or what, in.
 public struct StoredDeed: Hashable, Sendable {
-  /// It grows.
+  /// A number that increases.
   public var number: Int
-  /// JSON, its owner's own.
+  /// JSON of the gateway's.
   public var entry: [UInt8]
 
   public init(number: Int, entry: [UInt8]) {
@@ -23,7 +23,7 @@ public struct StoredDeed: Hashable, Sendable {
 }
 
 extension Database {
-  /// In the order in which they came.
+  /// Reads all entries in order of insertion.
   public func deeds() throws -> [StoredDeed] {
     var deeds: [StoredDeed] = []
     try each("SELECT number, entry FROM deed ORDER BY number") { row in

@@ -23,16 +23,16 @@ extension Migration {
   static let scopes = Migration("scopes", "ALTER TABLE client ADD COLUMN scopes TEXT")
 }
 
-/// Who holds a token of a gateway. Of the token itself there is a digest only.
+/// A client that holds a token of a gateway. The token itself is stored only as a digest.
 public struct StoredClient: Hashable, Sendable {
   public var id: String
   public var name: String
   public var role: String
   public var digest: [UInt8]
-  /// In milliseconds since 1970, as all times here.
+  /// Milliseconds since 1970, as all times here.
   public var created: Int64
   public var expires: Int64?
-  /// What it may, in words; nil for all.
+  /// Its scopes, by name; nil for all.
   public var scopes: String?
 
   public init(
@@ -83,7 +83,7 @@ extension Database {
       client.name, client.role, client.digest, client.created, client.expires, client.scopes)
   }
 
-  /// Its peers go with it, and their sessions have ended: what these leave is taken away by `clearAway`.
+  /// Its peers are removed with it, and their sessions have ended: `clearAway` removes their rows.
   public func removeClient(_ id: String) throws(StoreError) {
     try run("UPDATE session SET is_ended = 1 WHERE peer IN (SELECT id FROM peer WHERE client = ?)", id)
     try run("DELETE FROM client WHERE id = ?", id)

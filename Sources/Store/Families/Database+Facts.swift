@@ -11,7 +11,7 @@ extension Migration {
     """)
 }
 
-/// What the engines of hosts store: the latest value of each key. One host knows nothing of another's.
+/// Facts that hosts' engines store: the latest value of each key. A host sees only its own.
 extension Database {
   public func facts(of host: [UInt8]) throws -> [(key: [UInt8], value: [UInt8])] {
     var facts: [(key: [UInt8], value: [UInt8])] = []
@@ -21,7 +21,7 @@ extension Database {
     return facts
   }
 
-  /// None removes it.
+  /// Sets a fact; nil removes it.
   public func setFact(_ key: [UInt8], to value: [UInt8]?, of host: [UInt8]) throws(StoreError) {
     if let value {
       try run(

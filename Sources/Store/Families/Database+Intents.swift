@@ -13,12 +13,12 @@ extension Migration {
     """)
 }
 
-/// What a peer of a gateway wants of others, or they of it. It goes with its peer.
+/// A persisted request: a peer of a gateway wants something of others, or they of it. It is removed with its peer.
 public struct StoredIntent: Hashable, Sendable {
   public var id: String
   public var kind: String
   public var peer: String
-  /// JSON, its owner's own.
+  /// JSON of the gateway's.
   public var settings: [UInt8]
 
   public init(id: String, kind: String, peer: String, settings: [UInt8]) {
@@ -30,7 +30,7 @@ public struct StoredIntent: Hashable, Sendable {
 }
 
 extension Database {
-  /// In the order in which they came.
+  /// Reads all of them in order of insertion.
   public func intents() throws -> [StoredIntent] {
     var intents: [StoredIntent] = []
     try each("SELECT id, kind, peer, settings FROM intent ORDER BY rowid") { row in

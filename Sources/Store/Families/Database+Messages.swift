@@ -1,6 +1,6 @@
 extension Migration {
-  /// A table that only grows at its end, and is found by a small index, is written with half the work; what has not changed
-  /// since it came needs no second one.
+  /// An append-only table with a small index takes half the writes; messages that have not changed since they came need
+  /// no second index.
   static let messagesInOrder = Migration(
     "messages in order",
     """
@@ -33,21 +33,21 @@ extension Migration {
 
 /// A message in the history of a session.
 public struct StoredMessage: Hashable, Sendable {
-  /// The change with which it came, by which it is ordered.
+  /// The change that added it; it orders the messages.
   public var ordinal: UInt64
   /// Its latest change.
   public var changed: UInt64
-  /// How many messages there ever were with it, and how much their JSON is.
+  /// The running number of messages up to this one, and of bytes of their JSON.
   public var count: Int
   public var total: Int
   public var at: Int64
-  /// Given by who sent it; nil for one that is known by its ordinal.
+  /// Given by its sender; nil for a message that is known by its ordinal.
   public var name: String?
   public var sender: String
   public var mode: String
-  /// As clients see it; empty where that is damaged.
+  /// The message as clients see it; empty if it is damaged.
   public var json: [UInt8]
-  /// By which its fate will be told, and whose, as long as it is not known.
+  /// The receipt and the recipients of its delivery status, while that is not final.
   public var receipt: UInt64?
   public var recipients: [UInt8]?
 
@@ -69,7 +69,7 @@ public struct StoredMessage: Hashable, Sendable {
   }
 }
 
-/// Which of a session's messages are asked for; nil leaves a side open.
+/// A filter for a session's messages; nil matches all.
 public struct MessageFilter: Hashable, Sendable {
   public var sender: String?
   public var mode: String?
@@ -86,7 +86,7 @@ extension Database {
   private static let insertion =
     "INSERT INTO message (session, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-  /// As it came, or has changed since.
+  /// Stores a new message, or the change of one.
   public func keep(_ message: StoredMessage, of session: Int) throws(StoreError) {
     if message.changed == message.ordinal { try add(message, to: session) } else { try change(message, of: session) }
   }
@@ -99,7 +99,7 @@ extension Database {
       Checksum.of(message.json))
   }
 
-  /// How it stands now. The change of one that was removed has its number all the same.
+  /// Updates a message. The change of a removed message has its number all the same.
   public func change(_ message: StoredMessage, of session: Int) throws(StoreError) {
     try run(
       """
@@ -114,20 +114,20 @@ extension Database {
     try run("UPDATE session SET floor = max(floor, ?) WHERE number = ?", change, session)
   }
 
-  // MARK: Looking
+  // MARK: Queries
 
-  /// Those after an ordinal, in order.
+  /// Messages after an ordinal, in order.
   public func messages(
     of session: Int, after ordinal: UInt64, atMost count: Int, where filter: MessageFilter = MessageFilter()
   ) throws -> [StoredMessage] {
     try messages(Self.after(Self.columns), session, Int(ordinal), filter.sender, filter.mode, count)
   }
 
-  /// The same, no more than so many bytes but for the first; and whether there are more.
+  /// The same with a limit in bytes, which the first message may exceed; also whether there are more.
   public func page(
     of session: Int, after ordinal: UInt64, atMost count: Int, bytes bytesMax: Int, where filter: MessageFilter
   ) throws -> (messages: [StoredMessage], hasMore: Bool) {
-    // Their sizes are looked at first: many large ones are not to be read.
+    // Sizes are read first, so that many large messages are not read in vain.
     var (found, bytes, fitting) = (0, 0, 0)
     try each(
       Self.after("length(json)"), session, Int(ordinal), filter.sender, filter.mode, count + 1
@@ -147,13 +147,13 @@ extension Database {
     """
   }
 
-  /// Those that have changed after one change and up to another, in the order of that: no more than so many, nor than so
-  /// many bytes, but for the first. And how far they go: not to the end where they are not all.
+  /// Messages changed after one change and up to another, in the order of their changes, with limits on their count and
+  /// on their bytes, which the first may exceed. `through` says how far they go: not to the end if they are not all.
   public func messages(
     of session: Int, changedAfter since: UInt64, through last: UInt64, atMost count: Int, bytes bytesMax: Int = .max
   ) throws -> (messages: [StoredMessage], through: UInt64) {
     let (since, end) = (Int(clamping: since), Int(clamping: last))
-    // Their sizes are looked at first: they are sorted, and many large ones are not to be.
+    // Sizes are read first: rows are sorted, and many large ones must not be.
     var (found, bytes, reached) = (0, 0, end)
     try each(Self.changed("changed, length(json)"), session, since, end, count + 1) { row in
       bytes += row.integer(1)
@@ -164,7 +164,7 @@ extension Database {
     return (messages, reached == end ? last : UInt64(reached))
   }
 
-  /// Those that are as they came, and those that are not, each in the order of an index.
+  /// Unchanged messages and changed ones, each in the order of an index.
   static func changed(_ columns: String) -> String {
     """
     SELECT * FROM (
@@ -177,17 +177,17 @@ extension Database {
     """
   }
 
-  /// The latest ones, oldest first.
+  /// The latest messages, oldest first.
   public func latestMessages(of session: Int, atMost count: Int) throws -> [StoredMessage] {
     try messages(
       "SELECT \(Self.columns) FROM message WHERE session = ? ORDER BY ordinal DESC LIMIT ?", session, count
     ).reversed()
   }
 
-  /// Those whose fate is not known.
+  /// Messages whose delivery status is not final.
   public func openMessages(of session: Int) throws -> [StoredMessage] { try messages(Self.open, session) }
 
-  /// In the order of its index: in that of the ordinals, all of a history would be walked through for the few.
+  /// In the order of its index: the order of ordinals would scan the whole history for a few rows.
   static let open = "SELECT \(columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY receipt"
 
   public func message(_ ordinal: UInt64, of session: Int) throws -> StoredMessage? {
@@ -209,7 +209,7 @@ extension Database {
     return UInt64(try first(sql, session) { $0.integer(0) } ?? 0)
   }
 
-  /// What the disk has made something else of is there without its text.
+  /// A message that the disk has changed is returned without its text.
   private func messages<each Value: Bindable>(
     _ sql: String, _ values: repeat each Value
   ) throws -> [StoredMessage] {
@@ -229,8 +229,8 @@ extension Database {
 
   // MARK: Removing
 
-  /// Takes the oldest away until there are no more than so many, and no more bytes, and none from before that time; nil
-  /// where there was nothing to do, else the ordinal of the last that went.
+  /// Retention: removes the oldest messages until the limits on count, bytes and age hold. Returns nil if there was
+  /// nothing to remove, else the ordinal of the last removed message.
   public func prune(
     _ session: Int, to count: Int, bytes: Int, since time: Int64
   ) throws -> UInt64? {
@@ -243,7 +243,8 @@ extension Database {
       let oldest = try first(
         "SELECT count FROM message WHERE session = ? ORDER BY ordinal LIMIT 1", session, row: { $0.integer(0) })
     else { return nil }
-    // Only from the front on: the clock may have been set back between them. In pieces: nobody waits for long.
+    // Only from the front on: the clock may have been set back between them. In pieces, so that no writer waits for
+    // long.
     let kept = try first(
       """
       SELECT ordinal FROM message

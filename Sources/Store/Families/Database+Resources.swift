@@ -15,17 +15,17 @@ extension Migration {
     """)
 }
 
-/// Something whole that goes out of a session, or has come in.
+/// A resource that is sent from a session, or was received in it.
 public struct StoredResource: Hashable, Sendable {
   public var id: String
-  /// By its number.
+  /// Its number.
   public var session: Int
-  /// JSON, its owner's own.
+  /// JSON of the gateway's.
   public var settings: [UInt8]
   public var state: String
-  /// Where its content lies.
+  /// The path of its content.
   public var path: String?
-  /// By which the host's engine knows it, as long as it is under way.
+  /// The engine's number of the transfer, while it is under way.
   public var transfer: UInt64?
 
   public init(id: String, session: Int, settings: [UInt8], state: String, path: String?, transfer: UInt64?) {
@@ -39,7 +39,7 @@ public struct StoredResource: Hashable, Sendable {
 }
 
 extension Database {
-  /// In the order in which they came.
+  /// Reads all resources in order of insertion.
   public func resources() throws -> [StoredResource] {
     var resources: [StoredResource] = []
     try each("SELECT id, session, settings, state, path, transfer FROM resource ORDER BY rowid") { row in
@@ -61,15 +61,15 @@ extension Database {
       resource.transfer.map(Int.init))
   }
 
-  /// How a transfer has ended, and where its content lies then.
+  /// Records how a transfer has ended, and the path of its content.
   public func endTransfer(_ transfer: UInt64, _ state: String, at path: String?) throws(StoreError) {
     try run(
       "UPDATE resource SET state = ?, path = coalesce(?, path), transfer = NULL WHERE transfer = ?", state, path,
       Int(clamping: transfer))
   }
 
-  /// Where the content lies of resources whose sessions go on, and what comes by transfers under way. What goes out is a
-  /// resource's, or nobody's any more.
+  /// Paths of the resources of sessions that have not ended, and of incoming transfers under way. An outgoing file
+  /// belongs to a resource, or to nobody any more.
   public func heldPaths() throws -> [String] {
     var paths: [String] = []
     try each(

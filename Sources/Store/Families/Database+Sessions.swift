@@ -36,8 +36,8 @@ extension Migration {
 }
 
 extension Database {
-  /// For a copy: what goes on from it says other things than what went on without it. The letters and digits are those of
-  /// an epoch.
+  /// New epochs for a copy: its history from now on differs from the original's. The letters and digits are those of an
+  /// epoch.
   static let newEpochs = """
     UPDATE session SET epoch = replace(replace(replace(replace(
       lower(hex(randomblob(8))), '0', 'g'), '1', 'h'), '8', 'i'), '9', 'j')
@@ -47,17 +47,17 @@ extension Database {
 /// A session of a peer that a gateway carries.
 public struct StoredSession: Hashable, Sendable {
   public var id: String
-  /// Whose engine knows it.
+  /// The host whose engine knows it.
   public var host: String
   public var peer: String
-  /// JSON, its owner's own.
+  /// JSON of the gateway's.
   public var settings: [UInt8]
   public var created: Int64
-  /// Of the channel of its messages.
+  /// The epoch of its message channel.
   public var epoch: String
-  /// By which its messages know it.
+  /// The number by which its messages refer to it.
   public var number: Int
-  /// The last change of the channel that went with what was removed.
+  /// The last change of the channel that was removed by retention.
   public internal(set) var floor: UInt64 = 0
 
   public init(id: String, host: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
@@ -72,7 +72,7 @@ public struct StoredSession: Hashable, Sendable {
 }
 
 extension Database {
-  /// Those that were not ended, oldest first.
+  /// Reads the sessions that have not ended, oldest first.
   public func sessions() throws -> [StoredSession] {
     var sessions: [StoredSession] = []
     try each(
@@ -89,12 +89,12 @@ extension Database {
     return sessions
   }
 
-  /// Above all that there are.
+  /// A number above all existing ones.
   public func nextSessionNumber() throws -> Int {
     try first("SELECT coalesce(max(number), 0) + 1 FROM session") { $0.integer(0) } ?? 1
   }
 
-  /// A new one, or how it has changed.
+  /// Inserts a session, or updates it.
   public func keep(_ session: StoredSession) throws(StoreError) {
     try run(
       """
@@ -103,17 +103,17 @@ extension Database {
       """, session.id, session.host, session.peer, session.settings, session.created, session.epoch, session.number)
   }
 
-  /// The last change of a session's channel that went with what was removed.
+  /// The last change of a session's channel that was removed by retention.
   public func floor(of number: Int) throws -> UInt64 {
     UInt64(try first("SELECT floor FROM session WHERE number = ?", number) { $0.integer(0) } ?? .max)
   }
 
-  /// Its messages are taken away a piece at a time, by `clearAway`.
+  /// Ends a session; `clearAway` removes its messages a piece at a time.
   public func endSession(_ id: String) throws(StoreError) {
     try run("UPDATE session SET is_ended = 1 WHERE id = ?", id)
   }
 
-  /// A piece of what ended sessions have left; false where there is nothing more.
+  /// Removes a batch of the rows of ended sessions; returns false if nothing is left.
   public func clearAway(atMost count: Int = 1_000) throws -> Bool {
     guard let number = try first("SELECT number FROM session WHERE is_ended = 1 LIMIT 1", row: { $0.integer(0) }) else {
       return false

@@ -15,16 +15,16 @@ extension Migration {
     """)
 }
 
-/// Which file a transfer reads, or writes.
+/// The file that a transfer reads or writes.
 public struct StoredTransfer: Hashable, Sendable {
-  /// As its engine numbers it.
+  /// The engine's number of it.
   public var id: UInt64
   public var isIncoming: Bool
-  /// Of what is read; or where what is received is hidden until it is whole.
+  /// The path of the file that is read, or of the hidden one that receives until it is complete.
   public var path: String
-  /// What is received gets it in the end.
+  /// The final name of a received file.
   public var name: String
-  /// What is read had these when it was offered; 0 for what is received.
+  /// Size and time of a sent file when it was offered; 0 for a received one.
   public var size: Int
   public var modified: Int
 
@@ -59,8 +59,8 @@ extension Database {
       """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size, transfer.modified)
   }
 
-  /// For a copy: the files under way stay where they are, and are not its own. What goes out is a resource's, whose content
-  /// was copied, and goes out anew from there; what comes can only fail.
+  /// Forgets all transfers in a copy: their files stay where they are, and are not the copy's own. An outgoing one
+  /// belongs to a resource, whose content was copied and is offered again from there; an incoming one can only fail.
   public func forgetTransfers() throws(StoreError) {
     try run(
       """
