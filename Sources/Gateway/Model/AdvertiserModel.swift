@@ -10,7 +10,7 @@ final class AdvertiserModel {
   let peer: PeerModel
   let serviceType: String
   let invitations: Invitations
-  /// Where those who are accepted are put; nil for a new one each.
+  /// The session that accepted peers join; nil for a new one each.
   let session: String?
   /// When it ends by itself.
   let until: Until
@@ -58,7 +58,7 @@ extension Core {
       advertiser.id, advertiser.json, owner: advertiser.peer.owner, facets: advertiser.facets)
   }
 
-  /// Begins to advertise; what fails at once is thrown.
+  /// Begins to advertise; throws an immediate failure.
   func begin(_ model: AdvertiserModel) async throws {
     if model.invitations == .adhoc {
       guard let session = model.session.flatMap({ sessions[$0] }) else { return }
@@ -101,7 +101,7 @@ extension Core {
       model.standing, as: AdvertiserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
-  /// Tells nothing while it starts.
+  /// Announces nothing while it starts.
   func tell(_ standing: Standing, as active: String, about path: String, _ owner: Owner, serviceType: String) {
     var members: [JSON.Member] = [.init("serviceType", .text(serviceType))]
     switch standing {

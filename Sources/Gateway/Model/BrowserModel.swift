@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Notation
 
-/// A search for peers, and those that it has found.
+/// A search for peers, and its results.
 final class BrowserModel {
   let id: String
   let peer: PeerModel
@@ -12,9 +12,9 @@ final class BrowserModel {
   let found: Collection
   static let active = "browsing"
   fileprivate(set) var standing: Standing
-  /// Those who are there.
+  /// The peers that are present.
   fileprivate(set) var present: [PeerID: FoundPeer] = [:]
-  /// Since when those are away who are, by the machine's clock.
+  /// Since when each absent peer is away, by the machine's clock.
   fileprivate var awaySince: [PeerID: Timestamp] = [:]
 
   init(

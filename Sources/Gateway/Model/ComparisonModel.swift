@@ -6,7 +6,7 @@ final class ComparisonModel {
   enum State: String, CaseIterable { case starting, pending, answered, matched, mismatched, failed }
 
   let member: Member
-  /// The host's number of one that was begun here; nil until it has one.
+  /// The host's number of a comparison that was begun here; nil until it has one.
   var number: UInt64?
   var state = State.starting
   var comparison: Comparison?
@@ -16,7 +16,7 @@ final class ComparisonModel {
     self.member = member
   }
 
-  /// One at a time with each member.
+  /// The member's ID: there is one comparison at a time with each.
   var id: String { member.id.text }
   var isOver: Bool { state == .matched || state == .mismatched || state == .failed }
 

@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Notation
 
-/// A session that is to be connected with a peer by data that came by another way.
+/// A connection of a session to a peer by data that were exchanged another way.
 final class ConnectionModel {
   enum State: String, CaseIterable { case pending, connected, timedOut, cancelled, failed }
 

@@ -5,7 +5,7 @@ internal import Notation
 internal import Reactor
 internal import Wire
 
-/// SHA-256 of a whole content, in the forms in which it is told (RFC 9530).
+/// SHA-256 of a whole content, in the forms of RFC 9530.
 struct ContentDigest: Hashable, Sendable {
   private let digest: Digest
 
@@ -18,15 +18,15 @@ struct ContentDigest: Hashable, Sendable {
     self.init(digest)
   }
 
-  /// As `sha256sum` says it.
+  /// The form that `sha256sum` prints.
   var hexadecimal: String { digest.description }
   var base64: String { Base64.text(digest.bytes) }
-  /// As the value of `Repr-Digest`.
+  /// The value of `Repr-Digest`.
   var header: String { "\(Self.algorithm)=:\(base64):" }
 
   private static let algorithm = "sha-256"
 
-  /// The one that a `Repr-Digest` header tells; nil where it tells others alone.
+  /// The digest in a `Repr-Digest` header; nil if it has only others.
   static func told(by header: String) throws(Problem) -> ContentDigest? {
     for member in header.split(separator: ",") {
       let parts = member.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -53,9 +53,9 @@ struct ContentDigest: Hashable, Sendable {
   }
 }
 
-/// A file that is hashed a piece at a time, so that others get at the disk meanwhile.
+/// A file that is hashed a piece at a time, so that other work gets at the disk meanwhile.
 private final class HashedFile: @unchecked Sendable {
-  // `@unchecked`: it is with one piece of work at a time, of which each begins when the one before has ended.
+  // `@unchecked`: one piece of work at a time uses it, and each begins after the one before has ended.
 
   private static let readsAtOnce = 64
 
@@ -66,7 +66,7 @@ private final class HashedFile: @unchecked Sendable {
     file = try .opened(path, O_RDONLY)
   }
 
-  /// Whether there may be more.
+  /// Hashes the next piece; returns whether there may be more.
   func addPiece() throws(SystemError) -> Bool {
     for _ in 0..<Self.readsAtOnce {
       let bytes = try file.readPiece()
@@ -80,7 +80,7 @@ private final class HashedFile: @unchecked Sendable {
 }
 
 extension Host {
-  /// Of a whole file.
+  /// The digest of a whole file.
   func digest(of path: String) async throws -> ContentDigest {
     let file = try await onDisk { try HashedFile(path) }
     while try await onDisk({ try file.addPiece() }) {}
@@ -89,8 +89,8 @@ extension Host {
 }
 
 extension Core {
-  /// Calls back with the digest of a content that is here whole, now or once it is known; with none where there is nothing.
-  /// What lies here from before this start is held to the digest that it had.
+  /// Calls back with the digest of a complete content, now or once it is known; with nil if there is no content. A file
+  /// from before this start is compared with its recorded digest.
   func learnDigest(
     of model: ResourceModel, in session: SessionModel,
     then tell: @escaping (Result<ContentDigest?, Problem>) -> Void = { _ in }
@@ -113,7 +113,7 @@ extension Core {
     }
   }
 
-  /// Whether that is the digest that it has to be of what lies there.
+  /// Whether the file's digest matches the recorded one.
   private func isSound(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
     guard let session = sessions[place], let model = session.resourceModels[id], model.path == path else { return true }
     return hold(model, in: session, to: digest)
@@ -135,13 +135,13 @@ extension Core {
     return true
   }
 
-  /// Marks a resource as damaged: its file is moved to the quarantine, and is not given out any more.
+  /// Marks a resource as damaged: its file is moved to the quarantine, and is not served any more.
   func foundDamaged(_ model: ResourceModel, in session: SessionModel, _ what: String) {
     guard model.state != .damaged else { return }
     damagedFileCount += 1
     let (about, file) = ("\(session.resources.path)/\(model.id)", model.path ?? "")
     let (outgoing, wasOver) = (model.outgoing, model.isOver)
-    // A file that cannot be moved stays, and is not given out either.
+    // A file that cannot be moved stays, and is not served either.
     if let path = model.path, let aside = Quarantine(in: options.folder).take(path) { model.path = aside }
     model.state = .damaged
     model.problem = .damagedFile

@@ -2,9 +2,9 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 
-/// What `vicinity doctor` finds, and what the gateway's own host knows better than another would.
+/// Findings for `vicinity doctor`, with those that only the gateway's own host can know.
 extension Core {
-  /// Between two questions and their answers.
+  /// The time to wait for answers to a multicast question.
   private static let listeningTime: Duration = .seconds(3)
   static let diagnosisTimeMax = 10
 

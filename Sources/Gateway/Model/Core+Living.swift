@@ -4,15 +4,15 @@ internal import Wire
 
 /// A model that clients see, the store keeps and limits count.
 ///
-/// Law: work that has waited for something shows, keeps and counts a model only where that still lives. Each kind has one
-/// way to do so, its `publish`, which asks here; none is the answer of one that was deleted meanwhile, or went with what it
-/// belonged to.
+/// Law: after an `await`, a model is published, stored and counted only if it still exists. Each kind has one way to do
+/// so, its `publish`, which checks here; it returns nil for a model that was deleted meanwhile, or removed with its
+/// owner.
 protocol LivingModel: AnyObject {
-  /// The one that lives by its id.
+  /// The existing model with its ID.
   func living(in core: Core) -> Self?
 }
 
-/// The same of what belongs to a session.
+/// The same for a part of a session.
 protocol SessionPart: AnyObject {
   func living(in session: SessionModel) -> Self?
 }
@@ -68,8 +68,8 @@ extension Core {
 
   // MARK: Requests
 
-  /// Does what a request asks that takes time. Changes of one thing are made one after the other, and each is held to
-  /// `If-Match` when its turn has come: no two of them change the same state.
+  /// Runs a request's asynchronous work. Changes of one thing are serialized, and each is checked against `If-Match` in
+  /// its turn: no two of them change the same state.
   func perform(
     _ call: Call, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
   ) async throws -> Reply {

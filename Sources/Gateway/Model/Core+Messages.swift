@@ -5,19 +5,19 @@ internal import Web
 internal import Wire
 
 extension Core {
-  /// Larger ones are resources.
+  /// Larger contents are sent as resources.
   static let messageBytesMax = 1 << 20
 
   func received(_ message: Message, in model: SessionModel) {
-    // An unreliable one was told when it came.
+    // An unreliable message was announced when it came.
     if message.mode == .unreliable { return }
     meters.message(.incoming, message.mode, message.bytes.count)
-    // What lasts is told once it is stored.
+    // A message of a durable history is announced once it is stored.
     if model.history != nil { return }
     record(MessageText(message), as: Secrets.id(), in: model)
   }
 
-  /// An unreliable message, which waits neither for what else the session tells nor for the store.
+  /// Announces an unreliable message, which waits neither for the session's other events nor for the store.
   func heard(_ message: Message, in session: EndpointID) {
     // The host is in the middle of its outputs.
     reactor.soon { [weak self] in
@@ -49,8 +49,8 @@ extension Core {
 
   // MARK: Sending
 
-  /// To those who are named, or to all who are connected: at once or not at all. It is not kept, and the answer says what
-  /// was sent.
+  /// Sends to the named recipients, or to all connected members: at once or not at all. The message is not kept, and
+  /// the answer says what was sent.
   func sendUnreliably(_ call: Call, in model: SessionModel) throws -> Reply {
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .unreliable, to: recipients, in: model)
@@ -82,8 +82,8 @@ extension Core {
     }
   }
 
-  /// To those who are named, or to all who are connected: all of it, or nothing. The answer comes once it is stored, where
-  /// the history lasts. Without a name the message gets one.
+  /// Sends all of it, or nothing, to the named recipients, or to all connected members. If the history is durable, the
+  /// answer comes once the message is stored. Without a name the message gets one.
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
     if model.history != nil { try needRoom("sent") }
     let recipients = try recipients(call, in: model)
@@ -105,9 +105,9 @@ extension Core {
     }
   }
 
-  /// One that has the name, or else it is sent: once, however often it is asked for.
+  /// Idempotent send: returns the message with that name, or sends it once, however often it is asked for.
   func put(_ call: Call, in model: SessionModel, named name: String) async throws -> (item: Item, isNew: Bool) {
-    // What is wrong is told whether it was sent before or not.
+    // Errors are reported whether it was sent before or not.
     guard try mode(call) == .reliable else {
       throw Problem(
         .invalidParameter, "an unreliable message is not kept, and so has no id of its own: POST it to the list",

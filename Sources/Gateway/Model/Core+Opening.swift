@@ -4,7 +4,7 @@ internal import Notation
 internal import Store
 
 extension Core {
-  /// The gateway's own peer, and what its host has to say.
+  /// Opens the gateway's own peer, and follows its host's conditions and advice.
   func open() async throws {
     let peer = try await host.peer(named: options.name)
     add(PeerModel(peer, .gateway, .stored, at: Timestamp.now))
@@ -50,7 +50,7 @@ extension Core {
     }
   }
 
-  /// Clients of earlier runs, and the peers that were theirs.
+  /// Restores clients of earlier runs, and their peers.
   private func restore() async throws {
     let (stored, carried, deeds) = try await store.perform { (try $0.clients(), try $0.peers(), try $0.deeds()) }
     clients.restore(stored)

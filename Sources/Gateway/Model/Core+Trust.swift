@@ -1,9 +1,9 @@
 internal import Nearby
 internal import Notation
 
-/// Whom the gateway's host is, and whom it believes, as lists.
+/// Lists of the host's identities, and of the certificates and peers that it trusts.
 extension Core {
-  /// As they are kept, after a change and at the start.
+  /// Publishes the lists, after a change and at the start.
   func publishTrust() {
     identityList.replace(
       with: host.identities.map { identity in
@@ -27,7 +27,7 @@ extension Core {
           ], ["confirmation": peer.confirmation.rawValue]
         )
       }, owner: .gateway)
-    // They are verified from now on, or no more, where they are members and where they are found.
+    // The verification of members and found peers may have changed.
     for session in sessions.values {
       for member in session.present.values { publish(member, in: session) }
     }
@@ -45,7 +45,7 @@ extension Core {
 }
 
 extension CertificateSummary {
-  /// Its fingerprint, as it may stand in a path.
+  /// The fingerprint in a form for paths.
   var id: String { fingerprint.filter { $0 != ":" }.lowercased() }
 
   var json: JSON {
@@ -61,7 +61,7 @@ extension CertificateSummary {
 }
 
 extension Collection {
-  /// Makes it these and no others; what stays the same is not told.
+  /// Replaces the content of the list; unchanged items are not announced.
   fileprivate func replace(with things: [(id: String, json: JSON, facets: [String: String])], owner: Owner) {
     let ids = Set(things.map(\.id))
     for item in page(after: 0, atMost: .max, for: .console, where: [:]).items where !ids.contains(item.id) {

@@ -4,9 +4,9 @@ internal import Reactor
 internal import Store
 internal import Wire
 
-/// What becomes of a reliable message that was sent from here, for each of its recipients.
+/// The delivery status of a reliable message that was sent from here, for each of its recipients.
 struct Delivery {
-  /// Of more recipients than these it is told how many are where, and not who.
+  /// The limit on recipients that are shown by name; for more, only counts are shown.
   static let namedMax = 64
 
   enum State: String, CaseIterable {
@@ -24,7 +24,7 @@ struct Delivery {
 
   private struct Recipient {
     let id: EndpointID
-    /// Its JSON as far as it stays the same.
+    /// The unchanging part of its JSON.
     let head: [UInt8]
     var state = State.pending
 
@@ -46,12 +46,12 @@ struct Delivery {
     }
   }
 
-  /// The message's id, where that is not known otherwise.
+  /// The message's ID, where it is not known otherwise.
   let message: String
-  /// How much of the message's JSON stands before this.
+  /// The number of bytes of the message's JSON before this.
   private(set) var headCount: Int
   private var recipients: [Recipient]
-  /// Where each stands, of more than a few.
+  /// The index of each recipient, if there are more than a few.
   private var places: [EndpointID: Int] = [:]
   private var pending: Int
 
@@ -68,7 +68,7 @@ struct Delivery {
     for (place, recipient) in recipients.enumerated() { places[recipient.id] = place }
   }
 
-  /// So many are looked through as fast as they are found otherwise.
+  /// Up to so many, a linear search is as fast as a lookup.
   private static let fewMax = 8
 
   private func place(of member: EndpointID) -> Int? {
@@ -112,7 +112,7 @@ struct Delivery {
   }
 }
 
-// MARK: Kept
+// MARK: Stored form
 
 extension Delivery {
   /// All recipients, however many.
@@ -140,7 +140,7 @@ extension Delivery {
 }
 
 extension Core {
-  /// In which more of it may come, to be told at once.
+  /// Changes within this time are published together.
   private static let deliveryDelay: Duration = .milliseconds(20)
 
   func told(_ fate: DeliveryStatus, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
@@ -156,7 +156,7 @@ extension Core {
   }
 
   private func publishDeliveries(of model: SessionModel) {
-    // In the order in which they were sent.
+    // In the order of sending.
     for receipt in model.changedDeliveries.sorted() {
       guard let delivery = model.deliveries[receipt] else { continue }
       // The message may be too old to be kept.
@@ -170,11 +170,11 @@ extension Core {
 }
 
 extension Delivery {
-  /// Of all its counts, and of a recipient's state.
+  /// The size of all counts, and of a recipient's state.
   private static let frameBytes = 128
   private static let stateBytes = 16
 
-  /// The whole message, of which this is the last member.
+  /// The whole message, whose last member this is.
   func written(after head: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(head.count + Self.frameBytes + recipients.reduce(0) { $0 + $1.head.count + Self.stateBytes })

@@ -1,18 +1,18 @@
 internal import Engine
 internal import Reactor
 
-/// What is free on the gateway's disk, looked at again after a moment.
+/// The free space of the gateway's disk, read again after a moment.
 ///
-/// Law: so much stays free that what is under way can end. Who finds a disk full in the middle of a commit waits for room,
-/// who asks while little is free is told at once, and what is deleted then is gone for good.
+/// Law: enough space stays free for work in progress to end. A commit that finds the disk full waits for space, a
+/// request on a nearly full disk fails at once, and a deletion then is durable.
 struct DiskRoom {
   private static let moment: Duration = .milliseconds(100)
 
   let freeMin: UInt64
-  /// Nil where nobody can say.
+  /// Nil where the free space is not known.
   var look: () -> UInt64? { didSet { latest = nil } }
   private var latest: (free: UInt64?, time: Instant)?
-  /// Bytes of uploads and incoming files that are under way and not written yet.
+  /// Bytes of uploads and incoming files in progress that are not written yet.
   private(set) var reserved: UInt64 = 0
 
   init(_ freeMin: Int, of folder: String) {
@@ -20,11 +20,11 @@ struct DiskRoom {
     look = { ProcessFacts.disk(of: folder).map { UInt64($0.free) } }
   }
 
-  /// Wraps, so that it is exact again once an absurd announcement has ended.
+  /// It wraps, so that it is exact again once an absurd announcement has ended.
   mutating func reserve(_ bytes: UInt64, insteadOf old: UInt64) { reserved = reserved &- old &+ bytes }
 
-  /// The free bytes that nobody has reserved, if they are too few for so many more. Without more, reservations do not
-  /// count: what is under way may end.
+  /// The free bytes that are not reserved, if they are too few for so many more. For 0, reservations do not count: work
+  /// in progress may end.
   mutating func shortage(of bytes: UInt64 = 0, at now: Instant) -> UInt64? {
     if freeMin == 0 { return nil }
     // Bytes that were reserved and written since must count once.
@@ -36,7 +36,7 @@ struct DiskRoom {
 }
 
 extension Core {
-  /// Whether something more may lie on the disk, besides what is under way.
+  /// Throws if the disk has no room for more, besides the work in progress.
   func needDisk(for bytes: UInt64 = 0, _ undone: String) throws(Problem) {
     guard let free = diskRoom.shortage(of: bytes, at: Instant.now) else { return }
     let freeMin = diskRoom.freeMin

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// What each owner takes of the disk, with what was announced.
+/// Disk use of each owner, with announced bytes.
 struct DiskUse {
   private var bytes: [Owner: UInt64] = [:]
 
@@ -21,7 +21,7 @@ struct DiskUse {
 }
 
 extension ResourceModel {
-  /// What it takes on the disk, or will by what was announced.
+  /// The bytes that it uses on the disk, or will by its announced size.
   var onDisk: UInt64 {
     switch state {
     case .offered: 0
@@ -34,7 +34,7 @@ extension ResourceModel {
 }
 
 extension ResourceModel {
-  /// Bytes that are on their way to the disk.
+  /// Bytes that are still to be written.
   fileprivate var awaitedOnDisk: UInt64 {
     switch state {
     case .uploading: promised - min(promised, uploaded)
@@ -45,7 +45,7 @@ extension ResourceModel {
 }
 
 extension SessionWishes.Keeping {
-  /// What may come to be on the disk of it.
+  /// The bytes that the history may use on the disk.
   var onDisk: UInt64 { keep == .durable ? UInt64(limits.bytes) : 0 }
 }
 
@@ -63,32 +63,33 @@ extension Core {
     resource.awaited = awaited
   }
 
-  /// The same of one that may be gone, and takes nothing then.
+  /// Counts a resource again; a removed one uses nothing.
   func recount(_ resource: ResourceModel, in session: SessionModel) {
     if lives(resource, in: session) { count(resource, of: session.owner) }
   }
 
-  /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay within
-  /// the limits.
+  /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay
+  /// within the limits.
   func promise(_ resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
     if options.sabotage.contains(.reservesNothing) { return }
     resource.promised = max(resource.promised, end)
     recount(resource, in: session)
   }
 
-  /// Releases what the upload did not use.
+  /// Releases the bytes that the upload did not use.
   func uploadEnded(to resource: ResourceModel, in session: SessionModel) {
     (resource.upload, resource.promised) = (nil, 0)
     recount(resource, in: session)
   }
 
-  /// Whether a content may reach so far: on the disk beyond what is there or reserved, and in its owner's quota.
+  /// Throws if a content may not grow so far: on the disk beyond the bytes present or reserved, or in its owner's
+  /// quota.
   func checkRoom(for resource: ResourceModel, upTo end: UInt64, of owner: Owner) throws(Problem) {
     try needDisk(for: end - min(end, max(resource.uploaded, resource.promised)), "taken any more")
     try checkQuota(for: max(end, resource.counted) - resource.counted, of: owner)
   }
 
-  /// Whether so many bytes more may lie here for this owner.
+  /// Throws if so many more bytes exceed the disk or the owner's quota.
   func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
     try needDisk(for: bytes, "taken any more")
     try checkQuota(for: bytes, of: owner)
@@ -104,7 +105,7 @@ extension Core {
     }
   }
 
-  /// Whether the history of another session may take so much, as long as that is open.
+  /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
   func promise(_ keeping: SessionWishes.Keeping, to owner: Owner) throws(Problem) {
     let (bytes, bytesMax) = (keeping.onDisk, options.limits.historyBytesPerClient)
     let promised = historyUse[owner]
@@ -120,7 +121,7 @@ extension Core {
     historyUse.change(owner, from: keeping.onDisk, to: 0)
   }
 
-  /// There is no room for it: whoever sends it is told, and so is the one whose it would be.
+  /// There is no room for it: tells its sender and its recipient.
   func turnAway(_ resource: ResourceModel, in session: SessionModel, _ problem: Problem) {
     let (incoming, isOffered) = (resource.incoming, resource.state == .offered)
     start { _ in

@@ -2,12 +2,12 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 
-/// An invitation, made here or come from elsewhere.
+/// An invitation, sent from here or received.
 final class InvitationModel {
   enum State: String, CaseIterable { case pending, accepted, declined, timedOut, cancelled, failed }
 
   let id: String
-  /// The local one.
+  /// The local peer.
   let peer: PeerModel
   let isIncoming: Bool
   let remote: String
@@ -19,11 +19,11 @@ final class InvitationModel {
   var session: String?
   var state = State.pending
   var problem: Problem?
-  /// Where it can still be answered.
+  /// The invitation, while it can still be answered.
   var invitation: Invitation?
   /// Whether somebody is answering it.
   private(set) var isAnswered = false
-  /// Where it can still be taken back.
+  /// The task, while the invitation can still be cancelled.
   var task: Task<Void, Never>?
 
   init(
@@ -44,7 +44,7 @@ final class InvitationModel {
 
   var path: String { "/v1/invitations/\(id)" }
 
-  /// For the first who answers, and nobody after that.
+  /// Returns the invitation to the first caller only.
   func takeInvitation() -> Invitation? {
     guard state == .pending, !isAnswered, let invitation else { return nil }
     isAnswered = true
@@ -67,7 +67,7 @@ final class InvitationModel {
     return .object(members)
   }
 
-  /// Who was let in, or not.
+  /// The audit entry's members: the peer, and its session.
   var deed: [JSON.Member] {
     [.init("peer", .text(remote)), .init("session", session.map(JSON.text) ?? .null)].filter { $0.value != .null }
   }
@@ -77,20 +77,20 @@ final class InvitationModel {
   }
 }
 
-/// Bytes of a peer in JSON: text as it is, else base64 and the word that says so.
+/// Bytes of a peer in JSON: text as it is, otherwise base64 with an `encoding` member.
 enum Payload {
   static func members(_ bytes: [UInt8], as name: String) -> [JSON.Member] {
     if let text = String(validating: bytes, as: UTF8.self) { return [.init(name, .text(text))] }
     return [.init(name, .text(Base64.text(bytes))), .init("encoding", "base64")]
   }
 
-  /// As they were before.
+  /// The original bytes.
   static func bytes(_ json: JSON, _ name: String) -> [UInt8] {
     guard let text = json[name]?.text else { return [] }
     return json["encoding"] == nil ? Array(text.utf8) : Base64.bytes(text) ?? []
   }
 
-  /// The same, behind other members.
+  /// The same, appended to other members.
   static func write(_ bytes: [UInt8], as name: String, to json: inout [UInt8]) {
     if JSON.isPlain(bytes) {
       json += ",\"\(name)\":\"".utf8
@@ -105,11 +105,11 @@ enum Payload {
 }
 
 extension Core {
-  /// Past these the oldest that have ended go first.
+  /// Beyond these limits the oldest ended invitations are removed.
   static let invitationsMax = 1_000
   static let invitationBytesMax = 4 << 20
 
-  /// As it is now, for those who follow and for the store.
+  /// Publishes its present state to subscribers, and stores it.
   @discardableResult
   func publish(_ invitation: InvitationModel) -> Item? {
     guard let item = show(invitation) else { return nil }
@@ -122,7 +122,7 @@ extension Core {
     return item
   }
 
-  /// As the store has it already.
+  /// Publishes an invitation that the store has already.
   @discardableResult
   func show(_ invitation: InvitationModel) -> Item? {
     guard lives(invitation) else { return nil }
@@ -144,7 +144,7 @@ extension Core {
     forget(invitation)
   }
 
-  // MARK: From elsewhere
+  // MARK: Incoming
 
   func invited(_ invitation: Invitation, by id: String) {
     guard let advertiser = advertisers[id] else { return }
@@ -164,7 +164,7 @@ extension Core {
     start { core in core.ended(id, await invitation.ended) }
   }
 
-  /// Into the session that it names, or a new one.
+  /// Accepts into the session that it names, or a new one.
   func accept(_ id: String, as actor: Actor) async {
     guard let model = invitations[id], let invitation = model.takeInvitation() else { return }
     do {
@@ -173,7 +173,7 @@ extension Core {
         session = there
       } else {
         session = try await openSession(of: model.peer, SessionWishes())
-        // Nobody asked for it otherwise.
+        // Nothing else needs this session.
         guard lives(model) else { return remove(session) }
         model.session = session.id
       }
@@ -188,7 +188,7 @@ extension Core {
   private func ended(_ id: String, _ reason: Reason) {
     switch reason {
     case .none: settle(id, .accepted)
-    // Whoever blocks the inviter declines what it has asked.
+    // A peer that blocks the inviter declines its pending invitation.
     case .declined, .blocked: settle(id, .declined)
     case .timedOut: settle(id, .timedOut)
     case .cancelled: settle(id, .cancelled)
@@ -196,7 +196,7 @@ extension Core {
     }
   }
 
-  // MARK: To elsewhere
+  // MARK: Outgoing
 
   func send(_ model: InvitationModel, from session: SessionModel, timeout: Duration) -> Item? {
     invitations[model.id] = model

@@ -1,14 +1,14 @@
 internal import Nearby
 internal import Notation
 
-/// A remote member, as it was last told.
+/// A remote member, as last reported.
 final class MemberModel {
-  /// As it was told while it was connecting or connected.
+  /// The member as reported while it was connecting or connected.
   private(set) var member: Member
   /// The certificates that it has shown.
   private var chain: JSON
   var state: MemberState
-  /// Since when it is away, by the machine's clock; nil while it is here.
+  /// Since when it is away, by the machine's clock; nil while it is present.
   private(set) var awaySince: Timestamp?
   var isSuspended = false
   /// Whether it was ever connected.
@@ -20,7 +20,7 @@ final class MemberModel {
     self.state = state
   }
 
-  /// As it stands from now on; of one that has gone stays what was known of it.
+  /// Sets its present state; a member that has gone keeps its last known properties.
   func stands(_ member: Member, _ state: MemberState) {
     self.state = state
     if case .notConnected = state { return }
@@ -28,12 +28,12 @@ final class MemberModel {
     self.member = member
   }
 
-  /// As it was told with the member.
+  /// Sets the time that was reported with the member.
   func setAway(since moment: ContinuousClock.Instant?) { awaySince = moment.map(Timestamp.init) }
 
   var isConnected: Bool { state == .connected }
 
-  /// Whether it comes back no more: whoever was lost, or could not be reached in time, may.
+  /// Whether it cannot come back: a member that was lost, or not reached in time, may.
   var isGone: Bool {
     guard case .notConnected(let reason) = state else { return false }
     return ![.lost, .slow, .unreachable, .timedOut].contains(reason)

@@ -1,22 +1,22 @@
 internal import Nearby
 internal import Notation
 
-/// A message, as it is written for clients.
+/// A message in the form that clients see.
 struct MessageText {
   let from: String
   let name: String
-  /// Nil for everybody.
+  /// Nil for all members.
   let to: [String]?
   let mode: Mode
   let bytes: [UInt8]
-  /// As its sender has given it, where it has given one.
+  /// The content type that its sender has given, if any.
   let contentType: String?
-  /// The same, or what the bytes look like.
+  /// The same, or the type that the bytes look like.
   let type: String
 
   init(_ message: Message) { self.init(message, from: message.from.peer.text) }
 
-  /// Where the text of who has sent it is there already.
+  /// For a caller that has the sender's text already.
   init(_ message: Message, from: String) {
     self.init(
       from: from, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
@@ -34,7 +34,7 @@ struct MessageText {
       ? "text/plain; charset=utf-8" : "application/octet-stream"
   }
 
-  /// What is around the texts, so that room is asked for once, and for no more than is used.
+  /// The size of all but the texts, so that memory is reserved once, and no more than is used.
   private static let frameBytes = 136
 
   func written(as id: String, at time: Timestamp) -> [UInt8] {
@@ -60,7 +60,7 @@ struct MessageText {
 }
 
 extension Mode {
-  /// As it is written.
+  /// The name in JSON.
   var word: String {
     switch self {
     case .reliable: "reliable"

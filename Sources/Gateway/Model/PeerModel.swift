@@ -4,7 +4,7 @@ internal import Notation
 /// A peer that this gateway carries, for a client or for itself.
 final class PeerModel {
   enum Lifetime: String, CaseIterable {
-    /// As long as the client's WebSocket, and its grace.
+    /// As long as the client's WebSocket and its grace period.
     case connection
     case stored
   }
@@ -13,7 +13,7 @@ final class PeerModel {
   let owner: Owner
   let lifetime: Lifetime
   let createdAt: Timestamp
-  /// Since when its client is not there; nil while it is.
+  /// Since when its client is absent; nil while it is present.
   var awaySince: Timestamp?
 
   init(_ peer: Peer, _ owner: Owner, _ lifetime: Lifetime, at time: Timestamp) {
@@ -53,7 +53,7 @@ extension Core {
     return peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
 
-  /// To those who see the peer that it is about. A name is advised on before its peer is stored and added here.
+  /// Announces advice to those who see its peer. A name is advised on before its peer is stored and added here.
   func tell(_ advice: Advice) {
     guard let peer = peers[advice.peer.text] else {
       earlyAdvice = earlyAdvice.suffix(Self.earlyAdviceMax - 1) + [advice]
@@ -64,10 +64,10 @@ extension Core {
       [.init("displayName", .text(peer.peer.name)), .init("text", .text(advice.description))])
   }
 
-  /// Peers that are made at a time are few, and some of them never are.
+  /// Few peers are being made at a time, and some of them are never added.
   private static let earlyAdviceMax = 32
 
-  /// One that the client may act as.
+  /// The peer, if the client may act as it.
   func peer(_ id: String, for client: ClientView) throws(Problem) -> PeerModel {
     guard let peer = peers[id], peer.owner.isSeen(by: client) else { throw .nothing("peer", id) }
     guard peer.owner.isRuled(by: client) else {
@@ -76,7 +76,7 @@ extension Core {
     return peer
   }
 
-  /// The one that a body names, which may be left out where the client has only one.
+  /// The peer that a body names; it may be left out if the client has only one.
   func peer(in fields: inout Fields, for client: ClientView) throws(Problem) -> PeerModel {
     if let id = try fields.text("peer") { return try peer(id, for: client) }
     let own = peers.values.filter { $0.owner == .client(client.id) }
@@ -92,7 +92,7 @@ extension Core {
     for peer in peers.values where peer.owner == .client(client) && peer.lifetime == .connection { remove(peer) }
   }
 
-  /// The peer leaves everything that it was in.
+  /// Removes a peer; it leaves everything that it was in.
   func remove(_ peer: PeerModel) {
     guard peers.removeValue(forKey: peer.id) != nil else { return }
     for advertiser in advertisers.values where advertiser.peer === peer { remove(advertiser) }

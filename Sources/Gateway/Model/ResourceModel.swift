@@ -3,15 +3,15 @@ internal import Nearby
 internal import Notation
 internal import Store
 
-/// Something whole with a name, to a member or from one.
+/// A named file or content, sent to a member or received from one.
 final class ResourceModel {
   enum State: String, CaseIterable {
     /// Its content is still being uploaded here.
     case uploading
-    /// Somebody has to say whether it is taken.
+    /// Its recipient must accept or decline it.
     case offered
     case transferring, complete, declined, cancelled, failed
-    /// The stored file does not match its digest, and is not given out any more.
+    /// The stored file does not match its digest, and is not served any more.
     case damaged
 
     init(after reason: Reason) {
@@ -28,7 +28,7 @@ final class ResourceModel {
   /// Whether the file was compared with its digest since the start.
   enum Soundness { case unknown, sound }
 
-  /// Who is at the other end.
+  /// The member at the other end.
   struct Other: Hashable {
     let member: String
     let peer: String
@@ -51,35 +51,36 @@ final class ResourceModel {
   let createdAt: Timestamp
   var size: UInt64?
   var state: State
-  /// How much has been uploaded here.
+  /// Bytes that were uploaded here.
   var uploaded: UInt64 = 0
-  /// How much of that would be there after a power cut.
+  /// Bytes of those that would survive a power cut.
   var uploadedForGood: UInt64 = 0
-  /// By which that is checked after a restart.
+  /// The record that the uploaded bytes are checked by after a restart.
   var record = UploadRecord()
   var bytes: UInt64 = 0
   var rate: UInt64 = 0
-  /// Until all of it is there; nil where size or rate are not known.
+  /// The time until it is complete; nil where size or rate are not known.
   var timeLeft: Duration?
   var problem: Problem?
-  /// Of the whole content, where it is known.
+  /// The digest of the whole content, where it is known.
   var digest: ContentDigest?
   var soundness = Soundness.unknown
-  /// Where its content lies here; nil where it does not.
+  /// The path of its content here; nil for none.
   var path: String?
   /// The number of the upload in progress.
   var upload: UInt64?
-  /// Up to where its content will be, with what that upload has announced or is writing.
+  /// The end of the content, with the bytes that the upload has announced or is writing.
   var promised: UInt64 = 0
   var incoming: IncomingResource?
   var outgoing: OutgoingResource?
-  /// By which the host knows it, as long as it is under way.
+  /// The host's number of its transfer, while it is under way.
   var transfer: UInt64?
-  /// It is whole here, and goes out once its member is there: it was not, or not since a restart.
+  /// It is complete here, and is offered once its member is present: the member was away, or is not back since a
+  /// restart.
   var waitsForMember = false
-  /// As it was kept last.
+  /// The row that was stored last.
   var stored: StoredResource?
-  /// What its owner is held to have on the disk by it.
+  /// The bytes that count in its owner's quota.
   var counted: UInt64 = 0
   /// Bytes that are reserved on the disk for it.
   var awaited: UInt64 = 0
@@ -136,7 +137,7 @@ final class ResourceModel {
     return .object(members)
   }
 
-  /// Lets go of what lies on the disk.
+  /// Removes its file from the disk.
   func discard() {
     if let path { unlink(path) }
     path = nil
@@ -175,7 +176,7 @@ extension Core {
   func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
     if let session = sessions[session], goesOnLater(session) { return }
     guard sessions[session]?.resourceModels[id] != nil else {
-      // It came whole while it was deleted.
+      // It was completed while it was deleted.
       if let path { unlink(path) }
       return
     }
@@ -219,18 +220,18 @@ extension Core {
       return
     }
     do {
-      // It has grown: nobody had said its size.
+      // It has grown: its size was not announced.
       try checkRoom(for: 0, of: session.owner)
     } catch {
       turnAway(resource, in: session, error)
     }
   }
 
-  // MARK: From a member
+  // MARK: Incoming
 
   func offered(_ resource: IncomingResource, in session: SessionModel) async {
     if let model = session.resourceModels.values.first(where: { $0.transfer == resource.number && $0.isIncoming }) {
-      // It was there before a restart.
+      // It existed before a restart.
       model.state = resource.isUnderWay ? .transferring : .offered
       return follow(resource, as: model, in: session)
     }
@@ -289,9 +290,9 @@ extension Core {
     }
   }
 
-  // MARK: To a member
+  // MARK: Outgoing
 
-  /// Its content is here, or at an address of the web: it goes out.
+  /// Offers a resource whose content is here, or at a web address.
   func offer(_ model: ResourceModel, _ source: ResourceSource, in session: SessionModel) {
     model.state = .transferring
     publish(model, in: session)
@@ -311,14 +312,14 @@ extension Core {
     }
   }
 
-  /// What is whole here waits for its member, which is away for a while, or is not back since a restart.
+  /// Lets a complete resource wait for its member, which is away for a while, or is not back since a restart.
   private func notOffered(_ id: String, in place: String, _ error: any Error) {
     guard Problem(wrapping: error).kind == .notConnected, let session = sessions[place], session.stored != nil,
       let model = session.resourceModels[id], !model.isOver, model.path != nil,
       session.present[model.other.member]?.isGone != true
     else { return ended(id, in: place, error) }
     model.waitsForMember = true
-    // As it is now: it may wait beyond a restart.
+    // It may wait beyond a restart, so its digest is recorded now.
     learnDigest(of: model, in: session)
   }
 
@@ -329,7 +330,8 @@ extension Core {
     }
   }
 
-  /// What was whole here while its member was away, or before a restart, and of which the host knew nothing yet.
+  /// Offers complete resources that waited while their member was away or since a restart, and that the host does not
+  /// know yet.
   func offerAgain(to member: Member, in session: SessionModel) {
     for model in waiting(for: member, in: session) {
       guard let path = model.path else { continue }
@@ -348,14 +350,14 @@ extension Core {
     }
   }
 
-  /// The member is gone, and what waited for it goes nowhere.
+  /// The member is gone: ends the resources that waited for it.
   func giveUpOffers(to member: Member, in session: SessionModel) {
     for model in waiting(for: member, in: session) {
       ended(model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is gone, and cannot take it"))
     }
   }
 
-  /// It goes on from before a restart.
+  /// Resumes a transfer from before a restart.
   func goesOn(_ outgoing: OutgoingResource, in session: SessionModel) {
     let model = session.resourceModels.values.first { model in
       !model.isIncoming && (model.transfer == outgoing.number || outgoing.file.map { $0 == model.path } ?? false)

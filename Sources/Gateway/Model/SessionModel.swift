@@ -3,7 +3,7 @@ internal import Notation
 internal import Store
 internal import Wire
 
-/// What a client may ask of a session that it opens.
+/// A client's options for a session that it opens.
 struct SessionWishes {
   enum Trust: String, CaseIterable { case any, ask, firstUse, anchors }
 
@@ -23,12 +23,12 @@ struct SessionWishes {
   var trust = Trust.any
   var maxPeers = 256
   var acceptsResources = true
-  /// What members are shown of who this is.
+  /// The identity that members are shown.
   var identity: Identity?
-  /// Nil for what suits the gateway.
+  /// Nil for the gateway's default.
   var keeping: Keeping?
 
-  /// What is kept of its messages for those who come later or come back.
+  /// Retention of its messages, for members and clients that come later or come back.
   struct Keeping: Hashable, Sendable {
     enum Keep: String, CaseIterable { case durable, memory, none }
 
@@ -36,7 +36,7 @@ struct SessionWishes {
     var keep = Keep.memory
     var limits = History.Limits()
 
-    /// What may be asked for.
+    /// The largest limits that a client may ask for.
     func most(_ limits: GatewayLimits) -> (count: Int64, bytes: Int64) {
       keep == .durable
         ? (Int64(Self.messagesMax), Int64(limits.historyBytes))
@@ -45,7 +45,7 @@ struct SessionWishes {
     static let messagesMax = 1_000_000_000
     static let messagesInMemoryMax = 1_000_000
 
-    /// What is in memory of it.
+    /// The part of it that is in memory.
     var window: (count: Int, bytes: Int) {
       switch keep {
       case .none: (1, 1_024)
@@ -63,7 +63,7 @@ final class SessionModel {
   let wishes: SessionWishes
   let createdAt: Timestamp
   let keeping: SessionWishes.Keeping
-  /// Where it lasts.
+  /// The history, if it is durable.
   let history: History?
   let members: Collection
   let messages: Collection
@@ -74,12 +74,12 @@ final class SessionModel {
   let certificates: Collection
   let connections: Collection
   let comparisons: Collection
-  /// Of one that is there again after a restart.
+  /// The row of a session that is restored after a restart.
   var stored: StoredSession?
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
-  /// Those that are there, by their endpoint.
+  /// Present members, by their endpoint.
   var present: [String: MemberModel] = [:]
   /// Peers that were invited and did not join, by their IDs, oldest first; each has its place among the members.
   var invitees: [String] = []
@@ -88,9 +88,9 @@ final class SessionModel {
   var connectionModels: [String: ConnectionModel] = [:]
   var comparisonModels: [String: ComparisonModel] = [:]
   var decisions: [String: TrustDecision] = [:]
-  /// Of messages whose fate is not known for all.
+  /// Messages whose delivery status is not final for all recipients.
   var deliveries: [Receipt.ID: Delivery] = [:]
-  /// Those that have to be told.
+  /// Deliveries whose changes are to be published.
   var changedDeliveries: Set<Receipt.ID> = []
 
   init(
@@ -148,9 +148,9 @@ final class SessionModel {
 }
 
 extension Core {
-  /// What a WebSocket may be behind in the messages of a session.
+  /// The limit on a WebSocket's lag in the messages of a session.
   static let messagesRingBytesMax = 4 << 20
-  /// In which somebody decides on a member.
+  /// The time limit of a decision on a member.
   static let decisionTime: Duration = .seconds(60)
 
   func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
@@ -245,7 +245,7 @@ extension Core {
     tell("sessionClosed", about: model.path, model.owner)
   }
 
-  /// Whether it only seems to end: the gateway stops, and it is there again after a restart.
+  /// Whether it only seems to end: the gateway stops, and the session resumes after a restart.
   func goesOnLater(_ model: SessionModel) -> Bool { isStopping && model.stored != nil }
 
   private func discardFiles(of model: SessionModel) {
@@ -255,20 +255,20 @@ extension Core {
 
   func receivedFolder(of model: SessionModel) -> String { "\(options.folder)/received/\(model.id)" }
 
-  /// One that the client may look at.
+  /// The session, if the client may see it.
   func session(_ id: String, for client: ClientView) throws(Problem) -> SessionModel {
     guard let session = sessions[id], session.owner.isSeen(by: client) else { throw .nothing("session", id) }
     return session
   }
 
-  /// One that the client may act in.
+  /// The session, if the client may act in it.
   func ownSession(_ id: String, for client: ClientView) throws(Problem) -> SessionModel {
     let session = try session(id, for: client)
     guard session.owner.isRuled(by: client) else { throw .notYours() }
     return session
   }
 
-  // MARK: What happens in it
+  // MARK: Events
 
   private func told(_ event: SessionEvent, in id: String) async {
     guard let model = sessions[id] else { return }
@@ -316,7 +316,7 @@ extension Core {
     known.setAway(since: member.awaySince)
     publish(known, in: model)
     if state == .connected {
-      // Whom nobody has accepted by an invitation is let in by the session's being open to all.
+      // A member that nobody has accepted by an invitation is admitted because the session is open to all.
       if !known.wasIn, model.adhoc != nil { audit(.accepted, of: member, in: model) }
       known.wasIn = true
       offerAgain(to: member, in: model)
@@ -332,7 +332,7 @@ extension Core {
     publish(model)
   }
 
-  /// Who did not come has no endpoint here: its place among the members has the peer's ID.
+  /// A peer that did not join has no endpoint here: its place among the members has the peer's ID.
   private func failed(_ invitee: Invitee, _ reason: Reason, _ model: SessionModel) {
     let id = invitee.peer.text
     model.invitees.removeAll { $0 == id }
@@ -352,7 +352,7 @@ extension Core {
     model.members.remove(id)
   }
 
-  /// Those who left stay to be looked at, up to a number.
+  /// Keeps former members for display, up to a limit.
   private func forgetOldMembers(of model: SessionModel) {
     let gone = model.present.values.filter { if case .notConnected = $0.state { true } else { false } }
     guard gone.count > Self.goneMembersMax,
@@ -419,7 +419,8 @@ extension Core {
     return .object(members)
   }
 
-  /// The first that comes by a name is known by it from then on, and who has another key is not let in by that name.
+  /// Trust on first use: the first peer of a name keeps that name, and a peer with another key is not admitted under
+  /// it.
   private func firstUse(_ decision: TrustDecision, in model: SessionModel) async {
     let member = decision.member
     let wasKnown = (host.knownPeers + host.firstUsedPeers).contains { $0.id == member.peer }
@@ -431,7 +432,7 @@ extension Core {
     await decide(decision, isKnown ? .accepted : .declined, in: model)
   }
 
-  /// As the session's rule has it.
+  /// Decides by the session's rule.
   private func decide(_ decision: TrustDecision, _ deed: Deed, in model: SessionModel) async {
     audit(deed, of: decision.member, in: model)
     if deed == .accepted { try? await decision.admit() } else { try? await decision.refuse() }

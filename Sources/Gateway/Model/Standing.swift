@@ -15,7 +15,7 @@ enum Standing: Hashable {
       }
   }
 
-  /// By the word for one that does what it is there for.
+  /// The state's name, with the given word for an active one.
   func name(active: String) -> String {
     switch self {
     case .starting: "starting"

@@ -18,7 +18,7 @@ final class StreamModel {
   var state = State.open
   var bytes: UInt64 = 0
   var reason: String?
-  /// One at a time writes it, or reads it.
+  /// Whether a client writes or reads it: one at a time does.
   var isInUse = false
 
   init(_ ends: Ends, _ name: String, _ member: Member, at time: Timestamp) {
@@ -83,7 +83,7 @@ extension Core {
   }
 }
 
-/// A stream that becomes an HTTP body, as fast as the client reads it.
+/// A stream as an HTTP body, as fast as the client reads it.
 final class StreamDownload: BodySource {
   private let core: Core
   private let session: String
@@ -162,7 +162,7 @@ final class StreamDownload: BodySource {
     core.ended(stream.id, reason, in: session)
   }
 
-  /// The client wants no more.
+  /// The client has closed the download.
   private func gone() {
     core.downloads[stream.id] = nil
     guard end == nil else { return }

@@ -1,15 +1,14 @@
-/// Turns of those who change the same thing: one after the other, in the order of asking.
+/// A lock for each name: changes of the same thing run one after the other, in the order of the requests.
 ///
-/// Law: who asks stands in the queue before the first `await`, so that no two changes of a thing begin from the same state
-/// of it.
+/// Law: a caller is queued before the first `await`, so that no two changes of a thing begin from the same state of it.
 final class Turns {
-  /// Those who wait, by the name of what they wait for; empty where somebody has it and nobody waits.
+  /// Waiting callers by name; empty where one holds the lock and nobody waits.
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
-  /// What is being changed.
+  /// The names that are locked.
   var names: [String] { Array(waiting.keys) }
 
-  /// Does something when its turn has come.
+  /// Runs a body when its turn has come.
   func take<Result>(_ name: String, _ body: () async throws -> Result) async rethrows -> Result {
     await begin(name)
     defer { end(name) }

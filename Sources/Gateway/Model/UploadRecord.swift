@@ -6,10 +6,10 @@ internal import Notation
 internal import Reactor
 internal import Wire
 
-/// Digests of an upload's synced bytes, by which its file is checked after a restart.
+/// Digests of an upload's synced bytes, to check its file after a restart.
 ///
-/// A part is what one run of the gateway has written. Parts of earlier runs are only compared: no state of a hash has to
-/// outlive its run.
+/// A part is the bytes that one run of the gateway has written. Parts of earlier runs are only compared: no state of a
+/// hash has to outlive its run.
 struct UploadRecord {
   struct Part: Equatable, Sendable {
     var start: UInt64
@@ -32,7 +32,7 @@ struct UploadRecord {
     start < end ? Part(start: start, end: end, digest: chain.digest) : nil
   }
 
-  // MARK: The stored form
+  // MARK: Stored form
 
   init(_ json: JSON?, resumesAt offset: UInt64) {
     restored = (json?.list ?? []).compactMap { part in
@@ -89,9 +89,9 @@ struct ChunkChain: Sendable {
   }
 }
 
-/// A file that is compared with its record a piece at a time, so that others get at the disk meanwhile.
+/// A file that is compared with its record a piece at a time, so that other work gets at the disk meanwhile.
 private final class RecordedFile: @unchecked Sendable {
-  // `@unchecked`: it is with one piece of work at a time, of which each begins when the one before has ended.
+  // `@unchecked`: one piece of work at a time uses it, and each begins after the one before has ended.
 
   private static let pieceBytes: UInt64 = 4 << 20
 
@@ -105,7 +105,7 @@ private final class RecordedFile: @unchecked Sendable {
 
   func begin(at place: UInt64) { (self.place, chain) = (place, ChunkChain()) }
 
-  /// Whether there may be more before `end`. What cannot be read is missing in the digest.
+  /// Hashes the next piece; returns whether there may be more before `end`. Unreadable bytes are missing in the digest.
   func addPiece(before end: UInt64) -> Bool {
     var piece = [UInt8](repeating: 0, count: Int(min(end - place, Self.pieceBytes)))
     let count = pread(file.number, &piece, piece.count, off_t(place))
