@@ -1,12 +1,12 @@
 internal import Reactor
 internal import Web
 
-/// Addresses that begin alike, such as `10.0.0.0/8`, or one of them.
+/// A range of addresses with a common prefix, such as `10.0.0.0/8`, or a single address.
 struct AddressRange: Hashable, Sendable {
   private let bytes: [UInt8]
   private let bits: Int
 
-  /// Nil where it is none.
+  /// Nil for an invalid text.
   init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let address = SocketAddress(parts[0], port: 0) else { return nil }
@@ -37,7 +37,7 @@ struct AddressRange: Hashable, Sendable {
 }
 
 extension Access {
-  /// Whether it comes from this machine itself, or from where the operator allows it.
+  /// Whether a request comes from this machine itself, or from a range that the operator allows.
   func isNearby(_ head: Head) -> Bool {
     if head.isPassedOn { return false }
     return head.client.isLoopback || metricsFrom.contains { $0.contains(head.client) }
@@ -45,15 +45,15 @@ extension Access {
 }
 
 extension Head {
-  /// Whether it comes from this machine itself, for nobody else as far as one can tell.
+  /// Whether a request comes from this machine itself, and not through a proxy as far as its headers show.
   var isOfMachine: Bool { client.isLoopback && !isPassedOn }
 
-  /// Whether a proxy that is not trusted says that it asks for somebody else.
+  /// Whether a proxy that is not trusted says that it forwards for somebody else.
   var isPassedOn: Bool { TrustedProxies.headers.contains { headers[$0] != nil } }
 }
 
 extension Route.Access {
-  /// What a call must show; nil for nothing.
+  /// The role that a call must have; nil for none.
   func role(of call: Call) -> Role? {
     switch self {
     case .anyone: nil

@@ -1,22 +1,22 @@
-/// A kind of things of which somebody may have so many.
+/// A kind of thing whose number is limited for each owner.
 enum Allotment: Hashable {
   case peers(ClientID)
-  /// Of a peer.
+  /// Limits of a peer.
   case advertisers(String)
   case browsers(String)
   case sessions(String)
-  /// Of one end of a session.
+  /// Limits of one end of a session.
   case streams(String)
   case resources(String)
   case connections(String)
 }
 
-/// Places of things that are being made.
+/// Reservations of things that are being made.
 ///
-/// Law: whoever makes a thing has its place before the first `await`, and gives it back once the thing is there or is not
-/// made. So what is there and what is being made are never more than the limit together.
+/// Law: the maker of a thing reserves its place before the first `await`, and releases it once the thing exists or its
+/// making has failed. So existing things and things being made together never exceed the limit.
 extension Core {
-  /// A place for one more, until it is given back.
+  /// Reserves a place for one more, until it is released.
   func reserve(_ allotment: Allotment) throws(Problem) -> Reservation {
     try checkPlace(allotment)
     if options.sabotage.contains(.reservesNothing) { return Reservation {} }
@@ -27,7 +27,7 @@ extension Core {
     }
   }
 
-  /// For what is there in the same turn.
+  /// Checks the limit for a thing that is made in the same turn.
   func checkPlace(_ allotment: Allotment) throws(Problem) {
     let (count, countMax, rule) = (count(of: allotment), limit(of: allotment), allotment.rule)
     if count + reserved[allotment, default: 0] < countMax { return }
@@ -59,7 +59,7 @@ extension Core {
   }
 }
 
-/// A place of something that is being made.
+/// The reserved place of a thing that is being made.
 final class Reservation {
   private var end: (() -> Void)?
 
@@ -67,7 +67,7 @@ final class Reservation {
     self.end = end
   }
 
-  /// Once: what is there counts from then on.
+  /// Releases the place, once: an existing thing counts itself.
   func giveBack() { end.take()?() }
 }
 

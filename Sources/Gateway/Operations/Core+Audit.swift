@@ -2,26 +2,27 @@ internal import Nearby
 internal import Notation
 internal import Store
 
-/// Who let whom, or what, in: for operators, over restarts, and in the log.
+/// The audit log: who let whom, or what, in. It is for operators, survives restarts, and is in the log too.
 ///
-/// Law: what clients do and what their rules do for them have room of their own, so that nobody on the network pushes out
-/// what a client did. Of clients there are ids and no names: whose is deleted is nobody any more.
+/// Law: entries of clients and entries of their rules have separate limits, so that nobody on the network can push out
+/// the entries of a client. Clients are named by ID, not by name: the ID of a deleted client identifies nobody any
+/// more.
 extension Core {
   enum Deed: String, CaseIterable {
-    /// A client came in by a code, or was sent away.
+    /// A client was paired, or its token was revoked.
     case paired, revoked
-    /// What somebody nearby asked of a peer of the gateway: to come into a session, to send a file, to be believed.
+    /// A decision on a request from nearby: to join a session, to send a file, to be trusted.
     case accepted, declined
-    /// What the whole gateway believes.
+    /// A change of the gateway's trust.
     case trusted, distrusted
 
-    /// Whether it is told no more once its client is gone: what it had is gone with it.
+    /// Whether an entry is removed with its client, as its things are.
     var isOwn: Bool { self == .accepted || self == .declined }
   }
 
   enum Actor {
     case client(ClientID)
-    /// What was said beforehand for a thing of this owner: an advertiser or a session that accepts.
+    /// A rule that was set for a thing of this owner: an advertiser or a session that accepts.
     case rule(of: Owner)
     /// Somebody on the gateway's machine.
     case machine
@@ -44,10 +45,10 @@ extension Core {
 
   enum ActorKind: String, CaseIterable { case client, rule, machine }
 
-  /// Of each kind of actor.
+  /// The limit for each kind of actor.
   static let deedsMax = 2_048
 
-  /// One that is numbered, and neither stored nor told yet.
+  /// An entry that has its number, and is neither stored nor published yet.
   struct NewDeed {
     let row: StoredDeed
     fileprivate let deed: Deed
@@ -57,12 +58,12 @@ extension Core {
 
   func audit(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) {
     let new = number(deed, about: path, by: actor, members)
-    // Where the disk is full it is in the log all the same.
+    // If the disk is full, the entry is in the log all the same.
     _ = store.enqueue({ [row = new.row] in try $0.add(row) }, answer: { _ in })
     tell(new)
   }
 
-  /// For who stores it together with what was done.
+  /// Numbers an entry for a caller that stores it in the transaction of the action itself.
   func number(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) -> NewDeed {
     lastDeed += 1
     var entry: [JSON.Member] = [
@@ -84,7 +85,7 @@ extension Core {
       new.entry.dropFirst(2).map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
   }
 
-  /// Returns when what was done until now would be told after a power cut, too.
+  /// Returns when all entries until now would survive a power cut.
   func audited() async {
     let last = lastDeed
     if lastStoredDeed >= last { return }
@@ -92,21 +93,21 @@ extension Core {
     lastStoredDeed = max(lastStoredDeed, last)
   }
 
-  /// Those of before this start.
+  /// Restores the entries from before this start.
   func restoreAudit(_ rows: [StoredDeed]) {
     for row in rows {
       if let entry = try? JSON(parsing: row.entry) { show(row, entry) }
     }
     lastDeed = rows.last?.number ?? 0
     lastStoredDeed = lastDeed
-    // Of those that went while this gateway was being killed.
+    // Entries of clients that were removed while this gateway was being killed.
     let gone = Set(auditList.seen(by: .console).compactMap { $0.facets["client"] }).filter {
       clients.clients[ClientID(text: $0)] == nil
     }
     for client in gone { forgetDeeds(of: ClientID(text: client)) }
   }
 
-  /// What a client did with what it had; that it came and went stays.
+  /// Removes a client's actions with its own things; its pairing and revocation stay.
   func forgetDeeds(of client: ClientID) {
     for item in Array(auditList.seen(by: .console, where: ["client": client.text])) {
       if item.facets["deed"].flatMap(Deed.init)?.isOwn == true { removeDeed(item.id, by: item.facets["by"] ?? "") }

@@ -2,19 +2,20 @@ internal import Nearby
 internal import Reactor
 internal import Web
 
-/// How a gateway comes to its end.
+/// Graceful shutdown.
 extension Core {
-  /// Between two looks at what is under way.
+  /// The polling interval for work in progress.
   private static let drainInterval: Duration = .milliseconds(50)
-  /// In nanoseconds, for the first request of a connection that was accepted just before: it is on its way, unless a browser
-  /// has connected to be quick later.
+  /// In nanoseconds: the wait for the first request of a connection that was accepted just before. It is on its way,
+  /// unless a browser has preconnected.
   private static let askingMax: UInt64 = 1_000_000_000
   /// In nanoseconds: a disk that takes longer is not waited for.
   private static let syncingMax: UInt64 = 2_000_000_000
 
-  /// Requests, single streams and resources: what would be cut off. Whoever only follows something goes on elsewhere.
+  /// Requests, single streams and resources, which a stop would cut off. Subscriptions are not counted: their clients
+  /// resume elsewhere.
   var workUnderWay: Int {
-    // Where the host lasts they go on where they were.
+    // If the host's sessions are stored, resources resume after the restart.
     let resources =
       archive.isLasting
       ? 0
@@ -41,7 +42,7 @@ extension Core {
       log(
         .warning, for: .operator, "cutOff", "the time to drain is over: what is under way is cut off",
         [.init("underWay", .number(workUnderWay))])
-      // What came of an upload is there for who comes back.
+      // The received part of an upload is kept for a client that resumes.
       for upload in Array(uploads.values) { upload.left() }
       let end = Reactor.now + Self.syncingMax
       repeat { await pass(Self.drainInterval) } while syncsUnderWay > 0 && Reactor.now < end

@@ -4,9 +4,9 @@ internal import Store
 internal import Web
 internal import Wire
 
-/// What `/v1/gateway` shows of limits: each is defined where it is held, and has its name here.
+/// Limits in `/v1/gateway`: each is defined where it is enforced, and has its name here.
 extension Core {
-  /// Those that the operator may set, and those that are fixed.
+  /// Limits that the operator may set, and fixed ones.
   var limits: JSON {
     .object(
       GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) }
@@ -23,33 +23,33 @@ extension Core {
       ("discoveryInfoTexts", Limits.discoveryPairsMax), ("discoveryTextBytes", Limits.discoveryPairBytesMax),
       ("streamNameBytes", Limits.streamNameBytesMax), ("resourceNameBytes", Limits.resourceNameBytesMax),
       ("resourceTypeBytes", Limits.resourceTypeBytesMax), ("answerSeconds", Routes.timeoutMax),
-      // Of a session.
+      // Sessions.
       ("connectionsPerSession", Self.connectionsPerSessionMax), ("connectionDataBytes", Routes.dataBytesMax),
       ("blocked", Routes.blockedMax), ("goneMembers", Self.goneMembersMax),
       ("decisionSeconds", Self.decisionTime.wholeSeconds), ("namedRecipients", Delivery.namedMax),
       ("historyMessages", SessionWishes.Keeping.messagesMax),
       ("memoryHistoryMessages", SessionWishes.Keeping.messagesInMemoryMax), ("historySeconds", Int(Routes.ageMax)),
       ("historyChanges", History.changesMax), ("historyChangesBytes", History.changesBytesMax),
-      // Who is let in, and what is believed.
+      // Pairing and trust.
       ("pairingCodes", clients.limits.codesMax), ("pairingCodeSeconds", Int(Routes.codeSecondsMax)),
       ("wrongCodesPerMinute", guesses.elsewhereMax), ("wrongCodesPerMinuteOfAddress", guesses.addressMax),
       ("wrongCodesPerMinuteOfNetwork", guesses.networkMax), ("wrongCodesPerMinuteOfMachine", guesses.machineMax),
       ("openTokenSeconds", clients.limits.openTokenTime.wholeSeconds), ("identities", KeyStore.identitiesMax),
       ("anchors", KeyStore.anchorsMax), ("knownPeers", KeyStore.knownPeersMax),
       ("identityFileBytes", Routes.identityFileBytesMax),
-      // Of an answer.
+      // Answers.
       ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
       ("snapshotBytes", Snapshot.bytesMax), ("smallAnswerBytes", AnswerBudget.smallBytesMax),
       ("largeAnswersBytes", AnswerBudget.bytesMax), ("largeAnswerSeconds", AnswerBudget.waitTime.wholeSeconds),
       ("largeAnswersWaiting", AnswerBudget.waitingMax), ("turnMicroseconds", Int(FairQueue.turnTime / 1_000)),
       ("waitSeconds", Listing.waitMax),
-      // What is kept for those who come back.
+      // History and retention.
       ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
       ("invitations", Self.invitationsMax), ("invitationsBytes", Self.invitationBytesMax),
       ("auditEntries", Self.deedsMax), ("idempotencyKeys", Idempotency.answersMax),
       ("idempotencyBytes", Idempotency.bytesMax), ("idempotencyKeyBytes", Idempotency.keyBytesMax),
       ("idempotencySeconds", Idempotency.keptFor.wholeSeconds), ("storeQueue", Writer.queueMax),
-      // Of a WebSocket.
+      // WebSockets.
       ("socketMessageBytes", Sockets.messageBytesMax), ("socketQueueBytes", SocketClient.queuedBytesMax),
       ("socketUnreadBytes", SocketClient.unreadBytesMax),
       ("socketLagBytes", channel.ringBytesMax), ("socketMessagesLagBytes", Self.messagesRingBytesMax),
@@ -61,7 +61,7 @@ extension Core {
       ("leavingSeconds", web.leavingTime.wholeSeconds),
       ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
       ("awaySeconds", options.awayTime.wholeSeconds), ("scrubSeconds", options.scrubTime.wholeSeconds),
-      // Of a connection.
+      // Connections.
       ("undecidedConnections", web.undecidedMax), ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax),
       ("chunkLineBytes", web.chunkLineBytesMax), ("headSeconds", web.headTime.wholeSeconds),
       ("idleSeconds", web.idleTime.wholeSeconds),
@@ -71,7 +71,7 @@ extension Core {
     ]
   }
 
-  /// What the web's server is held to.
+  /// The limits of the HTTP server.
   var webLimits: WebLimits {
     var limits = WebLimits()
     limits.connectionsMax = options.limits.connections

@@ -4,14 +4,14 @@ internal import Notation
 internal import Reactor
 internal import Store
 
-/// A copy of all that a gateway keeps, made while it runs or when it does not: a folder with which another one starts,
-/// `vicinity serve --keys`, that folder, `--folder` and the one in it.
+/// A copy of all data of a gateway, made while it runs or while it is stopped. Another gateway starts from that folder
+/// with `vicinity serve --keys`, that folder, `--folder` and the one in it.
 public struct GatewayBackup: Hashable, Sendable {
   public let place: String
   public let sessions: Int
   public let files: Int
 
-  /// By the running gateway, or of what one that does not run has stored. It waits for the answer.
+  /// Asks the running gateway, or copies the store of a stopped one. It blocks until the answer.
   public static func run(of folder: String, keys: String, to place: String) async throws(PairingFailure)
     -> GatewayBackup
   {
@@ -42,7 +42,7 @@ public struct GatewayBackup: Hashable, Sendable {
     }
   }
 
-  /// It grows beside its place, and takes it when it is whole.
+  /// Makes the copy in a draft folder, which is renamed to its place when it is complete.
   static func make(_ writer: Writer, _ folder: String, _ keys: String, to place: String) async throws -> GatewayBackup {
     guard place.hasPrefix("/") else { throw Problem(.invalidParameter, "\(place) is no whole path", field: "backup") }
     let draft = place + ".new"
@@ -62,7 +62,7 @@ public struct GatewayBackup: Hashable, Sendable {
     return backup
   }
 
-  /// The folder in which it grows, held by who makes it. What is left there of one that was cut off goes first.
+  /// Makes the draft folder, and locks it. The draft of an interrupted backup is removed first.
   private static func begin(_ draft: String, for place: String) throws(Problem) -> Descriptor {
     func refused(_ why: String) -> Problem {
       Problem(.invalidParameter, "\(place) cannot be made (\(why)): name a folder that is not there", field: "backup")
@@ -72,7 +72,7 @@ public struct GatewayBackup: Hashable, Sendable {
       do throws(SystemError) {
         try system("mkdir \(draft)") { mkdir(draft, 0o700) }
       } catch {
-        // What has anything else in it is somebody's, and who holds it makes it.
+        // A folder with any other content belongs to somebody, and a locked one is being made.
         guard error.code == EEXIST, Folder.has(draft, nothingBut: ["keys", "gateway"]) else { throw error }
         _ = try held(draft)
         Folder.remove(draft)
@@ -91,7 +91,7 @@ public struct GatewayBackup: Hashable, Sendable {
     return hold
   }
 
-  /// The keys first: who has no keys has nothing.
+  /// The keys first: without them the rest is useless.
   private static func fill(
     _ place: String, from writer: Writer, _ folder: String, _ keys: String, for name: String
   ) async throws -> GatewayBackup {
@@ -103,7 +103,7 @@ public struct GatewayBackup: Hashable, Sendable {
     }
     try await writer.backUp(to: "\(inside)/\(Gateway.storeName)")
     let copy = try await writer.perform { _ in try Writer("\(inside)/\(Gateway.storeName)") }
-    // On the copy's own thread: nobody waits for that.
+    // On the copy's own thread, which nobody else waits for.
     let backup = try await copy.perform { database in
       try database.forgetTransfers()
       let files = try copyFiles(database, folder, to: inside)
@@ -140,7 +140,7 @@ extension Core {
   }
 }
 
-/// One file, whole and on the disk, for this user alone.
+/// A copied file, complete and synced, for this user alone.
 private enum CopiedFile {
   static func copy(_ source: String, to target: String) throws(Problem) {
     do throws(SystemError) {

@@ -1,5 +1,5 @@
-/// What a gateway takes on at most, and leaves at least, as far as its operator may say so. `/v1/gateway` shows these and
-/// the fixed ones.
+/// The limits of a gateway that its operator may set, most of them upper and some lower ones. `/v1/gateway` shows these
+/// and the fixed ones.
 public struct GatewayLimits: Sendable {
   var connections = 16_384
   var connectionsPerClient = 1_024
@@ -21,13 +21,13 @@ public struct GatewayLimits: Sendable {
 
   public init() {}
 
-  /// One of them, by the name that options and problems have for it.
+  /// One limit, by its name in options and problems.
   public struct Entry: Sendable {
     /// Such as `peers-per-client-max`.
     public let option: String
     public let summary: String
     public let range: ClosedRange<Int>
-    /// As `/v1/gateway` names it.
+    /// The name in `/v1/gateway`.
     let name: String
     let place: any WritableKeyPath<GatewayLimits, Int> & Sendable
   }
@@ -38,7 +38,7 @@ public struct GatewayLimits: Sendable {
   }
 
   public static let all: [Entry] = [
-    // Three descriptors go to each WebSocket, and 65,536 are all that there are.
+    // Each WebSocket takes three descriptors, and a process has 65,536.
     Entry(
       option: "connections-max", summary: "connections of all clients together", range: 16...65_536,
       name: "connections", place: \.connections),

@@ -1,13 +1,13 @@
 internal import Reactor
 
-/// What a gateway has to say of itself, for the one who reads `Gateway.log`.
+/// The gateway's log, for the reader of `Gateway.log`.
 ///
 /// Laws:
-/// - It belongs to the loop, and never waits: who does not read loses lines, and is told how many.
-/// - What repeats itself is said a few times, and then counted.
-/// - A token is never in it, whatever a client puts where.
+/// - It belongs to the loop, and never waits: a slow reader loses lines, and is told how many.
+/// - Repeated events are logged a few times, and then counted.
+/// - A token is never in it, whatever field a client puts it in.
 final class Log {
-  /// Of each event, by its level, in `window`; of what is debugged much is wanted.
+  /// The limit of lines for each event in a `window`, by its level; debugging needs many.
   private static let repeatsMax: [LogRecord.Level: Int] = [.error: 10, .warning: 10, .info: 20, .debug: 1_000]
   private static let window: Duration = .seconds(10)
   static let waitingMax = 1_024
@@ -15,10 +15,10 @@ final class Log {
   private let level: LogRecord.Level
   private let reactor: Reactor
   private let told: AsyncStream<LogRecord>.Continuation
-  /// Of this window.
+  /// Counts of this window.
   private var counts: [String: (level: LogRecord.Level, audience: LogRecord.Audience, count: Int)] = [:]
   private var windowEnd: Timer?
-  /// What the reader was too slow for.
+  /// Lines that the reader was too slow for.
   private var lost = 0
   private(set) var records: [LogRecord.Level: Int] = [:]
 
@@ -45,13 +45,13 @@ final class Log {
         }))
   }
 
-  /// All is said that was to be counted first.
+  /// Logs the counts of the last window, and ends the log.
   func close() {
     endWindow()
     told.finish()
   }
 
-  // MARK: What repeats itself
+  // MARK: Repeated events
 
   private func isFew(_ level: LogRecord.Level, _ audience: LogRecord.Audience, _ event: String) -> Bool {
     if windowEnd == nil {

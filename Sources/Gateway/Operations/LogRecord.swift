@@ -3,19 +3,19 @@ public struct LogRecord: Sendable {
   public enum Level: String, CaseIterable, Comparable, Sendable {
     case error, warning, info, debug
 
-    /// What is more urgent is less.
+    /// A more urgent level is less.
     public static func < (a: Level, b: Level) -> Bool { a.rank < b.rank }
 
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   }
 
-  /// For whom it is.
+  /// The reader that a line is for.
   public enum Audience: String, Sendable {
-    /// Who runs the gateway: something has to be done, or has changed.
+    /// The operator of the gateway: something has to be done, or has changed.
     case `operator`
-    /// Who runs a client: it did something wrong, or was refused.
+    /// The developer of a client: it did something wrong, or was refused.
     case client
-    /// Who looks for a fault.
+    /// A developer of the gateway, for debugging.
     case developer
   }
 
@@ -36,7 +36,7 @@ public struct LogRecord: Sendable {
 
   public let level: Level
   public let audience: Audience
-  /// What happened, in a word that programs look for.
+  /// The name of the event, for programs.
   public let event: String
   /// The same as a sentence.
   public let text: String

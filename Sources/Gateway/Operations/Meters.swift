@@ -1,15 +1,15 @@
 internal import Nearby
 
-/// What the gateway has done since it began: plain numbers on its loop, which cost nothing to count. `Metric.all` tells
-/// them, with what is looked up only when somebody asks.
+/// Counters of the gateway since its start, on its loop, so that counting costs nothing. `Metric.all` shows them, with
+/// values that are only read on request.
 final class Meters {
-  /// Of what the dashboard consists of.
+  /// The tag of the dashboard's files.
   static let siteTag = -1
 
   enum Direction: String, CaseIterable { case incoming, outgoing }
   enum Flow: String, CaseIterable { case resource, stream }
 
-  /// How requests to one route were answered.
+  /// Answers to the requests of one route.
   struct Answers {
     fileprivate(set) var statuses: [(status: Int, count: Int)] = []
     fileprivate(set) var times = Histogram()
@@ -35,15 +35,15 @@ final class Meters {
     let outcome: String
   }
 
-  /// By the routes' numbers: 0 for what is at no route, and last the dashboard.
+  /// By the routes' numbers: 0 for requests without a route, and last the dashboard.
   private(set) var answers: [Answers]
-  /// By direction: reliable ones, then unreliable ones.
+  /// By direction: reliable messages, then unreliable ones.
   private var messages = [Messages](repeating: Messages(), count: 4)
   private(set) var endings: [Ending: Int] = [:]
-  /// Of WebSockets, by the code with which they were closed.
+  /// Closed WebSockets by close code.
   private(set) var closes: [UInt16: Int] = [:]
   private(set) var pairings = 0
-  /// Unreliable messages that followers were too slow for, once for each follower.
+  /// Unreliable messages that subscribers were too slow for, once for each subscriber.
   private(set) var droppedCount = 0
 
   init(routes count: Int) {
@@ -75,15 +75,15 @@ final class Meters {
   func paired() { pairings += 1 }
 }
 
-/// How many took how long.
+/// A histogram of durations.
 struct Histogram {
-  /// In nanoseconds: from a tenth of a millisecond on, which is what most requests take here, to what a long poll waits.
+  /// In nanoseconds: from a tenth of a millisecond, the time of most requests here, to the time of a long poll.
   static let bounds: [UInt64] = [
     100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 100_000_000, 1_000_000_000,
     10_000_000_000, 60_000_000_000,
   ]
 
-  /// Each for itself, the last for all that is longer.
+  /// The count of each bucket alone; the last is for all longer times.
   private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
   private(set) var total = 0
   private(set) var sum: UInt64 = 0

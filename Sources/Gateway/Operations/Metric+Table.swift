@@ -3,7 +3,7 @@ internal import Notation
 internal import Store
 internal import Web
 
-/// All that `/metrics` tells; docs/operations.md says what each means, and a test holds the two together.
+/// All metrics of `/metrics`; docs/operations.md explains each, and a test compares the two.
 extension Metric {
   static let all = requests + followers + nearby + exchanged + kept + process
 
@@ -203,7 +203,7 @@ extension Metric {
 }
 
 extension Core {
-  /// What is told of each route that was asked.
+  /// Samples of each route that had requests.
   fileprivate func answered(
     _ samples: ([(name: String, value: String)], Meters.Answers) -> [Metric.Sample]
   ) -> [Metric.Sample] {

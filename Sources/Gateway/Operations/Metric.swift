@@ -1,8 +1,8 @@
-/// One family of what `/metrics` tells.
+/// One metric family of `/metrics`.
 struct Metric: Sendable {
   enum Kind: String, Sendable { case counter, gauge, histogram }
 
-  /// A value with its labels; a histogram's have the end of their name, too.
+  /// A value with its labels; a histogram's also have the suffix of their name.
   struct Sample {
     var labels: [(name: String, value: String)] = []
     var value: Double
@@ -17,11 +17,11 @@ struct Metric: Sendable {
     }
   }
 
-  /// As it is told: a counter's ends in `_total`.
+  /// The full name: a counter's ends in `_total`.
   let name: String
   let kind: Kind
   let help: String
-  /// Called when somebody asks, on the loop.
+  /// Called on the loop for each scrape.
   let samples: @Sendable (Core) -> [Sample]
 
   init(_ kind: Kind, _ name: String, _ help: String, _ samples: @escaping @Sendable (Core) -> [Sample]) {
@@ -31,7 +31,7 @@ struct Metric: Sendable {
     self.samples = samples
   }
 
-  /// One that has one value, or none where it cannot be had.
+  /// A metric with one value, or with none where it is not available.
   static func one(
     _ kind: Kind, _ name: String, _ help: String, _ value: @escaping @Sendable (Core) -> Double?
   ) -> Metric {
@@ -39,7 +39,7 @@ struct Metric: Sendable {
   }
 }
 
-/// The text that Prometheus reads, in both of its forms.
+/// The Prometheus exposition, in both of its formats.
 struct Exposition {
   enum Form: Sendable {
     /// The Prometheus text format, 0.0.4.
@@ -66,7 +66,7 @@ struct Exposition {
 
   private mutating func write(_ metric: Metric, _ samples: [Metric.Sample]) {
     if samples.isEmpty { return }
-    // In OpenMetrics the family of a counter is named without its ending.
+    // In OpenMetrics the family of a counter is named without its suffix.
     let isCounter = metric.kind == .counter && form == .openMetrics
     let family = isCounter ? String(metric.name.dropLast("_total".count)) : metric.name
     text += "# HELP \(family) \(Self.escaped(metric.help, quotes: false))\n# TYPE \(family) \(metric.kind.rawValue)\n"
@@ -92,7 +92,7 @@ struct Exposition {
 }
 
 extension Histogram {
-  /// As Prometheus has it: each bucket counts all that are no longer, too.
+  /// Prometheus buckets: each counts all shorter times, too.
   func samples(_ labels: [(name: String, value: String)]) -> [Metric.Sample] {
     var samples: [Metric.Sample] = []
     var below = 0

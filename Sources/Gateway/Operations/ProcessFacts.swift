@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Notation
 
-/// What the kernel knows of this process and its disk. Nothing that cannot be had is a reason to fail.
+/// The kernel's figures of this process and its disk. A missing one is no error.
 enum ProcessFacts {
   static let startTime: Double? = {
-    // The twentieth word behind the name, which ends with the last bracket: in ticks since the machine began.
+    // The twentieth word after the name, which ends with the last bracket: in ticks since the boot.
     guard let said = words(of: "/proc/self/stat", after: ")"), said.count > 19, let ticks = Double(said[19]),
       let uptime = words(of: "/proc/uptime")?.first.flatMap(Double.init)
     else { return nil }
@@ -31,7 +31,7 @@ enum ProcessFacts {
     defer { closedir(folder) }
     var count = 0
     while readdir(folder) != nil { count += 1 }
-    // Not itself, and the two links of a folder.
+    // Without its own descriptor, and the folder's two links.
     return Double(count - 3)
   }
 

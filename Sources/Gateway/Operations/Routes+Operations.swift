@@ -5,7 +5,7 @@ internal import Reactor
 internal import Store
 internal import Web
 
-/// For those who look after the gateway.
+/// Routes for operators and their monitoring.
 extension Routes {
   static let operations: [Route] = [
     Route(.get, "/healthz", .anyone, .now { _, _ in .plain("ok\n") }),
@@ -15,7 +15,7 @@ extension Routes {
 }
 
 extension Core {
-  /// Why clients should go elsewhere, or come later; nil where they should not.
+  /// The reason why clients should use another gateway, or come later; nil for none.
   var unreadiness: String? {
     if isDraining { return "the gateway is about to stop" }
     if let loss = store.loss {

@@ -209,9 +209,9 @@ actor Scrubber {
 /// The result of reading a whole file.
 enum FileFinding: Sendable {
   case read(ContentDigest, size: UInt64)
-  /// What is wrong and where.
+  /// The damage and its position.
   case damaged(String)
-  /// Why the file could not be checked.
+  /// The reason why the file could not be checked.
   case unread(String)
 }
 

@@ -3,23 +3,23 @@ internal import Notation
 internal import Reactor
 internal import Store
 
-/// For an operator who has lost the token, or whose token others may have: on the gateway's own machine it is ended, and
-/// a new one can be had.
+/// A reset for an operator whose token is lost, or known to others: on the gateway's own machine it revokes the tokens,
+/// and offers a new pairing code.
 public struct AdminReset: Hashable, Sendable {
   public enum Whose: String, Sendable {
-    /// Of those who may let others in: operators and admins.
+    /// Clients that may let others in: operators and admins.
     case operators
     case everybody
 
     func covers(_ role: Role) -> Bool { self == .everybody || role >= .operator }
   }
 
-  /// How many tokens are worth nothing any more.
+  /// The number of revoked tokens.
   public let count: Int
-  /// What lets the next operator in; nil where no gateway runs: `vicinity pair` gets one, once it does.
+  /// The pairing code for the next operator; nil where no gateway runs: `vicinity pair` gets one, once it does.
   public let ticket: PairingTicket?
 
-  /// By the running gateway, or in what one that does not run has stored. It waits for the answer.
+  /// Asks the running gateway, or changes the store of a stopped one. It blocks until the answer.
   public static func run(in folder: String, _ whose: Whose) async throws(PairingFailure) -> AdminReset {
     do throws(PairingFailure) {
       let json = try PairingTicket.answer(to: ["reset": .text(whose.rawValue)], in: folder)
@@ -50,7 +50,7 @@ public struct AdminReset: Hashable, Sendable {
 }
 
 extension Core {
-  /// Returns once these tokens are worth nothing, whatever happens.
+  /// Revokes these tokens; returns once that would survive a power cut.
   func reset(_ whose: AdminReset.Whose) async throws -> JSON {
     let covered = clients.clients.values.filter { whose.covers($0.role) }
     for client in covered {

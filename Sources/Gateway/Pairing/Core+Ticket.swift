@@ -2,7 +2,7 @@ internal import Notation
 internal import Reactor
 
 extension Core {
-  /// What is told on this machine alone.
+  /// Makes a pairing code, which is shown on this machine only.
   func makeTicket(_ name: String, _ scopes: Scopes = .all) throws(Problem) -> PairingTicket {
     guard let role = Role(rawValue: name) else {
       let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
@@ -18,7 +18,7 @@ extension Core {
       localURL: site.isEmpty ? nil : localURL.map { "\($0)/#code=\(text)" })
   }
 
-  /// For `vicinity pair`, `vicinity admin` and `vicinity backup`.
+  /// Opens the local socket for `vicinity pair`, `vicinity admin` and `vicinity backup`.
   func openPairingDesk() throws(Problem) {
     do throws(SystemError) {
       pairingDesk = try PairingDesk(in: options.folder, on: reactor) {

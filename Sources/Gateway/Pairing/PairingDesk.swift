@@ -2,15 +2,16 @@ internal import Glibc
 internal import Notation
 internal import Reactor
 
-/// Gives pairing codes to whoever asks on this machine, by a socket in the gateway's folder: so that a gateway whose
-/// words go to a log need not say one there.
+/// Gives pairing codes to local programs, over a socket in the gateway's folder: so that a gateway whose output goes to
+/// a log need not print one there.
 ///
-/// One line of JSON each way. Who asks is this user or root, by the kernel's word. It belongs to its reactor's thread.
+/// One line of JSON each way. The kernel vouches that the program runs as this user or as root. It belongs to its
+/// reactor's thread.
 final class PairingDesk {
   static let name = "pairing.socket"
   static let lineBytesMax = 1 << 10
   private static let visitorsMax = 8
-  /// A program that asks says so at once.
+  /// The time limit for a program's question.
   private static let patience: Duration = .seconds(5)
 
   private final class Visitor {
@@ -26,7 +27,7 @@ final class PairingDesk {
 
   private let reactor: Reactor
   private let folder: String
-  /// Nil where the answer comes later, by `say`.
+  /// Nil if the answer comes later, by `say`.
   private let answer: (JSON, UInt64) throws(Problem) -> JSON?
   private let socket: Descriptor
   private var registration: Registration?
@@ -39,7 +40,7 @@ final class PairingDesk {
     self.folder = folder
     self.reactor = reactor
     self.answer = answer
-    // The gateway's store is held by one process, so nobody else listens there.
+    // One process holds the gateway's store, so nobody else listens there.
     socket = try .listening(inFolder: folder, named: Self.name)
     registration = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
   }
@@ -51,7 +52,7 @@ final class PairingDesk {
   }
 
   private func accept() {
-    // Whoever finds no place tries again: a failure to accept is told again in the next turn.
+    // Programs beyond the limit try again; a failed accept is reported again in the next turn.
     while visitors.count < Self.visitorsMax, let socket = try? socket.acceptLocal() { welcome(socket) }
     update()
   }
@@ -91,14 +92,14 @@ final class PairingDesk {
     if let said = reply(to: Array(visitor.said[..<line]), of: visitor, number) { say(said, to: number) }
   }
 
-  /// Its answer takes time.
+  /// Removes the time limit of a program whose answer takes time.
   func waits(_ number: UInt64) {
     if let deadline = visitors[number]?.deadline.take() { reactor.cancel(deadline) }
   }
 
   func say(_ json: JSON, to number: UInt64) {
     guard let visitor = visitors[number] else { return }
-    // It is small, and the socket is empty.
+    // The answer is small, and the socket's buffer is empty.
     _ = try? (json.bytes + [UInt8(ascii: "\n")]).withUnsafeBytes { try visitor.socket.send($0) }
     end(number)
   }

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Store
 
-/// Why a gateway of this machine has not done what it was asked here.
+/// The reason why a gateway on this machine has not done what a local program asked.
 public enum PairingFailure: Error, Hashable, CustomStringConvertible {
   case nobody(folder: String)
-  /// Nothing was ever stored there.
+  /// The folder has no store.
   case noStore(folder: String)
   case othersFolder(folder: String)
   /// In the gateway's words.
@@ -27,7 +27,7 @@ public enum PairingFailure: Error, Hashable, CustomStringConvertible {
 }
 
 extension Gateway {
-  /// What one that does not run has stored.
+  /// Opens the store of a stopped gateway.
   static func storeAtRest(in folder: String) throws(PairingFailure) -> Writer {
     let path = "\(folder)/\(storeName)"
     guard access(path, F_OK) == 0 else {

@@ -5,7 +5,7 @@ internal import Reactor
 extension PairingTicket {
   static let patience = 10
 
-  /// Of the gateway that runs on this machine with that folder. It waits for the answer.
+  /// Asks the gateway that runs on this machine with that folder. It blocks until the answer.
   public static func asked(
     of folder: String, role: String, scopes: [String] = []
   ) throws(PairingFailure) -> PairingTicket {
@@ -14,7 +14,7 @@ extension PairingTicket {
     return try PairingTicket(answer(to: .object(question), in: folder))
   }
 
-  /// What the gateway says to a question of this machine.
+  /// The gateway's answer to a local question.
   static func answer(
     to question: JSON, in folder: String, patience: Int = PairingTicket.patience
   ) throws(PairingFailure) -> JSON {

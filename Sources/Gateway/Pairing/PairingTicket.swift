@@ -1,12 +1,13 @@
-/// A pairing code, and what goes with it.
+/// A pairing code with its role, scopes and URLs.
 public struct PairingTicket: Hashable, Sendable {
   /// Such as `ABCD-EFGH`; for one use.
   public let code: String
   public let role: String
-  /// In which parts of the gateway; empty for all.
+  /// The parts of the gateway that it allows; empty for all.
   public let scopes: [String]
   public let seconds: Int
-  /// The page that takes the code: behind a `#`, which a browser tells no server. Nil where the gateway has no address.
+  /// The page that takes the code: after a `#`, which a browser sends to no server. Nil where the gateway has no
+  /// address.
   public let url: String?
   /// The same for a browser of this machine.
   public let localURL: String?

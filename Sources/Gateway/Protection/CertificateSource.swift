@@ -2,22 +2,22 @@ internal import Glibc
 internal import Media
 internal import Reactor
 
-/// Where the gateway's certificate comes from: files of the operator's, or an authority of the gateway's own.
+/// The source of the gateway's certificate: files of the operator's, or an authority of the gateway's own.
 ///
-/// What it makes lies in the gateway's folder. A certificate is made anew when the names and addresses of this machine
-/// are others than those it is for, or its time is nearly over; the authority only when it may not vouch for them, or is
-/// itself near its end: whoever trusts it has to begin anew then.
+/// Its own are in the gateway's folder. A certificate is renewed when the names and addresses of this machine have
+/// changed, or it expires soon; the authority only if it may not sign for them, or expires soon itself: devices that
+/// trust it have to trust the new one then.
 struct CertificateSource: Sendable {
-  /// What is left when a certificate is made anew, in days: a gateway that is seldom on has its chance.
+  /// The remaining time at which a certificate is renewed, in days: enough for a gateway that is seldom on.
   static let renewalDays = 30
-  /// How often that is looked at, and files of the operator's are read anew.
+  /// The interval at which that is checked, and files of the operator's are read again.
   static let renewalTime: Duration = .seconds(3_600)
-  /// What a certificate is for at most; nobody's machine has more, and some clients refuse long ones.
+  /// The limit on addresses in a certificate; no machine has more, and some clients refuse long ones.
   static let placesMax = 64
 
   let folder: String
   let files: CertificateFiles?
-  /// Who trusts the authority on a device sees this there.
+  /// The authority's name in a device's list of trusted certificates.
   let title: String
   let names: [String]
 
@@ -28,18 +28,18 @@ struct CertificateSource: Sendable {
     self.names = Array(names.prefix(Self.placesMax))
   }
 
-  /// Whether what there is by now can be used.
+  /// Throws if the present files cannot be used.
   static func check(_ options: GatewayOptions) throws(Problem) {
     let source = CertificateSource(options, title: "", names: [])
     if let files = source.files { _ = try source.read(files) } else { _ = try source.stored(in: source.authorityFile) }
   }
 
-  /// With those at which the host listens.
+  /// Returns a certificate for these addresses, at which the host listens, and for loopback.
   func obtain(for addresses: [String]) throws(Problem) -> WebCertificate {
     if let files { return try read(files) }
     let here = [SocketAddress("127.0.0.1", port: 0), SocketAddress("::1", port: 0)].compactMap(\.self)
     let others = addresses.compactMap { try? SocketAddress(text: $0) }.map { $0.with(port: 0) }
-    // Nobody can ask by a link-local IPv6 address: a URL has no place for its interface.
+    // Nobody can connect to a link-local IPv6 address: a URL has no place for its interface.
     let known = Array(
       (here + others.filter { !here.contains($0) && !($0.isV6 && $0.isLinkLocal) }).prefix(Self.placesMax))
     return try obtain(for: known)
@@ -57,7 +57,8 @@ struct CertificateSource: Sendable {
         do {
           try serverFile.write(made)
         } catch {
-          // Whoever trusts the authority takes another one next time.
+          // On a full disk the certificate is used unsaved: devices that trust the authority accept another one next
+          // time.
           if error.reason != .noSpace { throw error }
         }
         return try certificate(made, known)

@@ -3,7 +3,7 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// What HTTPS is spoken with.
+/// The certificate of HTTPS.
 extension Core {
   func openCertificate() async throws {
     let (source, addresses) = (certificateSource, addresses)
@@ -11,7 +11,7 @@ extension Core {
     renewCertificateLater()
   }
 
-  /// Those who are connected stay as they are.
+  /// Renews the certificate; open connections keep the old one.
   func renewCertificate() {
     let (source, addresses, host) = (certificateSource, addresses, host)
     start { core in
@@ -46,7 +46,7 @@ extension Core {
       [.init("fingerprint", .text(fingerprint))])
   }
 
-  /// What there is goes on.
+  /// Keeps the present certificate.
   private func stay(because cause: String) {
     if certificateTrouble == cause { return }
     certificateTrouble = cause
@@ -54,10 +54,10 @@ extension Core {
     tell("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
   }
 
-  /// What whoever asks by HTTPS compares: of the authority, which lasts, or of a certificate of the operator's.
+  /// The fingerprint that users compare: of the authority, which lasts, or of a certificate of the operator's.
   var fingerprint: String { certificate?.authority?.fingerprint ?? certificate?.fingerprint ?? "" }
 
-  /// Where this gateway is asked, with HTTPS first. A URL has no place for the interface of a link-local IPv6 address.
+  /// The gateway's URLs, with HTTPS first. A URL has no place for the interface of a link-local IPv6 address.
   var urls: [String] {
     let places = addresses.filter { !$0.contains("%") }
     return (options.isHTTPSOnly ? ["https"] : ["https", "http"]).flatMap { scheme in
@@ -65,7 +65,7 @@ extension Core {
     }
   }
 
-  /// Where browsers of this machine ask it, in the clear, which nobody reads along there.
+  /// The URL for browsers of this machine, unencrypted, since nobody reads along there.
   var localURL: String? {
     guard let port = host.network?.port, let name = localName else { return nil }
     return "http://\(name):\(port)\(access.base.text)"
@@ -75,12 +75,12 @@ extension Core {
     let places = options.host.sockets.isEmpty ? options.host.listen : []
     if places.isEmpty { return "localhost" }
     let addresses = places.compactMap { try? SocketAddress(textOfPlace: $0) }
-    // Each browser tries both of what "localhost" stands for.
+    // Browsers try both addresses of "localhost".
     if addresses.contains(where: { $0.isAny || ["127.0.0.1", "::1"].contains($0.hostText) }) { return "localhost" }
     return addresses.first(where: \.isLoopback)?.hostText
   }
 
-  /// For devices that shall trust it.
+  /// The authority's certificate, for devices that shall trust it.
   func authority() throws(Problem) -> Reply {
     guard let authority = certificate?.authority else {
       throw Problem(.notFound, "this gateway shows a certificate of its operator's, and has no authority of its own")

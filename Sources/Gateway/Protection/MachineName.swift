@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The names by which others on a network know this machine.
 enum MachineName {
-  /// Alone, as the resolver on a LAN (mDNS) has it, and whole where it has a domain.
+  /// The host name alone, for mDNS, and with its domain where it has one.
   static var all: [String] {
     var bytes = [CChar](repeating: 0, count: 256)
     guard gethostname(&bytes, bytes.count - 1) == 0 else { return [] }
@@ -11,7 +11,7 @@ enum MachineName {
     return (name.contains(".") ? [short, "\(short).local", name] : [short, "\(short).local"]).filter(isSound)
   }
 
-  /// As RFC 1123 has them; others stand in no certificate.
+  /// Whether a name is valid by RFC 1123; others cannot be in a certificate.
   static func isSound(_ name: String) -> Bool {
     let letters = Set("abcdefghijklmnopqrstuvwxyz0123456789-")
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)

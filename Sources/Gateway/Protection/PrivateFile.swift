@@ -1,16 +1,16 @@
 internal import Glibc
 internal import Reactor
 
-/// A small file that only this user may read, and that is there whole or not at all.
+/// A small file that only this user may read; it is written atomically.
 struct PrivateFile: Sendable {
   static let bytesMax = 64 << 10
 
   let path: String
 
-  /// Nil where there is none. What others can read, or have put there, is not taken.
+  /// Nil for no file. A file that others can read, or have put there, is refused.
   func read() throws(Problem) -> [UInt8]? {
     do {
-      // Not blocking: a named pipe in the file's place would never open.
+      // Non-blocking: the open of a named pipe in the file's place would never return.
       let file = try Descriptor.opened(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       let status = try file.status()
       guard status.st_mode & S_IFMT == S_IFREG else { throw trouble("is no file") }
@@ -27,10 +27,10 @@ struct PrivateFile: Sendable {
     }
   }
 
-  /// Whenever the power goes, what was there before or this is there.
+  /// Replaces the file: after a power cut it has the old content or the new.
   func write(_ bytes: [UInt8]) throws(Problem) {
     let draft = path + ".new"
-    // One may be left of a process that was killed.
+    // A process that was killed may have left a draft.
     _ = unlink(draft)
     do throws(SystemError) {
       let file = try Descriptor.opened(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)

@@ -1,16 +1,16 @@
 internal import Reactor
 internal import Web
 
-/// Proxies that are believed when they say for whom they ask; of all others, what they say of that means nothing.
+/// Proxies whose forwarding headers are believed; those of all others are ignored.
 ///
-/// Law: of a chain of proxies the client is the last address that is no trusted proxy's, so that nobody who is not trusted
-/// has said it.
+/// Law: in a chain of proxies the client is the last address that is not a trusted proxy's, so that no untrusted sender
+/// has supplied it.
 struct TrustedProxies {
-  /// Headers in which proxies say for whom they ask.
+  /// Headers in which proxies name their clients.
   static let headers = [
     "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port", "X-Real-IP", "Via",
   ]
-  /// Of proxies, one behind the other.
+  /// The limit on proxies in a chain.
   private static let hopsMax = 32
 
   private let ranges: [AddressRange]
@@ -34,7 +34,7 @@ struct TrustedProxies {
     let others = ["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host"]
     if forwarded.isEmpty, others.allSatisfy({ head.headers[$0] == nil }) { return head }
     guard forwarded.isEmpty || others.allSatisfy({ head.headers[$0] == nil }) else {
-      // A proxy that sets one kind passes the other on as a client has sent it.
+      // A proxy that sets one kind forwards the other as a client has sent it.
       throw WebFault(
         400,
         "A trusted proxy sent both Forwarded and X-Forwarded headers: have it remove the kind that it does not set.")
@@ -72,13 +72,13 @@ struct TrustedProxies {
     guard !clients.isEmpty else {
       throw WebFault(400, "A trusted proxy does not say for whom it asks: have it set X-Forwarded-For.")
     }
-    // Where each proxy has added its own they belong together; otherwise the nearest one has said it.
+    // If each proxy has added its own scheme, they belong together; otherwise the scheme is the nearest proxy's.
     return try clients.enumerated().map { (place, client) throws(WebFault) in
       try Hop(client, schemes.count == clients.count ? schemes[place] : schemes.last, host)
     }
   }
 
-  /// What one proxy says of whoever asked it.
+  /// One proxy's description of its client.
   private struct Hop {
     let client: SocketAddress
     let scheme: String?
@@ -109,7 +109,7 @@ struct TrustedProxies {
       try self.init(parts["for"] ?? "", parts["proto"], parts["host"])
     }
 
-    /// Nil where it does not say.
+    /// Nil where no scheme is given.
     var isSecure: Bool? {
       get throws(WebFault) {
         switch scheme {
@@ -121,7 +121,7 @@ struct TrustedProxies {
       }
     }
 
-    /// With a port or without.
+    /// Parses an address with or without a port.
     private static func address(_ text: String) -> SocketAddress? {
       guard text.utf8.count <= 64 else { return nil }
       return (try? SocketAddress(textOfPlace: text))?.with(port: 0)

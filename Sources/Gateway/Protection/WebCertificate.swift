@@ -1,9 +1,9 @@
 internal import Media
 
-/// What the gateway shows for HTTPS, and who vouches for it.
+/// The gateway's certificate for HTTPS, and its authority.
 struct WebCertificate: Sendable {
   struct Authority: Hashable, Sendable {
-    /// PEM, for anybody who wants to believe it.
+    /// PEM, for devices that shall trust it.
     let certificate: [UInt8]
     /// SHA-256, as `ab:cd:…`.
     let fingerprint: String

@@ -1,8 +1,8 @@
-/// Where a gateway is asked.
+/// The URLs of a gateway.
 public struct WebPlace: Hashable, Sendable {
-  /// Such as `https://192.168.1.5:7777`; those in the clear come last.
+  /// Such as `https://192.168.1.5:7777`; unencrypted ones come last.
   public let urls: [String]
-  /// Where browsers of this machine ask it, such as `http://localhost:7777`; nil where it does not listen there.
+  /// The URL for browsers of this machine, such as `http://localhost:7777`; nil where it does not listen there.
   public let local: String?
   /// SHA-256 of its authority's certificate, or of its own where that is the operator's; as `ab:cd:…`.
   public let fingerprint: String
