@@ -90,7 +90,7 @@ extension Routes {
     let name = try fields.text("name") ?? "client"
     let wantsCookie = try fields.bool("cookie") ?? false
     try fields.end()
-    // Before the code is spent: a page makes a peer of this name, and would be in without one.
+    // Checked before the code is used up: a page makes a peer of this name, and would be paired without one.
     do throws(NearbyError) {
       try Peer.check(name: name)
     } catch {
@@ -119,7 +119,7 @@ extension Routes {
     return reply
   }
 
-  /// Operators may end anybody's token, and everybody their own.
+  /// Revokes a token: operators may revoke any, and clients their own.
   private static func revoke(_ core: Core, _ call: Call) async throws -> Reply {
     let client = try call.need()
     let id = client.meant(by: call[0])
@@ -178,7 +178,7 @@ extension Core {
     if let end = client.expiresAt { watch(client.id, until: end) }
   }
 
-  /// What a client follows ends with its token, too. The machine's clock may be set meanwhile.
+  /// Ends a client's subscriptions when its token expires. It checks repeatedly, since the machine's clock may be set.
   private func watch(_ client: ClientID, until end: Timestamp) {
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
     reactor.schedule(after: min(left, Self.watchInterval)) { [weak self] in
@@ -191,7 +191,7 @@ extension Core {
 
   private static let watchInterval: Duration = .seconds(60)
 
-  /// Stored, with who has let it in, or not there at all.
+  /// Stores a client together with its audit entry; if that fails, the client is removed.
   func keep(_ client: Clients.Client, letInBy actor: Actor) async throws {
     let deed = number(
       .paired, about: "/v1/clients/\(client.id)", by: actor,
@@ -214,10 +214,10 @@ extension Core {
 }
 
 extension ClientView {
-  /// Whom a path names: `self` is whoever asks.
+  /// The client that a path names; `self` is the caller.
   func meant(by text: String) -> ClientID { text == "self" ? id : ClientID(text: text) }
 
-  /// Nobody ends what ranks above him.
+  /// Throws if the other ranks above the caller.
   func checkRank(over other: Role) throws(Problem) {
     guard other <= role else {
       throw Problem(
@@ -225,6 +225,6 @@ extension ClientView {
     }
   }
 
-  /// The gateway's own eyes.
+  /// The gateway's own view, which sees everything.
   static let console = ClientView(id: ClientID(text: "console"), name: "console", role: .admin)
 }

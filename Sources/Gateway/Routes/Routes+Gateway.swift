@@ -30,7 +30,7 @@ extension Routes {
 }
 
 extension Core {
-  /// Whoever asks may know what this is; the rest is for those who are paired.
+  /// A description of the gateway. Everybody may know its name and version; the rest is for paired clients.
   func about(to client: ClientView?) -> JSON {
     var members: [JSON.Member] = [
       .init("name", .text(options.name)), .init("version", .text(Gateway.version)),

@@ -43,7 +43,7 @@ extension Routes {
       }),
   ]
 
-  /// Where the channel does not have it, it is looked for in the store. Who sees the session sees what is said in it.
+  /// Looks a message up in the channel, and then in the store. All who see a session see its messages.
   private static func message(_ tell: @escaping @Sendable (Item) throws -> Reply) -> Route.Work {
     .nowOrLater(
       { core, call in
@@ -69,7 +69,7 @@ extension Routes {
     let isText = content.type == "text/plain" && json["encoding"] == nil
     let type = isText ? "text/plain; charset=utf-8" : content.type
     var reply = Reply(200, .bytes(Payload.bytes(json, "body"), type: type))
-    // What becomes of it does not change what it says.
+    // A change of its delivery status does not change its content.
     reply.tag = .text("\(message.position.epoch).\(message.ordinal)")
     reply.headers = content.headers
     return reply

@@ -113,7 +113,7 @@ extension Routes {
         try await core.store.perform { try $0.add(stored) }
       } catch {
         await peer.remove()
-        // A client that is gone from the store has none there.
+        // A client that is gone from the store has no peer there.
         try checkIsIn(client, core)
         throw error
       }
@@ -122,7 +122,7 @@ extension Routes {
       try checkIsIn(client, core)
     } catch {
       await peer.remove()
-      // Otherwise the row of a client whose token has ended would bring the peer back.
+      // Otherwise the row of a client whose token was revoked would bring the peer back.
       if lifetime == .stored { try await core.store.perform { try $0.removePeer(peer.id.text) } }
       throw error
     }
@@ -179,7 +179,7 @@ extension Routes {
     }
   }
 
-  /// Which of the two the library has refused.
+  /// The parameter that the library has refused.
   private static func fault(_ model: AdvertiserModel) -> String {
     (try? ServiceType(model.serviceType)) == nil ? "serviceType" : "discoveryInfo"
   }

@@ -88,7 +88,7 @@ extension Routes {
 
   // MARK: Content
 
-  /// The whole content (PUT), or what follows what is here already (PATCH), as resumable uploads have it.
+  /// Takes the whole content (PUT), or the next part of it (PATCH), by the draft for resumable uploads.
   private static func upload(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
     let session = try core.ownSession(call[0], for: call.need())
     let model = try core.resource(call[1], in: session)
@@ -126,7 +126,7 @@ extension Routes {
       isLast = complete == ["?1"]
     }
     let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.told(by: $0) } : nil
-    // Nobody sends for hours what is refused at the end, or loses by it what is here.
+    // Refused early: the client must not send for hours in vain, or lose the bytes that are here.
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
     guard start <= bytesMax, length <= bytesMax - start else {
       throw Problem(
@@ -135,7 +135,7 @@ extension Routes {
     }
     try core.checkRoom(for: model, upTo: start + length, of: session.owner)
     if start == 0 {
-      // In a file of its own: the one before is named in a row that may yet be there after a power cut.
+      // A new file: the old one is named in a row that may still be there after a power cut.
       model.discard()
       (model.uploaded, model.uploadedForGood, model.record) = (0, 0, UploadRecord())
       core.count(model, of: session.owner)
@@ -204,7 +204,7 @@ extension Routes {
     if model.state == .damaged { throw Problem.damagedFile }
     if call.method == .head, !model.isIncoming {
       if model.state == .uploading { return core.respond(uploaded(model.uploaded, false), to: exchange) }
-      // Whoever has lost the last answer learns that all of it came.
+      // A client that has lost the last answer learns that its upload is complete.
       if let size = model.size { return core.respond(uploaded(size, true), to: exchange) }
     }
     guard model.isIncoming, model.state == .complete, let path = model.path else {
@@ -235,7 +235,7 @@ extension Routes {
 }
 
 extension Core {
-  /// What has been written until now would be there after a power cut, and counts from then on.
+  /// Syncs the bytes written until now, and records how many would survive a power cut.
   fileprivate func sync(_ spool: Spool, of id: String, in session: String) async throws {
     guard let model = sessions[session]?.resourceModels[id] else { return }
     let (uploaded, part) = (model.uploaded, model.record.part(through: model.uploaded))
@@ -247,7 +247,7 @@ extension Core {
     publish(model, in: session)
   }
 
-  /// Compares what earlier runs of the gateway have written of an upload with its file, before that is used.
+  /// Compares an upload's bytes from earlier runs of the gateway with its record, before the file is used.
   fileprivate func checkRestored(_ id: String, in place: String) async throws {
     guard let model = sessions[place]?.resourceModels[id], let path = model.path, !model.record.restored.isEmpty,
       try await !host.has(model.record.restored, in: path)
@@ -272,7 +272,7 @@ extension Core {
     throw problem
   }
 
-  /// The digest that a client told, if that is what the file has.
+  /// The client's digest, if the file has the same.
   fileprivate func held(_ told: ContentDigest, _ path: String) async throws -> ContentDigest {
     let digest = try await host.digest(of: path)
     guard digest == told else {

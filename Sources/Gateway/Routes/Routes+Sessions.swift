@@ -104,7 +104,7 @@ extension Routes {
   /// A hundred years, in seconds.
   static let ageMax: Int64 = 3_155_760_000
 
-  /// It says who somebody is: that is not for everybody to say.
+  /// The identity to be shown; it vouches for a person, so it needs the role 'operator'.
   private static func identity(_ id: String, _ core: Core, _ client: ClientView) throws(Problem) -> Identity {
     guard client.role >= .operator else {
       throw Problem(
@@ -139,7 +139,7 @@ extension Routes {
     try fields.end()
     try core.needRoom(for: model.peer, "changed")
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
-    // This may be refused, and then nothing else has changed.
+    // It may be refused, and then nothing else has changed.
     if let adhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
     if let locked {
       await model.session.lock(locked)
@@ -153,7 +153,7 @@ extension Routes {
     return .item(try core.publish(model).orGone("session"))
   }
 
-  /// Under another service type, or none; where it is refused, as before.
+  /// Turns ad hoc mode on with another service type, or off; if that is refused, restores the old one.
   private static func turn(_ model: SessionModel, _ adhoc: String?) async throws {
     let before = model.adhoc
     await model.session.stopAdhoc()

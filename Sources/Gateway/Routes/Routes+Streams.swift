@@ -93,7 +93,7 @@ extension Routes {
           }
         }))
     upload.begin(exchange)
-    // Who is silent is not found out by a write.
+    // A write alone does not detect the end while the client is silent.
     let number = upload.number
     core.start { core in
       let reason = await writer.ended

@@ -117,7 +117,7 @@ extension Routes {
 }
 
 extension Core {
-  /// Of what the path names, by who asks.
+  /// Records an audit entry about the path's target, by the caller.
   fileprivate func audit(_ deed: Deed, _ call: Call) throws(Problem) {
     audit(deed, about: call.target, by: .client(try call.need().id))
   }

@@ -1,4 +1,4 @@
-/// All that the gateway answers to; `openapi/vicinity.yaml` says the same.
+/// All routes of the gateway; `openapi/vicinity.yaml` describes the same.
 enum Routes {
   static let all =
     gateway + operations + clients + trust + peers + invitations + sessions + comparisons + connections + messages

@@ -1,11 +1,11 @@
-/// With what the gateway closes a WebSocket; docs/operations.md says what each means.
+/// Codes with which the gateway closes a WebSocket; docs/operations.md explains each.
 enum CloseCode: UInt16, CaseIterable, Sendable {
-  /// A stream's bytes have all been told.
+  /// All bytes of a stream were sent.
   case done = 1000
-  /// A service restart, as the registry of RFC 6455 has it: come back in a moment.
+  /// Service restart (IANA registry of RFC 6455): reconnect in a moment.
   case restart = 1012
   case lagging = 4001
-  // From here on as the statuses of HTTP, with 4000 more: the same would end the same way.
+  // From here on HTTP status codes plus 4000: the same request would fail with that status.
   case badFrame = 4400
   case unauthorized = 4401
   case forbidden = 4403

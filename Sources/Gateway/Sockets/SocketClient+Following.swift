@@ -1,11 +1,11 @@
 internal import Notation
 internal import Web
 
-/// A channel that a WebSocket follows, and how far its client was told of it while it is behind.
+/// A channel that a WebSocket subscribes to, with the position of its client while it is behind.
 final class Following {
   let collection: Collection
   fileprivate var told: UInt64
-  /// For its client to have read more.
+  /// Whether it waits for its client to read more.
   fileprivate var isWaiting = false
 
   fileprivate init(_ collection: Collection) {
@@ -16,12 +16,12 @@ final class Following {
   fileprivate var position: Position { Position(epoch: collection.epoch, offset: told) }
 }
 
-/// Following a channel: all that is there, or what has changed since a position, and then each change as it comes.
+/// Subscriptions to a channel: a snapshot, or the changes since a position, and then each change as it comes.
 ///
-/// What has changed since a position may be much: it is looked for and told piece by piece, at its client's pace, until
-/// the channel has the rest itself.
+/// The changes since a position may be many: they are read and sent piece by piece, at the client's pace, until the
+/// channel itself has the rest.
 extension SocketClient {
-  /// What may wait to be sent when more is looked for: many may come back at once.
+  /// The limit on queued bytes at which more is read: many clients may reconnect at once.
   private static let leadBytes = 1 << 20
 
   func follow(_ collection: Collection, _ since: Position?, _ id: JSON, _ view: ClientView) {
@@ -61,13 +61,13 @@ extension SocketClient {
     _ following: Following, _ since: Position, _ tell: @escaping (SocketClient, News?) -> Void
   ) {
     core.recall(following.collection, since: since) { [weak self] news in
-      // The client or the wish may have gone meanwhile.
+      // The client may have gone or unsubscribed meanwhile.
       guard let self, subscriptions[following.collection.path] === following else { return }
       tell(self, news)
     }
   }
 
-  /// Nil where it is not known what has changed since then: then everything is told.
+  /// Answers with the changes since a position; nil where these are not known: then with a snapshot.
   private func begin(
     _ following: Following, _ since: Position?, _ news: News?, _ id: JSON, _ view: ClientView,
     keeping reservation: AnswerReservation?

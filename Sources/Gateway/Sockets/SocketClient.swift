@@ -2,11 +2,11 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// One WebSocket of `vicinity.v1`: it says who it is, follows channels, and asks what can be asked by REST.
+/// One WebSocket of `vicinity.v1`: it authenticates, subscribes to channels, and makes requests as by REST.
 final class SocketClient: SocketOwner {
-  /// Limit for answers that wait for a client, large ones not counted.
+  /// Limit on answers queued for a client, large ones not counted.
   static let queuedBytesMax = 8 << 20
-  /// While more than this waits for a client, nothing more of what it says is done, or read.
+  /// Backpressure: while more than this is queued for a client, its requests are neither run nor read.
   static let unreadBytesMax = 64 << 10
 
   let core: Core
@@ -21,10 +21,10 @@ final class SocketClient: SocketOwner {
   private var account: ClientAccount?
   /// Whether it waits in the fair queue.
   private var waitsForTurn = false
-  /// Nothing of what it says is done any more.
+  /// Its further frames are ignored.
   private(set) var isClosing = false
   private typealias Place = (parsed: RequestTarget, match: Router.Match, route: Route)
-  /// Where the last request went: mostly the next one goes there too.
+  /// The route of the last request, a cache: mostly the next request has the same one.
   private var lastPlace: (target: String, method: Method, place: Place)?
 
   init(_ core: Core, _ head: Head) {
@@ -52,7 +52,7 @@ final class SocketClient: SocketOwner {
     core.sockets.remove(socket)
   }
 
-  /// What waits for it, and how much may.
+  /// The client's queues, and their limits.
   var queues: JSON {
     let channels = subscriptions.values.map(\.collection).sorted { $0.path < $1.path }
     return [
@@ -69,7 +69,7 @@ final class SocketClient: SocketOwner {
     ]
   }
 
-  /// Of all channels.
+  /// Queued frames of all channels.
   var waitingCount: Int {
     guard let socket else { return 0 }
     return subscriptions.values.reduce(0) { $0 + $1.collection.waitingCount(for: socket) }
@@ -87,7 +87,7 @@ final class SocketClient: SocketOwner {
     close(.lagging, "too far behind: reconnect, and subscribe with the last position")
   }
 
-  // MARK: What it says
+  // MARK: Incoming frames
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
     if let view { core.clients.markSeen(view.id) }
@@ -99,7 +99,7 @@ final class SocketClient: SocketOwner {
     goOn(socket)
   }
 
-  /// Whether it reads what it is answered, and has a share of this turn left.
+  /// Whether the client reads its answers, and has a share of this turn left.
   private func mayHear(from socket: WebSocket) -> Bool {
     socket.queuedBytes <= Self.unreadBytesMax && (account.map(core.fairQueue.admits) ?? true)
   }
@@ -108,7 +108,7 @@ final class SocketClient: SocketOwner {
     if let account { core.fairQueue.run(account) { hear(line) } } else { hear(line) }
   }
 
-  /// Does what was said before, or waits for its client to read, or for its turn; meanwhile it is not read from.
+  /// Runs received frames, or waits for the client to read, or for its turn; meanwhile the socket is not read.
   private func goOn(_ socket: WebSocket) {
     if waitsForTurn || isClosing { return }
     while mayHear(from: socket), !isClosing, let line = unheard.popFirst() { takeTurn(line) }
@@ -317,7 +317,7 @@ final class SocketClient: SocketOwner {
     return (parsed, match, route)
   }
 
-  /// As HTTP does it (`Service.look`).
+  /// Reads a collection as HTTP does (`Service.look`).
   private func look(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ id: JSON, _ view: ClientView,
     keeping reservation: AnswerReservation? = nil
@@ -352,7 +352,7 @@ final class SocketClient: SocketOwner {
     }
   }
 
-  /// Tells the client, if it is still there, once memory is reserved for it.
+  /// Calls back, if the client is still there, once memory is reserved for it.
   func reserve(
     _ bytes: Int, _ view: ClientView, _ tell: @escaping (SocketClient, Result<AnswerReservation, Problem>) -> Void
   ) {
@@ -361,7 +361,7 @@ final class SocketClient: SocketOwner {
     }
   }
 
-  /// As HTTP reads the target of a request.
+  /// Parses the target of a request as HTTP does.
   private static func parse(_ target: String, _ method: Method) throws(Problem) -> RequestTarget {
     do {
       return try RequestTarget(target, method)

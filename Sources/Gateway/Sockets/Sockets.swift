@@ -9,9 +9,9 @@ final class Sockets {
 
   private unowned let core: Core
   private var clients: [ObjectIdentifier: SocketClient] = [:]
-  /// Those of single streams, by a number, until all that came by them is where it belongs.
+  /// WebSockets of single streams, by number, until all their received bytes are written.
   var streams: [UInt64: StreamSocket] = [:]
-  /// Until when those are waited for who have left.
+  /// The grace periods of clients that have left.
   private var absences: [ClientID: Timer] = [:]
 
   init(_ core: Core) {
@@ -33,7 +33,7 @@ final class Sockets {
     }
   }
 
-  /// Nil where the client offers none.
+  /// Subprotocol negotiation; nil where the client offers none.
   private func agree(on subprotocol: String, _ head: Head) throws(Problem) -> String? {
     let offered = head.headers.all("Sec-WebSocket-Protocol").flatMap { header in
       header.split(separator: ",").map { $0.filter { $0 != " " } }
@@ -54,7 +54,7 @@ final class Sockets {
     wait(for: client)
   }
 
-  /// A client without a WebSocket loses the peers that live with it, unless it comes in time.
+  /// Starts a client's grace period: without a new WebSocket in time its connection peers are removed.
   func wait(for client: ClientID) {
     guard absences[client] == nil, !clients.values.contains(where: { $0.view?.id == client }) else { return }
     absences[client] = core.reactor.schedule(after: core.options.graceTime) { [weak self] in
@@ -68,7 +68,7 @@ final class Sockets {
     if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }
   }
 
-  /// Whether it has a WebSocket, of whichever kind.
+  /// Whether a client has a WebSocket, of either kind.
   func holds(_ client: ClientID) -> Bool {
     clients.values.contains { $0.view?.id == client } || streams.values.contains { $0.view?.id == client }
   }
@@ -87,7 +87,7 @@ final class Sockets {
     ]
   }
 
-  /// Those of one client, as when its token is revoked.
+  /// Closes the WebSockets of one client, for example when its token is revoked.
   func close(of client: ClientID, _ code: CloseCode, _ reason: String) {
     for socket in clients.values where socket.view?.id == client { socket.close(code, reason) }
     for socket in streams.values where socket.view?.id == client { socket.end(code, reason) }
@@ -98,7 +98,7 @@ final class Sockets {
     for socket in streams.values { socket.end(code, reason) }
   }
 
-  /// Those that follow channels lose nothing by it.
+  /// Closes the WebSockets of channels: their clients reconnect and resume without a loss.
   func closeChannels(_ code: CloseCode, _ reason: String) {
     for socket in clients.values { socket.close(code, reason) }
   }

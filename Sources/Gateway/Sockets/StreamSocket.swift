@@ -3,23 +3,24 @@ internal import Notation
 internal import Reactor
 internal import Web
 
-/// One stream as a WebSocket of its own, `vicinity.stream.v1`: its bytes are the binary messages, whatever their bounds.
+/// One stream as a WebSocket of its own, `vicinity.stream.v1`: its bytes are the binary messages, whose bounds mean
+/// nothing.
 ///
-/// Back pressure goes all the way: who reads slowly here has one piece waiting beside a small queue, and no other is
-/// asked for; who writes faster than the member reads is not read from.
+/// Backpressure is end to end: for a slow reader one piece waits beside a small queue, and no other is requested; a
+/// client that writes faster than the member reads is not read from.
 final class StreamSocket: SocketOwner {
   static let subprotocol = "vicinity.stream.v1"
-  /// What waits for a client that reads slowly.
+  /// Limit on bytes queued for a client that reads slowly.
   static let queuedBytesMax = 256 << 10
-  /// What a client is ahead of what is being written.
+  /// Limit on a client's received bytes that are not written yet.
   static let waitingBytesMax = 256 << 10
-  /// In which a slow client takes the last of what waits.
+  /// Lingering close: the time in which a slow client can read the last queued bytes.
   static let lastTime: Duration = .seconds(60)
   /// The only text is `{"token": "…"}`.
   private static let textBytesMax = 1 << 10
 
   private enum Stage {
-    /// For a token.
+    /// Waiting for a token.
     case waiting
     case reading(StreamReader)
     case writing(StreamWriter)
@@ -35,10 +36,10 @@ final class StreamSocket: SocketOwner {
   private var model: StreamModel?
   private var stage = Stage.waiting
   private var patience: Timer?
-  /// What has come of a text; what there was no room for; or what is to be written.
+  /// The received part of a text; or bytes that the queue had no room for; or bytes to be written.
   private var waiting: [UInt8] = []
   private var isWriting = false
-  /// All is said that this client had to write.
+  /// The client has closed its stream: the bytes left to be written are the last.
   private var isAtEnd = false
 
   init(_ core: Core, _ call: Call, _ route: Route) {
@@ -48,7 +49,7 @@ final class StreamSocket: SocketOwner {
     number = core.number()
   }
 
-  /// What waits for its client, and how much may; and what waits for the member.
+  /// The queue of its client, the bytes not yet written to the member, and their limits.
   var queues: JSON {
     var unwritten = 0
     if case .writing = stage { unwritten = waiting.count }
@@ -60,7 +61,7 @@ final class StreamSocket: SocketOwner {
     ]
   }
 
-  /// Whether the client may have it; what is refused here is refused before the WebSocket is there.
+  /// Throws if the client may not use the stream; then the WebSocket is refused before it is opened.
   func check(_ client: ClientView) throws(Problem) { _ = try find(client) }
 
   private func find(_ client: ClientView) throws(Problem) -> StreamModel {
@@ -70,7 +71,7 @@ final class StreamSocket: SocketOwner {
     return stream
   }
 
-  // MARK: What the WebSocket tells
+  // MARK: WebSocket events
 
   func opened(_ socket: WebSocket) {
     self.socket = socket
@@ -123,11 +124,11 @@ final class StreamSocket: SocketOwner {
     }
   }
 
-  /// Whether who closes by this code has said all: 1000, or 1005 for none. A page that goes says 1001, and a line that
-  /// breaks is 1006.
+  /// Whether this code ends the stream in full: 1000, or 1005 for none. A page that is closed sends 1001, and a broken
+  /// connection is 1006.
   private static func isEnd(_ code: UInt16) -> Bool { code == 1000 || code == 1005 }
 
-  // MARK: Who it is
+  // MARK: Authentication
 
   private func hear(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool) {
     waiting += bytes.prefix(Self.textBytesMax + 1 - waiting.count)
@@ -225,7 +226,7 @@ final class StreamSocket: SocketOwner {
         try await writer.write(piece)
         core.sockets.streams[number]?.wrote(piece.count)
       } catch {
-        // Its watch tells how it ended.
+        // The wait for the stream's end reports the error.
       }
     }
   }
@@ -257,7 +258,7 @@ final class StreamSocket: SocketOwner {
     }
   }
 
-  /// Closes it from here; where the stream goes on, nobody is there for it any more.
+  /// Closes it from here, and cancels the stream.
   func end(_ code: CloseCode, _ reason: String) {
     let before = stage
     stage = .over
@@ -273,7 +274,7 @@ final class StreamSocket: SocketOwner {
     socket?.close(code.rawValue, reason, within: Self.lastTime)
   }
 
-  /// The first word of it counts.
+  /// Reports the end; only the first report counts.
   private func tellEnd(_ reason: Reason) {
     if let model { core.ended(model.id, reason, in: call[0]) }
   }
