@@ -80,7 +80,7 @@ public final class StoreScrub {
     }
   }
 
-  /// Where another check can resume; nil before the first message.
+  /// The message after which another check can resume; nil before the first message.
   public var position: Position? {
     walk == .messages && last != .first ? Position(session: last.session, ordinal: last.number) : nil
   }
