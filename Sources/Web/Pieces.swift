@@ -1,9 +1,9 @@
-/// A queue of bytes in pieces that their makers may share: nothing of them is copied until it is written.
+/// A queue of bytes in pieces that can be shared with their makers; nothing is copied until it is written.
 package struct Pieces: Sendable {
-  /// Those that are written become empty, so that their memory goes.
+  /// Written pieces become empty, so that their memory is freed.
   private var pieces: [[UInt8]]
   private var first = 0
-  /// How many bytes of the first are written.
+  /// The number of bytes of the first piece that are written.
   private var written = 0
   /// The number of bytes that are left.
   package private(set) var count: Int
@@ -17,7 +17,7 @@ package struct Pieces: Sendable {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// All of them as one array.
+  /// All bytes as one array.
   package var joined: [UInt8] {
     var rest = self
     return [UInt8](unsafeUninitializedCapacity: count) { room, count in
@@ -41,15 +41,15 @@ package struct Pieces: Sendable {
   /// Keeps the object until all bytes are written, or dropped.
   package mutating func keep(_ reservation: any AnyObject & Sendable) { self.reservation = reservation }
 
-  /// Moves what comes next into the room, and says how much that is.
+  /// Moves the next bytes into the room and returns their number.
   package mutating func take(into room: UnsafeMutableRawBufferPointer) -> Int {
     let count = copy(into: room)
     drop(count)
     return count
   }
 
-  /// Shows what comes next, a whole piece where that is long, else what the room holds; what the call says to have written is
-  /// dropped.
+  /// Passes the next bytes to `write`: a whole piece where that is long, else as much as the room holds. The bytes that
+  /// `write` reports as written are dropped.
   mutating func write(
     _ room: UnsafeMutableRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Int?
   ) -> Int? {
@@ -89,7 +89,7 @@ package struct Pieces: Sendable {
   }
 }
 
-/// A response's body that is there already, in pieces.
+/// A response body that is complete in memory, in pieces.
 package final class PiecesSource: BodySource {
   private var pieces: Pieces
 

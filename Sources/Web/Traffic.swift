@@ -1,5 +1,4 @@
-/// Bytes that were received from somebody, and sent to them, on all of their connections: bodies of requests and responses,
-/// and what WebSockets carry.
+/// Byte counts of one client over all of its connections: bodies of requests and responses, and WebSocket data.
 package final class Traffic {
   package internal(set) var bytesReceived = 0
   package internal(set) var bytesSent = 0

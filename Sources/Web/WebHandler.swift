@@ -1,11 +1,11 @@
 package import Reactor
 
-/// What the server tells the one that it serves for; always on the loop.
+/// The handler of the server's requests; all calls are on the loop.
 package protocol WebHandler: AnyObject {
-  /// What a head means here: one that a trusted proxy passes on is read as it came to that. Called once for each head.
+  /// Interprets a head: one that a trusted proxy passes on is read as it came to the proxy. Called once for each head.
   func read(_ head: Head) throws(WebFault) -> Head
 
-  /// Whether this address is one of many clients, so that the limits of one do not hold for it.
+  /// Whether many clients share this address, so that the limits of one client do not hold for it.
   func isShared(_ client: SocketAddress) -> Bool
 
   /// A request has begun. Before this returns or at any later time: read its body if it is wanted, and respond once.
@@ -14,15 +14,16 @@ package protocol WebHandler: AnyObject {
   /// A client asks for a WebSocket at this target. `Host` and `Origin` are the handler's to check.
   func upgrade(_ head: Head) -> SocketDecision
 
-  /// The answer to a request is on its way; one that the server gave by itself as well.
+  /// The response to a request is queued; also called for one that the server gave by itself.
   func answered(_ exchange: Exchange, with status: Int)
 
-  /// How to say that the server refuses by itself; the connection ends after it. The head is nil where it is not sound.
+  /// The response to a request that the server itself refuses; the connection ends after it. The head is nil where it
+  /// is not valid.
   func refuse(_ fault: WebFault, _ head: Head?) -> Response
 }
 
 extension WebHandler {
-  /// The same, with what HTTP asks for beside it.
+  /// The same, with the header fields that HTTP requires.
   func refusal(of fault: WebFault, _ head: Head?) -> Response {
     var response = refuse(fault, head)
     response.closes = true

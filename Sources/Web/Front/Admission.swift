@@ -1,7 +1,7 @@
 internal import Media
 internal import Reactor
 
-/// How many connections there are, and what their answers have in memory, of each client and in all.
+/// Counts of connections and of the bytes of responses in memory, for each client and in all.
 final class Attendance {
   private struct Client {
     var connections = 0
@@ -12,14 +12,14 @@ final class Attendance {
   private(set) var count = 0
   private var answerBytes = 0
   private var clients: [AddressGroup: Client] = [:]
-  /// Those that are many clients.
+  /// Addresses that many clients share.
   private var shared: Set<AddressGroup> = []
 
   init(_ limits: WebLimits) {
     self.limits = limits
   }
 
-  /// A place, which is free again once nobody keeps it; nil where there is none.
+  /// Admits a connection, which counts until the admission is released; nil where a limit is reached.
   func admit(_ client: SocketAddress, isShared: Bool = false) -> Admission? {
     let group = AddressGroup(client)
     if isShared { shared.insert(group) } else { shared.remove(group) }
@@ -52,7 +52,7 @@ final class Attendance {
   }
 }
 
-/// One connection's place.
+/// The admission of one connection.
 final class Admission {
   private let group: AddressGroup
   private let attendance: Attendance
@@ -65,10 +65,10 @@ final class Admission {
 
   func isOf(_ client: SocketAddress) -> Bool { group == AddressGroup(client) }
 
-  /// Whether an answer of so many bytes may wait here until its client has taken it.
+  /// Whether a response of so many bytes may be held in memory until its client has taken it.
   func hasRoom(forAnswerOf bytes: Int) -> Bool { attendance.hasRoom(for: bytes, of: group) }
 
-  /// It does, in the place of the one before; none where there are no bytes.
+  /// Counts the bytes of the current response, in place of those of the one before; 0 for none.
   func hold(answerOf bytes: Int) {
     attendance.hold(bytes - answerBytes, of: group)
     answerBytes = bytes

@@ -1,26 +1,26 @@
 internal import Media
 internal import Reactor
 
-/// A connection that has not said yet what it is: what it sends is looked at, and left to whom it is given then.
+/// A connection whose protocol is not known yet: its first bytes are peeked at, and left for the code that serves it.
 ///
 /// It belongs to its front, which keeps it until it has decided.
 final class Arrival {
   enum Decision {
-    /// A link of another host; nothing of it has been read.
+    /// A link of another host; no byte of it has been read.
     case link
-    /// HTTP in the clear; nothing of it has been read.
+    /// HTTP in the clear; no byte of it has been read.
     case http
-    /// HTTP under TLS, or with a long content; all of these bytes were read.
+    /// HTTP under TLS, or with a long content; these are all bytes that were read.
     case tunnel(Transport, [UInt8])
-    /// A WebSocket: behind its head, these bytes were read.
+    /// A WebSocket; these bytes were read behind its head.
     case socket(Transport, Head, [UInt8])
     case refused(Transport, WebFault, Head?)
-    /// It has left, or speaks nothing that is known here.
+    /// It has closed, or speaks an unknown protocol.
     case dropped
   }
 
   private enum State {
-    /// The first byte says whether it is TLS.
+    /// The first byte shows whether it is TLS.
     case looking
     case offering
     case shakingHands(ServerStream)
@@ -39,7 +39,7 @@ final class Arrival {
   private let decided: (Arrival, Decision) -> Void
   private var state = State.looking
   private var parser: HeadParser
-  /// What was read under TLS.
+  /// The bytes that were read under TLS.
   private var bytes: [UInt8] = []
   private var registration: Registration?
   private var deadline: Timer?
@@ -69,7 +69,7 @@ final class Arrival {
 
   func begin() {
     do throws(SystemError) {
-      // What is only looked at stays there: it is told once each time that more has come.
+      // Peeked bytes stay in the socket: an event comes once each time that more has arrived.
       registration = try register { [unowned self] _ in look() }
     } catch {
       return decide(.dropped)
@@ -86,7 +86,7 @@ final class Arrival {
     }
   }
 
-  /// The socket as it came, for one who reads it from its first byte.
+  /// The socket with all of its bytes unread.
   func takeSocket() -> Descriptor? {
     stopWatching()
     return socket.take()
@@ -151,7 +151,7 @@ final class Arrival {
       if !head.wantsWebSocket, head.contentLength ?? 0 <= Bypass.bytesMin { return decide(.http) }
       if head.wantsWebSocket, let fault = head.upgradeFault { return refuse(fault, head) }
       guard let socket = takeSocket() else { return }
-      // Now it is read, since the libraries are told it in other words.
+      // Now the head is read, since the libraries get it in another form.
       let room = UnsafeMutableRawBufferPointer(rebasing: scratch.room[..<byteCount])
       guard (try? socket.receive(room)) == byteCount else { return decide(.dropped) }
       let transport = Transport(socket)
@@ -173,7 +173,7 @@ final class Arrival {
       guard let identity, let number = socket?.number else { return decide(.dropped) }
       let stream = Descriptor.lent(number) { ServerStream(identity, on: $0) }
       state = .shakingHands(stream)
-      // From here on it is read, and what TLS has read no event tells of.
+      // From here on bytes are read; those that TLS holds in its buffer cause no event.
       shakeHands(stream)
     }
   }
@@ -210,7 +210,7 @@ final class Arrival {
     }
   }
 
-  /// Whether that decided it.
+  /// Parses the head; returns whether that decided the connection.
   private func asked(_ transport: Transport) -> Bool {
     switch bytes.withUnsafeBytes({ parser.parse($0) }) {
     case .incomplete: return false

@@ -1,8 +1,9 @@
-/// The line before a chunk of a body: its size, and extensions that mean nothing here (RFC 9112 §7.1).
+/// The line before a chunk of a body: its size, and extensions, which are ignored (RFC 9112 §7.1).
 ///
-/// It is read strictly: one that has a space, an empty or unquoted extension, or ends with a bare line feed is refused.
+/// Parsing is strict: a line that has a space, an empty or unquoted extension, or ends with a bare line feed is
+/// refused.
 enum ChunkLine {
-  /// Without its end.
+  /// The size in a line without its line end.
   static func size(_ line: Slice<UnsafeRawBufferPointer>) throws(WebFault) -> Int {
     let digits = line.prefix { $0.hexDigit != nil }
     guard !digits.isEmpty, digits.count <= 16 else { throw fault }

@@ -1,6 +1,6 @@
-/// What a TLS client offers first, read without touching it (RFC 8446 §4.1.2): which protocols it wants to speak.
+/// The first message of a TLS client, read without consuming it (RFC 8446 §4.1.2): the protocols that it offers (ALPN).
 ///
-/// It is read from bytes that may not be all of it and may be anybody's; nothing is believed but lengths that fit.
+/// It is parsed from bytes that may be incomplete and are not trusted; every length is checked.
 struct ClientHello: Equatable {
   enum Outcome: Equatable {
     case incomplete
@@ -14,11 +14,11 @@ struct ClientHello: Equatable {
 
   let applicationProtocols: [String]
 
-  /// All bytes that have come so far, each time from the first.
+  /// Parses all bytes that have come so far, each time from the first.
   static func parse(_ bytes: UnsafeRawBufferPointer) -> Outcome {
     var message: [UInt8] = []
     var rest = bytes[...]
-    // One message may be parted over several records.
+    // One message may be split over several records.
     while true {
       if message.count >= 4 {
         guard message[0] == clientHelloType else { return .notTLS }
@@ -34,7 +34,7 @@ struct ClientHello: Equatable {
       guard rest.count >= 5 else { break }
       let start = rest.startIndex
       let length = Int(rest[start + 3]) << 8 | Int(rest[start + 4])
-      // Empty ones are forbidden, and none has more than 16 KiB.
+      // Empty records are forbidden, and none has more than 16 KiB.
       guard length > 0, length <= 1 << 14 else { return .notTLS }
       let record = rest[(start + 5)...].prefix(length)
       message += record
@@ -61,7 +61,7 @@ struct ClientHello: Equatable {
       while !list.rest.isEmpty {
         guard let type = list.takeNumber(2), let content = list.takeVector(lengthBytes: 2) else { return nil }
         guard type == Self.protocolsExtension else { continue }
-        // Said twice, it could be read in two ways.
+        // A repeated extension would be ambiguous.
         guard protocols.isEmpty, let names = Self.names(content) else { return nil }
         protocols = names
       }

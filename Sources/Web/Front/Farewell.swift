@@ -1,18 +1,18 @@
 internal import Reactor
 
-/// Sends the last words to a client and closes once it has heard them: at once, what it still sends would make the kernel
-/// take them back.
+/// Lingering close: sends the last bytes to a client and drains its input before it closes, so that a reset does not
+/// discard the response.
 ///
-/// It keeps itself for as long as that takes.
+/// It retains itself until it has closed.
 final class Farewell {
-  /// What a client may still send, and how long it may take to hang up.
+  /// Limits for the input that it drains, and for the time until the client closes.
   private static let bytesMax = 256 << 10
   private static let time: Duration = .seconds(2)
 
   private let transport: Transport
   private let reactor: Reactor
   private let scratch: Scratch
-  /// Kept for as long as the connection counts.
+  /// The connection's admission, held for as long as it counts.
   private let admission: Admission?
   private var rest: [UInt8]
   private var registration: Registration?
@@ -27,7 +27,7 @@ final class Farewell {
     self.scratch = scratch
     rest = words
     registration = try? reactor.register(transport.socket, for: .readable) { [self] _ in turn() }
-    // One that cannot be watched is closed now.
+    // A socket that cannot be watched is closed now.
     if registration == nil { return }
     deadline = reactor.schedule(after: Self.time) { [self] in
       deadline = nil

@@ -1,15 +1,15 @@
 package import Media
 package import Reactor
 
-/// Takes the sockets that come to one port, finds out what each one is, and gives it to those who serve it: links of
-/// other hosts, HTTP, WebSockets, the last two in the clear or over TLS.
+/// The front of one port: it accepts sockets, detects the protocol of each, and passes it on: links of other hosts,
+/// HTTP, WebSockets, the last two in the clear or over TLS.
 ///
 /// It belongs to its reactor's thread.
 package final class Front: ConnectionAcceptor {
   private let reactor: Reactor
   private let handler: any WebHandler
   private let limits: WebLimits
-  /// What connections that come from now on are shown.
+  /// The TLS identity that later connections are shown.
   package var identity: ServerIdentity?
   private let link: ((consuming Descriptor) -> Void)?
   private let attendance: Attendance
@@ -43,13 +43,13 @@ package final class Front: ConnectionAcceptor {
     }
   }
 
-  /// Of clients, whatever they do.
+  /// The number of connections of clients, in any state.
   package var connectionCount: Int { attendance.count }
 
-  /// Of messages that wait to be sent to WebSockets, those of rings not counted.
+  /// The bytes queued for WebSockets, those of rings not counted.
   package var queuedBytes: Int { sockets.queuedBytes }
   package var requestsUnderWay: Int { http.requestsUnderWay }
-  /// Connections whose first request is not here yet.
+  /// The number of connections whose first request has not come yet.
   package var unaskedCount: Int { arrivals.count + http.unaskedCount }
 
   package func take(_ socket: consuming Descriptor) {
@@ -65,7 +65,7 @@ package final class Front: ConnectionAcceptor {
 
   private func admit(_ client: SocketAddress) -> Admission? {
     if let admission = attendance.admit(client, isShared: handler.isShared(client)) { return admission }
-    // Of its own that have said nothing, the one that has waited longest makes room.
+    // Among the client's undecided connections, the one that has waited longest is closed to make room.
     guard let oldest = arrivals.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
     arrivals[oldest] = nil
     return attendance.admit(client, isShared: handler.isShared(client))
@@ -112,7 +112,7 @@ package final class Front: ConnectionAcceptor {
   }
 
   private func tunnel(_ transport: Transport, _ bytes: [UInt8], _ origin: Origin, _ admission: Admission) {
-    // Where there are no descriptors, the client is let go of.
+    // Without free descriptors, the client's connection is closed.
     guard let pair = try? Descriptor.pair() else { return }
     let bypass = Bypass()
     let reader = RequestReader(from: origin, limits, bypass)

@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// What a connection asked last, to know it again: most requests of one connection say the same headers, and many say all
-/// the same.
+/// The last head of a connection, for comparison with the next: most requests of one connection have the same headers,
+/// and many are identical.
 ///
-/// Law: what is known again was found sound to its last byte; of anything else, all is read and checked anew.
+/// Law: a head that is recognized was validated, byte for byte; any other is parsed and checked anew.
 struct HeadMemory {
-  /// A known head, and the request that the library is told in its place.
+  /// A known head, and the request that the library gets in its place.
   struct Known {
     let head: Head
     let request: [UInt8]
   }
 
   private(set) var last: Known?
-  /// The last head as it came, and where its headers begin: with the version, and the space before it.
+  /// The last head as it came, and the position at which its headers begin: the space before the version.
   private var bytes: [UInt8] = []
   private var fieldsStart = 0
 
-  /// Longer ones are read anew each time, so that idle connections are cheap.
+  /// Longer heads are parsed anew each time, so that idle connections are cheap.
   private static let bytesMax = 2 << 10
   private static let versionBytes = " HTTP/1.1\r\n".utf8.count
 
-  /// How long the last head is, where these bytes begin with it.
+  /// The length of the last head, where these bytes begin with it.
   func count(in bytes: UnsafeRawBufferPointer) -> Int? {
     guard last != nil, bytes.count >= self.bytes.count else { return nil }
     let isSame = self.bytes.withUnsafeBytes {
@@ -29,7 +29,7 @@ struct HeadMemory {
     return isSame ? self.bytes.count : nil
   }
 
-  /// The request's line, where all behind it, with the version, is what it was.
+  /// The request line, where everything behind it, with the version, equals the last head.
   func line(of bytes: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
     let count = self.bytes.count - fieldsStart
     guard last != nil, bytes.count > count else { return nil }
@@ -38,7 +38,7 @@ struct HeadMemory {
       isSameBytes(
         UnsafeRawBufferPointer(rebasing: $0[fieldsStart...]), UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
-    // What is the same begins in the first line: no other line ends before it.
+    // The equal part begins in the first line: no other line ends before it.
     guard isSame, bytes.firstLineFeed(from: 0) == start + Self.versionBytes - 1 else { return nil }
     return bytes[..<(start + Self.versionBytes - 2)]
   }
@@ -50,7 +50,7 @@ struct HeadMemory {
       return
     }
     last = known
-    // An empty line before it is none of its own.
+    // An empty line before the head is not part of it.
     let own = bytes[(bytes.first == .carriageReturn ? 2 : 0)...]
     self.bytes = Array(own)
     fieldsStart = feed + 1 - Self.versionBytes - own.startIndex

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Reads the head of a request from bytes that may not be all of it.
+/// A parser of request heads; its input may be incomplete.
 ///
-/// Laws: it reads nothing in two ways, and what it does not know is refused. It looks at each byte a bounded number of
-/// times, however they come.
+/// Laws: nothing is ambiguous, and unknown syntax is refused. Each byte is looked at a bounded number of times, however
+/// the bytes are split.
 struct HeadParser {
   enum Outcome {
     case incomplete
@@ -13,7 +13,7 @@ struct HeadParser {
 
   private let bytesMax: Int
   private let fieldsMax: Int
-  /// No head ends in so many bytes.
+  /// The number of first bytes in which no head ends.
   private var searched = 0
 
   init(_ limits: WebLimits) {
@@ -21,7 +21,7 @@ struct HeadParser {
     fieldsMax = limits.headerFieldsMax
   }
 
-  /// All bytes that have come so far, each time from the first.
+  /// Parses all bytes that have come so far, each time from the first.
   mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Outcome {
     do throws(WebFault) {
       guard let end = try end(in: bytes) else { return .incomplete }
@@ -31,7 +31,8 @@ struct HeadParser {
     }
   }
 
-  /// Past the empty line; nil where that has not come. Of all bytes that have come so far, each time from the first.
+  /// The position past the empty line; nil where that has not come. The bytes are all that have come so far, from the
+  /// first.
   mutating func end(in bytes: UnsafeRawBufferPointer, isOfTrailers: Bool = false) throws(WebFault) -> Int? {
     if let first = bytes.first, !first.isTokenByte, first != .carriageReturn {
       throw WebFault(400, "What came is no HTTP: a request begins with a method such as GET.")
@@ -77,7 +78,7 @@ struct HeadParser {
     return raw
   }
 
-  /// The fields behind the last chunk of a body, with their empty line: they are held to the same rules, and dropped.
+  /// Checks the trailers behind the last chunk of a body, with their empty line, by the same rules; they are dropped.
   func checkTrailers(_ bytes: UnsafeRawBufferPointer) throws(WebFault) {
     var lines = Lines(rest: bytes[...])
     let fields = try Self.fields(&lines, countMax: fieldsMax)
@@ -87,7 +88,7 @@ struct HeadParser {
     }
   }
 
-  /// Method, target and version.
+  /// The method, target and version of a request line.
   static func line(_ line: Slice<UnsafeRawBufferPointer>) throws(WebFault) -> (String, String, String) {
     let words = line.split(separator: .space, omittingEmptySubsequences: false)
     guard words.count == 3 else {
@@ -115,7 +116,7 @@ struct HeadParser {
         throw WebFault(400, "A header has no colon: write its name, a colon and its value.")
       }
       let (name, value) = (try text(line[..<colon]), try text(line[(colon + 1)...]))
-      // It may stand there, and some readers take the value for another one then.
+      // A tab may stand there, and some parsers then read another value.
       if value.utf8.contains(.tab), isSame(name, "Transfer-Encoding") || isSame(name, "Content-Length") {
         throw WebFault(400, "\(name) has a tab: write a space.")
       }
@@ -127,7 +128,7 @@ struct HeadParser {
     guard bytes.allSatisfy(\.isValueByte) else {
       throw WebFault(400, "The request's line or headers have a control character: leave it out.")
     }
-    // What is no UTF-8 may stand in a value, and means nothing to anybody here.
+    // Bytes that are not UTF-8 may stand in a value, and have no meaning here.
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -137,7 +138,7 @@ struct HeadParser {
   private struct Lines {
     var rest: Slice<UnsafeRawBufferPointer>
 
-    /// Without its end.
+    /// The next line, without its line end.
     mutating func next() throws(WebFault) -> Slice<UnsafeRawBufferPointer> {
       guard let feed = rest.firstIndex(of: .lineFeed), feed > rest.startIndex, rest[feed - 1] == .carriageReturn else {
         throw HeadParser.bareLineFeed

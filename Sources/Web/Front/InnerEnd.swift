@@ -1,9 +1,10 @@
 internal import Reactor
 
-/// Our end of a pair of sockets whose other end one of the libraries has: what a client sends goes in here, and what the
-/// library has to say comes out.
+/// This package's end of a socket pair whose other end a library has: the client's input goes in here, and the
+/// library's output comes out.
 ///
-/// Law: it holds what the pair did not take at once; until that is gone, nothing more is to be read from the client.
+/// Law: it keeps the bytes that the pair did not take at once; until they are written, nothing more is read from the
+/// client.
 struct InnerEnd: ~Copyable {
   let socket: Descriptor
   private var waiting: [UInt8] = []
@@ -15,7 +16,7 @@ struct InnerEnd: ~Copyable {
 
   var hasRoom: Bool { waiting.isEmpty }
 
-  /// False where the library has hung up.
+  /// Writes the bytes; false where the library has closed its end.
   mutating func give(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if !waiting.isEmpty {
       waiting += bytes
@@ -33,7 +34,7 @@ struct InnerEnd: ~Copyable {
     }
   }
 
-  /// There is room again.
+  /// The pair has room again: writes the bytes that wait.
   mutating func flush() -> Bool {
     let bytes = waiting
     waiting = []

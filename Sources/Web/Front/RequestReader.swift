@@ -1,31 +1,31 @@
-/// Reads all requests of one connection, and says each to the library again, in the shortest form that means the same.
+/// A reader of all requests of one connection; it passes each to the library in the shortest form that means the same.
 ///
 /// Laws:
-/// - No byte of a client reaches the library but content. Each head and the framing of each body is read here, in one way;
-///   the library is told of a request only that one is there, whether it is a HEAD, how its body is framed, and whether the
-///   connection goes on. Who answers it has the head from here.
-/// - What is not sound ends the reading. The library is told of a request, or of the end of the body, in its place, and
-///   whoever has its turn then asks `fault(ofRequest:)`: so the refusal goes out behind all earlier answers.
-/// - A request for a WebSocket ends it, too: what follows is left as it came.
-/// - It keeps the beginning of a head or of a line, what the library has not taken, and few heads. Whatever is kept has a
-///   limit, and each byte is looked at a bounded number of times.
+/// - No byte of a client reaches the library but content. Each head and the framing of each body is parsed here, in one
+///   way; the library only learns that there is a request, whether it is a HEAD, how its body is framed, and whether
+///   the connection is kept alive. The handler gets the head from here.
+/// - Invalid input ends the reading. The library gets a request, or the end of the body, in its place, and its callback
+///   then asks `fault(ofRequest:)`: so the refusal goes out behind all earlier responses.
+/// - A request for a WebSocket ends the reading, too: the bytes behind it are left as they came.
+/// - The reader keeps the beginning of a head or of a line, the bytes that the library has not taken, and few heads.
+///   Each of these has a limit, and each byte is looked at a bounded number of times.
 final class RequestReader {
   private enum Place {
     case head
-    /// In a content of which so much is still to come.
+    /// In a content of which so many bytes are still to come.
     case content(Int)
     /// Before the first piece of a content of so many bytes whose rest goes past the library.
     case longContent(Int)
-    /// Behind that piece.
+    /// Behind that piece; so many bytes are still to come.
     case beside(Int)
     case chunkLine
     case chunk(Int)
     /// Behind a chunk's bytes.
     case chunkEnd
     case trailers
-    /// It goes on as a WebSocket, or not at all.
+    /// At a request for a WebSocket, which ends the reading.
     case leaving
-    /// What comes is dropped: so much has been.
+    /// In input that is dropped after a refusal: so many bytes have been.
     case refused(Int)
   }
 
@@ -35,19 +35,19 @@ final class RequestReader {
   private var parser: HeadParser
   private var memory = HeadMemory()
   private var place = Place.head
-  /// Bytes that have come and are not read yet.
+  /// Bytes that have come and are not parsed yet.
   private var kept: [UInt8] = []
-  /// Bytes that the library is still to be given, from `outputStart` on.
+  /// Bytes for the library, from `outputStart` on.
   private var output: [UInt8] = []
   private var outputStart = 0
-  /// The heads of requests that the library was told of, until the handler asks for them.
+  /// The heads of requests that were passed to the library, until the handler asks for them.
   private var heads: [Head] = []
   private var requestCount = 0
   private var refusal: WebFault?
 
-  /// How many requests are read ahead of the one that is answered.
+  /// Limit for pipelined requests that are read ahead of the one that is answered.
   private static let headsAheadMax = 8
-  /// The bytes that a refused client may still send, so that it hears why.
+  /// Limit for the bytes that a refused client may still send, so that it gets the refusal.
   private static let droppedBytesMax = 256 << 10
 
   /// With a bypass, long contents go past the library.
@@ -60,7 +60,7 @@ final class RequestReader {
 
   // MARK: The client's side
 
-  /// Whether more is to be read from the client for it.
+  /// Whether more is to be read from the client.
   var isReading: Bool {
     switch place {
     case .head: !isHeldBack
@@ -78,7 +78,7 @@ final class RequestReader {
     }
   }
 
-  /// Whether a request waits in it until others are answered.
+  /// Whether a pipelined request waits in it until earlier ones are answered.
   private(set) var isHeldBack = false
 
   func read(_ bytes: UnsafeRawBufferPointer) {
@@ -98,12 +98,12 @@ final class RequestReader {
     kept = count == 0 ? all : Array(all[count...])
   }
 
-  /// What is still to come of a content that goes past the library, until that has ended.
+  /// The bytes still to come of a content that goes past the library, until it has ended.
   var bytesBeside: Int? {
     if case .beside(let left) = place { left } else { nil }
   }
 
-  /// So much of it has come.
+  /// So many bytes of it have come.
   func wentBeside(_ count: Int) {
     guard case .beside(let left) = place else { preconditionFailure("nothing goes past the library") }
     place = .beside(left - count)
@@ -116,7 +116,7 @@ final class RequestReader {
     say("0\r\n\r\n")
   }
 
-  /// Hands over the bytes that were not read, to the code that goes on with the connection.
+  /// Hands over the bytes that were not read, to the code that takes over the connection.
   func takeRest() -> [UInt8] {
     defer { kept = [] }
     return kept
@@ -124,7 +124,7 @@ final class RequestReader {
 
   // MARK: The library's side
 
-  /// Moves what the library is to be given: how much there was room for.
+  /// Moves bytes for the library into the room and returns their number.
   func give(_ room: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(room.count, output.count - outputStart)
     output.withUnsafeBytes { room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[outputStart...].prefix(count))) }
@@ -140,31 +140,31 @@ final class RequestReader {
 
   private func clearOutput() {
     outputStart = 0
-    // An idle connection keeps little.
+    // An idle connection keeps little memory.
     output.removeAll(keepingCapacity: output.count <= 256)
   }
 
-  /// The head of the next request that the library is told of; nil where there is only a fault in its place.
+  /// The head of the next request that was passed to the library; nil where there is only a fault in its place.
   func nextHead() -> Head? {
     heads.isEmpty ? nil : heads.removeFirst()
   }
 
-  /// There is room for those that were held back.
+  /// There is room for requests that were held back.
   func resume() {
     guard isHeldBack, heads.count < Self.headsAheadMax else { return }
     isHeldBack = false
     readKept()
   }
 
-  /// Why all of this request, counted from 1, cannot be read.
+  /// The reason why this request, counted from 1, cannot be read to its end.
   func fault(ofRequest number: Int) -> WebFault? { number == requestCount ? refusal : nil }
 
-  /// The last head, where it would be known again.
+  /// Whether this is the last head and would be recognized.
   func knows(_ head: Head) -> Bool { memory.last?.head === head }
 
   // MARK: Reading
 
-  /// How many of the bytes are done with.
+  /// Parses bytes and returns the number of those that are done with.
   private func follow(_ bytes: UnsafeRawBufferPointer) -> Int {
     var at = 0
     do throws(WebFault) {
@@ -180,7 +180,7 @@ final class RequestReader {
     return at
   }
 
-  /// Reads what the bytes begin with: how many they were, or nil where more has to come, or has to wait.
+  /// Parses the first element of the bytes and returns its length, or nil where more has to come, or has to wait.
   private func step(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> Int? {
     switch place {
     case .head:
@@ -192,7 +192,7 @@ final class RequestReader {
       place = left == count ? .head : .content(left - count)
       return count
     case .longContent(let left):
-      // It is shorter than the content.
+      // The first piece is shorter than the content.
       say(chunk: bytes)
       bypass?.begins(after: bytes.count)
       place = .beside(left - bytes.count)
@@ -227,7 +227,7 @@ final class RequestReader {
     }
   }
 
-  /// The place of the line feed that ends the line.
+  /// The position of the line feed that ends the line.
   private func line(
     in bytes: UnsafeRawBufferPointer, bytesMax: Int, or tooLong: WebFault
   ) throws(WebFault) -> Int? {
@@ -302,7 +302,7 @@ final class RequestReader {
     place = .refused(0)
   }
 
-  // MARK: Saying
+  // MARK: Output for the library
 
   private func say(_ text: StaticString) { text.withUTF8Buffer { output += $0 } }
 
@@ -317,7 +317,7 @@ final class RequestReader {
 }
 
 extension Head {
-  /// The part of the request that means anything to the library.
+  /// The request in its shortest form: only the parts that the library needs.
   fileprivate func shortRequest(isLong: Bool) -> [UInt8] {
     var text = "\(method == .head ? "HEAD" : "GET") / HTTP/1.\(isHTTP11 ? 1 : 0)\r\nHost: here\r\n"
     if isOfOpenLength || isLong {

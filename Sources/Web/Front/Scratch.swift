@@ -1,4 +1,4 @@
-/// Room for what is read and passed on at once, shared by all connections of a loop.
+/// A buffer for bytes that are read and passed on at once, shared by all connections of a loop.
 final class Scratch {
   static let byteCount = 64 << 10
 

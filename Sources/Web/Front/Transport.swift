@@ -4,7 +4,7 @@ internal import Reactor
 /// The client's end of a connection: a socket, in the clear or under TLS.
 final class Transport {
   enum Step {
-    /// So many bytes went through, at least one.
+    /// The number of bytes that went through, at least one.
     case moved(Int)
     case blocked
     /// The client sends no more.
@@ -14,7 +14,7 @@ final class Transport {
 
   let socket: Descriptor
   private let stream: ServerStream?
-  /// How often something was written.
+  /// The number of writes.
   private(set) var writeCount = 0
 
   init(_ socket: consuming Descriptor, _ stream: ServerStream? = nil) {
@@ -24,13 +24,13 @@ final class Transport {
 
   var isSecure: Bool { stream != nil }
 
-  /// Whether nothing of what was written waits here for the socket.
+  /// Whether no written bytes wait here for the socket.
   var isFlushed: Bool { stream?.isFlushed ?? true }
 
   func read(_ room: UnsafeMutableRawBufferPointer) -> Step {
     if let stream {
       let step = Step(stream.read(room))
-      // Reading may have made TLS answer.
+      // Reading may have made TLS write, such as an alert.
       _ = flush()
       return step
     }
@@ -42,7 +42,7 @@ final class Transport {
     }
   }
 
-  /// Takes what it can of the bytes, which are at least one.
+  /// Writes as many of the bytes as it can; there is at least one.
   func write(_ bytes: UnsafeRawBufferPointer) -> Step {
     writeCount += 1
     do throws(SystemError) {
@@ -57,12 +57,12 @@ final class Transport {
     }
   }
 
-  /// Gives the socket what waits here for it.
+  /// Writes the waiting bytes to the socket.
   func flush() -> Step {
     stream.map { Step($0.flush(to: socket)) } ?? .moved(0)
   }
 
-  /// Tells the client that nothing more comes.
+  /// Ends the output, so that the client sees its end.
   func endSending() {
     stream?.sayGoodbye()
     _ = flush()

@@ -1,21 +1,21 @@
 internal import Reactor
 
-/// Carries what a client says to the library that serves HTTP, and back, where that cannot have the client's own socket:
+/// A relay between a client and the library that serves HTTP, where the library cannot have the client's own socket:
 /// under TLS, and where the content of a request is to go past it.
 ///
 /// Laws:
-/// - It keeps itself until one side has ended and the other has what was said.
-/// - It holds no memory while nothing waits. What waits for the client is one batch at most, what waits for the library is
-///   what was read at once, or is kept by the reader: behind each the side that sends is not read.
+/// - It retains itself until one side has ended and the other has got all bytes.
+/// - It holds no memory while nothing waits. At most one batch waits for the client; for the library, the bytes of one
+///   read wait, and those that the reader keeps. While bytes wait, their sender is not read: that is backpressure.
 final class Tunnel {
-  /// A connection that goes on without the library.
+  /// A connection that continues without the library.
   struct Handover {
     let transport: Transport
-    /// What the library said and the client has not taken.
+    /// The library's output that the client has not taken.
     let unsent: [UInt8]
   }
 
-  /// What one tunnel moves before others have their turn.
+  /// Limit for the rounds of one tunnel before others have their turn.
   private static let roundsMax = 12
 
   private let transport: Transport
@@ -27,13 +27,13 @@ final class Tunnel {
   private let scratch: Scratch
   private var outside: Registration?
   private var inside: Registration?
-  /// What the client has not taken, where no TLS keeps it.
+  /// Output that the client has not taken, where no TLS keeps it.
   private var unsent: [UInt8] = []
   private var hasClientEnded = false
   private var turnIsDue = false
   private var isOver = false
 
-  /// The bytes are what was read of the client before. The library's side must have its own socket by now.
+  /// Begins with the bytes that were read from the client before. The library's side must have its own socket by now.
   init(
     _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], _ reader: RequestReader,
     _ bypass: Bypass, _ admission: Admission, on reactor: Reactor, _ scratch: Scratch
@@ -59,7 +59,7 @@ final class Tunnel {
   }
 
   private func outsideIs(_ readiness: Readiness) {
-    // A failure is told again and again until it is read, which may not be for long.
+    // A failure is reported again and again until it is read, which may not be soon.
     if readiness.contains(.failed), !canRead { return finish() }
     turn()
   }
@@ -87,7 +87,7 @@ final class Tunnel {
       if !hasMovedIn, !hasMovedOut { return watch() }
     }
     watch()
-    // What TLS has already taken from the socket, no event will tell of.
+    // Bytes that TLS has already taken from the socket cause no event.
     askForTurn()
   }
 
@@ -100,7 +100,7 @@ final class Tunnel {
     }
   }
 
-  /// From the client to the library; whether anything moved.
+  /// Moves bytes from the client to the library; returns whether any moved.
   private func bringIn() -> Bool {
     if !inner.hasRoom {
       guard inner.flush() else { return dropIn() }
@@ -123,10 +123,10 @@ final class Tunnel {
     return false
   }
 
-  /// Gives the library what was read for it; false where it has hung up.
+  /// Gives the library the bytes that were read for it; false where it has closed its end.
   private func give() -> Bool { reader.giveAll { inner.give($0) } }
 
-  /// From the client past the library; whether anything moved.
+  /// Moves bytes from the client past the library; returns whether any moved.
   private func bringBeside(_ left: Int) -> Bool {
     guard bypass.isFree else { return false }
     if left == 0 {
@@ -136,7 +136,7 @@ final class Tunnel {
     var total = 0
     var step = Transport.Step.moved(0)
     bypass.fill(UnsafeMutableRawBufferPointer(rebasing: scratch.room.prefix(left))) { room in
-      // TLS gives one record at a time, and whoever takes it is quicker with many.
+      // TLS gives one record at a time, and the exchange is faster with many.
       repeat {
         step = transport.read(UnsafeMutableRawBufferPointer(rebasing: room[total...]))
         guard case .moved(let count) = step else { break }
@@ -159,13 +159,13 @@ final class Tunnel {
     }
   }
 
-  /// The library reads no more; what it said still goes out.
+  /// The library reads no more; its output is still sent.
   private func dropIn() -> Bool {
     hasClientEnded = true
     return false
   }
 
-  /// From the library to the client; whether anything moved.
+  /// Moves bytes from the library to the client; returns whether any moved.
   private func bringOut() -> Bool {
     if case .failed = transport.flush() {
       finish()
@@ -189,7 +189,7 @@ final class Tunnel {
     return false
   }
 
-  /// Keeps what the client does not take at once; whether it took any.
+  /// Writes to the client and keeps the bytes that it does not take at once; returns whether it took any.
   private func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
     switch transport.write(bytes) {
     case .moved(let count):
@@ -214,7 +214,7 @@ final class Tunnel {
     }
   }
 
-  /// The library has said all that it will.
+  /// Hands over the connection; the library has written all of its output.
   private func handOver() -> Handover? {
     while !isOver {
       do throws(SystemError) {
@@ -241,7 +241,7 @@ final class Tunnel {
     if let inside { reactor.deregister(inside) }
     outside = nil
     inside = nil
-    // The library sees its end at once, however long somebody keeps this object.
+    // The library sees its end closed at once, however long this object is retained.
     inner.socket.cut()
   }
 }

@@ -1,7 +1,7 @@
 internal import CMicroHTTPD
 
-/// A response as the library takes it. One with a small body in memory may be given again: who asks for the same again
-/// and again is mostly told the same.
+/// A response in the library's form. One with a small body in memory can be used again, since repeated requests mostly
+/// get the same response.
 final class Answer {
   private let response: Response
   let made: OpaquePointer
@@ -9,16 +9,16 @@ final class Answer {
   /// The second of its date.
   private var datedAt: Int?
 
-  /// An idle connection keeps so much.
+  /// Limit for a response that an idle connection keeps.
   private static let keptBytesMax = 4 << 10
 
-  /// Nil where a file has no descriptor to spare.
+  /// Nil where a file has no free descriptor.
   init?(_ response: Response, for exchange: Exchange?) {
     guard let made = response.make(for: exchange) else { return nil }
     self.response = response
     self.made = made
     for field in response.headers.fields {
-      // It takes no value with a line's end in it: such a header is left out.
+      // The library takes no value that has a line feed: such a header is left out.
       _ = field.name.withCString { name in field.value.withCString { MHD_add_response_header(made, name, $0) } }
     }
   }
@@ -27,14 +27,14 @@ final class Answer {
     MHD_destroy_response(made)
   }
 
-  /// The library writes a date anew for each answer that has none, and takes a new one in the place of an old one.
+  /// Sets the date. The library adds one to each response that has none; a new date replaces the old one.
   func date(_ date: DateHeader) {
     if datedAt == date.second { return }
     datedAt = date.second
     MHD_add_response_header(made, "Date", date.text)
   }
 
-  /// The connection ends after it.
+  /// Makes the connection end after this response.
   func close() {
     if !closes { MHD_add_response_header(made, "Connection", "close") }
     closes = true
@@ -48,7 +48,7 @@ final class Answer {
     }
   }
 
-  /// Whether it is the same to the last byte; of bodies only those are the same that lie in the same place.
+  /// Whether the two responses are identical; bodies are only the same where they share storage.
   func says(_ other: Response) -> Bool {
     guard !closes, response.status == other.status, response.headers.fields == other.headers.fields else {
       return false
@@ -62,7 +62,7 @@ final class Answer {
 }
 
 extension [UInt8] {
-  /// Whether both are one array: what is held cannot have become another in its place.
+  /// Whether both arrays share storage: while one is held, its storage cannot be reused for another.
   package func isSamePlace(as other: [UInt8]) -> Bool {
     withUnsafeBytes { one in other.withUnsafeBytes { one.count == $0.count && one.baseAddress == $0.baseAddress } }
   }

@@ -3,22 +3,22 @@ internal import Glibc
 
 /// One connection that is served by libmicrohttpd, over all of its requests.
 final class Connection {
-  /// Kept for as long as the connection counts.
+  /// The connection's admission, held for as long as it counts.
   let admission: Admission
-  /// The tunnel through which it comes, which then reads from the client; nil without TLS.
+  /// The bypass of the tunnel through which the connection comes, which then reads from the client; nil without TLS.
   let bypass: Bypass?
   let reader: RequestReader
   var exchange: Exchange?
-  /// Whether the request that is under way has its answer.
+  /// Whether the current request has its response.
   var isAnswered = false
   private(set) var requestCount = 0
-  /// The last head as it was read, where it may come again, and what the handler made of it.
+  /// The last head as it was read, where it may come again, and as the handler interprets it.
   private var lastHead: (read: Head, meant: Head)?
-  /// The last one, where it may be given again.
+  /// The last response, where it can be used again.
   private var lastAnswer: Answer?
-  /// Whether it is between two requests, or has begun with the head of one.
+  /// Whether the connection is between two requests, or has begun with the head of one.
   private var awaitsHead = false
-  /// When the next whole head has to be there, on the reactor's clock; nil until it is known, at the next look.
+  /// The deadline for the next whole head, on the reactor's clock; nil until the next sweep sets it.
   private var headDeadline: UInt64?
   /// Whether the library is to read once more, since requests are held back.
   private var isNudged = false
@@ -32,10 +32,10 @@ final class Connection {
   /// Whether its client's bytes are read here, and not by a tunnel.
   var readsClient: Bool { bypass == nil }
 
-  /// Fills the room with what the library is to read: how much, 0 at the end, and less than 0 for an error.
+  /// Fills the room with the library's input: returns the number of bytes, 0 at the end, and less than 0 for an error.
   ///
-  /// Law: less than there is room for means that nothing more is there to be read, or that the library is nudged when it is:
-  /// it waits for an event then.
+  /// Law: less than the room holds means that nothing more can be read, or that the library is nudged when there is
+  /// more: the library then waits for an event.
   func read(_ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ scratch: Scratch) -> Int {
     reader.resume()
     var count = reader.give(room)
@@ -50,13 +50,13 @@ final class Connection {
     return count > 0 ? count : Int(-EAGAIN)
   }
 
-  /// Whether the library must read once more behind the request that begins: no event tells of what is held back.
+  /// Whether the library must read once more behind the request that begins: held-back requests cause no event.
   func nudges() -> Bool {
     isNudged = !isNudged && bypass == nil && reader.isHeldBack
     return isNudged
   }
 
-  /// The last answer, where this is the same.
+  /// The last response in the library's form, where this one is identical.
   func answer(as response: Response) -> Answer? {
     guard let lastAnswer, lastAnswer.says(response) else { return nil }
     return lastAnswer
@@ -72,9 +72,9 @@ final class Connection {
     headDeadline = nil
   }
 
-  /// Whether nothing more has to be waited for, seen by one who looks now and then: its next head takes longer than so many
-  /// nanoseconds, its body comes too slowly, or its client has left with its last words. Where those and its leaving are
-  /// one event the library sees the words only.
+  /// Whether a periodic sweep can end the connection: its next head takes longer than `idle` nanoseconds, its body
+  /// comes too slowly, or its client has closed right after its last bytes. Where those and the close are one event,
+  /// the library only sees the bytes.
   func isOver(_ idle: UInt64, at now: UInt64, hasLeft: () -> Bool) -> Bool {
     if let exchange { return exchange.isTooSlow(at: now) || exchange.readsBody && hasLeft() }
     guard awaitsHead else { return false }
@@ -83,20 +83,20 @@ final class Connection {
     return hasLeft()
   }
 
-  /// What it goes on as, once the library has said so to its client.
+  /// The upgrade to a WebSocket, until the library has sent the client its response.
   var grant: SocketGrant?
 
-  /// Of the last head.
+  /// The note of the last head.
   private(set) var note = HeadNote()
 
-  /// The library has been told of a request.
+  /// The library has begun a request.
   func nextHead(reading: (Head) throws(WebFault) -> Head) throws(WebFault) -> Head {
     awaitsHead = false
     requestCount += 1
     guard let head = reader.nextHead() else {
       throw fault ?? WebFault(400, "The request was not read: send it again.")
     }
-    // A tunnel reads on then.
+    // A tunnel resumes reading then.
     if reader.isHeldBack { bypass?.changed() }
     if let lastHead, lastHead.read === head { return lastHead.meant }
     lastHead = nil
@@ -106,6 +106,6 @@ final class Connection {
     return meant
   }
 
-  /// Why the request that is under way cannot be read to its end.
+  /// The reason why the current request cannot be read to its end.
   var fault: WebFault? { reader.fault(ofRequest: requestCount) }
 }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// When an answer was made, as HTTP writes it (RFC 9110 §5.6.7).
+/// The `Date` header of a response (RFC 9110 §5.6.7).
 ///
-/// Law: it is written once for each second, and not for each answer.
+/// Law: it is formatted once for each second, and not for each response.
 struct DateHeader {
   private(set) var second: time_t
   private(set) var text: String

@@ -6,43 +6,43 @@ internal import Reactor
 /// It belongs to the server's thread. The server keeps it until the response is sent or the client has gone.
 package final class Exchange {
   package let head: Head
-  /// The same for requests of one connection whose heads are the same.
+  /// The note of the head, shared by requests of one connection that have the same head.
   package let note: HeadNote
-  /// Called once where the client leaves before the whole response is sent, or the server refuses what it sends; what is
-  /// asked of the exchange from then on does nothing.
+  /// Called once where the client leaves before the whole response is sent, or the server refuses the request. From
+  /// then on, calls of the exchange have no effect.
   package var onGone: (() -> Void)?
 
   private enum Reading {
-    /// Nobody has said what becomes of the body: it waits.
+    /// The handler has not decided yet how to read the body: it waits.
     case undecided
     case collecting([UInt8], bytesMax: Int, then: ([UInt8]) -> Void)
     case streaming(any BodySink, bytesMax: Int)
-    /// What comes is thrown away.
+    /// The rest of the body is discarded.
     case discarding
   }
 
-  /// When it began, by the reactor's clock.
+  /// The start time, on the reactor's clock.
   package let began = Reactor.now
-  /// For the handler's own use: what it takes the request for.
+  /// A value for the handler's own use: its kind of request.
   package var tag = 0
-  /// Who pays for its bytes.
+  /// The counters for its bytes.
   package var traffic: Traffic?
 
   private let connection: OpaquePointer
-  /// Where it comes through a tunnel.
+  /// The bypass of its tunnel, if there is one.
   private let bypass: Bypass?
-  /// Which keeps this no longer than the request lasts.
+  /// The server, which keeps this no longer than the request lasts.
   private let server: any ExchangeServer
   private var reading = Reading.undecided
   private var response: Response?
-  /// Whether the library, too, lets the client take its time.
+  /// Whether the library's idle timeout is off for its client.
   private var isUnhurried = false
   package private(set) var isGone = false
-  /// Whether the reader of the body, or of the response, was told to wait and is not any more.
+  /// Whether the reader of the body or the source of the response had to wait and can continue now.
   private var mayGoOn = false
   private(set) var isSuspended = false
   private var isWoken = false
-  /// While the body goes past the library.
+  /// The bypass while the body goes past the library.
   private var beside: Bypass?
   private var hasBodyEnded = false
   private(set) var bodyBytes = 0
@@ -58,23 +58,23 @@ package final class Exchange {
     pace = server.pace
   }
 
-  /// Hands over the whole body once it is there. One of more bytes is refused (413), and one that ends early is a client
-  /// that has gone: then `then` is not called.
+  /// Passes the whole body to `then` once it is there. A body of more bytes is refused (413); one that ends early means
+  /// that the client has gone: then `then` is not called.
   package func collectBody(bytesMax: Int, then: @escaping ([UInt8]) -> Void) {
     read(.collecting([], bytesMax: bytesMax, then: then), bytesMax)
   }
 
-  /// Hands over the body as it comes; one of more bytes is refused (413).
+  /// Passes the body to the sink as it comes; one of more bytes is refused (413).
   package func readBody(bytesMax: Int, into sink: any BodySink) {
     read(.streaming(sink, bytesMax: bytesMax), bytesMax)
   }
 
-  /// The sink takes more: what it left is offered again.
+  /// The sink takes more: the bytes that it left are offered again.
   package func resume() {
     goOn()
   }
 
-  /// Once for each exchange, now or later. What is left of the request's body is thrown away.
+  /// Responds; call it once for each exchange, now or later. The rest of the request's body is discarded.
   package func respond(_ response: Response) {
     if isGone { return }
     precondition(self.response == nil, "an exchange is answered twice")
@@ -84,7 +84,8 @@ package final class Exchange {
     goOn()
   }
 
-  /// The response's source has more, or is at its end. Of many that are woken at once some go on in each turn.
+  /// The response's source has more, or is at its end. Where many exchanges are woken at once, some of them resume in
+  /// each turn.
   package func wake() {
     guard isSuspended, !isGone, beside == nil else { return goOn() }
     if isWoken { return }
@@ -92,7 +93,7 @@ package final class Exchange {
     server.wake(self)
   }
 
-  /// Its turn has come.
+  /// The exchange's turn to resume has come.
   func goOnWoken() {
     isWoken = false
     goOn()
@@ -100,19 +101,19 @@ package final class Exchange {
 
   // MARK: What the server calls
 
-  /// The rest of the body cannot be read. It ends here, and is refused, or the connection ends with its answer.
+  /// The rest of the body cannot be read. It ends here and is refused, or the connection ends after its response.
   func fail(_ fault: WebFault) {
     if isGone || response != nil { response?.closes = true } else { refuse(fault) }
   }
 
-  /// After the handler has heard of it, and before any of the body was read.
+  /// Called after the handler has got the request, and before any of the body is read.
   func hasBegun() -> MHD_Result {
     if isGone, response == nil { return .NO }
     guard response != nil, head.contentLength ?? .max > Self.discardedBytesMax, head.hasBody else { return .YES }
     return queue()
   }
 
-  /// More of the body has come, or nothing more will, or the exchange goes on.
+  /// More of the body has come, or its end, or the exchange resumes.
   func proceed(_ bytes: UnsafeRawBufferPointer, _ left: inout Int) -> MHD_Result {
     if isGone, response == nil { return .NO }
     if bytes.isEmpty { return end() }
@@ -130,9 +131,9 @@ package final class Exchange {
     return .YES
   }
 
-  /// The same of what comes past the library: `read` brings it right to where it is kept, or else into the scratch. It is
-  /// called once, with at most as much room as that has; or not at all, and the answer is false: then nothing is taken
-  /// until the bypass is told to go on.
+  /// The same for bytes that come past the library: `read` puts them right where they are kept, or else into the
+  /// scratch. It is called once, with at most as much room as that has; or not at all, and the result is false: then
+  /// nothing is taken until the bypass resumes.
   func takeBeside(
     _ scratch: UnsafeMutableRawBufferPointer, by read: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
@@ -149,13 +150,13 @@ package final class Exchange {
     }
   }
 
-  /// All that comes past the library has come.
+  /// The whole body has come past the library.
   func endBeside() {
     beside = nil
     goOn()
   }
 
-  /// The request is over, and with it all that stands in it.
+  /// The request is over; its state is released.
   func finish(isComplete: Bool) {
     if !isComplete { leave() }
     isGone = true
@@ -165,7 +166,7 @@ package final class Exchange {
     beside.take()?.close()
   }
 
-  /// The client has closed while nobody reads what it sends.
+  /// The client has closed while its input was not read.
   func leave() {
     if isGone { return }
     isGone = true
@@ -186,7 +187,7 @@ package final class Exchange {
 
   // MARK: The body
 
-  /// What is read only to be thrown away, so that the connection can go on.
+  /// Limit for the part of a body that is read only to be discarded, so that the connection can be used again.
   private static let discardedBytesMax = 1 << 20
 
   private func read(_ reading: Reading, _ bytesMax: Int) {
@@ -201,7 +202,7 @@ package final class Exchange {
     goOn()
   }
 
-  /// What comes from now on is no live body any more.
+  /// The body is not live any more: the idle timeout is on again.
   private func pressAsUsual() {
     guard isUnhurried else { return }
     isUnhurried = false
@@ -272,7 +273,7 @@ package final class Exchange {
       limit: bytesMax)
   }
 
-  /// The handler has no more to do with it: the server answers.
+  /// Refuses the request: the server responds, and the handler has no more to do with it.
   private func refuse(_ fault: WebFault) {
     var answer = server.refusal(fault, head)
     answer.closes = true
@@ -291,7 +292,7 @@ package final class Exchange {
     return server.queue(response, for: self, on: connection)
   }
 
-  /// For a response's source.
+  /// Reads the response's source.
   func pull(_ source: any BodySource, _ room: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       if isGone { return CMicroHTTPD_END_WITH_ERROR }
@@ -328,26 +329,27 @@ package final class Exchange {
   }
 }
 
-/// Takes a request's body as it comes.
+/// A receiver of a request's body as it comes.
 package protocol BodySink: AnyObject {
-  /// Whether it comes as it is made, so that the client may be silent for as long as it likes.
+  /// Whether the body is live, made while it is sent, so that the client may be silent for any time.
   var isLive: Bool { get }
 
-  /// Says how many of the bytes it took. Where it did not take all, nothing more comes until `Exchange.resume()`: the
-  /// client is held back.
+  /// Takes bytes and returns their number. Where it did not take all, nothing more comes until `Exchange.resume()`:
+  /// that is backpressure on the client.
   func take(_ bytes: UnsafeRawBufferPointer, from exchange: Exchange) -> Int
 
-  /// The same of bytes that are still to be read: `read` is called once, with room for one byte to `bytesMax`, and says how
-  /// many it has put there. Where it is not called the answer is false, and nothing more comes until `Exchange.resume()`.
+  /// The same for bytes that are still to be read: `read` is called once, with room for one byte to `bytesMax`, and
+  /// returns the number of bytes that it has put there. Where it is not called the result is false, and nothing more
+  /// comes until `Exchange.resume()`.
   func take(
     upTo bytesMax: Int, from exchange: Exchange, by read: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool
 
-  /// That was all.
+  /// The body has ended.
   func finished(_ exchange: Exchange)
 }
 
-/// Whether bytes come at the least speed that is borne.
+/// A check of a body's pace against the minimum rate.
 struct Pace {
   private let bytesMin: Int
   private let span: UInt64
@@ -360,7 +362,7 @@ struct Pace {
   }
 
   mutating func isTooSlow(_ bytes: Int, isHeldBack: Bool, at now: UInt64) -> Bool {
-    // Time in which we do not read is not the client's.
+    // Time in which the server does not read is not counted against the client.
     guard let since, !isHeldBack else {
       since = now
       self.bytes = bytes

@@ -3,18 +3,18 @@ internal import CMicroHTTPD
 /// The server of an exchange, which owns its connection; all calls are on the loop.
 protocol ExchangeServer: AnyObject {
   var meter: WebMeter { get }
-  /// Of a body that begins.
+  /// The pace of a body that begins.
   var pace: Pace { get }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response
   func queue(_ response: Response, for exchange: Exchange?, on connection: OpaquePointer) -> MHD_Result
 
-  /// Calls the exchange no more until it is resumed, and looks whether the client leaves meanwhile.
+  /// Suspends the exchange until it is resumed, and watches meanwhile whether the client leaves.
   func suspend(_ connection: OpaquePointer)
   /// Calls the exchange again in a later turn.
   func resume(_ connection: OpaquePointer)
-  /// Lets it go on in one of the next turns.
+  /// Resumes the exchange in one of the next turns.
   func wake(_ exchange: Exchange)
-  /// Whether a client that sends nothing is cut off after the idle time.
+  /// Whether a client that sends nothing is cut off after the idle timeout.
   func limitIdleTime(of connection: OpaquePointer, _ isLimited: Bool)
 }

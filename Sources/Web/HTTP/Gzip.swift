@@ -1,11 +1,11 @@
 internal import CZlib
 
-/// Bytes as they go out where a client takes them packed (RFC 9110 §8.4.1.3).
+/// Gzip for clients that accept it as content coding (RFC 9110 §8.4.1.3).
 package enum Gzip {
   package enum Effort: Int32 {
-    /// For what is made anew for each request.
+    /// For content that is made anew for each request.
     case little = 1
-    /// For what is packed once.
+    /// For content that is compressed once.
     case much = 9
   }
 

@@ -3,19 +3,21 @@ internal import CReceive
 internal import Glibc
 internal import Reactor
 
-/// HTTP by libmicrohttpd, run from our loop: its poll lies in ours, and it has no thread.
+/// HTTP by libmicrohttpd, run from this package's loop, which polls the library's descriptor; the library has no
+/// thread.
 ///
 /// Laws:
 /// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
-/// - It is run from the loop alone, never from within what it tells: `askForTurn` is the way.
+/// - The library is run from the loop alone, never from within its callbacks: those use `askForTurn`.
 /// - The library reads no byte of a client but content: while it runs, its `recv` of a client's socket is
-///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the pair. A request that no reader has told
-///   of is refused.
-/// - Where it asks for another turn at once and has done nothing, it has that turn later: it cannot keep the loop busy.
+///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the socket pair. A request that no
+///   reader has passed on is refused.
+/// - A library that asks for another turn at once and has done nothing gets that turn later: it cannot keep the loop
+///   busy.
 final class HTTPServer: ExchangeServer {
   let limits: WebLimits
   let meter: WebMeter
-  /// Of a body that begins.
+  /// The pace of a body that begins.
   let pace: Pace
   private let idleSeconds: CUnsignedInt
   private let idleNanoseconds: UInt64
@@ -28,31 +30,34 @@ final class HTTPServer: ExchangeServer {
   private var alarm: Timer?
   private var sweep: Timer?
   private var turnIsDue = false
-  /// By their descriptors.
+  /// Connections by their descriptors.
   private var connections: [CInt: Connection] = [:]
-  /// What the library has done, and how many turns in a row it has asked for and done nothing.
+  /// The number of the library's steps, and the number of turns in a row that it asked for and in which it did nothing.
   private var stepCount = 0
   private var idleTurns = 0
   private var answersUnderWay = 0
-  /// Whose responses have more to be written.
+  /// Exchanges whose responses have more to be written.
   private var woken: ArraySlice<Exchange> = []
-  /// By the connections that were ever suspended: tells that the client has gone, which the library would not see.
+  /// Watches of the connections that were ever suspended: they detect that the client has gone, which the library would
+  /// not see.
   private var watches: [OpaquePointer: Registration] = [:]
 
-  /// Takes a connection that goes on as a WebSocket: what still has to go to its client, and what that has sent already.
+  /// Takes a connection that becomes a WebSocket: the bytes that its client has still to get, and the bytes that the
+  /// client has already sent.
   var upgraded: (SocketGrant, Transport, _ said: [UInt8], _ bytes: [UInt8], Admission) -> Void = { _, _, _, _, _ in }
 
   private var date = DateHeader(at: 0)
 
-  /// A second is little beside what it watches over.
+  /// A second is little beside the times that the sweep checks.
   private static let sweepInterval: Duration = .seconds(1)
-  /// What it keeps for each connection: a short request, the pieces in which it reads bodies, and an answer's head. It
-  /// writes zeros over all of it after each request.
+  /// The library's memory for each connection: a short request, the pieces in which it reads bodies, and a response's
+  /// head. The library writes zeros over all of it after each request.
   private static let connectionBytes = 16 << 10
-  /// Some pass while an answer waits for its place.
+  /// Some idle turns pass while a response waits for room.
   private static let idleTurnsMax = 16
   private static let idleTurnPause: Duration = .milliseconds(100)
-  /// An event for a thousand event streams is written in some dozens of turns, so that others wait for none of them.
+  /// An event for a thousand event streams is written in some dozens of turns, so that others need not wait for all of
+  /// them.
   private static let wakesPerTurnMax = 16
 
   init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
@@ -66,7 +71,7 @@ final class HTTPServer: ExchangeServer {
     idleSeconds = CUnsignedInt(limits.idleTime.components.seconds)
     idleNanoseconds = UInt64(limits.idleTime.nanoseconds)
     let context = Unmanaged.passUnretained(self).toOpaque()
-    // Front counts connections; the library's own limit only must not be less.
+    // Front limits the number of connections; the library's own limit only must not be less.
     daemon = CMicroHTTPD_start(
       CUnsignedInt(limits.connectionsMax + 1), Self.connectionBytes,
       idleSeconds, requestAccessed, requestCompleted, connectionChanged,
@@ -82,7 +87,7 @@ final class HTTPServer: ExchangeServer {
     setSweep()
   }
 
-  /// Serves a connection whose first head is sound.
+  /// Serves a connection whose first head is valid.
   func take(
     _ socket: consuming Descriptor, reading reader: RequestReader, _ admission: Admission, _ bypass: Bypass? = nil
   ) {
@@ -91,8 +96,8 @@ final class HTTPServer: ExchangeServer {
     connections[number] = Connection(reader, admission, bypass)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    // The address is asked for and not used: who the client is, its reader knows. Where it fails, the socket is closed by
-    // the library all the same.
+    // The library requires an address and does not use it: its reader knows the client. Where the call fails, the
+    // library closes the socket all the same.
     let result = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         MHD_add_connection(daemon, number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -116,7 +121,7 @@ final class HTTPServer: ExchangeServer {
   }
 
   var requestsUnderWay: Int { connections.values.count { $0.exchange != nil } }
-  /// Connections that have asked nothing yet.
+  /// The number of connections without a request so far.
   var unaskedCount: Int { connections.values.count { $0.requestCount == 0 } }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
@@ -135,7 +140,7 @@ final class HTTPServer: ExchangeServer {
   private func turn() {
     guard let daemon else { return }
     let stepsBefore = stepCount
-    // Those that go on do so in this turn, and ask for no other.
+    // Exchanges that resume do so in this turn, and ask for no other.
     turnIsDue = true
     for _ in 0..<Self.wakesPerTurnMax { woken.popFirst()?.goOnWoken() }
     turnIsDue = false
@@ -153,7 +158,7 @@ final class HTTPServer: ExchangeServer {
       meter.idleTurns += 1
       pause = Self.idleTurnPause
     }
-    // By a timer also where it is now: so the others have their turn first.
+    // A timer is used even for now, so that others have their turn first.
     setAlarm(after: pause)
   }
 
@@ -164,7 +169,7 @@ final class HTTPServer: ExchangeServer {
     }
   }
 
-  /// In one of the next turns.
+  /// Resumes the exchange in one of the next turns.
   func wake(_ exchange: Exchange) {
     woken.append(exchange)
     askForTurn()
@@ -176,7 +181,7 @@ final class HTTPServer: ExchangeServer {
     creceive_divert(nil, nil)
   }
 
-  /// What the library reads, in place of the system's `recv`.
+  /// Reads for the library, in place of the system's `recv`.
   fileprivate func read(_ descriptor: CInt, _ room: UnsafeMutableRawBufferPointer) -> Int {
     let connection = connections[descriptor]
     let count =
@@ -189,7 +194,7 @@ final class HTTPServer: ExchangeServer {
     return count
   }
 
-  /// Cuts those that keep a connection and do not use it.
+  /// Cuts idle and slow connections.
   private func setSweep() {
     sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
       let now = Reactor.now
@@ -216,11 +221,11 @@ final class HTTPServer: ExchangeServer {
     CMicroHTTPD_set_idle_time(connection, isLimited ? idleSeconds : 0)
   }
 
-  /// Looks whether the client leaves while the library does not.
+  /// Watches whether the client leaves while the library does not.
   private func watch(_ connection: OpaquePointer) {
     if let known = watches[connection] { return reactor.update(known, to: [.readable, .once]) }
     let descriptor = CMicroHTTPD_descriptor(connection)
-    // Where it cannot be watched, the client's leaving is seen when it is written to.
+    // If it cannot be watched, the client's leaving is seen at the next write.
     watches[connection] = Descriptor.lent(descriptor) { socket in
       try? reactor.register(socket, for: [.readable, .once]) { [unowned self] _ in
         looked(at: connection, descriptor)
@@ -233,7 +238,7 @@ final class HTTPServer: ExchangeServer {
     exchange.leave()
   }
 
-  /// Whether there is nothing to read any more, and never will be.
+  /// Whether the peer has closed and all of its bytes are read.
   private static func hasLeft(_ descriptor: CInt) -> Bool {
     var byte: UInt8 = 0
     return withUnsafeMutableBytes(of: &byte) { room in
@@ -249,11 +254,11 @@ final class HTTPServer: ExchangeServer {
 
   private func served(_ connection: OpaquePointer) -> Connection? {
     guard let context = CMicroHTTPD_socket_context(connection) else { return nil }
-    // Kept in `connections` from the beginning of the connection to its end.
+    // It is kept in `connections` from the beginning of the connection to its end.
     return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
   }
 
-  // MARK: What the library tells
+  // MARK: The library's callbacks
 
   fileprivate func connected(_ connection: OpaquePointer) -> Connection? {
     stepCount += 1
@@ -267,8 +272,9 @@ final class HTTPServer: ExchangeServer {
     if let served = connections.removeValue(forKey: descriptor) { linger(descriptor, served) }
   }
 
-  /// Lingering close of a connection whose request was answered before all of it came: what the client still sends would make
-  /// the kernel reset it, and the answer could be lost. The library closes its own descriptor now. A tunnel lingers itself.
+  /// Lingering close of a connection whose request was answered before all of it came: input after the close would make
+  /// the kernel reset the connection, and the response could be lost. The library closes its own descriptor now. A
+  /// tunnel lingers by itself.
   private func linger(_ descriptor: CInt, _ served: Connection) {
     guard daemon != nil, served.readsClient, served.reader.isWithinRequest else { return }
     Descriptor.lent(descriptor) { socket in
@@ -282,7 +288,7 @@ final class HTTPServer: ExchangeServer {
   fileprivate func accessed(_ connection: OpaquePointer, _ served: Connection) -> MHD_Result {
     stepCount += 1
     if served.nudges() {
-      // It is asked again in its next turn, and takes it that there is something to read.
+      // The library calls again in its next turn, and assumes that there is something to read.
       MHD_suspend_connection(connection)
       MHD_resume_connection(connection)
       askForTurn()
@@ -318,7 +324,7 @@ final class HTTPServer: ExchangeServer {
 
   // MARK: WebSockets
 
-  /// The library says to the client that it is granted, behind all that it said before, and lets go of the connection.
+  /// The library sends the client the upgrade response, behind all earlier responses, and releases the connection.
   private func upgrade(
     _ head: Head, _ served: Connection, on connection: OpaquePointer
   ) throws(WebFault) -> MHD_Result {
@@ -348,7 +354,7 @@ final class HTTPServer: ExchangeServer {
     } else {
       Descriptor.lent(descriptor) { socket in
         guard let own = try? socket.duplicate() else { return }
-        // The library has left small writes to be gathered.
+        // The library has left small writes delayed (Nagle's algorithm).
         try? own.sendSmallWritesAtOnce()
         upgraded(grant, Transport(own), [], rest, served.admission)
       }
@@ -367,7 +373,7 @@ final class HTTPServer: ExchangeServer {
       return queue(refusal, for: exchange, on: connection)
     }
     let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
-    // One that is given again stays as it is.
+    // A response that is used again stays as it is.
     guard let answer = (isLast ? nil : served?.answer(as: response)) ?? Answer(response, for: exchange) else {
       guard let exchange, case .file = response.body else { return .NO }
       var refusal = refusal(
@@ -376,7 +382,8 @@ final class HTTPServer: ExchangeServer {
       return queue(refusal, for: exchange, on: connection)
     }
     served?.admission.hold(answerOf: response.bytesInMemory)
-    // Before the date: the library forgets that it has one when it is told of the connection, and adds its own.
+    // Before the date: the library forgets that the response has one when it adds the `Connection` header, and adds its
+    // own.
     if isLast { answer.close() } else { served?.answered(with: answer) }
     date.update()
     answer.date(date)
@@ -400,7 +407,8 @@ private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
   Unmanaged<HTTPServer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
 }
 
-/// A request's context is its connection, which serves one at a time, and which the server keeps until after its last.
+/// A request's context is its connection, which serves one request at a time, and which the server keeps until after
+/// its last.
 private func served(_ context: UnsafeMutableRawPointer) -> Connection {
   Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
 }
@@ -429,7 +437,7 @@ private func connectionUpgraded(
 ) {
   guard let request else { return }
   server(context).upgraded(served(request), descriptor)
-  // It does so in its next turn.
+  // The library releases the connection in its next turn.
   CMicroHTTPD_forget_upgraded(upgraded)
   server(context).askForTurn()
 }

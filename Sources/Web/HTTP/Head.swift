@@ -1,39 +1,39 @@
 package import Reactor
 
-/// What a request says before its body.
+/// The head of a request: everything before its body.
 ///
-/// It is shared by all who hold it: the request, who answers it, and the connection, which knows it again.
+/// It is shared by all holders: the request, its handler, and the connection, which compares it with the next head.
 package final class Head: Sendable {
   package let method: Method
-  /// As it was sent, with its query.
+  /// The request target as it was sent, with its query.
   package let target: String
   /// The segments of the target's path, each decoded once: none for `/`, an empty one for each slash that follows another
   /// or ends the path. None is `.` or `..`, and none has a zero byte.
   package let path: [String]
-  /// What stands before `path` where the client sees it, without a slash at its end; the handler says so.
+  /// The part of the path that the client sees before `path`, without a slash at its end; the handler sets it.
   package let base: String
-  /// In the order they stand, decoded; names may repeat.
+  /// Query items in their order, decoded; names may repeat.
   package let query: [QueryItem]
   package let headers: Headers
-  /// Who asks: the other end of the connection, or whom a proxy names that is believed.
+  /// The client: the other end of the connection, or the client that a trusted proxy names.
   package let client: SocketAddress
   /// Whether it came over TLS.
   package let isSecure: Bool
-  /// Nil where it is not said.
+  /// Nil without a `Content-Length`.
   let contentLength: Int?
-  /// Whether a body follows whose end is told where it is.
+  /// Whether a body of unknown length follows (chunked coding).
   let isOfOpenLength: Bool
   /// Whether a body follows.
   let hasBody: Bool
   let isHTTP11: Bool
-  /// Whether it asks to go on as a WebSocket.
+  /// Whether it asks for an upgrade to a WebSocket.
   let wantsWebSocket: Bool
 
-  /// Of the first item of that name.
+  /// The value of the first query item of that name.
   package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-  /// Holds a head to what would be read in two ways, or be one's own mistake: everything here is refused, and the
-  /// connection ends.
+  /// Validates a head strictly: an ambiguous head, or one that looks like a mistake, is refused, and the connection
+  /// ends.
   convenience init(_ raw: RawHead, from origin: Origin) throws(WebFault) {
     let method = try Self.method(raw.method)
     try Self.checkTarget(raw.target)
@@ -50,7 +50,7 @@ package final class Head: Sendable {
     try self.init(method, raw.target, raw.headers, isHTTP11: raw.version == "HTTP/1.1", from: origin)
   }
 
-  /// Of a request whose version and headers, to the last byte, are those of another one of the same connection.
+  /// A request whose version and headers are, byte for byte, those of an earlier one of the same connection.
   convenience init(_ method: String, _ target: String, like other: Head) throws(WebFault) {
     let method = try Self.method(method)
     try Self.checkTarget(target)
@@ -59,7 +59,7 @@ package final class Head: Sendable {
     try self.init(method, target, other.headers, isHTTP11: other.isHTTP11, from: origin)
   }
 
-  /// The same, whose path is this one below another.
+  /// The same head with this path, below a base.
   package init(_ other: Head, path: [String], below base: String) {
     (method, target, query, headers) = (other.method, other.target, other.query, other.headers)
     (self.path, self.base) = (path, base)
@@ -68,7 +68,7 @@ package final class Head: Sendable {
     wantsWebSocket = other.wantsWebSocket
   }
 
-  /// The same, as it came to a proxy: from this client, on this way, and with these headers.
+  /// The same head as it came to a proxy: from this client, over this scheme, and with these headers.
   package convenience init(
     _ other: Head, from client: SocketAddress, isSecure: Bool, _ headers: Headers
   ) throws(WebFault) {
@@ -99,7 +99,7 @@ package final class Head: Sendable {
 
 package struct QueryItem: Hashable, Sendable {
   package let name: String
-  /// Empty where there is no `=`.
+  /// Empty without an `=`.
   package let value: String
 
   package init(_ name: String, _ value: String) {
@@ -110,7 +110,7 @@ package struct QueryItem: Hashable, Sendable {
 
 package enum Method: Hashable, Sendable {
   case get, head, post, put, patch, delete, options
-  /// As it was sent.
+  /// Another method, as it was sent.
   case other(String)
 
   init(_ text: String) {
@@ -128,7 +128,7 @@ package enum Method: Hashable, Sendable {
   }
 }
 
-/// A request's head before it is known to be sound.
+/// A request's head before it is validated.
 struct RawHead {
   var method = ""
   var target = ""
@@ -137,7 +137,7 @@ struct RawHead {
   var headers = Headers()
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 struct Origin {
   let client: SocketAddress
   let isSecure: Bool
@@ -184,7 +184,7 @@ extension Head {
     guard isHost else { throw WebFault(400, "The Host header names no host: send a name or an address, and a port.") }
   }
 
-  /// A target that names its host names that of the Host header (RFC 9112 §3.2.2).
+  /// The host in an absolute target must be the one in the Host header (RFC 9112 §3.2.2).
   private static func checkPlace(_ target: String, _ headers: Headers) throws(WebFault) {
     guard let (authority, port) = RequestTarget.authority(of: target) else { return }
     func bare(_ text: String) -> String { text.hasSuffix(port) ? String(text.dropLast(port.utf8.count)) : text }

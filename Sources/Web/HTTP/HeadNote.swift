@@ -1,4 +1,4 @@
-/// Where a handler keeps what it made of a head, for when the connection says it again.
+/// A place for a handler's results from a head, for when the connection sends the same head again.
 package final class HeadNote {
   package var content: AnyObject?
 }

@@ -1,4 +1,4 @@
-/// The header fields of a message in their order; names are the same whatever their case.
+/// The header fields of a message in their order; names are case-insensitive.
 package struct Headers: Sendable {
   package struct Field: Hashable, Sendable {
     package let name: String
@@ -22,14 +22,14 @@ package struct Headers: Sendable {
     fields.count { isSame($0.name, name) }
   }
 
-  /// So many more will be appended, most likely.
+  /// Reserves room for this many more fields.
   package mutating func reserve(_ count: Int) { fields.reserveCapacity(fields.count + count) }
 
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Whether one of the values of a field that lists words, separated by commas, is this one, whatever its case.
+  /// Whether a field that is a comma-separated list contains this word, case-insensitively.
   func lists(_ word: String, in name: String) -> Bool {
     all(name).contains { value in
       value.split(separator: ",").contains { isSame(String($0).trimmed, word) }
@@ -37,18 +37,18 @@ package struct Headers: Sendable {
   }
 }
 
-/// Whether two ASCII texts are the same but for the case of letters.
+/// Whether two ASCII texts are equal, case-insensitively.
 func isSame(_ one: String, _ other: String) -> Bool {
-  // Most are of other lengths, or the same letter by letter.
+  // Most differ in length, or are equal letter by letter.
   if one.utf8.count != other.utf8.count { return false }
   return one == other || zip(one.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
 }
 
 extension UInt8 {
-  /// Of an ASCII letter; any other byte as it is.
+  /// The lowercase form of an ASCII letter; any other byte as it is.
   var lowercased: UInt8 { (0x41...0x5a).contains(self) ? self | 0x20 : self }
 
-  /// RFC 9110 §5.6.2.
+  /// A byte of a token (RFC 9110 §5.6.2).
   package var isTokenByte: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -58,12 +58,12 @@ extension UInt8 {
     }
   }
 
-  /// RFC 9110 §5.5: what may stand in a field's value.
+  /// A byte of a field value (RFC 9110 §5.5).
   var isValueByte: Bool { self >= 0x20 && self != 0x7f || self == 0x09 }
 }
 
 extension String {
-  /// Without spaces and tabs at both ends.
+  /// The text without spaces and tabs at both ends.
   var trimmed: String {
     func isSpace(_ byte: UInt8?) -> Bool { byte == 0x20 || byte == 0x09 }
     if !isSpace(utf8.first), !isSpace(utf8.last) { return self }

@@ -1,5 +1,5 @@
-/// Where a request goes, taken apart: each segment and each part of the query is decoded once, after the whole was
-/// parted, so that an encoded slash parts nothing.
+/// A parsed request target: each segment and each part of the query is decoded once, after the whole was split, so that
+/// an encoded slash is no separator.
 package struct RequestTarget {
   package let path: [String]
   package let query: [QueryItem]
@@ -36,8 +36,7 @@ package struct RequestTarget {
     ["http://", "https://"].first { isSame(String(text.prefix($0.utf8.count)), $0) }
   }
 
-  /// The host and port that a whole address names, and how it would end with the port that goes without saying; nil of a
-  /// path.
+  /// The host and port of an absolute target, and its scheme's default port; nil for a path.
   static func authority(of text: String) -> (authority: String, defaultPort: String)? {
     if text.utf8.first == UInt8(ascii: "/") { return nil }
     guard let scheme = scheme(of: text) else { return nil }

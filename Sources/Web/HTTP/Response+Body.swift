@@ -2,7 +2,7 @@ internal import CMicroHTTPD
 internal import Reactor
 
 extension Response {
-  /// As the library takes it; nil where a file has no descriptor to spare.
+  /// The response in the library's form; nil where a file has no free descriptor.
   func make(for exchange: Exchange?) -> OpaquePointer? {
     switch body {
     case .none:
@@ -14,12 +14,12 @@ extension Response {
       }
     case .file(let part):
       if part.length == 0 { return MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) }
-      // The library closes what it is given.
+      // The library closes the descriptor that it is given.
       guard let file = try? part.file.duplicate() else { return nil }
       return MHD_create_response_from_fd_at_offset64(UInt64(part.length), file.release(), UInt64(part.offset))
     case .source(let source, let length):
       guard let exchange else { preconditionFailure("only an exchange has a source") }
-      // Released with the response.
+      // The reference is released with the response.
       let giver = Unmanaged.passRetained(Giver(source, exchange)).toOpaque()
       guard let length else {
         return CMicroHTTPD_response_of_unknown_size(Self.endlessBlockBytes, readSource, giver, releaseSource)
@@ -28,10 +28,10 @@ extension Response {
     }
   }
 
-  /// What a source is asked for at once, where it is known how much comes.
+  /// The size of one read of a source whose length is known.
   private static let blockBytes = 64 << 10
-  /// The same where it is not known: the library needs it for clients of HTTP 1.0 alone, and keeps it as long as the response,
-  /// which is as long as an event stream.
+  /// The same for an unknown length: the library needs it for clients of HTTP 1.0 alone, and keeps it as long as the
+  /// response, which is as long as an event stream.
   private static let endlessBlockBytes = 4 << 10
 }
 
@@ -48,7 +48,7 @@ private final class Giver {
 private func readSource(
   _ giver: UnsafeMutableRawPointer?, _: UInt64, _ room: UnsafeMutablePointer<CChar>?, _ count: Int
 ) -> Int {
-  // It was retained for the response, which is there.
+  // It was retained for the response, which still exists.
   let giver = Unmanaged<Giver>.fromOpaque(giver.unsafelyUnwrapped).takeUnretainedValue()
   return giver.exchange.pull(giver.source, UnsafeMutableRawBufferPointer(start: room, count: count))
 }

@@ -1,5 +1,5 @@
 extension Response {
-  /// A whole response for a connection that ends with it; its body must be none or bytes.
+  /// The bytes of a whole response for a connection that ends with it; its body must be none or bytes.
   var closingBytes: [UInt8] {
     var content: [UInt8] = []
     switch body {
@@ -27,7 +27,7 @@ extension Response {
     case 501: "Not Implemented"
     case 503: "Service Unavailable"
     case 505: "HTTP Version Not Supported"
-    // Nobody reads it (RFC 9112 §4).
+    // Clients ignore the reason phrase (RFC 9112 §4).
     default: "Refused"
     }
   }

@@ -1,26 +1,26 @@
 package import Reactor
 
-/// What a request is answered with.
+/// A response to a request.
 ///
-/// `Content-Length`, `Transfer-Encoding`, `Connection` and `Date` are the server's to set. To a `HEAD` request the body
-/// is not sent, and its length is told all the same.
+/// `Content-Length`, `Transfer-Encoding`, `Connection` and `Date` are the server's to set. A response to `HEAD` has no
+/// body, but its length all the same.
 package struct Response {
   package enum Body {
     case none
     case bytes([UInt8])
-    /// A part of a file, sent by the kernel from where it lies.
+    /// A part of a file, sent by the kernel (`sendfile`).
     case file(FilePart)
-    /// What comes bit by bit; in chunks where no length is known.
+    /// A stream of bytes; in chunked coding where the length is unknown.
     case source(any BodySource, length: Int?)
   }
 
   package var status: Int
   package var headers = Headers()
   package var body: Body
-  /// Whether the connection ends after it.
+  /// Whether the connection ends after this response.
   package var closes = false
 
-  /// What is known of its body's length before it goes out; a source's bytes are counted as they do.
+  /// The known length of the body before it is sent; a source's bytes are counted as they are sent.
   var knownByteCount: Int {
     switch body {
     case .none, .source: 0
@@ -29,7 +29,7 @@ package struct Response {
     }
   }
 
-  /// What it has in memory until it has gone out.
+  /// The body's bytes in memory until they are sent.
   var bytesInMemory: Int { if case .bytes(let bytes) = body { bytes.count } else { 0 } }
 
   package init(_ status: Int, _ body: Body = .none) {
@@ -53,18 +53,18 @@ package final class FilePart {
   }
 }
 
-/// Gives a response's body as the client takes it.
+/// A source of a response's body, pulled as the client takes it.
 package protocol BodySource: AnyObject {
-  /// Writes into the room as much as there is.
+  /// Writes as much as there is into the room.
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled
 }
 
 package enum Pulled {
-  /// So many bytes, at least one.
+  /// The number of bytes, at least one.
   case wrote(Int)
-  /// Nothing now: asked again after `Exchange.wake()`.
+  /// Nothing now: pulled again after `Exchange.wake()`.
   case nothingYet
   case end
-  /// The body cannot be had whole: the connection is cut, so that the client sees that it is not.
+  /// The body is incomplete: the connection is cut, so that the client sees that it is.
   case failed
 }

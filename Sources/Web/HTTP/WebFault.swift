@@ -1,10 +1,10 @@
-/// Why the server itself refuses a request.
+/// A reason for which the server itself refuses a request.
 package struct WebFault: Error, Hashable, CustomStringConvertible, Sendable {
-  /// The HTTP status that says so.
+  /// The HTTP status of the refusal.
   package let status: Int
-  /// What is wrong and what to do, as a sentence.
+  /// The problem and its remedy, as a sentence.
   package let description: String
-  /// What it breaks, as `/v1/gateway` names it among its limits, and how much may be.
+  /// The name of the limit that it exceeds, as `/v1/gateway` lists it, and the limit's value.
   package let rule: String?
   package let limit: Int?
 

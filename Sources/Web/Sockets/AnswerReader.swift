@@ -1,9 +1,9 @@
-/// Parts what the library has to say: one answer to the request, then frames.
+/// Splits the library's output: one response to the request, then frames.
 struct AnswerReader {
   private(set) var hasHead = false
   private var rest: [UInt8] = []
 
-  /// What is whole.
+  /// Appends the bytes and takes the head and the frames that are complete.
   mutating func take(_ bytes: UnsafeRawBufferPointer) -> (head: [UInt8]?, frames: [[UInt8]]) {
     rest += bytes
     var head: [UInt8]?
@@ -15,12 +15,12 @@ struct AnswerReader {
       rest.removeFirst(start + 4)
     }
     var found: [[UInt8]] = []
-    // Control frames alone, whose length is in their second byte.
+    // Only control frames come, whose length is in their second byte.
     while rest.count >= 2, rest.count >= 2 + Int(rest[1] & 0x7f) {
       found.append(Array(rest.prefix(2 + Int(rest[1] & 0x7f))))
       rest.removeFirst(2 + Int(rest[1] & 0x7f))
     }
-    // Most have no more to say for long: their memory is not kept.
+    // Most sockets have no more output for long: their memory is freed.
     if rest.isEmpty { rest = [] }
     return (head, found)
   }

@@ -1,14 +1,16 @@
 internal import Reactor
 
-/// Messages for many WebSockets: each is put into frames once, and every subscriber reads it from the same ring.
+/// A fan-out of messages to many WebSockets: each is framed once, and every subscriber reads it from the same ring
+/// buffer.
 ///
-/// While there is news, subscribers are offered what is there one after the other, round and round, some in each turn of
-/// the loop: whatever is published meanwhile goes along, so that it is a round's time away from the last of them at most.
+/// While there are new messages, subscribers are served round robin, some in each turn of the loop: messages that are
+/// published meanwhile go along, so that each reaches the last subscriber within the time of one round.
 ///
-/// Law: a publisher never waits. A subscriber that is further behind than the ring reaches is told that it lags, or loses
+/// Law: a publisher never waits. A subscriber that is further behind than the ring reaches gets a lag report, or loses
 /// the oldest messages, as the ring's `Overflow` says.
 package final class Fanout {
-  /// Some of all subscribers; asked for each when its turn comes, and once for messages in a row that are for the same.
+  /// A subset of the subscribers; `includes` is called for each at its turn, once for messages in a row to the same
+  /// subset.
   package final class Listeners {
     let includes: (WebSocket) -> Bool
 
@@ -17,25 +19,26 @@ package final class Fanout {
     }
   }
 
-  /// Whom a message is for.
+  /// The recipients of a message.
   package struct Audience {
     let listeners: Listeners
-    /// The frame that the others are sent in its place; nil for nothing.
+    /// The frame that the other subscribers get in its place; nil for none.
     let otherwise: [UInt8]?
 
-    /// The others are sent a text in its place, or nothing.
+    /// The other subscribers get a text in its place, or nothing.
     package init(_ listeners: Listeners, otherwise: String?) {
       self.listeners = listeners
       self.otherwise = otherwise.map { Frame.text.bytes(Array($0.utf8)) }
     }
   }
 
-  /// What happens to a subscriber that is further behind than the ring reaches.
+  /// The policy for a subscriber that is further behind than the ring reaches.
   package enum Overflow {
-    /// It is told that it lags, and hears no more.
+    /// Its owner gets a lag report, and it is unsubscribed.
     case lags
-    /// The oldest messages are dropped, also where there are more than so many, and a text tells how many: it is made from
-    /// the number of dropped messages and of those that are left. Messages of such a ring go out before all other frames.
+    /// The oldest messages are dropped, also where there are more than so many, and a text reports it: it is made from
+    /// the number of dropped messages and of those that are left. Messages of such a ring go out before all other
+    /// frames.
     case drops(countMax: Int, notice: (_ count: Int, _ left: Int) -> String)
   }
 
@@ -43,26 +46,27 @@ package final class Fanout {
   private var bytesMax: Int
   let overflow: Overflow
   private var audiences: [Int: Audience] = [:]
-  /// Whom the last message was for, held so that nobody else is taken for them, and the number of their messages in a row.
+  /// The recipients of the last message, retained so that their identity is not reused, and the number of the current
+  /// run of messages.
   private var listeners: Listeners?
   private var run: UInt64 = 0
   /// Whether the last message was a large one, which has a run of its own.
   private var isRunOver = false
   private var subscribers: [WebSocket] = []
   private var places: [ObjectIdentifier: Int] = [:]
-  /// Whose turn is next.
+  /// The index of the subscriber whose turn is next.
   private var next = 0
-  /// How many have not been offered yet what was published last.
+  /// The number of subscribers that have not been offered the latest message yet.
   private var unoffered = 0
   private var isWalking = false
-  /// What was published in the round so far.
+  /// The bytes and messages that were published in the round so far.
   private var roundBytes = 0
   private var roundCount = 0
 
-  /// Of subscribers that are offered something in a turn: as many system calls, and the loop has other work to do.
+  /// Limit for subscribers in one turn: each costs a system call, and the loop has other work to do.
   private static let stepsMax = 8
 
-  /// Keeps the last `bytesMax` bytes, so that is what a subscriber may be behind.
+  /// A ring that keeps the last `bytesMax` bytes, which is as far as a subscriber may be behind.
   package init(bytesMax: Int, _ overflow: Overflow = .lags) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
@@ -71,7 +75,7 @@ package final class Fanout {
 
   private var countMax: Int { if case .drops(let countMax, _) = overflow { countMax } else { .max } }
 
-  /// The frame that tells a subscriber what it lost; nil where the ring drops nothing.
+  /// The frame that reports lost messages to a subscriber; nil where the ring drops nothing.
   func notice(ofDropped count: Int, left: Int) -> [UInt8]? {
     guard case .drops(_, let notice) = overflow else { return nil }
     return Frame.text.bytes(Array(notice(count, left).utf8))
@@ -81,25 +85,26 @@ package final class Fanout {
 
   package var subscriberCount: Int { subscribers.count }
 
-  /// Nil for an audience is everybody. A ring has room for four of its largest message, whatever its limit was.
+  /// Publishes a message; without an audience it is for all. A ring has room for four of its largest message, whatever
+  /// its limit was.
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
     guard begins(bytes.count, audience, isLarge: false) else { return }
     log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
     offer(bytes.count)
   }
 
-  /// A large message: subscribers that have it in part share its bytes with whoever made them, and with each other.
+  /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
   package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
     guard begins(payload.count, audience, isLarge: true) else { return }
     log.append(Frame(kind).bytes(payload), order: SayingOrder.next(), run: run)
     offer(payload.count)
   }
 
-  /// Whether there is somebody to hear it.
+  /// Prepares the ring for a message; returns whether there are subscribers.
   private func begins(_ count: Int, _ audience: Audience?, isLarge: Bool) -> Bool {
     bytesMax = max(bytesMax, 4 * count)
     if subscribers.isEmpty {
-      // Nobody is behind.
+      // No subscriber is behind.
       log.drop(before: log.end)
       audiences.removeAll()
       return false
@@ -119,19 +124,19 @@ package final class Fanout {
     unoffered = subscribers.count
     roundBytes += count
     roundCount += 1
-    // Nobody shall lag who was not offered it: in two rounds half of the ring is published at most.
+    // No subscriber shall lag that was not offered the message: in two rounds half of the ring is published at most.
     if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { walk(subscribers.count) }
     walkSoon()
   }
 
-  /// The socket hears what is published from now on.
+  /// The socket gets messages that are published from now on.
   package func subscribe(_ socket: WebSocket) {
     guard places[ObjectIdentifier(socket)] == nil, socket.hear(self) else { return }
     places[ObjectIdentifier(socket)] = subscribers.count
     subscribers.append(socket)
   }
 
-  /// What was published before still goes out.
+  /// Messages that were published before still go out.
   package func unsubscribe(_ socket: WebSocket) {
     if forget(socket) { socket.hearNoMore(self) }
   }
@@ -158,7 +163,7 @@ package final class Fanout {
     for frame in start..<log.start { audiences[frame] = nil }
   }
 
-  /// Where some are left, in the next turn of the loop, which has looked by then at what has come.
+  /// Continues in the next turn of the loop where some are left; the loop has read its input by then.
   private func walkSoon() {
     guard unoffered > 0, !isWalking, let reactor = subscribers.first?.flushes else { return }
     isWalking = true

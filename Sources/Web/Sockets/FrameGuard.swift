@@ -1,20 +1,20 @@
-/// Stands before libwebsockets, which takes frames that RFC 6455 forbids (without a mask; with a close of one byte) and
-/// closes over others without saying why: it reads the headers of all frames that a client sends, and lets pass what is
-/// right. Payloads it only counts, but for those of pings: the library answers one at a time, and not the latest (§5.5.3).
+/// A guard before libwebsockets, which accepts frames that RFC 6455 forbids (without masking; with a close of one byte)
+/// and closes over others without a reason: it parses the headers of all frames from a client, and passes valid ones
+/// on. It only counts payloads, but for those of pings: the library answers one at a time, and not the latest (§5.5.3).
 struct FrameGuard {
   struct Violation: Error, Equatable {
     let code: UInt16
     let reason: String
   }
 
-  /// Of a whole message.
+  /// Limit for a whole message.
   private let messageBytesMax: Int
-  /// What is left of the frame that is under way.
+  /// The number of payload bytes left of the current frame.
   private var payloadLeft = 0
   /// The bytes of the message whose last frame has not come; nil between messages.
   private var messageBytes: Int?
   private(set) var hasSeenClose = false
-  /// The payloads of the latest pings, since they were taken.
+  /// The payloads of the latest pings, since they were last taken.
   private var pings: [[UInt8]] = []
   /// Limit for pings that come together: the latest are answered.
   static let pingsMax = 16
@@ -23,8 +23,8 @@ struct FrameGuard {
     self.messageBytesMax = messageBytesMax
   }
 
-  /// How many of the bytes may pass. What is left is the beginning of a header, to be shown again with what follows, or
-  /// begins with what is wrong.
+  /// Returns the number of bytes that may pass. The bytes behind them are the beginning of a header, to be passed again
+  /// with more, or begin with the violation.
   mutating func admit(_ bytes: UnsafeRawBufferPointer) -> (count: Int, violation: Violation?) {
     var index = 0
     while index < bytes.count {
@@ -34,7 +34,7 @@ struct FrameGuard {
         index += count
         continue
       }
-      // Behind a close, nothing means anything (§5.5.1).
+      // Bytes behind a close frame have no meaning (§5.5.1).
       if hasSeenClose { return (index, nil) }
       do throws(Violation) {
         guard let count = try header(UnsafeRawBufferPointer(rebasing: bytes[index...])) else { break }
@@ -46,12 +46,12 @@ struct FrameGuard {
     return (index, nil)
   }
 
-  /// Checks what is there of a header, and says how long it is once all of it is.
   mutating func takePings() -> [[UInt8]] {
     defer { pings = [] }
     return pings
   }
 
+  /// Checks the available part of a header, and returns its length once it is complete.
   private mutating func header(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
     let (isLast, opcode) = (bytes[0] & 0x80 != 0, bytes[0] & 0x0f)
     if bytes[0] & 0x70 != 0 { throw broken("a reserved bit is set") }
@@ -79,7 +79,7 @@ struct FrameGuard {
     }
     guard bytes.count >= count else { return nil }
     if opcode == 8 {
-      // It is looked at whole: no longer than it is, that costs nothing.
+      // A close is checked whole: it is short, so that costs nothing.
       guard bytes.count >= count + short else { return nil }
       try checkClose(bytes[(count - 4)..<count], bytes[count..<(count + short)])
     }
@@ -94,7 +94,7 @@ struct FrameGuard {
     return count
   }
 
-  /// §7.4 and §5.5.1: a code that may be sent, and a reason that is UTF-8.
+  /// Checks a close frame (§7.4 and §5.5.1): the code must be allowed, and the reason be UTF-8.
   private func checkClose(
     _ mask: Slice<UnsafeRawBufferPointer>, _ payload: Slice<UnsafeRawBufferPointer>
   ) throws(Violation) {
@@ -117,8 +117,8 @@ struct FrameGuard {
 
   private func broken(_ reason: String) -> Violation { Violation(code: 1002, reason: reason) }
 
-  /// What is put in the place of what is wrong: a close as the client's own, which libwebsockets answers with the same
-  /// code once all that came before is told. Its mask is zero, which changes nothing.
+  /// The frame that replaces a violation: a close as from the client, which libwebsockets answers with the same code
+  /// once all earlier input is handled. Its masking key is zero, which changes nothing.
   static func goodbye(_ violation: Violation) -> [UInt8] {
     let payload = [UInt8(violation.code >> 8), UInt8(violation.code & 0xff)] + Array(violation.reason.utf8.prefix(123))
     return [0x88, 0x80 | UInt8(payload.count), 0, 0, 0, 0] + payload

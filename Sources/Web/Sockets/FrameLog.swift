@@ -1,28 +1,28 @@
 internal import Synchronization
 
-/// Frames of WebSockets, one behind another as they go out, each with its place in the order of all that is said.
+/// A log of WebSocket frames in wire format, each with its place in the order of all messages.
 ///
-/// Frames are numbered from 0 on; the oldest may be dropped. Bytes of frames that follow each other lie together, but for large
+/// Frames are numbered from 0 on; the oldest may be dropped. Bytes of consecutive frames lie together, but for large
 /// frames: those stay in the pieces in which they came, and each has a run of its own.
 final class FrameLog {
   private struct Mark {
-    /// Where the frame ends, counted from the first byte ever.
+    /// The end of the frame, counted from the first byte ever.
     var end: Int
     var order: UInt64
-    /// The same for frames in a row that are for the same listeners.
+    /// The same for consecutive frames to the same listeners.
     var run: UInt64
   }
 
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// What the memory's first byte is, counted from the first byte ever.
+  /// The position of the memory's first byte, counted from the first byte ever.
   private var base = 0
   private var firstByte = 0
   private var lastByte = 0
   private var marks: [Mark] = []
-  /// The number of the first mark, and how many marks before it are dropped and not cleared yet.
+  /// The number of the first mark, and the number of marks before it that are dropped and not cleared yet.
   private var firstMark = 0
   private var droppedMarks = 0
-  /// By their numbers.
+  /// Large frames by their numbers.
   private var largeFrames: [Int: Pieces] = [:]
   /// The bytes of large frames.
   private(set) var largeBytes = 0
@@ -52,21 +52,21 @@ final class FrameLog {
     append(count, order, run)
   }
 
-  /// A frame that is one already.
+  /// Appends a frame in wire format.
   func append(_ frame: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
     makeRoom(for: frame.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...]).copyMemory(from: frame)
     append(frame.count, order, run)
   }
 
-  /// A frame whose bytes are not copied; frames before and behind it must be of other runs.
+  /// Appends a frame whose bytes are not copied; frames before and behind it must be of other runs.
   func append(_ large: Pieces, order: UInt64, run: UInt64) {
     largeFrames[end] = large
     largeBytes += large.count
     append(0, order, run)
   }
 
-  /// The frame, where it is a large one.
+  /// The frame's pieces, if it is a large one.
   func large(_ frame: Int) -> Pieces? { largeFrames.isEmpty ? nil : largeFrames[frame] }
 
   /// The first frame from which on all have so many bytes at most, large ones counted.
@@ -95,16 +95,16 @@ final class FrameLog {
     return first(in: frame..<end) { begin(of: $0) >= byte }
   }
 
-  /// Where those end that follow `frame` up to `end`, are in its run, and were said before `limit`.
+  /// The end of the frames that follow `frame` up to `end`, are in its run, and have an order before `limit`.
   func end(ofRunAt frame: Int, upTo end: Int, before limit: UInt64) -> Int {
     let run = mark(frame).run
-    // Mostly it is all of them.
+    // Mostly all of them do.
     let last = mark(end - 1)
     if last.run == run, last.order < limit { return end }
     return first(in: frame + 1..<end) { mark($0).run != run || mark($0).order >= limit }
   }
 
-  /// The first of which it is so; of all that come after it, it must be so, too.
+  /// The first frame that meets the condition (binary search); all frames after it must meet it, too.
   private func first(in frames: Range<Int>, where isSo: (Int) -> Bool) -> Int {
     var (low, high) = (frames.lowerBound, frames.upperBound)
     while low < high {
@@ -114,7 +114,7 @@ final class FrameLog {
     return low
   }
 
-  /// Forgets the frames before this one.
+  /// Drops the frames before this one.
   func drop(before frame: Int) {
     guard frame > start else { return }
     if !largeFrames.isEmpty {
@@ -132,7 +132,7 @@ final class FrameLog {
     }
   }
 
-  /// Gives its memory back, where it is empty.
+  /// Frees its memory, where it is empty.
   func release() {
     guard isEmpty else { return }
     memory.deallocate()
@@ -151,7 +151,7 @@ final class FrameLog {
 
   private func begin(of frame: Int) -> Int { frame == firstMark ? firstByte : mark(frame - 1).end }
 
-  /// Grows while more than half is in use, and moves what is kept to the beginning where less is: so each byte is moved
+  /// Grows while more than half is in use, and otherwise moves the kept bytes to the beginning: so each byte is moved
   /// about once.
   private func makeRoom(for count: Int) {
     if lastByte - base + count <= memory.count { return }
@@ -170,7 +170,7 @@ final class FrameLog {
   }
 }
 
-/// What a frame says of itself but its length (RFC 6455 §5.2); those of a server have no mask.
+/// The opcode of a frame (RFC 6455 §5.2), and its encoding; a server's frames have no masking.
 struct Frame {
   static let text = Frame(opcode: 1)
   static let binary = Frame(opcode: 2)
@@ -189,7 +189,7 @@ struct Frame {
 
   func headerByteCount(_ payloadCount: Int) -> Int { payloadCount < 126 ? 2 : payloadCount < 1 << 16 ? 4 : 10 }
 
-  /// Says how many bytes it wrote.
+  /// Writes the header and returns its length.
   func writeHeader(_ payloadCount: Int, to room: UnsafeMutableRawBufferPointer) -> Int {
     room[0] = 0x80 | opcode
     switch headerByteCount(payloadCount) {
@@ -222,7 +222,7 @@ struct Frame {
   }
 }
 
-/// Numbers what is said to WebSockets in the order in which it is said, in whatever queue it lies.
+/// A counter that gives messages to WebSockets a global order, whatever queue they are in.
 enum SayingOrder {
   private static let last = Atomic<UInt64>(0)
 

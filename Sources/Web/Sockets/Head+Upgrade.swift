@@ -1,8 +1,8 @@
 internal import CWebSockets
 
-/// What a request must say to go on as a WebSocket (RFC 6455 §4.2.1).
+/// The opening handshake of a WebSocket: requirements for the request (RFC 6455 §4.2.1).
 extension Head {
-  /// Nil where all is well.
+  /// Nil for a valid request.
   var upgradeFault: WebFault? {
     if !isHTTP11 { return WebFault(400, "WebSockets begin with a request of HTTP 1.1, and this is one of 1.0.") }
     if hasBody { return WebFault(400, "A request for a WebSocket has no body: send the first message instead.") }
@@ -18,12 +18,12 @@ extension Head {
     return nil
   }
 
-  /// The subprotocols that the client offers, the one that it wants most first.
+  /// The subprotocols that the client offers, in its order of preference.
   package var subprotocols: [String] {
     headers.all("Sec-WebSocket-Protocol").flatMap { $0.split(separator: ",").map { String($0).trimmed } }
   }
 
-  /// The request as libwebsockets takes it.
+  /// The request in the form for libwebsockets.
   var canonicalUpgrade: [UInt8] {
     Array(
       """
@@ -38,12 +38,12 @@ extension Head {
       """.utf8)
   }
 
-  /// What proves that its key was read (RFC 6455 §4.2.2).
+  /// The value of `Sec-WebSocket-Accept`, which proves that the key was read (RFC 6455 §4.2.2).
   var acceptedKey: String {
     let text = Array(((headers["Sec-WebSocket-Key"] ?? "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digest in
       lws_SHA1(text, text.count, digest.baseAddress)
-      // 20 bytes are 28 letters.
+      // 20 bytes are 28 letters in Base64.
       return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { room in
         let count = digest.withMemoryRebound(to: CChar.self) {
           lws_b64_encode_string($0.baseAddress, 20, room.baseAddress, CInt(room.count))
@@ -53,7 +53,7 @@ extension Head {
     }
   }
 
-  /// 16 bytes are 22 digits and two signs that stand for nothing.
+  /// 16 bytes are 22 digits of Base64 and two signs of padding.
   private static func isKey(_ text: String) -> Bool {
     let digits = text.utf8.dropLast(2)
     return text.utf8.count == 24 && text.hasSuffix("==")

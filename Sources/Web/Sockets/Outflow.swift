@@ -1,51 +1,51 @@
-/// What goes out to one WebSocket: its own frames and those of the rings that it hears, merged by the order in which they
-/// were said.
+/// The output of one WebSocket: its own frames and those of the rings that it subscribes to, merged by the order of
+/// sending.
 ///
 /// Laws:
-/// - A cursor stands between frames. What is left of a frame that the socket took in part goes out first: it is copied, but
-///   for a large frame, whose bytes are shared.
-/// - Where more than one queue has something, frames go by their order; where one has, all that is there goes at once.
-/// - Frames of a ring that drops its oldest go first, once what was queued before its subscription is out.
+/// - A cursor stands between frames. The unsent rest of a frame that the socket took in part goes out first: it is
+///   copied, but for a large frame, whose bytes are shared.
+/// - If several queues have frames, they go by their order; if one has, all of its frames go at once.
+/// - Frames of a ring that drops its oldest go first, once the frames queued before its subscription are out.
 final class Outflow {
   private struct Cursor {
     let fanout: Fanout
     var next: Int
-    /// Where it stops hearing.
+    /// The frame at which the subscription ends; nil while it lasts.
     var end: Int?
-    /// Whether the last frames in a row were for it.
+    /// Whether the latest run of frames was for it.
     var heard: (run: UInt64, isIncluded: Bool)?
-    /// The own frame before which nothing of it goes out.
+    /// The own frame before which nothing of this ring goes out.
     let start: Int
-    /// How many frames were dropped before they could go out.
+    /// The number of frames that were dropped before they could go out.
     var droppedCount = 0
 
     var last: Int { end ?? fanout.log.end }
-    /// One that stopped hearing is done, too, where the ring no longer has the rest.
+    /// An ended subscription is done, too, where the ring no longer has the rest.
     var isDone: Bool { end.map { next >= $0 || next < fanout.log.start } ?? false }
   }
 
-  /// What is given to a socket at once.
+  /// Limit for the bytes given to a socket at once.
   private static let runBytesMax = 256 << 10
 
   private let meter: WebMeter
-  /// For what is written out of several pieces.
+  /// A buffer for output of several pieces.
   private let block: Scratch
   private let own = FrameLog()
   private var ownRun: UInt64 = 0
   private var cursors: [Cursor] = []
-  /// Whether any of them stops hearing.
+  /// Whether any subscription has ended.
   private var hasEnds = false
   /// The unsent rest of the frames in progress.
   private var rest = Pieces()
-  /// Whether that is of a large frame of a ring, which has its bytes as well.
+  /// Whether the rest is of a large frame of a ring, which has its bytes as well.
   private var isRestShared = false
-  /// Whether that is of frames for which somebody has reserved memory.
+  /// Whether the rest is of frames with a memory reservation.
   private var isRestReserved = false
-  /// Who pays for what is sent.
+  /// The counters for sent bytes.
   var traffic: Traffic?
   /// Whether the socket takes nothing now.
   var isBlocked = false
-  /// Whether a flush was asked for.
+  /// Whether a flush is scheduled.
   var isDue = false
 
   init(_ meter: WebMeter, _ block: Scratch) {
@@ -55,7 +55,7 @@ final class Outflow {
 
   /// The bytes queued here, without those in rings.
   var ownBytes: Int { own.byteCount + own.largeBytes + rest.count }
-  /// The part of them whose memory is not reserved.
+  /// The part of them without a memory reservation.
   var countedBytes: Int { own.byteCount + (isRestShared || isRestReserved ? 0 : rest.count) }
 
   var isEmpty: Bool {
@@ -66,19 +66,19 @@ final class Outflow {
     own.append(frame, payload, order: SayingOrder.next(), run: ownRun)
   }
 
-  /// Goes out before everything else.
+  /// Puts bytes before all other output.
   func begin(with bytes: [UInt8]) {
     var all = Pieces([bytes])
     all.append(rest)
     rest = all
   }
 
-  /// A frame that is one already.
+  /// Appends a frame in wire format.
   func append(_ frame: [UInt8]) {
     frame.withUnsafeBytes { own.append($0, order: SayingOrder.next(), run: ownRun) }
   }
 
-  /// Frames that are large together, for which somebody has reserved memory.
+  /// Appends frames that are large together and have a memory reservation.
   func append(_ frames: Pieces) {
     own.append(frames, order: SayingOrder.next(), run: ownRun + 1)
     ownRun += 2
@@ -110,12 +110,12 @@ final class Outflow {
     for cursor in cursors { cursor.fanout.forget(socket) }
   }
 
-  /// How many frames of it are still to go out.
+  /// The number of frames of this ring that are still to go out.
   func waitingCount(of fanout: Fanout) -> Int {
     cursors.reduce(0) { $1.fanout === fanout ? $0 + max(0, $1.last - $1.next) : $0 }
   }
 
-  /// How many of its frames were dropped for this socket.
+  /// The number of frames of this ring that were dropped for this socket.
   func droppedCount(of fanout: Fanout) -> Int {
     cursors.reduce(0) { $1.fanout === fanout ? $0 + $1.droppedCount : $0 }
   }
@@ -126,7 +126,7 @@ final class Outflow {
 
   // MARK: Sending
 
-  /// Sends what the transport takes; false where it is broken.
+  /// Sends as much as the transport takes; false where it is broken.
   func flush(to transport: Transport, for socket: WebSocket) -> Bool {
     isBlocked = false
     while !isBlocked {
@@ -156,12 +156,12 @@ final class Outflow {
     hasEnds = cursors.contains { $0.end != nil }
   }
 
-  /// A ring that drops its oldest and has something for the socket.
+  /// The cursor of a ring that drops its oldest and has frames for the socket.
   private func nextUrgent() -> Int? {
     cursors.firstIndex { $0.fanout.drops && $0.next < $0.last && own.start >= $0.start }
   }
 
-  /// Whether something was dropped, which is said in its place.
+  /// Queues a notice of dropped frames in their place; returns whether any were dropped.
   private func tellDropped(at index: Int) -> Bool {
     let (fanout, next) = (cursors[index].fanout, cursors[index].next)
     let count = fanout.log.start - next
@@ -177,7 +177,7 @@ final class Outflow {
     return true
   }
 
-  /// The queue whose next frame was said first (−1 for the own one), and the order up to which it alone has frames.
+  /// The queue whose next frame is the oldest (−1 for the own one), and the order up to which it alone has frames.
   private func nextSource() -> (index: Int, limit: UInt64)? {
     var (first, index, limit) = (UInt64.max, Int.min, UInt64.max)
     func see(_ order: UInt64, _ candidate: Int) {
@@ -185,7 +185,7 @@ final class Outflow {
     }
     if !own.isEmpty { see(own.order(of: own.start), -1) }
     for (candidate, cursor) in cursors.enumerated() where cursor.next < cursor.last {
-      // What the ring has dropped, its subscriber is told of elsewhere.
+      // Frames that the ring has dropped are reported to the subscriber elsewhere.
       if cursor.next >= cursor.fanout.log.start { see(cursor.fanout.log.order(of: cursor.next), candidate) }
     }
     return index == .min ? nil : (index, limit)
@@ -236,14 +236,15 @@ final class Outflow {
     meter.frameBytesOut += large.count
   }
 
-  /// The rest of a large frame that rings have dropped by now, or will have soon: it is this socket's alone.
+  /// Makes the rest of a shared large frame, which rings have dropped or soon will, this socket's alone; returns its
+  /// size.
   func ownRest() -> Int {
     guard isRestShared else { return 0 }
     isRestShared = false
     return rest.count
   }
 
-  /// Whether the next frames of a ring are for the socket. It is asked once for frames in a row.
+  /// Whether the next frames of a ring are for the socket. Evaluated once for each run of frames.
   private func includes(_ socket: WebSocket, _ index: Int, _ run: UInt64) -> Bool {
     if cursors[index].heard?.run != run {
       let audience = cursors[index].fanout.audience(of: cursors[index].next)
@@ -252,7 +253,7 @@ final class Outflow {
     return cursors[index].heard?.isIncluded ?? true
   }
 
-  /// Where a run of frames ends that goes out at once: they are for the same listeners.
+  /// The end of a run of frames that goes out at once: they are for the same listeners.
   private func run(of log: FrameLog, from start: Int, to end: Int, upTo limit: UInt64) -> Int {
     var end = end
     if log.byteCount(start..<end) > Self.runBytesMax {
@@ -261,7 +262,7 @@ final class Outflow {
     return log.end(ofRunAt: start, upTo: end, before: limit)
   }
 
-  /// Says which frame comes next; nil where the transport is broken.
+  /// Sends frames and returns the next one; nil where the transport is broken.
   private func send(_ log: FrameLog, _ frames: Range<Int>, _ transport: Transport) -> Int? {
     let bytes = log.bytes(frames)
     guard let count = write(transport.write(bytes)) else { return nil }
@@ -278,7 +279,7 @@ final class Outflow {
     return next
   }
 
-  /// How much was taken; nil where the transport is broken.
+  /// The number of bytes taken; nil where the transport is broken.
   private func write(_ step: Transport.Step) -> Int? {
     switch step {
     case .moved(let count):
@@ -293,7 +294,7 @@ final class Outflow {
 }
 
 extension WebSocket {
-  /// Who pays for its bytes.
+  /// The counters for its bytes.
   package var traffic: Traffic? {
     get { outflow.traffic }
     set { outflow.traffic = newValue }
@@ -309,9 +310,9 @@ extension WebSocket {
     return text.withUTF8 { send(UnsafeRawBufferPointer($0), .text) }
   }
 
-  /// How many frames of a ring wait to be sent, those that are for others included.
+  /// The number of frames of a ring that wait to be sent, including those that are for other sockets.
   package func waitingCount(of fanout: Fanout) -> Int { outflow.waitingCount(of: fanout) }
 
-  /// How many frames of a ring that drops its oldest were dropped for this socket, since it subscribed.
+  /// The number of frames of a ring that were dropped for this socket since it subscribed.
   package func droppedCount(of fanout: Fanout) -> Int { outflow.droppedCount(of: fanout) }
 }

@@ -1,14 +1,14 @@
-/// What becomes of a client's wish for a WebSocket.
+/// The decision on a client's request for a WebSocket.
 package enum SocketDecision {
   case refuse(Response)
   case accept(subprotocol: String?, owner: any SocketOwner, reading: SocketReading = .messages(bytesMax: 1 << 20))
 }
 
-/// In what pieces a WebSocket tells what it receives.
+/// The unit in which a WebSocket delivers received data.
 package enum SocketReading: Sendable {
   /// Whole messages; one of more bytes closes the socket (1009).
   case messages(bytesMax: Int)
-  /// Whatever has come of a message, at once.
+  /// Pieces of a message, as they come.
   case pieces
 }
 

@@ -14,7 +14,7 @@ struct SocketGrant {
     self.reading = reading
   }
 
-  /// What the response says beside `Connection: Upgrade`.
+  /// The headers of the response beside `Connection: Upgrade`.
   var headers: Headers {
     var headers = Headers()
     headers.append("Upgrade", "websocket")

@@ -3,19 +3,19 @@ internal import Glibc
 internal import Media
 internal import Reactor
 
-/// WebSockets by libwebsockets. It runs on a libuv loop, since in Debian it can be run by nothing else of ours; that
-/// loop's poll lies in our own, and the loop is turned when something is there for it, and before ours sleeps.
+/// WebSockets by libwebsockets. It runs on a libuv loop, since Debian's build runs on no other loop that fits; this
+/// package's loop polls that loop's descriptor, and runs it when it has events, and before sleeping.
 ///
 /// Laws:
 /// - Every callback comes from within `uv_run`, on the loop.
-/// - It is turned from the loop alone, never from within what it tells: `askForTurn` is the way.
-/// - The library has one end of a pair of sockets for each client, never the client's own: see `WebSocket`.
+/// - The library is run from the loop alone, never from within its callbacks: those use `askForTurn`.
+/// - The library has one end of a socket pair for each client, never the client's own socket: see `WebSocket`.
 final class SocketServer {
   let limits: WebLimits
   let reactor: Reactor
   let scratch: Scratch
   let meter: WebMeter
-  /// For what all sockets write out of pieces.
+  /// A buffer for output of several pieces, shared by all sockets.
   let block = Scratch()
   private let loop: UnsafeMutablePointer<uv_loop_t>
   private let protocols: UnsafeMutablePointer<lws_protocols>
@@ -27,13 +27,13 @@ final class SocketServer {
   private var turnIsDue = false
   private var sockets: [ObjectIdentifier: WebSocket] = [:]
 
-  /// Of what it reads at once from the pair, and tells at once.
+  /// Limit for the bytes that the library reads at once from the pair, and delivers at once.
   private static let readBytesMax = 16 << 10
-  /// What the library tells of a message at once; it keeps that much memory for each client, however idle.
+  /// Limit for one piece of a message from the library; it keeps that much memory for each client, however idle.
   private static let pieceBytesMax = 2 << 10
   private static let turnsMax = 8
-  /// It has a table with a place for each descriptor that it could be given, and touches all of it: 16 bytes each. A client
-  /// takes three.
+  /// The library allocates a table with a place of 16 bytes for each descriptor that it could get, and touches all of
+  /// it. A client takes three.
   static let descriptorsMax = 1 << 16
 
   init(on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
@@ -63,12 +63,12 @@ final class SocketServer {
   }
 
   var count: Int { sockets.count }
-  /// What waits in all of them, those of rings not counted; each keeps its own part of it.
+  /// The bytes queued in all sockets, those of rings not counted; each socket keeps its own part of the sum.
   var queuedBytes = 0
 
   func isFull(for count: Int) -> Bool { queuedBytes + count > limits.socketQueuesBytesMax }
 
-  /// Takes a client whose request was granted: `said` is what still has to go to it before all else, `bytes` what it sent
+  /// Takes a client whose request was granted: `said` is output that goes to it before all else, `bytes` is input
   /// behind its head.
   func take(
     _ grant: SocketGrant, _ transport: Transport, said: [UInt8], first bytes: [UInt8], _ admission: Admission
@@ -76,7 +76,7 @@ final class SocketServer {
     guard let context, let host = lws_get_vhost_by_name(context, "default") else { return }
     let pair = try Descriptor.pair()
     let number = pair.theirs.release()
-    // It closes what it does not take.
+    // The library closes a socket that it does not take.
     guard let library = lws_adopt_socket_vhost(host, number) else { return }
     let socket = WebSocket(grant, transport, InnerEnd(pair.ours), library, admission, in: self)
     lws_set_opaque_user_data(library, Unmanaged.passUnretained(socket).toOpaque())
@@ -87,10 +87,10 @@ final class SocketServer {
 
   func forget(_ socket: WebSocket) { sockets[ObjectIdentifier(socket)] = nil }
 
-  /// Ends all of them at once.
+  /// Ends all sockets at once.
   ///
-  /// What the library is stays until the process ends: its destruction closes one descriptor twice, and the second time
-  /// that may be somebody else's.
+  /// The library's context stays until the process ends: its destruction closes one descriptor twice, which may be
+  /// another file's the second time.
   func close() {
     for socket in sockets.values { socket.cut() }
     for _ in 0..<Self.turnsMax { uv_run(loop, UV_RUN_NOWAIT) }
@@ -117,14 +117,14 @@ final class SocketServer {
     alarm = nil
     let milliseconds = uv_backend_timeout(loop)
     if milliseconds < 0 { return }
-    // By a timer also where it is now: so the others have their turn first.
+    // A timer is used even for now, so that others have their turn first.
     alarm = reactor.schedule(after: .milliseconds(Int64(milliseconds))) { [unowned self] in
       alarm = nil
       turn()
     }
   }
 
-  /// Looks after those of which nothing is heard.
+  /// Checks all sockets for liveness.
   private func setSweep() {
     sweep = reactor.schedule(after: limits.pingInterval / 5) { [unowned self] in
       let now = Reactor.now
@@ -134,13 +134,13 @@ final class SocketServer {
   }
 }
 
-/// The library's word about one socket.
+/// The library's callback for one socket.
 private func socketTold(
   _ library: OpaquePointer?, _ reason: lws_callback_reasons, _: UnsafeMutableRawPointer?,
   _ bytes: UnsafeMutableRawPointer?, _ count: Int
 ) -> CInt {
   guard let library, let context = lws_get_opaque_user_data(library) else { return 0 }
-  // The server keeps each socket until the library has told its end.
+  // The server keeps each socket until the library has reported its end.
   let socket = Unmanaged<WebSocket>.fromOpaque(context).takeUnretainedValue()
   let payload = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
   switch reason {

@@ -2,14 +2,15 @@ internal import CWebSockets
 internal import Glibc
 internal import Reactor
 
-/// One WebSocket. What it sends and what rings send to it goes out in the order in which it was said.
+/// One WebSocket. Its own frames and those of rings go out in the order of sending.
 ///
-/// The client is told here that its request is granted, and its pings are answered. libwebsockets takes off masks, checks
-/// UTF-8 and closes. It does so at one end of a pair of sockets: what a client sends goes through a guard first, since the library
-/// takes what RFC 6455 forbids and does not say what it has read; what the library has to say comes out of the pair, and goes among our own frames. Those go
-/// right to the client's socket, or under its TLS: many with one call, and never parted by another frame.
+/// The opening handshake and pongs are done here. libwebsockets removes masking, checks UTF-8 and closes. It does so at
+/// one end of a socket pair: a client's input first passes a guard, since the library accepts frames that RFC 6455
+/// forbids and does not report what it has read; the library's output comes out of the pair, and is queued with the
+/// socket's own frames. Those go straight to the client's socket, or under its TLS: many with one call, and never split
+/// by another frame.
 ///
-/// It belongs to the server's thread; after it is closed, what is asked of it does nothing.
+/// It belongs to the server's thread; after it is closed, calls of it have no effect.
 package final class WebSocket {
   package let head: Head
   package let subprotocol: String?
@@ -18,14 +19,14 @@ package final class WebSocket {
     /// The library has not answered the request yet.
     case opening
     case open
-    /// One side has said goodbye: nothing that comes is told any more.
+    /// One side has sent a close frame: input is not delivered any more.
     case closing
-    /// The library is done; what is queued goes out.
+    /// The library is done; the queue is still sent.
     case leaving
     case closed
   }
 
-  /// Which has it until it is cut.
+  /// The server, which retains this until it is cut.
   private let server: SocketServer
   private let transport: Transport
   private let admission: Admission
@@ -51,7 +52,7 @@ package final class WebSocket {
   private var answer = AnswerReader()
   private var owesWritable = false
 
-  /// What the server holds to be queued here.
+  /// The part of the server's queued bytes that is counted for this socket.
   private var counted = 0
 
   private var hasSaidGoodbye = false
@@ -83,18 +84,18 @@ package final class WebSocket {
       }
   }
 
-  // MARK: What its owner calls
+  // MARK: The owner's side
 
-  /// How often something was given to its client; in the clear, that is a system call each.
+  /// The number of writes to its client; in the clear, each is a system call.
   package var writeCount: Int { transport.writeCount }
 
-  /// How many of `queuedBytes` may wait; past it, `send` takes nothing. Those for which memory is reserved do not count.
+  /// Limit for queued bytes; past it, `send` takes nothing. Bytes with a memory reservation do not count.
   package var queuedBytesMax: Int
 
-  /// Below how many of all that wait `writable` is told; nil for half of `queuedBytesMax`.
+  /// The queue size below which `writable` is called, all bytes counted; nil for half of `queuedBytesMax`.
   package var resumeBytes: Int?
 
-  /// Takes the whole message or, where the queue is full, nothing: then `writable` is told once there is room.
+  /// Takes the whole message or, where the queue is full, nothing: then `writable` is called once there is room.
   @discardableResult
   package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
     guard state == .open else { return true }
@@ -118,10 +119,10 @@ package final class WebSocket {
     flushSoon()
   }
 
-  /// `writable` is to be told once little waits, as after a send that was refused.
+  /// Requests a call of `writable` once the queue is short, as after a send that was refused.
   package func wantsWritable() { owesWritable = true }
 
-  /// Sends what is queued, then says goodbye: within this time, or the usual one. Nothing more is received.
+  /// Sends the queue, then a close frame: within this time, or the usual one. Nothing more is received.
   package func close(_ code: UInt16 = 1000, _ reason: String = "", within time: Duration? = nil) {
     guard state == .open || state == .opening else { return }
     begins(toClose: code)
@@ -131,10 +132,11 @@ package final class WebSocket {
     setCloseDeadline(time)
   }
 
-  /// RFC 6455 §5.5.
+  /// A close frame's limit for the reason (RFC 6455 §5.5).
   private static let reasonBytesMax = 123
 
-  /// Holds the client back, or lets it go on. What the library reads at once, up to 16 KiB, is told all the same.
+  /// Backpressure on the client: false holds it back, true resumes reading. The library still delivers what it reads at
+  /// once, up to 16 KiB.
   package var isReading: Bool {
     get { wantsReading }
     set {
@@ -143,12 +145,12 @@ package final class WebSocket {
       if let library { lws_rx_flow_control(library, newValue ? 1 : 0) }
       server.askForTurn()
       watch()
-      // Under TLS, what was read before may wait there.
+      // Under TLS, bytes that were read before may wait there.
       if newValue, transport.isSecure { server.reactor.soon { [weak self] in self?.bringIn() } }
     }
   }
 
-  /// Nothing is said behind a close (RFC 6455 §5.5.1).
+  /// Begins to close; nothing is sent behind a close frame (RFC 6455 §5.5.1).
   private func begins(toClose code: UInt16) {
     if closeCode == nil { closeCode = code }
     guard state == .open || state == .opening else { return }
@@ -159,7 +161,7 @@ package final class WebSocket {
 
   // MARK: Rings
 
-  /// Whether it does: one that is about to close hears nothing more.
+  /// Subscribes to a ring; false where the socket is about to close.
   func hear(_ fanout: Fanout) -> Bool {
     guard state == .open || state == .opening else { return false }
     outflow.add(fanout)
@@ -171,7 +173,7 @@ package final class WebSocket {
     flushSoon()
   }
 
-  /// A ring has something new; or has dropped what comes next for this socket.
+  /// A ring has new messages, or has dropped the next frame for this socket.
   func flush(after fanout: Fanout) {
     if state == .closed { return }
     if outflow.isBehind(fanout) {
@@ -192,7 +194,7 @@ package final class WebSocket {
 
   var flushes: Reactor { server.reactor }
 
-  // MARK: What the library tells
+  // MARK: The library's callbacks
 
   func established() {
     guard state == .opening else { return }
@@ -229,15 +231,15 @@ package final class WebSocket {
 
   // MARK: From the client to the library
 
-  /// Gives the library the request that was granted, in the form that it takes: it breaks over some names of headers and
-  /// over long ones. What the client sent behind its own follows once the library has answered, since it loses some of what
-  /// is more than it reads at once. `said` goes to the client before all else.
+  /// Gives the library the granted request, in a form that it accepts: it fails on some header names and on long ones.
+  /// The client's input behind the head follows once the library has answered, since the library loses part of input
+  /// that exceeds one read. `said` goes to the client before all else.
   func begin(_ said: [UInt8], _ bytes: [UInt8]) {
     outflow.begin(with: said)
     do throws(SystemError) {
       outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in outsideIs($0) }
       inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in insideIs($0) }
-      // What has gone from here to the kernel tells nothing of who reads: so the kernel is given little.
+      // Bytes in the kernel's buffer do not show whether the client reads: so that buffer is kept small.
       if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
     } catch {
       return cut()
@@ -253,17 +255,17 @@ package final class WebSocket {
 
   private func outsideIs(_ readiness: Readiness) {
     if readiness.contains(.writable) {
-      // It reads, and its answer to a ping comes once it has read all that is before that.
+      // The client reads; its pong comes once it has read all bytes before the ping.
       if outflow.isBlocked { pingsUnanswered = 0 }
       outflow.isBlocked = false
       sayPongs()
-      // What TLS has made of the last bytes may wait for nothing else.
+      // The last bytes that TLS has made must not wait for other output.
       if case .failed = transport.flush() { return fail() }
     }
     if canRead {
       bringIn()
     } else if readiness.contains(.failed) {
-      // It is told again and again until it is read, which may not be for long.
+      // A failure is reported again and again until it is read, which may not be soon.
       return fail()
     }
     flush()
@@ -272,7 +274,7 @@ package final class WebSocket {
   private func insideIs(_ readiness: Readiness) {
     if !inner.hasRoom, !inner.flush() { return leave() }
     bringOut()
-    // Under TLS, what was read before may wait there.
+    // Under TLS, bytes that were read before may wait there.
     if transport.isSecure, canRead { bringIn() }
     watch()
   }
@@ -323,7 +325,7 @@ package final class WebSocket {
 
   private func clientHasEnded() {
     hasClientEnded = true
-    // Only a close may be followed by the end of all; one of ours needs no answer then.
+    // The connection may only end after a close frame; if one was sent from here, it then needs no answer.
     if checks.hasSeenClose { inner.end() } else if hasSaidGoodbye { leave() } else { fail() }
   }
 
@@ -336,13 +338,13 @@ package final class WebSocket {
         if count == 0 { return leave() }
         let (head, frames) = answer.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
         if let head {
-          // The client has been told already.
+          // The client has its response already.
           guard head.starts(with: "HTTP/1.1 101 ".utf8) else { return cut() }
           let bytes = held
           held = []
           if !bytes.isEmpty { pass(bytes) }
         }
-        // What the library says behind our goodbye, as its answer to the client's, is too late.
+        // The library's frames behind this side's close frame, such as its answer to the client's, are too late.
         for frame in frames where !hasSaidGoodbye && frame[0] != 0x80 | Self.pong {
           if frame[0] == 0x88 {
             begins(toClose: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
@@ -416,7 +418,7 @@ package final class WebSocket {
 
   // MARK: The end
 
-  /// The library is done: what is queued still goes out, for a while.
+  /// The library is done: the queue is still sent, for a while.
   private func leave() {
     guard state != .leaving, state != .closed else { return }
     state = .leaving
@@ -438,7 +440,7 @@ package final class WebSocket {
     }
   }
 
-  /// All has been said.
+  /// The whole queue is sent.
   private func depart() {
     let (transport, admission, server) = (transport, admission, server)
     transport.endSending()
@@ -447,7 +449,7 @@ package final class WebSocket {
   }
 
   private func fail() {
-    // Not from within what it was called from: its owner is told.
+    // The cut is deferred, out of the current call, since it calls the owner.
     server.reactor.soon { [weak self] in self?.cut() }
     hasClientEnded = true
     hasFailed = true
@@ -455,7 +457,7 @@ package final class WebSocket {
     outside = nil
   }
 
-  /// Ends it without a word to the client.
+  /// Cuts the connection without a close frame.
   func cut() {
     if state == .closed { return }
     state = .closed
@@ -468,7 +470,7 @@ package final class WebSocket {
     server.queuedBytes -= counted
     counted = 0
     tellClosed()
-    // The library sees its end of the pair closed and lets go of it; until then it may call.
+    // The library sees its end of the pair closed and releases it; until then it may call back.
     if let library { lws_set_opaque_user_data(library, nil) }
     library = nil
     inner.socket.cut()
@@ -483,13 +485,13 @@ package final class WebSocket {
     server.reactor.soon { [self] in owner.closed(self, code) }
   }
 
-  // MARK: Life
+  // MARK: Liveness
 
-  /// Asks for a sign of life, and ends one that gave none twice.
+  /// Sends a ping when it is due, and cuts a socket that has left two unanswered.
   func lookAfter(at now: UInt64) {
     guard state == .open, now >= pingedAt + UInt64(server.limits.pingInterval.nanoseconds) else { return }
     pingedAt = now
-    // One whom we do not read cannot be heard, but must take what there is for it.
+    // A socket that is not being read cannot answer, but must take its output.
     let isHeard = wantsReading && inner.hasRoom
     guard isHeard || outflow.isBlocked else { return }
     if pingsUnanswered == 2 { return cut() }
