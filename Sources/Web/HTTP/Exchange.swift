@@ -8,8 +8,8 @@ package final class Exchange {
   package let head: Head
   /// The note of the head, shared by requests of one connection that have the same head.
   package let note: HeadNote
-  /// Called once where the client leaves before the whole response is sent, or the server refuses the request. From
-  /// then on, calls of the exchange have no effect.
+  /// Called once where the client leaves before the whole response is sent, or the server refuses its input. From then
+  /// on, calls of the exchange have no effect.
   package var onGone: (() -> Void)?
 
   private enum Reading {
@@ -99,7 +99,7 @@ package final class Exchange {
     goOn()
   }
 
-  // MARK: What the server calls
+  // MARK: For the server
 
   /// The rest of the body cannot be read. It ends here and is refused, or the connection ends after its response.
   func fail(_ fault: WebFault) {

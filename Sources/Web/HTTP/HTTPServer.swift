@@ -258,7 +258,7 @@ final class HTTPServer: ExchangeServer {
     return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
   }
 
-  // MARK: The library's callbacks
+  // MARK: From the library
 
   fileprivate func connected(_ connection: OpaquePointer) -> Connection? {
     stepCount += 1

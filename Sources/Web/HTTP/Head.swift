@@ -7,8 +7,8 @@ package final class Head: Sendable {
   package let method: Method
   /// The request target as it was sent, with its query.
   package let target: String
-  /// The segments of the target's path, each decoded once: none for `/`, an empty one for each slash that follows another
-  /// or ends the path. None is `.` or `..`, and none has a zero byte.
+  /// The segments of the target's path, each decoded once: none for `/`, an empty one for each slash that follows
+  /// another or ends the path. None is `.` or `..`, and none has a zero byte.
   package let path: [String]
   /// The part of the path that the client sees before `path`, without a slash at its end; the handler sets it.
   package let base: String

@@ -8,7 +8,7 @@ package struct Response {
   package enum Body {
     case none
     case bytes([UInt8])
-    /// A part of a file, sent by the kernel (`sendfile`).
+    /// A part of a file, sent by the kernel straight from the file.
     case file(FilePart)
     /// A stream of bytes; in chunked coding where the length is unknown.
     case source(any BodySource, length: Int?)

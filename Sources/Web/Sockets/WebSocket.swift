@@ -4,11 +4,10 @@ internal import Reactor
 
 /// One WebSocket. Its own frames and those of rings go out in the order of sending.
 ///
-/// The opening handshake and pongs are done here. libwebsockets removes masking, checks UTF-8 and closes. It does so at
-/// one end of a socket pair: a client's input first passes a guard, since the library accepts frames that RFC 6455
-/// forbids and does not report what it has read; the library's output comes out of the pair, and is queued with the
-/// socket's own frames. Those go straight to the client's socket, or under its TLS: many with one call, and never split
-/// by another frame.
+/// The opening handshake and pongs are done here. libwebsockets removes masking, checks UTF-8 and closes, at one end of
+/// a socket pair: a client's input first passes a guard, since the library accepts frames that RFC 6455 forbids and
+/// does not report what it has read; its output is queued with the socket's own frames. Those go straight to the
+/// client's socket, or under its TLS: many with one call, and never split by another frame.
 ///
 /// It belongs to the server's thread; after it is closed, calls of it have no effect.
 package final class WebSocket {
@@ -84,7 +83,7 @@ package final class WebSocket {
       }
   }
 
-  // MARK: The owner's side
+  // MARK: For its owner
 
   /// The number of writes to its client; in the clear, each is a system call.
   package var writeCount: Int { transport.writeCount }
@@ -135,8 +134,7 @@ package final class WebSocket {
   /// A close frame's limit for the reason (RFC 6455 §5.5).
   private static let reasonBytesMax = 123
 
-  /// Backpressure on the client: false holds it back, true resumes reading. The library still delivers what it reads at
-  /// once, up to 16 KiB.
+  /// Backpressure on the client: false holds it back. The library still delivers what it reads at once, up to 16 KiB.
   package var isReading: Bool {
     get { wantsReading }
     set {
@@ -194,7 +192,7 @@ package final class WebSocket {
 
   var flushes: Reactor { server.reactor }
 
-  // MARK: The library's callbacks
+  // MARK: From the library
 
   func established() {
     guard state == .opening else { return }
@@ -329,7 +327,7 @@ package final class WebSocket {
     if checks.hasSeenClose { inner.end() } else if hasSaidGoodbye { leave() } else { fail() }
   }
 
-  // MARK: From the library, from here and from rings to the client
+  // MARK: Output to the client
 
   private func bringOut() {
     while state != .closed, state != .leaving {
