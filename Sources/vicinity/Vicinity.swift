@@ -7,7 +7,7 @@ enum Vicinity {
   static let version = Gateway.version
 
   static func main() async {
-    // Swift reads the command line from there, its own name first.
+    // Swift reads the command line from /proc, the program's own name first.
     guard !CommandLine.arguments.isEmpty else {
       Output.error.write(
         "vicinity: the command line cannot be read, since /proc is not mounted here: mount -t proc proc /proc\n")
@@ -18,7 +18,7 @@ enum Vicinity {
     await exit(await run(words, screen), screen)
   }
 
-  /// Leaves the terminal as it was.
+  /// Exits and restores the terminal.
   static func exit(_ code: ExitCode, _ screen: Screen) async -> Never {
     await screen.end()
     TerminalMode.end()
@@ -48,7 +48,7 @@ enum Vicinity {
       command = (error as? Misuse)?.command ?? command
       code = failure.code
     }
-    // Whoever was not understood has another way to find out what would be.
+    // After a usage error, the help is another way to learn the syntax.
     if code == .usage, let command {
       await screen.print("'vicinity help \(command)' explains it, with examples.", to: .error)
     }
@@ -62,7 +62,7 @@ enum Vicinity {
     case "completion": return await CompletionCommand.run(invocation, screen)
     default: break
     }
-    // The line said so before, and the others only now.
+    // On the command line, `--no-color` took effect earlier; from other sources it does now.
     let screen = invocation.has("no-color") ? Screen(.current(wantsColour: false)) : screen
     let watch = Watch()
     watch.start()

@@ -1,4 +1,4 @@
-/// What a shell needs to complete a command line, made from the table of commands and options.
+/// Completion scripts for shells, made from the table of commands and options.
 struct Completion {
   enum Shell: String, CaseIterable, Sendable {
     case bash, zsh, fish
@@ -18,7 +18,7 @@ struct Completion {
 
   private var commands: [String] { syntax.commands.map(\.name) }
 
-  /// Words that may stand where an argument is expected.
+  /// Words that are allowed as an argument.
   private func choices(of command: CommandSyntax) -> [String] {
     command.name == "help" ? commands : command.arguments.first?.choices ?? []
   }
@@ -75,7 +75,7 @@ struct Completion {
     return lines
   }
 
-  /// A value that only its user knows.
+  /// Whether a value cannot be completed, since only the user knows it.
   private func isFree(_ value: OptionSyntax.Value) -> Bool {
     switch value {
     case .text, .number, .duration, .address, .pair, .form: true
@@ -115,7 +115,7 @@ struct Completion {
 
   private func zshSpec(_ option: OptionSyntax) -> String {
     let star = option.isRepeatable ? "*" : ""
-    // Brackets and colons part the parts of a spec.
+    // Brackets and colons separate the parts of a spec.
     let summary = quoted(
       option.explanation.replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: "\\:"))
     let head = "\(star)--\(option.name)"
@@ -162,7 +162,7 @@ struct Completion {
     return "complete -c vicinity \(condition) -l \(option.name)\(value) -d '\(quoted(option.explanation, fish: true))'"
   }
 
-  /// For the inside of single quotation marks.
+  /// Escapes text for single quotation marks.
   private func quoted(_ text: String, fish: Bool = false) -> String {
     fish
       ? text.replacing("\\", with: "\\\\").replacing("'", with: "\\'")

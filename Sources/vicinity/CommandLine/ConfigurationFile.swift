@@ -1,7 +1,7 @@
-/// What an operator has written down for the gateway: lines of `name = value`, with the names of the options.
+/// A configuration file of the gateway: lines of `name = value`, with the names of the options.
 ///
-/// Empty lines and those that begin with `#` say nothing. A value is all behind the first `=`, without the space around it.
-/// What may be said several times has a line for each; an option without a value is `true` or `false`.
+/// Empty lines and lines that begin with `#` are ignored. A value is the text behind the first `=`, without surrounding
+/// space. A repeatable option has a line for each value; an option without a value is `true` or `false`.
 struct ConfigurationFile: Sendable {
   static let bytesMax = 64 << 10
   static let systemPath = "/etc/vicinity/vicinity.conf"
@@ -15,7 +15,7 @@ struct ConfigurationFile: Sendable {
   let path: String
   let text: String
 
-  /// The file that is named; otherwise the user's or, where there is none, the machine's. Nil where there is neither.
+  /// The named file; otherwise the user's or, where there is none, the machine's. Nil where there is neither.
   static func find(_ named: String?, in surroundings: Surroundings) throws(Misuse) -> ConfigurationFile? {
     let variables = surroundings.variables
     // The XDG rules have a relative path ignored.
@@ -36,7 +36,7 @@ struct ConfigurationFile: Sendable {
 
   func lines(of options: [OptionSyntax]) throws(Misuse) -> [Line] {
     var lines: [Line] = []
-    // To Swift the two that end a line on some systems are one letter.
+    // To Swift, a carriage return and a line feed are one character.
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     for (index, raw) in parts.enumerated() {
       let content = Self.trimmed(raw)

@@ -1,4 +1,4 @@
-/// How the program ends. The help of every command that can end so lists them.
+/// The program's exit codes. The help of every command lists the ones that it can end with.
 enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   case failed = 1

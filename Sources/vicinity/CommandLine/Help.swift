@@ -1,10 +1,10 @@
-/// What the program says of itself, from the table of its commands and options.
+/// Help texts, made from the table of commands and options.
 struct Help {
   let syntax: Syntax
   let paint: Paint
   let columns: Int
 
-  /// Lines that are longer are hard to read, however wide the window is.
+  /// Limit for the width: longer lines are hard to read, however wide the window is.
   private static let columnsMax = 100
 
   init(_ syntax: Syntax, _ paint: Paint, columns: Int) {
@@ -66,7 +66,7 @@ struct Help {
 
   private func title(_ text: String) -> String { paint(.strong, text + ":") }
 
-  /// What stands to the left is as wide as it must be, up to a third; what is wider has a line of its own.
+  /// Two columns: the left one is as wide as it must be, up to a third; a wider entry has a line of its own.
   private func columnPair(_ pairs: [(String, String)]) -> [String] {
     let left = min(pairs.map { DisplayWidth.of($0.0) }.max() ?? 0, max(16, columns / 3)) + 2
     return pairs.flatMap { name, text -> [String] in

@@ -1,14 +1,14 @@
 internal import Nearby
 
-/// A command line that was understood: every value in it has been checked against its syntax.
+/// A parsed command line: every value in it has been checked against its syntax.
 struct Invocation: Sendable {
   let command: CommandSyntax
   let arguments: [String: [String]]
   let options: [String: [String]]
-  /// Who said each option that somebody spoke of.
+  /// The source of each option that is set.
   var sources: [String: Source] = [:]
 
-  /// Where an option was said; the first of these counts.
+  /// The source of an option; the first of these takes precedence.
   enum Source: Hashable, Sendable, CustomStringConvertible {
     case commandLine
     case environment(String)
@@ -25,7 +25,7 @@ struct Invocation: Sendable {
 
   func argument(_ name: String) -> String? { arguments[name]?.first }
 
-  /// One that the syntax makes sure of.
+  /// An argument that the syntax requires.
   func required(_ name: String) -> String {
     guard let value = argument(name) else { preconditionFailure("\(command.name) does without <\(name)>") }
     return value
@@ -33,7 +33,7 @@ struct Invocation: Sendable {
 
   func has(_ option: String) -> Bool { options[option] != nil }
 
-  /// As it was said, or by default.
+  /// The value of an option, or its default.
   func text(_ option: String) -> String? { options[option]?.last ?? command.option(option)?.byDefault }
 
   func texts(_ option: String) -> [String] { options[option] ?? [] }

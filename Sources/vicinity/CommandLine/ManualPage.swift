@@ -81,7 +81,8 @@ struct ManualPage {
     return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&\(text)" : text
   }
 
-  /// As it was typed: roff makes typographic signs of a hyphen, an apostrophe, a circumflex, a grave accent and a tilde.
+  /// Escapes text as typed: roff makes typographic signs of a hyphen, an apostrophe, a circumflex, a grave accent and a
+  /// tilde.
   private func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {

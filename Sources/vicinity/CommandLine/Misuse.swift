@@ -1,7 +1,7 @@
-/// A command line that cannot be carried out: what, why, what to do.
+/// A usage error in a command line: the problem, its cause and its remedy.
 struct Misuse: Error, Equatable, CustomStringConvertible {
   let description: String
-  /// Whose help says more.
+  /// The command whose help says more.
   var command: String?
 
   init(_ description: String, in command: String? = nil) {

@@ -1,6 +1,6 @@
 internal import Gateway
 
-/// Takes the words of a command line apart.
+/// A parser of command lines.
 struct Parser {
   let syntax: Syntax
   let surroundings: Surroundings
@@ -12,7 +12,7 @@ struct Parser {
 
   enum Outcome: Sendable {
     case invocation(Invocation)
-    /// Help was asked for: of a command, or of all.
+    /// Help was requested: for a command, or for the program.
     case help(CommandSyntax?)
     case version
   }
@@ -32,7 +32,7 @@ struct Parser {
     return try line.take(ahead + rest)
   }
 
-  /// Options may stand before the command: what they are is the same for every command that knows them.
+  /// Splits at the command. Options may stand before it: each means the same for every command that knows it.
   private func parted(_ words: [String]) throws(Misuse) -> (ahead: [String], command: String?, rest: [String]) {
     var place = 0
     while place < words.count, words[place].hasPrefix("-"), words[place] != "-" {
@@ -47,7 +47,7 @@ struct Parser {
   fileprivate static func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
 }
 
-/// The words of one command, taken one after another.
+/// The words of one command, parsed in order.
 private struct Line {
   let command: CommandSyntax
   let syntax: Syntax
@@ -68,7 +68,7 @@ private struct Line {
   }
 
   mutating func take(_ words: [String]) throws(Misuse) -> Parser.Outcome {
-    // Whoever asks for help is not told first what is wrong.
+    // A request for help takes precedence over errors.
     if words.prefix(while: { $0 != "--" }).contains(where: Parser.isHelp) { return .help(command) }
     var words = words[...]
     while let word = words.popFirst() {
@@ -97,7 +97,7 @@ private struct Line {
       return
     }
     if let attached { return try add(attached, to: option) }
-    // What begins with a hyphen is an option: a value that does so stands behind a '='.
+    // A word that begins with a hyphen is an option; such a value needs a '='.
     guard let value = words.first, !looksLikeOption(value) else {
       throw misuse("--\(name) needs a value after it: \(placeholder).")
     }
@@ -111,7 +111,7 @@ private struct Line {
     }
   }
 
-  /// No option begins with a digit: -1 is a value, of which more can be said.
+  /// Whether a word looks like an option. No option begins with a digit: -1 is a value, and gets a better error.
   private func looksLikeOption(_ word: String) -> Bool {
     word.hasPrefix("-") && word.dropFirst().first.map { !$0.isWholeNumber } == true
   }
@@ -140,7 +140,7 @@ private struct Line {
     }
   }
 
-  /// What is in it for other commands is passed over.
+  /// Takes options from the configuration file; it ignores those of other commands.
   private mutating func takeFile() throws(Misuse) {
     guard command.takesFile, let file = try ConfigurationFile.find(options["config"]?.last, in: surroundings) else {
       return
@@ -227,7 +227,7 @@ private struct Line {
 }
 
 extension OptionSyntax {
-  /// The end of a sentence that begins with the option's name; nil where the value is one.
+  /// The end of a sentence that begins with the option's name; nil for a valid value.
   func fault(of value: String, after others: [String] = []) -> String? {
     let shown = "'\(PlainText.brief(value))'"
     switch self.value {

@@ -1,8 +1,8 @@
 internal import Nearby
 
-/// The nearest real word for one that is not.
+/// The nearest known word for an unknown one.
 enum Suggestion {
-  /// Nil where nothing is near.
+  /// Nil without a near word.
   static func nearest(to word: String, among words: [String]) -> String? {
     let candidates = words.map { (word: $0, distance: distance(word.lowercased(), $0)) }
     let best = candidates.min { ($0.distance, $0.word) < ($1.distance, $1.word) }
@@ -11,12 +11,12 @@ enum Suggestion {
     return longer.count == 1 ? longer[0] : nil
   }
 
-  /// A sentence to go behind one that says that there is no such thing.
+  /// A hint to append to a sentence about an unknown word.
   static func hint(for word: String, among words: [String], _ form: (String) -> String = { $0 }) -> String {
     nearest(to: word, among: words).map { " Did you mean '\(form($0))'?" } ?? ""
   }
 
-  /// What is wrong with a service type, and the one that may be meant; nil where it is one.
+  /// The problem with a service type, and a suggestion; nil for a valid one.
   static func fault(ofType text: String) -> String? {
     do {
       _ = try ServiceType(text)
@@ -27,7 +27,7 @@ enum Suggestion {
     }
   }
 
-  /// As people write one elsewhere: in capitals, with spaces and underscores, or as DNS has it, `_chat._tcp.local`.
+  /// A type from another notation: in capitals, with spaces and underscores, or as in DNS, `_chat._tcp.local`.
   private static func type(near text: String) -> String? {
     var words = text.lowercased()
     if words.hasPrefix("_"), let end = words.firstRange(of: "._") { words = String(words[..<end.lowerBound]) }
@@ -37,12 +37,12 @@ enum Suggestion {
     return whole == text || (try? ServiceType(whole)) == nil ? nil : whole
   }
 
-  /// A service name of RFC 6335 has no more.
+  /// Limit for a service name (RFC 6335).
   private static let typeBytesMax = 15
 
-  /// How many letters must be put in, left out, exchanged, or swapped with their neighbour.
+  /// The edit distance: the number of insertions, deletions, substitutions, and transpositions of neighbours.
   static func distance(_ a: String, _ b: String) -> Int {
-    // Whoever types more than this by mistake has not mistyped one of our words.
+    // A longer word is no misspelling of a known one.
     let (a, b) = (Array(a.unicodeScalars.prefix(64)), Array(b.unicodeScalars.prefix(64)))
     if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
     var rows = [Array(0...b.count)]

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// What says of options beside the command line.
+/// The sources of options beside the command line.
 struct Surroundings: Sendable {
-  /// The environment; what is empty there is not there.
+  /// The environment; an empty variable counts as not set.
   var variables: [String: String] = [:]
-  /// What a file holds, or why it cannot be read; nil where there is none.
+  /// The content of a file, or why it cannot be read; nil where there is none.
   var read: @Sendable (_ path: String) -> Result<String, Unreadable>? = { _ in nil }
 
   struct Unreadable: Error {

@@ -1,7 +1,7 @@
 internal import Gateway
 
-/// The gateway's commands. All that `serve` takes on its line, but what is about the line itself, an operator may say in
-/// the environment and in a file as well.
+/// The gateway's commands. All options of `serve`, but those about the command line itself, can also be set in the
+/// environment and in a configuration file.
 extension Syntax {
   static let serve = CommandSyntax(
     name: "serve", summary: "be a gateway: browsers, scripts and services join nearby sessions through it",

@@ -7,7 +7,7 @@ extension Syntax {
     version,
   ])
 
-  /// Options that other programs have one letter for.
+  /// Short options of one letter, as in other programs.
   static let letters = [
     "a": "at", "c": "config", "f": "file", "j": "json", "k": "keys", "m": "message", "n": "name", "o": "output",
     "p": "port", "q": "quiet", "t": "timeout", "v": "log-level",
@@ -317,7 +317,7 @@ extension Syntax {
   ]
 }
 
-/// What several helps say.
+/// Texts that several help pages share.
 private enum Shared {
   static let adhocType = AdhocCommand.typeByDefault
   static let console =

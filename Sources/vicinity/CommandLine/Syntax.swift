@@ -1,12 +1,13 @@
 internal import Gateway
 
-/// What the program understands. One table of it (`Syntax+Table.swift`) feeds the parser, the help and the completion.
+/// The syntax of the command line. One table of it (`Syntax+Table.swift`) feeds the parser, the help and the
+/// completion.
 struct Syntax: Sendable {
   let commands: [CommandSyntax]
 
   func command(_ name: String) -> CommandSyntax? { commands.first { $0.name == name } }
 
-  /// A sentence that names the command which somebody may have meant, by its letters or by another word for it.
+  /// A hint with the command that may be meant, by its spelling or by a synonym.
   func hint(for word: String) -> String {
     let hint = Suggestion.hint(for: word, among: commands.map(\.name))
     if !hint.isEmpty { return hint }
@@ -14,10 +15,10 @@ struct Syntax: Sendable {
     return meant.map { " Did you mean '\($0.name)', which is there to \($0.summary)?" } ?? ""
   }
 
-  /// What a file of configuration may say.
+  /// The options that a configuration file can set.
   var configurable: [OptionSyntax] { commands.flatMap(\.options).filter(\.isInFile) }
 
-  /// Every option there is, once.
+  /// Every option, once.
   var options: [OptionSyntax] {
     var seen: Set<String> = []
     return commands.flatMap(\.options).filter { seen.insert($0.name).inserted }
@@ -26,20 +27,20 @@ struct Syntax: Sendable {
 
 struct CommandSyntax: Sendable {
   let name: String
-  /// For the list of commands: a few words.
+  /// A few words for the list of commands.
   let summary: String
   let arguments: [ArgumentSyntax]
-  /// Its own first, then those that it shares with others.
+  /// Its own options first, then shared ones.
   let options: [OptionSyntax]
-  /// What its help says between usage and options.
+  /// The help's text between usage and options.
   let text: [String]
   let examples: [Example]
-  /// What other programs call the like of it.
+  /// Synonyms, by which other programs call a similar command.
   var otherWords: [String] = []
 
   func option(_ name: String) -> OptionSyntax? { options.first { $0.name == name } }
 
-  /// Whether it reads what an operator has written down.
+  /// Whether it reads a configuration file.
   var takesFile: Bool { option("config") != nil }
 
   struct Example: Sendable {
@@ -49,7 +50,7 @@ struct CommandSyntax: Sendable {
 }
 
 extension [OptionSyntax] {
-  /// The same, which the environment and a file may say too.
+  /// The same options, which the environment and a configuration file can set too.
   var configured: [OptionSyntax] {
     map { option in
       var option = option
@@ -63,14 +64,14 @@ struct ArgumentSyntax: Sendable {
   let name: String
   let summary: String
   var isOptional = false
-  /// Takes all words that are left.
+  /// It takes all words that are left.
   var isRest = false
   var choices: [String] = []
   var isServiceType = false
 
-  /// As it stands in a usage line.
+  /// The form in a usage line.
   var placeholder: String {
-    // More choices than that stand in the text.
+    // A longer list of choices stands in the text.
     let name = (1...3).contains(choices.count) ? choices.joined(separator: "|") : name
     let plain = isRest ? "\(name)…" : name
     return isOptional ? "[\(plain)]" : "<\(plain)>"
@@ -79,7 +80,7 @@ struct ArgumentSyntax: Sendable {
 
 struct OptionSyntax: Sendable {
   enum Value: Hashable, Sendable {
-    /// It is there or not.
+    /// A flag, present or not.
     case none
     case text(String)
     case number(String, ClosedRange<Int>)
@@ -90,12 +91,12 @@ struct OptionSyntax: Sendable {
     /// A host and a port.
     case address
     case pair
-    /// What the gateway can tell from something else.
+    /// A value that the gateway can validate.
     case form(GatewayOptions.Form)
   }
 
   enum Group: Sendable {
-    /// Of one command.
+    /// An option of one command.
     case own
     case session
     case host
@@ -106,18 +107,18 @@ struct OptionSyntax: Sendable {
   let value: Value
   var summary: String
   var group = Group.own
-  /// It may stand there more than once.
+  /// The option can be repeated.
   var isRepeatable = false
   /// Words behind it that look like its values are its values too.
   var isGreedy = false
-  /// The environment may say it as well: `VICINITY_` and its name in capitals.
+  /// The environment can set it: `VICINITY_` and its name in capitals.
   var isInEnvironment = false
-  /// A file of configuration may say it, by its name.
+  /// A configuration file can set it, by its name.
   var isInFile = false
-  /// What holds where nobody says anything, as it would be said; nil where that is nothing, or takes a sentence.
+  /// The default value in the form of the command line; nil where there is none, or it takes a sentence.
   var byDefault: String?
 
-  /// As it stands in a help: `--port N`.
+  /// The form in a help text: `--port N`.
   var usage: String {
     let value = placeholder.map { " \($0)" } ?? ""
     return "--\(name)\(value)\(isRepeatable ? "…" : "")"
@@ -142,7 +143,7 @@ struct OptionSyntax: Sendable {
     }
   }
 
-  /// What its help says.
+  /// The text in the help.
   var explanation: String { byDefault.map { "\(summary) (\($0))" } ?? summary }
 
   var variable: String { "VICINITY_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// Connects with everybody nearby who does the same, and shows each event with its time.
+/// Connects with all nearby peers in the same mode, and shows each event with its time.
 enum AdhocCommand {
   static let typeByDefault = "adhoc"
 

@@ -1,6 +1,6 @@
 internal import Gateway
 
-/// What only somebody at the gateway's own machine may do.
+/// Administration that is only allowed on the gateway's own machine.
 enum AdminCommand {
   enum Action: String, CaseIterable {
     case reset

@@ -1,7 +1,7 @@
 internal import Gateway
 internal import Nearby
 
-/// Copies all that a gateway keeps, while it runs.
+/// Backs up all data of a gateway, while it runs.
 enum BackupCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let folder = try ServeCommand.folder(context)

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// Tells who comes and goes.
+/// Reports peers that come and go.
 enum BrowseCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context

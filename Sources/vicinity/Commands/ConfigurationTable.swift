@@ -1,4 +1,4 @@
-/// What holds for the gateway, and who said so.
+/// A table of the gateway's effective settings and their sources.
 enum ConfigurationTable {
   static func show(_ context: Context) async -> ExitCode {
     let invocation = context.invocation
@@ -16,7 +16,7 @@ enum ConfigurationTable {
     return .done
   }
 
-  /// As a file would say it.
+  /// The values as a configuration file has them.
   private static func values(of option: OptionSyntax, _ invocation: Invocation) -> [String] {
     if option.placeholder == nil { return [invocation.has(option.name) ? "true" : "false"] }
     return invocation.options[option.name] ?? option.byDefault.map { [$0] } ?? []

@@ -1,4 +1,4 @@
-/// Puts a session together from the list of who is nearby, and stays in it.
+/// Gathers a session from the list of nearby peers, and stays in it.
 enum GatherCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context

@@ -13,7 +13,7 @@ enum HelpCommand {
     throw Misuse("There is no command '\(PlainText.brief(name))'.\(hint) 'vicinity help' lists them.")
   }
 
-  /// Of the whole where no command is given.
+  /// Prints the help of a command, or the overview without one.
   static func run(_ command: CommandSyntax?, _ screen: Screen) async -> ExitCode {
     let help = Help(.vicinity, screen.terminal.paint(.out), columns: screen.terminal.columns())
     await screen.print(command.map(help.page) ?? help.overview())

@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Notation
 
-/// Shows who this peer is, and makes sure who others are.
+/// Shows this peer's identity, and verifies those of others.
 enum IdentityCommand {
   enum Action: String, CaseIterable, Sendable {
     case show, compare, trust, forget
@@ -43,7 +43,7 @@ enum IdentityCommand {
     }
     if action == .compare { return try await compare(context, words) }
     var options = try context.hostOptions()
-    // Nobody is looked for.
+    // Discovery is off: no peers are searched for.
     options.discovery = .fixed([])
     let host = try await Host.start(options)
     let event: Event
@@ -73,7 +73,7 @@ enum IdentityCommand {
       try await host.forget(id)
       return .known(id, "is not known any more")
     case .importFile:
-      // Nobody types a password for nothing.
+      // A missing file is reported before the password is asked for.
       guard FileSystem.exists(words[0]) else {
         throw Failure(.failed, FileSystem.missing(words[0]))
       }
@@ -88,7 +88,7 @@ enum IdentityCommand {
     }
   }
 
-  /// A file that is no good was named well: the command line is understood.
+  /// Runs an operation on a file: a bad file is no usage error, since the command line was valid.
   private static func ofFile<Value>(_ take: () async throws(NearbyError) -> Value) async throws(Failure) -> Value {
     do {
       return try await take()
@@ -107,7 +107,7 @@ enum IdentityCommand {
     }
   }
 
-  /// Never a word of the command line, which others on the machine can read.
+  /// The password; it is never on the command line, which others on the machine can read.
   private static func password(_ context: Context) async throws -> String {
     if let path = context.invocation.text("password-file"), path != "-" {
       guard let text = FileSystem.text(of: path) else {
@@ -138,7 +138,7 @@ enum IdentityCommand {
 }
 
 extension Stay {
-  /// How the comparison with a member has ended; nil where the task is cancelled.
+  /// The end of the comparison with a member; nil where the task is cancelled.
   fileprivate func compared(_ member: Member) async -> Reason? {
     while true {
       let seen = news.count

@@ -1,4 +1,4 @@
-/// Asks who somebody is, at the first start, and keeps the answer.
+/// Asks for this peer's name, at the first start, and saves the answer.
 struct NameQuestion {
   private let context: Context
 
@@ -6,7 +6,7 @@ struct NameQuestion {
     self.context = context
   }
 
-  /// Nil where the name is known, or there is nobody to ask.
+  /// The answer; nil where the name is known, or there is nobody to ask.
   func answer() async -> String? {
     guard context.invocation.text("name") == nil, let file = NameFile(context.keys), file.read() == nil,
       context.terminal.isInputTerminal, !context.announcer.isJSON

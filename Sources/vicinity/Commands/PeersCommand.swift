@@ -1,9 +1,9 @@
 internal import Nearby
 
-/// Looks who is nearby for a while, and lists them: for one service type, or for all that are in use.
+/// Searches for a while and lists the nearby peers: of one service type, or of all that are in use.
 enum PeersCommand {
   private static let timeoutByDefault: Duration = .seconds(3)
-  /// Time to ask hosts for other types where nobody was found.
+  /// The time to ask hosts for other types where no peer was found.
   private static let askingMax: Duration = .seconds(2)
 
   static func run(_ context: Context) async throws -> ExitCode {
@@ -69,7 +69,7 @@ enum PeersCommand {
 
 /// Searches for peers, one for each service type.
 private actor Searches {
-  /// More types than a table is read for.
+  /// Limit for types, more than a person reads in a table.
   private static let typesMax = 64
 
   private let visit: Visit
@@ -83,7 +83,7 @@ private actor Searches {
     visit.crew.add { [visit] in await Conditions.tell(browser.states, of: .browser, type) { await visit.tell($0) } }
   }
 
-  /// For each type that becomes known until then.
+  /// Searches for each type that becomes known until then.
   func lookForAll(within time: Duration) async throws {
     let types = try await visit.host.browseTypes()
     visit.crew.add {
@@ -101,7 +101,7 @@ private actor Searches {
     for type in types where browsers[type] == nil && browsers.count < Self.typesMax { try await look(for: type) }
   }
 
-  /// By type and name.
+  /// The peers that were found, by type and name.
   func found() async -> [(type: String, peer: FoundPeer)] {
     var found: [(type: String, peer: FoundPeer)] = []
     for (type, browser) in browsers {

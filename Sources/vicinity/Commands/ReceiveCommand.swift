@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// Is there for what others send.
+/// Receives messages, files and streams from others.
 enum ReceiveCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
@@ -23,7 +23,7 @@ enum ReceiveCommand {
     }
   }
 
-  /// Streams are told as events, or shown line by line, where nothing else is to take them as they are.
+  /// The destination for streams as raw bytes; nil where they are printed as events, or line by line.
   private static func sink(_ context: Context) -> StreamSink? {
     if let path = context.invocation.text("output"), path != "-" { return StreamSink(.file(path), context.screen) }
     let isProgram = context.announcer.isJSON || context.terminal.isOutputTerminal
@@ -32,7 +32,7 @@ enum ReceiveCommand {
 }
 
 extension Stay {
-  /// Ends where nobody has connected in time.
+  /// Ends if no peer has connected in time.
   fileprivate func giveUp(after time: Duration) async {
     await context.watch.pass(time)
     if standing.isEmpty, !Task.isCancelled {
@@ -40,7 +40,7 @@ extension Stay {
     }
   }
 
-  /// Ends when the first who was connected has gone and nothing is under way, with success where all that came is whole.
+  /// Ends when the first connected peer has gone and no transfer is in progress; succeeds if all that came is complete.
   fileprivate func endWithFirst() async {
     while true {
       let seen = news.count

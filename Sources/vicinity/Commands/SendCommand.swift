@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// Sends what there is to one peer, and ends.
+/// Sends the given messages, files and streams to one peer, and ends.
 enum SendCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
@@ -34,7 +34,7 @@ enum SendCommand {
     }
   }
 
-  /// What is wrong is said before anybody is disturbed.
+  /// Reports errors before any peer is contacted.
   private static func check(_ context: Context, _ files: [String]) async throws {
     let invocation = context.invocation
     guard ["message", "file", "url", "stream"].contains(where: invocation.has) else {

@@ -3,7 +3,7 @@ internal import Nearby
 
 /// The gateway: browsers, scripts and services join nearby sessions through it.
 enum ServeCommand {
-  /// Beside the time to drain, others are told of the end within this, or not at all.
+  /// Limit for the goodbyes, beside the time to drain: others are notified of the end within it, or not at all.
   private static let goodbyeMax: Duration = .seconds(5)
 
   static func run(_ context: Context) async throws -> ExitCode {
@@ -21,11 +21,11 @@ enum ServeCommand {
     } else {
       await context.announcer.tell(.codeElsewhere)
     }
-    // It takes a code that nobody else sees.
+    // The page has a code that nobody else sees.
     let page = context.invocation.has("open") ? try await openPage(of: gateway, role, context) : nil
     defer { page?.remove() }
     supervisor.tell(.ready(status: "at \(addresses.first ?? "no address")"))
-    // Both end with the gateway, when all is told.
+    // Both end with the gateway, when all records are written.
     async let logged: Void = { for await record in gateway.log { await log.write(record) } }()
     async let conditions: Void = Conditions.tell(gateway.conditions) { await log.tell($0) }
     let code = await withDiscardingTaskGroup(returning: ExitCode.self) { group in
@@ -53,9 +53,9 @@ enum ServeCommand {
     return page
   }
 
-  // MARK: Life and end
+  // MARK: Watchdog and stop
 
-  /// Twice in the time in which it wants to hear of it; a loop that hangs says nothing.
+  /// Notifies the supervisor twice within the watchdog timeout; a loop that hangs sends nothing.
   private static func tellAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ watch: Watch) async {
     guard let time = supervisor.watchdogTime else { return }
     while !Task.isCancelled {
@@ -77,7 +77,7 @@ enum ServeCommand {
 
   private static func drainTime(_ context: Context) -> Duration { context.invocation.duration("drain-time") ?? .zero }
 
-  // MARK: What was asked for
+  // MARK: Options
 
   private static func options(
     _ context: Context, _ level: LogRecord.Level, _ supervisor: Supervisor
@@ -108,7 +108,7 @@ enum ServeCommand {
     return options
   }
 
-  /// Where a gateway keeps what it has, and is asked by programs of this machine.
+  /// The folder of a gateway's data, in which programs of this machine reach it.
   static func folder(_ context: Context) throws -> String {
     if let folder = context.invocation.text("folder") { return FileSystem.expanded(folder) }
     guard let keys = try context.keys.path() else {
@@ -133,7 +133,7 @@ enum ServeCommand {
     }
   }
 
-  /// What lets an operator in stands on a terminal, and in no log.
+  /// Whether the operator's code may be printed: on a terminal or with `--show-code`, so that no log has it by default.
   private static func mayShowCode(_ context: Context) -> Bool {
     context.terminal.isOutputTerminal || context.invocation.has("show-code")
   }

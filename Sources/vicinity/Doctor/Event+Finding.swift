@@ -1,7 +1,7 @@
 internal import Nearby
 
 extension Event {
-  /// In lines of so many columns.
+  /// A finding, in lines of so many columns.
   static func finding(_ finding: Finding, columns: Int) -> Event {
     Event(
       "finding", .result,

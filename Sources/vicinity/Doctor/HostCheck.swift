@@ -1,13 +1,13 @@
 internal import Nearby
 
-/// What a host of this program itself comes to: whether it can look around, whom it meets, and whether its key is its
-/// own.
+/// A check that starts a host of this program: whether it can search, which hosts it meets, and whether its key is
+/// unique.
 enum HostCheck {
   private static let type = AdhocCommand.typeByDefault
 
   static func findings(_ context: Context, for time: Duration) async throws -> [Finding] {
     var options = try context.hostOptions()
-    // Whether the port that was asked for is free is another check's question.
+    // Another check tests whether the requested port is free.
     options.port = 0
     options.looksForTwin = true
     do throws(NearbyError) {
@@ -15,7 +15,7 @@ enum HostCheck {
       if findings.contains(where: { $0.check == .key }) { return findings }
       return findings + [Finding(.key, .good, "No other host with this one's key was met.")]
     } catch {
-      // Of an address that is none, all is said.
+      // The error about an invalid address is complete.
       if error.code == .invalidParameter { throw error }
       options.keys = .ephemeral
       options.store = .none
@@ -23,7 +23,7 @@ enum HostCheck {
     }
   }
 
-  /// Of keys with which no host can be started here.
+  /// The finding on keys with which no host can be started here.
   static func keys(_ error: NearbyError) -> Finding {
     if error.code == .unavailable {
       return Finding(
@@ -36,7 +36,7 @@ enum HostCheck {
       cure: clause(error).cure ?? "Mend that, or use another folder with --keys.")
   }
 
-  /// A sentence says what and why, and after its last semicolon what to do.
+  /// Splits a sentence into problem and cause, and the remedy after its last semicolon.
   private static func clause(_ error: NearbyError) -> (problem: String, cure: String?) {
     let text = error.description
     guard let place = text.ranges(of: "; ").last else { return (text.trimmingFullStop, nil) }

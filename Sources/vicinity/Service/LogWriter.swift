@@ -3,14 +3,14 @@ internal import Glibc
 internal import Nearby
 internal import Notation
 
-/// Writes a gateway's log on standard error: for people at a terminal, for a journal, for files, or for programs.
+/// A writer of a gateway's log on standard error: for people at a terminal, for a journal, for files, or for programs.
 struct LogWriter: Sendable {
   enum Form: Hashable, Sendable {
-    /// As every command tells what happens.
+    /// Events as every command prints them.
     case terminal
     /// A line with its time.
     case text
-    /// A line with its urgency, as systemd reads it; the journal has the time.
+    /// A line with its priority, as systemd reads it; the journal adds the time.
     case journal
     case json
   }
@@ -36,7 +36,7 @@ struct LogWriter: Sendable {
     }
   }
 
-  /// Of what the command itself has to say: a program that reads events is told it as one, too.
+  /// Writes an event of the command itself; with JSON, it is also printed as an event.
   func tell(_ event: Event) async {
     if announcer.isJSON || form == .terminal { await announcer.tell(event) }
     guard form != .terminal, let record = LogRecord(event), record.level <= level else { return }
@@ -61,7 +61,7 @@ struct LogWriter: Sendable {
     return "\(record.event): \(PlainText.line(record.text))\(PlainText.line(fields.joined()))"
   }
 
-  /// systemd says which stream is the journal's.
+  /// systemd sets `JOURNAL_STREAM` to the journal's stream.
   private static var isJournal: Bool {
     guard let said = Terminal.environment("JOURNAL_STREAM") else { return false }
     var status = stat()
@@ -70,7 +70,7 @@ struct LogWriter: Sendable {
 }
 
 extension LogRecord.Level {
-  /// Of syslog.
+  /// The priority of syslog.
   fileprivate var priority: Int {
     switch self {
     case .error: 3
@@ -91,7 +91,7 @@ extension LogRecord.Field {
 }
 
 extension LogRecord {
-  /// Nil for what nobody looks for in a log: what was asked for stands on standard output.
+  /// The log record of an event; nil for results, which are printed on standard output and are not logged.
   fileprivate init?(_ event: Event) {
     let level: Level
     switch event.weight {

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// A page of this user's alone that leads a browser to the dashboard, with a code of its own.
+/// A page that only this user can read; it redirects a browser to the dashboard, with a code of its own.
 ///
-/// Law: the code stands in no command line, which every user of a machine can read.
+/// Law: the code is in no command line, which every user of a machine can read.
 struct OpeningPage: Sendable {
   private let path: String
 
-  /// In the gateway's folder, in the place of one that an earlier start has left.
+  /// Writes the page in the gateway's folder; it replaces one that an earlier start has left.
   init(_ url: String, in folder: String) throws(Failure) {
     path = "\(folder)/open.html"
     let page = """
@@ -24,7 +24,7 @@ struct OpeningPage: Sendable {
 
   func remove() { _ = unlink(path) }
 
-  /// Has the desktop show it; nil where that was told to, or else what is in the way.
+  /// Asks the desktop to open the page; returns nil on success, and the obstacle otherwise.
   func show() -> String? {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

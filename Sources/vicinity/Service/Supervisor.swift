@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Who started this as a service, systemd or one that does as it does: it is told how the service is, and may have opened
-/// its sockets.
+/// The service manager that started this process, systemd or a compatible one: it gets status notifications
+/// (`sd_notify`), and can pass open sockets (socket activation).
 struct Supervisor: Sendable {
-  /// Where datagrams with news of the service go; nil where nobody wants to know. One that begins with `@` is no file.
+  /// The address for notifications; nil for none. One that begins with `@` is an abstract socket, and no file.
   private let place: String?
-  /// In which it wants to hear that the service lives.
+  /// The watchdog timeout: the time within which the service must report that it is alive.
   let watchdogTime: Duration?
   /// Descriptors of sockets that are open already.
   let sockets: [CInt]
@@ -20,14 +20,14 @@ struct Supervisor: Sendable {
     let count = environment["LISTEN_FDS"].flatMap { CInt($0) } ?? 0
     let isOurs = environment["LISTEN_PID"] == "\(process)"
     sockets = isOurs && (1...64).contains(count) ? Array(Self.firstSocket..<Self.firstSocket + count) : []
-    // Programs that this one might start have nothing to do with them.
+    // Child processes must not inherit them.
     for socket in sockets { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
   }
 
   enum News: Sendable {
     case ready(status: String)
     case alive
-    /// Within this time it has ended.
+    /// The service ends within this time.
     case stopping(within: Duration, status: String)
 
     fileprivate var text: String {
@@ -40,7 +40,7 @@ struct Supervisor: Sendable {
     }
   }
 
-  /// Whether somebody was told. It never waits: who has no room for it is told the next time.
+  /// Sends a notification and returns whether it was sent. It never blocks: a full queue gets the next one.
   @discardableResult
   func tell(_ news: News) -> Bool {
     guard let place else { return false }
@@ -53,11 +53,11 @@ struct Supervisor: Sendable {
     guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
     if path[0] == UInt8(ascii: "@") { path[0] = 0 }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-    // A name that is no file has no zero behind it.
+    // An abstract name has no zero byte behind it.
     let length = socklen_t(MemoryLayout<sa_family_t>.size + path.count + (path[0] == 0 ? 0 : 1))
     let bytes = Array(news.text.utf8)
     return withUnsafePointer(to: &address) {
-      // Every sockaddr begins as a `sockaddr` does, and its true size goes with it.
+      // Every socket address begins with the fields of a `sockaddr`, and its true size goes with it.
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         sendto(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL), $0, length) == bytes.count
       }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Wakes all who wait for something to have changed.
+/// A signal that wakes all tasks that wait for a change.
 final class Bell: Sendable {
   private struct State {
     var count: UInt64 = 0
@@ -10,7 +10,7 @@ final class Bell: Sendable {
 
   private let state = Mutex(State())
 
-  /// How often it was rung. Who takes it before looking misses nothing that changes after.
+  /// The number of rings. A task that reads it before it checks its condition misses no later change.
   var count: UInt64 { state.withLock { $0.count } }
 
   func ring() {

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Nearby
 
-/// What every command is given: what was asked for, and the ways in and out.
+/// The input of every command: its invocation, and the program's input and output.
 struct Context: Sendable {
   let invocation: Invocation
   let screen: Screen
   let watch: Watch
   let lines: Lines
   var announcer: Announcer
-  /// As it was given at the first start.
+  /// The name that was entered at the first start.
   var chosenName: String?
 
   var terminal: Terminal { screen.terminal }
@@ -24,13 +24,13 @@ struct Context: Sendable {
     if discovery != "static", !addresses.isEmpty {
       throw Misuse("--at goes with --discovery static, not with \(discovery); leave one of the two out.")
     }
-    // Who says what to fetch sits at this machine.
+    // The URLs to fetch come from a user of this machine.
     options.web.allowsLoopback = true
     options.discovery = discovery == "avahi" ? .avahi : .fixed(addresses)
     return options
   }
 
-  /// Who is there to receive goes on after a crash without being told to: its file is one for each type.
+  /// Receiving resumes after a crash by default: the store is one file for each service type.
   private var store: HostStorage {
     switch invocation.text("store") {
     case "none": .none
@@ -71,7 +71,7 @@ struct Context: Sendable {
     return options
   }
 
-  /// Whom to let in of those who join.
+  /// The admission rule for members that join.
   enum Admission: String, Sendable {
     case any, known, anchors, ask
   }

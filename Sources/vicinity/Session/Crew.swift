@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What is done side by side for as long as a command takes.
+/// A pool of tasks that run concurrently for as long as a command does.
 final class Crew: Sendable {
   typealias Work = @Sendable () async -> Void
 
@@ -13,10 +13,10 @@ final class Crew: Sendable {
 
   func add(_ work: @escaping Work) { entrance.yield(work) }
 
-  /// What is not done yet is cancelled.
+  /// Cancels the tasks that are not done yet.
   func dismiss() { entrance.finish() }
 
-  /// Returns when the crew is dismissed, and all have gone.
+  /// Returns when the pool is dismissed, and all of its tasks have ended.
   func work() async {
     await withDiscardingTaskGroup { group in
       for await work in works { group.addTask { await work() } }
@@ -25,7 +25,7 @@ final class Crew: Sendable {
   }
 }
 
-/// How a command ends. The first word counts.
+/// The exit code of a command; the first one that is set counts.
 final class Ending: Sendable {
   private struct State {
     var code: ExitCode?

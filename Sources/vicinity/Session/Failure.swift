@@ -1,25 +1,25 @@
 internal import Nearby
 
-/// Why a command ends without success: how, and a sentence that says what, why and what to do.
+/// The reason why a command fails: an exit code, and a sentence with the problem, its cause and its remedy.
 struct Failure: Error, Sendable {
   let code: ExitCode
   let sentence: String
-  /// The name that the library has for it, where it has one: REST has it as the problem's type.
+  /// The library's error code, if there is one: it is the problem's type in REST.
   var error: NearbyError.Code?
-  /// Why, by the name that it has in the library and by REST too.
+  /// The reason, by its name in the library and in REST.
   var reason: String?
 
   init(_ code: ExitCode, _ sentence: String, reason: String? = nil) {
     self.code = code
     self.sentence = sentence
     self.reason = reason
-    // The line that the program was started with, or one that was said to it.
+    // The usage of the command line, or of a line on standard input, was wrong.
     error = code == .usage ? .invalidParameter : nil
   }
 
   init(_ error: NearbyError) { self.init(ExitCode(error), error) }
 
-  /// For an error that ends the program with another code than most of its kind.
+  /// An error that ends the program with another exit code than most of its kind.
   init(_ code: ExitCode, _ error: NearbyError) {
     self.init(code, error.description, reason: error.reasonName)
     self.error = error.code

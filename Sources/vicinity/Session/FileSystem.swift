@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What the program itself wants to know of files.
+/// The program's own queries of the file system.
 enum FileSystem {
   static func isFile(_ path: String) -> Bool { status(of: path).map { $0.st_mode & S_IFMT == S_IFREG } ?? false }
 
@@ -8,11 +8,11 @@ enum FileSystem {
 
   static func size(of path: String) -> UInt64? { status(of: path).map { UInt64($0.st_size) } }
 
-  /// A small file that others have written; nil where it cannot be read.
+  /// The text of a small file of unknown origin; nil where it cannot be read.
   static func text(of path: String) -> String? {
     guard let file = fopen(path, "re") else { return nil }
     defer { fclose(file) }
-    // Settings, and tables of the kernel: what is longer is cut.
+    // Files are settings, or tables of the kernel: a longer file is cut.
     var bytes = [UInt8](repeating: 0, count: 256 << 10)
     let count = fread(&bytes, 1, bytes.count, file)
     return String(decoding: bytes.prefix(count), as: UTF8.self)
@@ -23,7 +23,7 @@ enum FileSystem {
     return stat(path, &status) == 0 ? status : nil
   }
 
-  /// What was installed beside this program, or lies in the tree that it was built in.
+  /// The path of a file that was installed beside this program, or is in the tree in which it was built.
   static func installed(_ name: String) -> String? {
     guard let program = realpath("/proc/self/exe", nil) else { return nil }
     defer { free(program) }
@@ -36,7 +36,7 @@ enum FileSystem {
     return nil
   }
 
-  /// From the root on.
+  /// The absolute path, with `~` expanded.
   static func whole(_ path: String) -> String {
     let path = expanded(path)
     if path.hasPrefix("/") { return path }
@@ -45,13 +45,13 @@ enum FileSystem {
     return "\(String(cString: here))/\(path)"
   }
 
-  /// As a shell would take it.
+  /// Expands `~` as a shell does.
   static func expanded(_ path: String) -> String {
     guard path == "~" || path.hasPrefix("~/"), let user = Terminal.environment("HOME") else { return path }
     return user + path.dropFirst()
   }
 
-  /// Which means the same in another folder.
+  /// The absolute path, which means the same in another folder.
   static func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
     guard let here = getcwd(nil, 0) else { return path }
@@ -59,7 +59,7 @@ enum FileSystem {
     return "\(String(cString: here))/\(path)"
   }
 
-  /// Why a folder cannot take files; nil where it can. It is made where it is missing.
+  /// The reason why a folder cannot take files; nil where it can. The folder is made where it is missing.
   static func fault(ofFolder path: String) -> String? {
     if mkdir(path, 0o777) == 0 { return nil }
     guard let status = status(of: path) else {
@@ -74,29 +74,29 @@ enum FileSystem {
     return nil
   }
 
-  /// A sentence on a file that is not there.
+  /// A sentence about a file that does not exist.
   static func missing(_ path: String) -> String {
     "There is no file \(PlainText.line(path)): look whether its name is right, and the folder it is said from."
   }
 
-  /// Why this user cannot read a file that is there; nil where it can.
+  /// The reason why this user cannot read an existing file; nil where they can.
   static func fault(ofReading path: String) -> String? {
     guard access(path, R_OK) != 0 else { return nil }
     let shown = PlainText.line(path)
     return "\(shown) cannot be read: \(reason()). Change its permissions (chmod), or copy it to where it may be read."
   }
 
-  /// Of the last call that failed.
+  /// The error text of the last call that failed.
   static func reason() -> String { String(cString: strerror(errno)) }
 
-  /// What a path may go on with, for the tabulator; folders end with a slash.
+  /// Completions of a path, for the Tab key; folders end with a slash.
   static func completions(of path: String) -> [String] {
     let head = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     let tail = path.dropFirst(head.count)
     guard let folder = opendir(head.isEmpty ? "." : expanded(head)) else { return [] }
     defer { closedir(folder) }
     var found: [String] = []
-    // A folder with more than that is not looked through at a keystroke.
+    // A larger folder is not read in full for one keystroke.
     for _ in 0..<10_000 {
       guard let entry = readdir(folder) else { break }
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in

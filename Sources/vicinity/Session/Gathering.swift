@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// A session that is put together from the list of who is nearby: how many it takes, with this peer.
+/// The size limits of a session that is gathered from the list of nearby peers; they include this peer.
 struct Gathering: Sendable {
   static let peersMin = 2
   static let peersMax = 8
@@ -16,24 +16,24 @@ struct Gathering: Sendable {
     }
   }
 
-  /// Whether so many may be all.
+  /// Whether so many peers are enough.
   func isEnough(_ peers: Int) -> Bool { peers >= peersMin }
 
-  /// `2 of 2 to 8 peers`.
+  /// The count as text: `2 of 2 to 8 peers`.
   func standing(_ peers: Int) -> String { "\(peers) of \(peersMin) to \(peersMax) peers" }
 }
 
-/// Where this peer stands with another one nearby.
+/// The state of a nearby peer towards this one.
 enum Nearness: Equatable, Sendable {
   case nearby
   case invited
   case connecting
   case connected
   case declined
-  /// It was connected, or invited, and is not.
+  /// It was connected, or invited, and is not any more.
   case notConnected(Reason)
 
-  /// As events and the list say it.
+  /// The name in events and in the list.
   var name: String {
     switch self {
     case .nearby: "nearby"
@@ -51,13 +51,13 @@ enum Nearness: Equatable, Sendable {
   }
 }
 
-/// One line of the list.
+/// One row of the list.
 struct NearbyPeer: Sendable {
   let id: PeerID
   let name: String
   let label: String
   let info: [String: String]
   let nearness: Nearness
-  /// Since when it is away; nil while it is here.
+  /// The time since which it is away; nil while it is present.
   let awaySince: ContinuousClock.Instant?
 }

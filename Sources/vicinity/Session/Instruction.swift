@@ -1,10 +1,10 @@
-/// What a line on standard input says to do in a session.
+/// An instruction for a session, read from a line on standard input.
 enum Instruction: Equatable, Sendable {
   case say(String)
   case tell(String, to: String)
   case send(path: String, to: String?)
   case stream(name: String, to: String?)
-  /// An invitation, an offered file or a comparison; the oldest that waits where no number is given.
+  /// Accepts an invitation, an offered file or a comparison; without a number, the oldest that waits.
   case accept(Int?)
   case decline(Int?)
   case cancel(Int?)
@@ -48,7 +48,7 @@ enum Instruction: Equatable, Sendable {
   /// The line that ends a stream.
   static let end = "/end"
 
-  /// Nil for an empty line. `isFile` says whether a path leads to a file as it stands.
+  /// Parses a line; nil for an empty one. `isFile` says whether a path leads to an existing file.
   init?(_ line: String, slashMayBeMissing: Bool, isFile: (String) -> Bool) throws(Misuse) {
     var rest = line[...]
     let hasSlash = rest.first == "/"
@@ -106,7 +106,7 @@ enum Instruction: Equatable, Sendable {
     return number
   }
 
-  /// To whom, in quotation marks where it is several words, and behind that what.
+  /// Parses a recipient, in quotation marks where it has several words, and the text behind it.
   private static func told(_ words: String) throws(Misuse) -> Instruction {
     let head = words.drop { $0 == " " }
     let mark = head.first.flatMap { $0 == "\"" || $0 == "'" ? $0 : nil }
@@ -118,7 +118,7 @@ enum Instruction: Equatable, Sendable {
     return .tell(String(rest.dropFirst()), to: String(name))
   }
 
-  /// What, and behind the last "to" whom. Quotation marks keep together what has a "to" in it.
+  /// Parses an object and, behind the last "to", a recipient. Quotation marks keep text together that has a "to" in it.
   private static func addressed(
     _ text: String, _ what: String, _ usage: String, _ isFile: (String) -> Bool
   ) throws(Misuse) -> (String, String?) {

@@ -1,6 +1,6 @@
-/// Standard input, line by line; on a terminal as it is typed, with a prompt.
+/// Standard input, line by line; on a terminal with a prompt and line editing.
 actor Lines {
-  /// A line that is longer is not one that somebody means.
+  /// Limit for a line; a longer one is not typed by a person.
   private static let bytesMax = 1 << 20
 
   private let watch: Watch
@@ -19,7 +19,7 @@ actor Lines {
     self.isTyped = isTyped
   }
 
-  /// What the tabulator offers in the place of the last word before the cursor.
+  /// Sets the completer, whose results the Tab key offers in place of the last word before the cursor.
   func complete(by completer: @escaping @Sendable (String) async -> [String]) { self.completer = completer }
 
   func prompt(_ prompt: String) async {
@@ -27,7 +27,7 @@ actor Lines {
     if isEditing { await screen.prompt(prompt) }
   }
 
-  /// Nil at the end of the input, and where the task is cancelled.
+  /// The next line; nil at the end of the input, and where the task is cancelled.
   func next() async -> String? {
     if isTyped, await beginEditing() { return await nextTyped() }
     while true {
@@ -39,7 +39,7 @@ actor Lines {
     }
   }
 
-  /// One line that nobody sees; nil at the end of the input.
+  /// A line that is read without echo; nil at the end of the input.
   func secret(_ question: String) async -> String? {
     guard screen.terminal.isInputTerminal, TerminalMode.enter() else { return await next() }
     await screen.print(question, to: .error)
@@ -67,7 +67,7 @@ actor Lines {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  // MARK: Typed
+  // MARK: Line editing
 
   private func beginEditing() async -> Bool {
     if isEditing { return true }

@@ -1,4 +1,4 @@
-/// Counts bytes, and tells now and then how fast they go.
+/// A counter of bytes that reports progress and rate at intervals.
 struct Meter {
   private static let interval: Duration = .milliseconds(200)
 
@@ -11,7 +11,7 @@ struct Meter {
     told = now
   }
 
-  /// Nil where it was told a moment ago.
+  /// Adds bytes; nil where the last report is recent.
   mutating func add(_ count: Int, at now: ContinuousClock.Instant = .now) -> Progress? {
     bytes += UInt64(count)
     guard now - told >= Self.interval else { return nil }

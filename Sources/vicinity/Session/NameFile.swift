@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Nearby
 
-/// The name that was given at the first start, beside the keys that it goes with.
+/// The file with the name from the first start, beside the keys that it belongs to.
 struct NameFile {
   let path: String
-  /// As long as a name may be on the network.
+  /// The longest name that the network allows.
   static let bytesMax = 63
 
-  /// Nil where nothing is kept.
+  /// Nil where no keys are stored.
   init?(_ keys: KeyStorage) {
     switch keys {
     case .ephemeral: return nil
@@ -30,7 +30,7 @@ struct NameFile {
     return name
   }
 
-  /// False where it cannot be kept.
+  /// Saves a name; false where that fails.
   func write(_ name: String) -> Bool {
     makeFolder(above: path)
     guard let file = fopen(path, "we") else { return false }
@@ -39,7 +39,7 @@ struct NameFile {
     return fclose(file) == 0 && count == bytes.count
   }
 
-  /// What is wrong with a name, and what to do; nil where it can be one.
+  /// The problem with a name and its remedy; nil for a valid name.
   static func fault(of name: String) -> String? {
     do {
       try Peer.check(name: name)
@@ -49,7 +49,7 @@ struct NameFile {
     }
   }
 
-  /// Who and where this is.
+  /// The default name: user and host.
   static var byDefault: String {
     var host = [CChar](repeating: 0, count: 65)
     gethostname(&host, host.count - 1)
@@ -66,7 +66,7 @@ struct NameFile {
     var folder = path.hasPrefix("/") ? "" : "."
     for part in parts {
       folder += "/\(part)"
-      // Keys may come to stand in it.
+      // Keys may be stored in it later.
       mkdir(folder, 0o700)
     }
   }

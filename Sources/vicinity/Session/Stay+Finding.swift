@@ -1,11 +1,11 @@
 internal import Nearby
 
-/// Who is nearby, and whom a word means of them.
+/// Discovery of peers, and lookup of a peer by a word.
 extension Stay {
-  /// As long as somebody else of the same name may take to be found as well.
+  /// The time in which another peer of the same name should be found as well.
   private static let settling: Duration = .milliseconds(500)
 
-  /// Tells who comes and goes, from now on.
+  /// Reports peers that come and go, from now on.
   func follow(_ browser: Browser) {
     crew.add {
       for await event in browser.events { await self.take(event) }
@@ -13,7 +13,7 @@ extension Stay {
     }
   }
 
-  /// A search that was to last until now: whoever asks for the list begins another one.
+  /// Handles the planned end of a search: the next request for the list begins another one.
   private func ended(_ ended: Browser) {
     guard policy.until != .stopped, browser === ended else { return }
     browser = nil
@@ -25,7 +25,7 @@ extension Stay {
     switch happened {
     case .found(let peer) where !shows(peer): return
     case .updated(let peer) where !shows(peer):
-      // What it says of itself now does not belong on the list.
+      // Its new discovery info does not match the filter.
       guard nearby.removeValue(forKey: peer.id) != nil else { return }
       event = .lost(peer, roster.label(peer.id))
     case .updated(let peer) where nearby[peer.id] == nil:
@@ -42,7 +42,7 @@ extension Stay {
       if known?.awaySince == peer.awaySince {
         event = .updated(peer, roster.label(peer.id))
       } else if session.members.contains(where: { $0.peer == peer.id }) {
-        // The session tells that.
+        // The session reports that.
         return news.ring()
       } else {
         event = .away(peer, roster.label(peer.id))
@@ -50,7 +50,7 @@ extension Stay {
     case .lost(let peer):
       guard nearby.removeValue(forKey: peer.id) != nil else { return }
       event = .lost(peer, roster.label(peer.id))
-      // Who comes back is as new.
+      // A peer that comes back is treated as new.
       switch nearness[peer.id] {
       case .declined?, .notConnected?: nearness[peer.id] = nil
       case nil, .nearby?, .invited?, .connecting?, .connected?: break
@@ -63,7 +63,7 @@ extension Stay {
 
   private func shows(_ peer: FoundPeer) -> Bool { policy.shows.shows(name: peer.name, info: peer.info) }
 
-  /// Waits until the word means one who is nearby.
+  /// Waits until the word matches one nearby peer.
   func find(_ word: String, within time: Duration) async throws -> FoundPeer {
     let clock = ContinuousClock()
     let deadline = clock.now + time
@@ -75,7 +75,7 @@ extension Stay {
       switch PeerChoice(word, among: nearby.mapValues(\.name)) {
       case .one(let id):
         guard let peer = nearby[id] else { break }
-        // A whole ID means nobody else.
+        // A whole ID matches no other peer.
         if isLast || id.text == word { return peer }
         if let settled, clock.now >= settled { return peer }
         if settled == nil {
@@ -106,14 +106,14 @@ extension Stay {
       + "'vicinity doctor' finds out why peers do not see each other."
   }
 
-  /// Invites and returns once the two are connected.
+  /// Invites a peer and returns once the two are connected.
   func connect(with word: String, within time: Duration) async throws -> Member {
     try await lookAround()
     let start = ContinuousClock.now
     let peer = try await find(word, within: time)
     await tell(.inviting(peer, roster.label(peer.id)))
     let words = Array((context.invocation.text("context") ?? "").utf8)
-    // What is left of the time, and enough for an answer.
+    // The timeout is the rest of the time, and at least long enough for an answer.
     let left = max(.seconds(1), time - (ContinuousClock.now - start))
     do {
       try await session.invite(peer.id, as: type, context: words, timeout: left)
@@ -124,7 +124,7 @@ extension Stay {
     return try await connected(peer)
   }
 
-  /// The session has told of it, or is about to.
+  /// The session has reported the member, or is about to.
   private func connected(_ peer: FoundPeer) async throws -> Member {
     while true {
       let seen = news.count
@@ -149,7 +149,7 @@ extension Failure {
 }
 
 extension Reason {
-  /// What to do about it, where something can be done from here.
+  /// The remedy, where something can be done on this side.
   fileprivate var cure: String {
     switch self {
     case .timedOut: "; ask it to answer, or wait longer with --timeout"

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// What lines on standard input say to do.
+/// Instructions from lines on standard input.
 extension Stay {
   func heedLines() async {
     let lines = context.lines
@@ -13,7 +13,7 @@ extension Stay {
     if gathering != nil {
       return await visit.fail(Failure(.failed, "The input has ended before /done: nobody is kept."))
     }
-    // The end of the input is the end of what is to be done; what was begun still arrives.
+    // The end of the input ends the instructions; transfers that were begun still finish.
     for stream in writers { await close(stream.out, bytes: stream.bytes) }
     while true {
       let seen = news.count
@@ -78,12 +78,12 @@ extension Stay {
   }
 
   private static func source(_ path: String) throws -> ResourceSource {
-    // One of any scheme is no path: which of them can be fetched is said where that is known.
+    // An address with a scheme is no path: the library reports schemes that it cannot fetch.
     let isAddress = path.prefixMatch(of: #/[A-Za-z][A-Za-z0-9+.-]*:\/\//#) != nil
     return isAddress ? try .url(path) : .file(FileSystem.expanded(path))
   }
 
-  /// For people only.
+  /// Prints a line for people only.
   func explain(_ line: String) async {
     if !context.announcer.isJSON { await context.screen.print(line, to: context.announcer.newsTo) }
   }
@@ -108,7 +108,7 @@ extension Stay {
     }
   }
 
-  // MARK: The tabulator
+  // MARK: Completion
 
   private func completions(of head: String) -> [String] {
     let words = head.split(separator: " ", omittingEmptySubsequences: false).map(String.init)

@@ -1,15 +1,15 @@
 internal import Nearby
 
-/// The list of who is nearby: where each stands, whom to invite, and when there are enough.
+/// The list of nearby peers: the state of each, invitations, and whether there are enough.
 extension Stay {
-  /// How often what moves on the list is drawn.
+  /// The redraw interval of the list.
   private static let drawingInterval: Duration = .milliseconds(200)
-  /// More would take the window.
+  /// Limit for rows; more would fill the window.
   private static let rowsMax = 8
-  /// Who was asked to look around hears of everybody within this time.
+  /// The time within which a new search hears of all peers.
   private static let lookingMax: Duration = .seconds(3)
 
-  /// Looks for others, if nobody does yet.
+  /// Begins a search for peers, unless there is one.
   func lookAround() async throws {
     if browser != nil { return }
     let fresh = try await visit.peer.browse(type, until: policy.until)
@@ -18,7 +18,7 @@ extension Stay {
     crew.add { [type] in await Conditions.tell(fresh.states, of: .browser, type) { await self.tell($0) } }
   }
 
-  /// Who is nearby or in the session, by name.
+  /// Peers that are nearby or in the session, by name.
   var list: [NearbyPeer] {
     let members = Dictionary(session.members.map { ($0.peer, $0) }, uniquingKeysWith: { first, _ in first })
     return Set(nearby.keys).union(members.keys).map { id in
@@ -30,7 +30,7 @@ extension Stay {
     }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
   }
 
-  /// With this one.
+  /// The number of peers in the session, including this one.
   private var peersIn: Int { Set(session.members.map(\.peer)).count + 1 }
 
   func showList(_ filter: NearbyFilter) async throws {
@@ -53,7 +53,7 @@ extension Stay {
 
   // MARK: Inviting
 
-  /// Returns when the peer is asked; what becomes of it is told.
+  /// Invites a peer and returns when the invitation is sent; its outcome is reported as an event.
   func invite(_ word: String) async throws {
     try await lookAround()
     let names = Dictionary(list.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
@@ -61,7 +61,7 @@ extension Stay {
     case .one(let id): try invite(id)
     case .several(let ids): throw Failure(.notFound, ambiguous(word, ids))
     case .none:
-      // Who has just begun to look may not have heard of it yet.
+      // A new search may not have heard of the peer yet.
       crew.add {
         do {
           let peer = try await self.find(word, within: Self.lookingMax)
@@ -105,7 +105,7 @@ extension Stay {
     }
   }
 
-  // MARK: The list as it is put together
+  // MARK: Drawing the list
 
   func gather(_ gathering: Gathering) async throws {
     try await lookAround()
@@ -125,7 +125,7 @@ extension Stay {
       + "\(gathering.peersMax) peers /done, else /cancel"
   }
 
-  /// Shows the list as it is now; false once it is done.
+  /// Draws the list as it is now; false once it is done.
   private func draw(_ turn: Int) async -> Bool {
     guard let gathering, !visit.isEnding, !Task.isCancelled else {
       await context.screen.panel([])
@@ -159,7 +159,7 @@ extension Stay {
     await tell(.gathered(session.members.map { ($0, label($0)) }))
   }
 
-  /// Everybody hears a goodbye; nothing was put together.
+  /// Ends the session, with a goodbye to all members; nothing was gathered.
   func cancelGathering() async {
     await tell(Event("cancelled", .news) { _ in ["given up: nobody is kept"] })
     visit.end(.failed)

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// What only the user can decide.
+/// Questions that only the user can answer.
 extension Stay {
   enum Question: Sendable {
     case invitation(Invitation)
@@ -9,13 +9,12 @@ extension Stay {
     case decision(TrustDecision)
   }
 
-  /// More at once are not read by anybody: what comes past it is declined.
+  /// Limit for open questions; nobody reads more at once, and further ones are declined.
   private static let questionsMax = 256
 
   // MARK: Invitations
 
-  /// Lets others find and invite one that itself looks for somebody, unless it was told not to be found, or nobody is here
-  /// to answer an invitation.
+  /// Advertises a peer that itself searches, unless that is switched off, or nobody is present to answer an invitation.
   func advertiseByDefault() async throws {
     if context.invocation.has("no-advertise") { return }
     if policy.takesInvitations || policy.heedsInput && context.terminal.hasInput { try await advertise() }
@@ -51,7 +50,7 @@ extension Stay {
 
   private func accept(_ invitation: Invitation) {
     crew.add { [session] in
-      // How it ends is told by whoever waits for that.
+      // The outcome is reported by the code that waits for it.
       try? await invitation.accept(with: session)
     }
   }
@@ -87,7 +86,7 @@ extension Stay {
     }
   }
 
-  /// Whether a member may in: by rule, or by asking.
+  /// Decides whether a member is admitted: by rule, or by asking.
   func decide(_ decision: TrustDecision) async {
     let number = number()
     let (peer, admission) = (decision.member.peer, context.admission)
@@ -111,7 +110,7 @@ extension Stay {
     await conclude(decision, admits)
   }
 
-  /// One whose time is over was refused by that.
+  /// Answers the decision; one that has timed out was refused by that.
   private func conclude(_ decision: TrustDecision, _ admits: Bool) async {
     if admits { try? await decision.admit() } else { try? await decision.refuse() }
   }

@@ -1,20 +1,20 @@
 internal import Nearby
 
-/// Files under way, both ways.
+/// Transfers of files, in both directions.
 extension Stay {
-  /// What is under way, and can be cut off.
+  /// A transfer in progress, which can be cancelled.
   struct Transfer: Sendable {
     let about: Event.Transfer
     let cancel: @Sendable () async -> Void
   }
 
-  /// How often its progress is told.
+  /// The intervals of progress reports.
   private static let barInterval: Duration = .milliseconds(100)
   private static let eventInterval: Duration = .milliseconds(250)
 
-  // MARK: Out
+  // MARK: Sending
 
-  /// Returns when the member holds all of it, or why not.
+  /// Sends a resource and returns when the member has all of it, or the failure.
   func send(_ source: ResourceSource, to member: Member) async -> Failure? {
     do {
       return await follow(try await session.send(source, to: member), goesOn: false)
@@ -23,7 +23,7 @@ extension Stay {
     }
   }
 
-  /// For those who do not wait for its end: where it cannot be begun with, that is told as well.
+  /// Sends a resource without waiting for its end; a failure to begin is reported as well.
   func offer(_ source: ResourceSource, to member: Member) async {
     do {
       _ = await follow(try await session.send(source, to: member), goesOn: false)
@@ -32,7 +32,7 @@ extension Stay {
     }
   }
 
-  /// What was under way when this program was killed.
+  /// Follows a transfer that resumes from before this program was killed.
   func goesOn(_ resource: OutgoingResource) {
     let file = resource.file ?? ""
     if let files = policy.files, !files.contains(file) { return crew.add { await resource.cancel() } }
@@ -42,7 +42,7 @@ extension Stay {
     }
   }
 
-  /// How it ended.
+  /// The end of a resumed transfer.
   struct Resumed: Sendable {
     let peer: PeerID
     let failure: Failure?
@@ -53,7 +53,7 @@ extension Stay {
     news.ring()
   }
 
-  /// Sends a file, or waits for the end of what goes on being sent since before this program was killed.
+  /// Sends a file, or waits for the end of its resumed transfer from before this program was killed.
   func send(file path: String, to member: Member) async -> Failure? {
     let file = FileSystem.absolute(path)
     while session.resumedFiles.contains(file) {
@@ -86,9 +86,9 @@ extension Stay {
     }
   }
 
-  // MARK: In
+  // MARK: Receiving
 
-  /// From the offer to the end.
+  /// Follows a transfer from the offer to its end.
   func follow(_ resource: IncomingResource, _ transfer: Event.Transfer) async {
     transfers[transfer.number] = Transfer(about: transfer) { await resource.cancel() }
     show(resource.progress, transfer)
@@ -102,7 +102,7 @@ extension Stay {
     }
   }
 
-  // MARK: Both
+  // MARK: Both directions
 
   private func show(_ progress: Events<ResourceProgress>, _ transfer: Event.Transfer) {
     let isJSON = context.announcer.isJSON
@@ -126,7 +126,7 @@ extension Stay {
 
   private func ended(_ transfer: Event.Transfer, _ failure: Failure?, path: String? = nil) async {
     close(transfer.number)
-    // Programs hear of the last byte too, however fast it came.
+    // Programs get the last byte's progress too, however fast it came.
     if failure == nil, let size = transfer.size, context.announcer.isJSON {
       await show(Progress(bytes: size, size: size), transfer)
     }

@@ -1,14 +1,14 @@
 internal import Nearby
 
-/// Streams, both ways.
+/// Streams, in both directions.
 extension Stay {
-  /// A stream that lines, or the bytes of standard input, go to.
+  /// A stream for lines, or the bytes, of standard input.
   struct StreamOut: Sendable {
     let writer: StreamWriter
     let about: Event.Transfer
   }
 
-  // MARK: In
+  // MARK: Receiving
 
   func take(_ reader: StreamReader) {
     let transfer = Event.Transfer(
@@ -21,7 +21,8 @@ extension Stay {
     await tell(.stream(transfer))
     var (bytes, reason) = (UInt64(0), Reason.none)
     do {
-      // Streams for one place go there one after another; the others wait, and their writers with them.
+      // Streams to one destination are written one after another; the others wait, and so do their writers
+      // (backpressure).
       try await policy.streams?.begin()
       var pieces = TextPieces()
       for try await piece in reader {
@@ -61,7 +62,7 @@ extension Stay {
     }
   }
 
-  // MARK: Out
+  // MARK: Sending
 
   func openStream(_ name: String, to member: Member) async throws -> StreamOut {
     let writer = try await session.openStream(name, to: member)
@@ -71,7 +72,7 @@ extension Stay {
     return StreamOut(writer: writer, about: transfer)
   }
 
-  /// Standard input to its end; throws where the other side has not all of it.
+  /// Sends standard input to its end; throws where the other side has not got all of it.
   func pump(_ name: String, to member: Member) async throws {
     let stream = try await openStream(name, to: member)
     let (writer, about, watch) = (stream.writer, stream.about, context.watch)
@@ -83,11 +84,11 @@ extension Stay {
           do { try await writer.write(bytes) } catch { break }
           if let progress = meter.add(bytes.count) { await self.show(progress, about) }
         }
-        // Where there is no more because the stream has ended, this changes nothing.
+        // If there is no more because the stream has ended, this changes nothing.
         await writer.close()
         return meter.bytes
       }
-      // It may end while nothing comes on standard input.
+      // The stream may end while standard input is silent.
       _ = await writer.ended
       group.cancelAll()
       return await group.next() ?? 0
@@ -100,7 +101,7 @@ extension Stay {
     }
   }
 
-  /// Returns how it ended, when the other side has all of it.
+  /// Returns the reason of the stream's end, once the other side has got all of it.
   @discardableResult
   func close(_ stream: StreamOut, bytes: UInt64) async -> Reason {
     await stream.writer.close()

@@ -1,27 +1,27 @@
 internal import Nearby
 
-/// A session for as long as a command takes: what happens is told, what is typed is done.
+/// A session for as long as a command takes: it reports events and carries out typed instructions.
 actor Stay {
   struct Policy: Sendable {
-    /// Who invites is not asked about.
+    /// Invitations are accepted without a question.
     var takesInvitations: Bool
-    /// Nor what is offered.
+    /// Offered files are accepted without a question.
     var takesFiles: Bool
-    /// Where files go.
+    /// The folder for received files.
     var folder: String
-    /// Of what goes on being sent since before, only these are wanted; nil for all.
+    /// The only resumed files from an earlier run that are wanted; nil for all.
     var files: Set<String>?
-    /// Standard input says what to do; else it is somebody else's.
+    /// Whether standard input has instructions; otherwise it belongs to other code.
     var heedsInput = true
-    /// Who comes and goes is what was asked for.
+    /// Whether peers that come and go are the result of the command.
     var looksAround = false
-    /// Who else is nearby is none of its business.
+    /// The filter for other nearby peers.
     var shows = NearbyFilter()
-    /// A session is put together until it is done.
+    /// The limits of a session that is gathered until it is complete.
     var gathering: Gathering?
-    /// When looking for others, and being found, ends by itself.
+    /// The condition on which searching and advertising end by themselves.
     var until: Until
-    /// Where the bytes of streams go; nil for events, and lines that are shown.
+    /// The destination for the bytes of streams; nil for events, and lines that are shown.
     var streams: StreamSink?
 
     init(_ invocation: Invocation) {
@@ -37,29 +37,29 @@ actor Stay {
   nonisolated let type: String
   let policy: Policy
   var roster = Roster()
-  /// Who is nearby, as far as this looks.
+  /// The nearby peers, as far as this searches.
   var nearby: [PeerID: FoundPeer] = [:]
-  /// What finds them.
+  /// The browser that finds them.
   var browser: Browser?
-  /// Where this peer stands with those that it was in touch with.
+  /// The state of each peer that this one was in touch with.
   var nearness: [PeerID: Nearness] = [:]
-  /// While a session is put together from the list.
+  /// The limits while a session is gathered from the list.
   var gathering: Gathering?
   var isEnough = false
   let news = Bell()
-  /// What waits for a yes or a no, by its number.
+  /// Open questions by their numbers.
   var questions: [Int: Question] = [:]
-  /// How comparisons of codes have ended.
+  /// The ends of comparisons of codes.
   var comparisons: [PeerID: Reason] = [:]
-  /// What can be cut off.
+  /// Transfers that can be cancelled.
   var transfers: [Int: Transfer] = [:]
-  /// Files that went on being sent since before this program was killed, and have ended.
+  /// Resumed transfers from before this program was killed that have ended.
   var resumed: [String: Resumed] = [:]
-  /// The streams that the lines which are read belong to.
+  /// The streams to which input lines are written.
   var writers: [OpenStream] = []
-  /// Streams that are read.
+  /// The number of streams that are being read.
   var flowsIn = 0
-  /// Of the first that came in and is not here whole.
+  /// The exit code for the first incoming transfer that is incomplete.
   var incomplete: ExitCode?
   private var lastNumber = 0
 
@@ -72,7 +72,7 @@ actor Stay {
     roster.add(visit.peer.id, visit.peer.name)
   }
 
-  /// Begins with what the command does first, and stays until there is an end to it.
+  /// Runs the command's first step, and stays until the end.
   static func run(
     _ context: Context, _ type: String, _ policy: Policy, _ begin: @escaping @Sendable (Stay) async throws -> Void
   ) async throws -> ExitCode {
@@ -91,7 +91,7 @@ actor Stay {
     }
   }
 
-  /// What nobody could be told is refused before anybody is told anything.
+  /// Rejects invalid values before anything is sent to others.
   private static func check(_ make: () throws -> Void) throws(Misuse) {
     do {
       try make()
@@ -104,17 +104,17 @@ actor Stay {
   nonisolated var crew: Crew { visit.crew }
   nonisolated func tell(_ event: Event) async { await visit.tell(event) }
 
-  /// For what is asked about, or has a beginning and an end.
+  /// A number for a question, or for something with a beginning and an end.
   func number() -> Int {
     lastNumber += 1
     return lastNumber
   }
 
-  // MARK: What happens in the session
+  // MARK: Session events
 
   private func followSession() async {
     for await event in session.events {
-      // That the others are left then is no news.
+      // The members' leaving is no news then.
       if visit.isEnding { return }
       await take(event)
     }
@@ -130,7 +130,7 @@ actor Stay {
       await tell(.member(member, state, label(member), known: visit.host.knownPeer(member.peer)))
       await stands(member, state)
     case .notConnected(let invitee, let reason):
-      // How an invitation by hand ended is told by whoever waits for that.
+      // The outcome of a manual invitation is reported by the code that waits for it.
       guard invitee.isAdhoc else { return }
       roster.add(invitee.peer, invitee.name)
       await tell(.notConnected(invitee, reason, roster.label(invitee.peer)))
@@ -170,7 +170,7 @@ actor Stay {
     news.ring()
   }
 
-  /// Where those who were met stand now.
+  /// The last state of each peer that was met.
   var standing: [PeerID: MemberState] = [:]
 
   func label(_ member: Member) -> String { roster.label(member.peer) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// One place for the bytes of streams, which go there one after another.
+/// A destination for the bytes of streams, which are written one after another.
 actor StreamSink {
   enum Place: Sendable {
     case output

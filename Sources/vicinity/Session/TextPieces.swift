@@ -1,10 +1,10 @@
-/// Bytes that come in pieces, parted again where text may be parted.
+/// A splitter for bytes in pieces; it splits them again at boundaries of text.
 struct TextPieces {
   private var kept: [UInt8] = []
-  /// A line that is longer is shown in parts.
+  /// A longer line is shown in parts.
   private static let lineBytesMax = 4 << 10
 
-  /// What stands before a character that is not whole yet; pieces that are no text come as they are.
+  /// The bytes before an incomplete character; pieces that are no text pass unchanged.
   mutating func characters(_ piece: [UInt8]) -> [[UInt8]] {
     kept += piece
     let whole = kept.count - Self.unfinished(kept)
@@ -13,7 +13,7 @@ struct TextPieces {
     return [Array(kept.prefix(whole))]
   }
 
-  /// The lines that are whole, as they can be shown.
+  /// The complete lines in printable form.
   mutating func lines(_ piece: [UInt8]) -> [String] {
     kept += piece
     var lines: [String] = []
@@ -41,7 +41,7 @@ struct TextPieces {
     [PlainText.line(String(decoding: bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes[...], as: UTF8.self))]
   }
 
-  /// How many bytes at the end begin a character and do not end it.
+  /// The number of bytes at the end that begin a character and do not complete it.
   private static func unfinished(_ bytes: [UInt8]) -> Int {
     for back in 1...3 where back <= bytes.count {
       let byte = bytes[bytes.count - back]

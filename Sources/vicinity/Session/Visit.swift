@@ -1,8 +1,8 @@
 internal import Nearby
 
-/// A host that is up for as long as a command takes, and the end that it comes to.
+/// A host that runs for as long as a command does, and the command's exit code.
 final class Visit: Sendable {
-  /// Others are told of the end within this time, or not at all.
+  /// Limit for the goodbyes: others are notified of the end within this time, or not at all.
   private static let goodbyeMax: Duration = .seconds(5)
 
   let context: Context
@@ -17,7 +17,7 @@ final class Visit: Sendable {
     peer = try await host.peer(named: context.name)
   }
 
-  /// A program whose own keys are in use can still look around, as somebody else.
+  /// Starts the host. While its own keys are in use, a program can still search, with ephemeral keys.
   private static func startHost(_ context: Context) async throws -> Host {
     var options = try context.hostOptions()
     do {
@@ -33,7 +33,7 @@ final class Visit: Sendable {
     }
   }
 
-  /// Returns how the command ends, when the goodbyes are said.
+  /// Runs the body and returns the command's exit code, once the goodbyes are sent.
   func run(_ body: @escaping @Sendable (Visit) async throws -> Void) async -> ExitCode {
     crew.add { await self.heedSignals() }
     crew.add {
@@ -48,7 +48,7 @@ final class Visit: Sendable {
     return await ending.code
   }
 
-  /// From now on what becomes of discovery is told, and what may not work as it is meant.
+  /// From now on discovery's states are reported, and advice on settings that may not work as intended.
   func begin() {
     crew.add { await Conditions.tell(self.host.conditions) { await self.tell($0) } }
     crew.add { for await advice in self.host.advice { await self.tell(.warning(advice.description)) } }
@@ -58,7 +58,7 @@ final class Visit: Sendable {
 
   var isEnding: Bool { ending.isSettled }
 
-  /// Tells why, and ends.
+  /// Reports an error and ends.
   func fail(_ error: any Error) async {
     if isEnding { return }
     let failure = Failure(wrapping: error)
@@ -68,11 +68,11 @@ final class Visit: Sendable {
 
   func tell(_ event: Event) async {
     await context.announcer.tell(event)
-    // Nobody wants to know any more.
+    // The reader of standard output is gone.
     if await !context.screen.hasReader { end(.done) }
   }
 
-  /// Ends after the time that was asked for, if any.
+  /// Ends after the `--timeout`, if there is one.
   func endInTime(_ code: ExitCode) {
     guard let time = context.invocation.duration("timeout") else { return }
     crew.add {
@@ -81,11 +81,11 @@ final class Visit: Sendable {
     }
   }
 
-  // MARK: The crew
+  // MARK: Tasks
 
   private func sayGoodbye() async {
     let code = await ending.code
-    // Who is told to end waits for nobody to read what it has said.
+    // A program that is told to end by a signal does not wait for a reader of its output.
     if code == .interrupted || code == .terminated { context.watch.end(code, after: Self.goodbyeMax) }
     crew.add { [context] in
       await context.watch.pass(Self.goodbyeMax)

@@ -3,21 +3,21 @@ internal import Glibc
 internal import Nearby
 internal import Notation
 
-/// Tells events in the form that is wanted, where they belong.
+/// A printer of events in the requested format, on the right output.
 struct Announcer: Sendable {
   let screen: Screen
   var isJSON = false
   var isQuiet = false
   /// Whether each line for people begins with the time.
   var showsTime = false
-  /// Where people are told what was asked for, and all else that happens.
+  /// The outputs for people: for results, and for all other events.
   var resultsTo = Output.out
   var newsTo = Output.out
 
   func tell(_ event: Event) async {
     if isJSON {
       await screen.print(event.json(at: Timestamp.now.description))
-      // Whoever looks at standard error has no use for the object.
+      // A reader of standard error has no use for the object.
       if event.weight != .error { return }
     }
     if isQuiet, event.weight == .news || event.weight == .warning { return }
@@ -33,7 +33,7 @@ struct Announcer: Sendable {
     await screen.print(lines, to: output)
   }
 
-  /// The time of day here.
+  /// The local time of day.
   private static func clock() -> String {
     var seconds = time(nil)
     var parts = tm()

@@ -2,7 +2,7 @@ internal import Nearby
 
 /// Conditions of a host, and states of its advertisers and browsers, for people.
 enum Conditions {
-  /// The record or search that it is about.
+  /// The record or search that a state is about.
   enum Subject {
     case advertiser, browser, adhoc
 
@@ -14,7 +14,7 @@ enum Conditions {
       }
     }
 
-    /// The sentence for when that is over.
+    /// The sentence for the recovery.
     func recovery(_ type: String) -> Event {
       switch self {
       case .advertiser:
@@ -29,7 +29,7 @@ enum Conditions {
     }
   }
 
-  /// Nil for an outage: the host itself tells that, once for all.
+  /// Reports states. An outage is left out: the host itself reports it, once for all.
   static func tell(
     _ states: some AsyncSequence<DiscoveryState, Never>, of subject: Subject, _ type: String,
     by tell: @Sendable (Event) async -> Void

@@ -1,20 +1,20 @@
 internal import Nearby
 internal import Notation
 
-/// Files and streams under way. Each has a number in this run.
+/// Events of transfers: files and streams. Each has a number in this run.
 extension Event {
   enum Direction: String, Sendable {
     case incoming = "in"
     case outgoing = "out"
   }
 
-  /// What a transfer is, in each event about it.
+  /// The description of a transfer in each event about it.
   struct Transfer: Sendable {
     let number: Int
     let direction: Direction
     let member: Member
     let label: String
-    /// The file's, as its sender says.
+    /// The file's name, as its sender gives it.
     let name: String
     var type: String?
     var size: UInt64?
@@ -37,7 +37,7 @@ extension Event {
     }
   }
 
-  /// People see a bar in its place.
+  /// The progress of a transfer; people see a progress bar in its place.
   static func progress(_ transfer: Transfer, _ progress: Progress) -> Event {
     about(
       transfer, "progress",

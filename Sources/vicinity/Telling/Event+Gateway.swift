@@ -1,7 +1,7 @@
 internal import Gateway
 internal import Nearby
 
-/// A gateway.
+/// Events of a gateway.
 extension Event {
   static func serving(_ host: HostID, at addresses: [String], _ web: WebPlace) -> Event {
     Event(
@@ -21,7 +21,7 @@ extension Event {
     }
   }
 
-  /// With a pattern for phones where the terminal has room for it.
+  /// A pairing code, with a QR code where the terminal has room for it.
   static func pairingCode(_ ticket: PairingTicket, on terminal: Terminal) -> Event {
     Event(
       "pairingCode", .result,
@@ -48,7 +48,7 @@ extension Event {
     }
   }
 
-  /// For people who read a log: what lets an operator in is not in it.
+  /// A hint for readers of a log, which does not have the code that grants an operator access.
   static let codeElsewhere = Event("codeElsewhere", .news) { _ in
     ["'vicinity pair' shows a pairing code, on a terminal of this machine"]
   }

@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Notation
 
-/// The list of who is nearby.
+/// Events about the list of nearby peers.
 extension Event {
   static func nearby(_ peers: [NearbyPeer], _ gathering: Gathering?, peersIn: Int) -> Event {
     let list = peers.map { peer in
@@ -17,7 +17,7 @@ extension Event {
     }
   }
 
-  /// One line each, no wider than so many columns; the words of others last.
+  /// The rows of the list, no wider than so many columns; text from others comes last.
   static func rows(_ peers: [NearbyPeer], _ paint: Paint, columns: Int) -> [String] {
     let labels = peers.map(\.label)
     let width = min(labels.map { DisplayWidth.of($0) }.max() ?? 0, max(8, columns / 3))
@@ -38,7 +38,7 @@ extension Event {
     }
   }
 
-  /// The least number of peers is in, or not any more.
+  /// The minimum number of peers is in, or not any more.
   static func enough(_ gathering: Gathering, peersIn: Int) -> Event {
     Event("enough", .news, standing(gathering, peersIn)) { paint in
       let end = gathering.isEnough(peersIn) ? "\(paint(.strong, "/done")), or invite more" : "not enough any more"

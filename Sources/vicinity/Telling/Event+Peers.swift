@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Notation
 
-/// Hosts and peers that come and go, and invitations.
+/// Events of hosts and peers that come and go, and of invitations.
 extension Event {
   static func started(_ host: HostID, _ peer: Peer, _ endpoint: EndpointID?, type: String?, at addresses: [String])
     -> Event

@@ -1,7 +1,7 @@
 internal import Nearby
 internal import Notation
 
-/// What happens in a session, and with the program itself.
+/// Events of a session, and of the program itself.
 extension Event {
   static func member(_ member: Member, _ state: MemberState, _ label: String, known: KnownPeer?) -> Event {
     switch state {
@@ -10,7 +10,7 @@ extension Event {
     case .connected:
       let more = [known.map { .text("known", $0.confirmation.rawValue) }, ClockTime.awaySince(member.awaySince)]
       return about(member, "connected", .news, more) { paint in
-        // Before the name, which could say so itself.
+        // The word comes before the name, since the name could contain it.
         let known = known.map { " (known\($0.confirmation == .comparedCode ? " by a compared code" : ""))" } ?? ""
         let away = paint.away(member.awaySince, behind: ", who is ")
         return ["\(paint(.good, "connected"))\(known) with \(paint.named(member, label))\(away)"]
@@ -22,7 +22,7 @@ extension Event {
     }
   }
 
-  /// A peer that ad hoc mode has asked, and that did not come.
+  /// A peer that ad hoc mode has invited, and that is not connected.
   static func notConnected(_ invitee: Invitee, _ reason: Reason, _ label: String) -> Event {
     Event(
       "notConnected", .news,
@@ -38,13 +38,13 @@ extension Event {
       case (.timedOut, false): return ["\(name) did not answer: \(byHand)"]
       case (.timedOut, true): return ["\(name) did not answer; they are asked once more later"]
       case (_, false): return ["\(paint(.doubtful, "not connected")) with \(name): \(reason.sentence)"]
-      // What is tried again in a moment is for programs.
+      // A retry that comes in a moment is for programs only.
       case (_, true): return []
       }
     }
   }
 
-  /// Nobody is looked for any more, and nobody finds this peer, as it was asked for.
+  /// Searching and advertising have ended by themselves, as requested.
   static func endedByItself(_ until: Until) -> Event {
     Event("searchEnded", .news, [.text("until", until.rawValue)]) { _ in
       [
@@ -60,7 +60,7 @@ extension Event {
     }
   }
 
-  /// What is said to a member that is away waits for it.
+  /// The member is away; messages to it wait.
   static func away(_ member: Member, _ label: String) -> Event {
     away(
       [.text("peer", member.peer), .text("endpoint", member.id), .text("name", member.name)], since: member.awaySince
@@ -92,12 +92,12 @@ extension Event {
     ) { paint in said(paint.named(member, label), message.bytes) }
   }
 
-  /// What this side has sent, for people: a program knows it.
+  /// A message that this side has sent, for people; a program knows it.
   static func sent(_ text: String, to label: String?) -> Event {
     Event("", .news) { paint in said(paint(.strong, "you" + (label.map { " to \($0)" } ?? "")), Array(text.utf8)) }
   }
 
-  /// No line of it can be taken for somebody else's.
+  /// The lines of a message; none can be mistaken for another sender's.
   private static func said(_ name: String, _ bytes: [UInt8]) -> [String] {
     guard let text = PlainText.text(of: bytes) else {
       return ["\(name) sent \(Quantity.count(bytes.count, "byte", "bytes")) that are no text"]
@@ -140,7 +140,7 @@ extension Event {
     }
   }
 
-  /// Whether a member is let in: decided here, or asked.
+  /// The admission of a member: decided here, or asked.
   static func decision(
     _ number: Int, _ decision: TrustDecision, _ label: String, verdict: String, isAdmitted: Bool?
   ) -> Event {
@@ -217,7 +217,7 @@ extension Event {
 }
 
 extension Paint {
-  /// Nothing of who is here.
+  /// The time since which a peer is away; empty for a present one.
   func away(_ moment: ContinuousClock.Instant?, behind word: String = "") -> String {
     moment.map { word + self(.faint, "away since \(ClockTime.text(of: $0))") } ?? ""
   }

@@ -1,10 +1,10 @@
 internal import Nearby
 internal import Notation
 
-/// Something that has happened, in both of its forms: a line for people, an object for programs.
+/// An event in both of its forms: a line for people, an object for programs.
 struct Event: Sendable {
   enum Weight: Sendable {
-    /// What was asked for; told even where quiet is wanted.
+    /// The result of the command; printed even with `--quiet`.
     case result
     case news
     case warning
@@ -14,7 +14,7 @@ struct Event: Sendable {
   let name: String
   var weight: Weight
   let members: [JSON.Member]
-  /// Nothing for what only programs want to know.
+  /// The lines for people; none for an event that is for programs only.
   let lines: @Sendable (Paint) -> [String]
 
   init(

@@ -1,8 +1,8 @@
 internal import Nearby
 
-/// Who was met, so that each can be shown and named in a way that means nobody else.
+/// The peers that were met, so that each can be shown and named without ambiguity.
 struct Roster: Sendable {
-  /// Enough of an ID that nobody shares by chance.
+  /// The length of an ID's prefix that no two peers share by chance.
   static let prefixLength = 6
 
   private(set) var names: [PeerID: String] = [:]
@@ -11,7 +11,7 @@ struct Roster: Sendable {
 
   mutating func remove(_ id: PeerID) { names[id] = nil }
 
-  /// The name, and where another one has it too, or it could be taken for an ID, the beginning of the ID with it.
+  /// The name; also the beginning of the ID where another peer has the same name, or the name could be taken for an ID.
   func label(_ id: PeerID) -> String {
     guard let name = names[id] else { return short(id) }
     let plain = PlainText.line(name)
@@ -22,13 +22,13 @@ struct Roster: Sendable {
   func short(_ id: PeerID) -> String { String(id.text.prefix(Self.prefixLength)) }
 }
 
-/// Whom a word means.
+/// The peers that a word matches.
 enum PeerChoice: Equatable, Sendable {
   case none
   case one(PeerID)
   case several([PeerID])
 
-  /// An ID; else a name, or the beginning of an ID, that fits only one.
+  /// Matches an ID; else a name, or the beginning of an ID, that fits only one peer.
   init(_ word: String, among names: [PeerID: String]) {
     if let id = try? PeerID(text: word), names[id] != nil {
       self = .one(id)
@@ -45,6 +45,6 @@ enum PeerChoice: Equatable, Sendable {
     }
   }
 
-  /// Shorter words are too likely somebody's by chance.
+  /// A shorter prefix matches by chance too easily.
   private static let prefixMin = 3
 }

@@ -1,21 +1,21 @@
-/// The line that somebody types, key by key.
+/// A line editor for input key by key.
 struct LineEditor: Sendable {
   enum Act: Hashable, Sendable {
     case line(String)
     /// Ctrl-D on an empty line.
     case end
-    /// The tabulator: what stands before the cursor wants to be completed.
+    /// The Tab key: the text before the cursor is to be completed.
     case complete
   }
 
-  /// More than anybody types; what goes past it is left out.
+  /// Limit for a line, more than a person types; input past it is left out.
   private static let charactersMax = 100_000
   private static let historyMax = 500
 
   private(set) var characters: [Character] = []
   private(set) var cursor = 0
   private var history: [String] = []
-  /// The line of the history that is shown; its end for the new one.
+  /// The index of the history line that is shown; the end index for the new line.
   private var place = 0
   private var draft = ""
   private var cut: [Character] = []
@@ -24,7 +24,7 @@ struct LineEditor: Sendable {
 
   var text: String { String(characters) }
 
-  /// What stands before the cursor.
+  /// The text before the cursor.
   var head: String { String(characters[..<cursor]) }
 
   mutating func feed(_ bytes: [UInt8]) -> [Act] {
@@ -37,7 +37,7 @@ struct LineEditor: Sendable {
 
   mutating func insert(_ text: String) {
     let fresh = Array(text).prefix(Self.charactersMax - characters.count)
-    // Parts of one letter may come one after another: they become one as soon as they stand together.
+    // Parts of one grapheme cluster may come one after another: they combine as soon as they stand together.
     let head = String(characters[..<cursor]) + String(fresh)
     let tail = characters[cursor...]
     characters = Array(head) + tail
@@ -94,7 +94,7 @@ struct LineEditor: Sendable {
   }
 
   private mutating func feedLetter(_ byte: UInt8) {
-    // The first byte of a letter says how many there are.
+    // The first byte of a UTF-8 sequence gives its length.
     if byte >= 0xC0 { letter = [byte] } else { letter.append(byte) }
     guard let first = letter.first, first >= 0xC0 else { return letter = [] }
     let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
@@ -103,7 +103,7 @@ struct LineEditor: Sendable {
     letter = []
   }
 
-  /// Keys that a terminal sends as more than one byte.
+  /// Feeds escape sequences: keys that a terminal sends as more than one byte.
   private mutating func feedSequence(_ byte: UInt8) {
     sequence.append(byte)
     if sequence.count == 2 {
@@ -115,7 +115,7 @@ struct LineEditor: Sendable {
       }
       return sequence = []
     }
-    // Numbers and semicolons go on; what is longer than any key is dropped.
+    // Numbers and semicolons continue a sequence; one that is longer than any key's is dropped.
     if (0x30...0x3B).contains(byte), sequence.count < 32 { return }
     let key = String(decoding: sequence.dropFirst(2), as: UTF8.self)
     sequence = []

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The two ways out of the program, unbuffered.
+/// Standard output and standard error, unbuffered.
 enum Output: CInt, Sendable {
   case out = 1
   case error = 2
 
-  /// False where nobody takes it any more, and `errno` says why. Waits for a reader that is slow.
+  /// Writes all bytes; false on an error, with its cause in `errno`. It waits for a slow reader.
   @discardableResult
   func write(_ bytes: some Collection<UInt8>) -> Bool {
     var left = Array(bytes)[...]
@@ -14,7 +14,7 @@ enum Output: CInt, Sendable {
       if count > 0 {
         left = left.dropFirst(count)
       } else if errno == EAGAIN {
-        // Whoever shares it with us has made it so.
+        // Another process that shares the descriptor has made it non-blocking.
         var wait = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
         _ = poll(&wait, 1, -1)
       } else if errno != EINTR {

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// All that the program writes goes through here. On a terminal what is under way, and the line that is being typed,
-/// stay below what is told.
+/// The screen, through which all output goes. On a terminal, a footer with progress bars and the line being edited
+/// stays below the printed lines.
 actor Screen {
   nonisolated let terminal: Terminal
   private var bars: [(number: Int, bar: ProgressBar)] = []
   private var panel: [String] = []
   private var prompt = ""
   private var editor: LineEditor?
-  /// How many lines of the footer stand there; the cursor is in the last.
+  /// The number of footer lines that are drawn; the cursor is in the last.
   private var drawn = 0
   private var brokenBy: CInt?
 
@@ -16,16 +16,16 @@ actor Screen {
     self.terminal = terminal
   }
 
-  /// Whether somebody still takes what is told on standard output.
+  /// Whether standard output still has a reader.
   var hasReader: Bool { brokenBy == nil }
 
-  /// Why standard output does not hold all of it; nil where it does, and where nobody wants the rest.
+  /// The reason why standard output is incomplete; nil where it is complete, and where its reader has closed it.
   var outputFault: String? {
     guard let brokenBy, brokenBy != EPIPE else { return nil }
     return "Standard output cannot be written: \(String(cString: strerror(brokenBy)))."
   }
 
-  // MARK: What is told
+  // MARK: Printing
 
   func print(_ lines: [String], to output: Output = .out) {
     if lines.isEmpty { return }
@@ -37,12 +37,12 @@ actor Screen {
 
   func print(_ line: String, to output: Output = .out) { print([line], to: output) }
 
-  /// Bytes as they are.
+  /// Writes raw bytes.
   func write(_ bytes: [UInt8]) {
     if !Output.out.write(bytes) { brokenBy = brokenBy ?? errno }
   }
 
-  // MARK: What is under way
+  // MARK: Progress
 
   func show(_ bar: ProgressBar, _ number: Int) {
     if let place = bars.firstIndex(where: { $0.number == number }) {
@@ -58,16 +58,16 @@ actor Screen {
     redraw()
   }
 
-  /// Lines that stay and are no wider than the window, above what is under way.
+  /// Sets the lines of a panel above the progress bars; they are no wider than the window.
   func panel(_ lines: [String]) {
     if lines == panel { return }
     panel = lines
     redraw()
   }
 
-  // MARK: What is typed
+  // MARK: Editing
 
-  /// Shows a line to type in, until `endEditing`.
+  /// Shows a line editor, until `endEditing`.
   func beginEditing(_ prompt: String) {
     self.prompt = prompt
     editor = LineEditor()
@@ -84,7 +84,7 @@ actor Screen {
     return editor?.feed(bytes) ?? []
   }
 
-  /// What stands before the cursor.
+  /// The text before the cursor.
   var head: String { editor?.head ?? "" }
 
   func insert(_ text: String) {
@@ -97,7 +97,7 @@ actor Screen {
     redraw()
   }
 
-  /// Leaves the terminal without a footer.
+  /// Removes the footer from the terminal.
   func end() {
     editor = nil
     bars = []
@@ -121,7 +121,7 @@ actor Screen {
 
   private func draw() {
     guard terminal.canDraw, editor != nil || !bars.isEmpty || !panel.isEmpty else { return }
-    // The last column stays free: a cursor there stands on the next line in some terminals.
+    // The last column stays free: on some terminals a cursor there moves to the next line.
     let columns = terminal.columns(.error) - 1
     var lines =
       panel
@@ -142,6 +142,6 @@ actor Screen {
     drawn = lines.count
   }
 
-  /// More at once would take the window.
+  /// Limit for progress bars; more at once would fill the window.
   private static let barsMax = 5
 }

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// What the program stands in: a terminal or pipes, how wide, with colours or without.
+/// The terminal or pipes of the program, with width and colour support.
 struct Terminal: Sendable {
   var isInputTerminal: Bool
   var isOutputTerminal: Bool
   var isErrorTerminal: Bool
-  /// One that obeys no sequences.
+  /// Whether the terminal supports no escape sequences.
   var isDumb: Bool
   var isUnicode: Bool
   /// Whether colours are wanted where there is a terminal.
   var wantsColour: Bool
-  /// Whether something may come on standard input at all.
+  /// Whether standard input can have any content.
   var hasInput: Bool
 
   static func current(wantsColour: Bool) -> Terminal {
@@ -21,30 +21,30 @@ struct Terminal: Sendable {
       isUnicode: hasUnicode(), wantsColour: wantsColour && environment("NO_COLOR") == nil, hasInput: hasSource())
   }
 
-  /// Whether lines can be drawn over: the prompt, and what is under way.
+  /// Whether lines can be redrawn: the prompt, and progress bars.
   var canDraw: Bool { isErrorTerminal && !isDumb }
 
-  /// Whether patterns of a code can be shown on standard output, where it is so many columns wide.
+  /// Whether a QR code of so many columns can be shown on standard output.
   func canShow(columns: Int) -> Bool { isOutputTerminal && isUnicode && !isDumb && self.columns() >= columns }
 
   func paint(_ output: Output) -> Paint {
     Paint(isOn: wantsColour && !isDumb && (output == .out ? isOutputTerminal : isErrorTerminal))
   }
 
-  /// Of the window; where there is none, as wide as nobody minds.
+  /// The width of the window; 80 without a window and without `COLUMNS`.
   func columns(_ output: Output = .out) -> Int {
     var size = winsize()
     if ioctl(output.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 { return min(Int(size.ws_col), 1_000) }
     return Self.environment("COLUMNS").flatMap { Int($0) }.flatMap { (20...1_000).contains($0) ? $0 : nil } ?? 80
   }
 
-  /// Set and not empty.
+  /// The value of an environment variable that is set and not empty.
   static func environment(_ name: String) -> String? {
     guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
     return value
   }
 
-  /// All of it, as it was when the program began.
+  /// The whole environment, as it was when the program began.
   static var environment: [String: String] {
     guard let file = fopen("/proc/self/environ", "re") else { return [:] }
     defer { fclose(file) }
@@ -66,7 +66,7 @@ struct Terminal: Sendable {
     return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
   }
 
-  /// What was started with nothing to read is not meant to end when nothing comes.
+  /// Whether standard input has a source. Without one, the program must not end because no input comes.
   private static func hasSource() -> Bool {
     var status = stat()
     guard fstat(STDIN_FILENO, &status) == 0 else { return false }
@@ -89,7 +89,7 @@ struct Paint: Sendable {
 
   func callAsFunction(_ role: Role, _ text: String) -> String { sequence(role.rawValue, text) }
 
-  /// The same thing has the same colour each time.
+  /// Colours a text by its key: the same key has the same colour each time.
   func named(_ key: some Collection<UInt8>, _ text: String) -> String {
     let colours = [31, 32, 33, 34, 35, 36, 91, 92, 93, 94, 95, 96]
     let sum = key.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }

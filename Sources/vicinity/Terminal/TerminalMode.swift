@@ -1,20 +1,20 @@
 internal import Glibc
 internal import Synchronization
 
-/// Raw mode: the terminal hands over each key at once and shows none, until it is left.
+/// Raw mode: the terminal delivers each key at once, without echo, until the mode is left.
 ///
-/// However the process ends, the settings that it changed are as they were; all others are whatever somebody made of
-/// them meanwhile.
+/// At any end of the process, the settings that it changed are restored; all others keep the values that they got
+/// meanwhile.
 enum TerminalMode {
-  /// Flags of the terminal that were on and are switched off. Plain numbers, and no `termios?`: the optimiser lays out a
-  /// nil of a C struct in a static initialiser as zeros that are not nil.
+  /// Flags of the terminal that were on and are switched off. They are plain numbers, and no `termios?`: the optimiser
+  /// lays out a nil of a C struct in a static initialiser as zeros that are not nil.
   private struct Cleared: Sendable {
     var local: tcflag_t
     var input: tcflag_t
   }
 
   private struct State: Sendable {
-    /// Nil while nothing is changed.
+    /// The changed flags; nil while none are changed.
     var cleared: Cleared?
     var isWanted = false
   }
@@ -24,13 +24,14 @@ enum TerminalMode {
 
   private static let state = Mutex(State())
 
-  /// A job in the background that reads from the terminal, or changes it, would be stopped.
+  /// Whether the process is in the foreground: a background job that reads from the terminal, or changes it, would be
+  /// stopped.
   static var isInForeground: Bool {
     let group = tcgetpgrp(STDIN_FILENO)
     return group == -1 || group == getpgrp()
   }
 
-  /// False where there is no terminal to change.
+  /// Enters raw mode; false where there is no terminal to change.
   static func enter() -> Bool {
     state.withLock { state in
       var mode = termios()
@@ -45,12 +46,12 @@ enum TerminalMode {
     }
   }
 
-  /// For a process that was stopped and is continued.
+  /// Enters raw mode again in a process that was stopped and is continued.
   static func enterAgain() {
     if state.withLock({ $0.isWanted }) { _ = enter() }
   }
 
-  /// Until it is entered again.
+  /// Leaves raw mode until it is entered again.
   static func leave() {
     state.withLock { state in
       var mode = termios()
@@ -62,7 +63,7 @@ enum TerminalMode {
     }
   }
 
-  /// For good.
+  /// Leaves raw mode for good.
   static func end() {
     leave()
     state.withLock { $0.isWanted = false }

@@ -1,15 +1,15 @@
 internal import Glibc
 internal import Synchronization
 
-/// The thread that waits for signals, for standard input and for the clock, so that nobody else has to.
+/// The thread that waits for signals, for standard input and for timers, so that no task blocks on them.
 ///
-/// Signals are told one by one. The second wish to end, whether by Ctrl-C or SIGTERM, ends the process at once.
+/// Signals are delivered one by one. The second request to end, by Ctrl-C or SIGTERM, ends the process at once.
 final class Watch: Sendable {
-  /// What comes from outside.
+  /// A signal from outside.
   enum Signal: Sendable {
     case interrupt
     case terminate
-    /// The window has another size, or the terminal is ours again: what is drawn has to be drawn anew.
+    /// The window has another size, or the process is in the foreground again: the footer must be redrawn.
     case redraw
   }
 
@@ -27,7 +27,7 @@ final class Watch: Sendable {
   private let ears: CInt
   private let mouth: CInt
 
-  /// There is one in a process.
+  /// Creates the only instance in a process.
   init() {
     (signals, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
     var ends: [CInt] = [0, 0]
@@ -44,7 +44,7 @@ final class Watch: Sendable {
 
   func start() {
     let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-      // It was retained below for this thread, and by nobody else.
+      // It was retained below for this thread, and nowhere else.
       Unmanaged<Watch>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()
     }
     var thread = pthread_t()
@@ -55,7 +55,7 @@ final class Watch: Sendable {
 
   // MARK: For tasks
 
-  /// What comes on standard input; nothing at its end, and where the task is cancelled. It has one reader.
+  /// The next bytes of standard input; none at its end, and where the task is cancelled. It has one reader.
   func read() async -> [UInt8] {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -93,7 +93,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// Ends the process after the time at the latest, whatever hangs by then: even somebody who does not read what it says.
+  /// Ends the process after the time at the latest, even where something hangs, such as output without a reader.
   func end(_ code: ExitCode, after time: Duration) {
     state.withLock { $0.end = (.now + time, code) }
     wake()
@@ -117,7 +117,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// In milliseconds until the next alarm.
+  /// The milliseconds until the next alarm.
   private func timeout() -> CInt {
     let next = state.withLock { state in
       (state.alarms.values.map(\.deadline) + [state.end?.deadline].compactMap { $0 }).min()
@@ -157,7 +157,7 @@ final class Watch: Sendable {
     case SIGTERM, SIGHUP: end(.terminate)
     case SIGWINCH: told.yield(.redraw)
     case SIGTSTP:
-      // The shell gets its terminal as it was.
+      // The shell gets its terminal with the original settings.
       TerminalMode.leave()
       kill(getpid(), SIGSTOP)
     case SIGCONT:
@@ -176,31 +176,32 @@ final class Watch: Sendable {
     told.yield(signal)
   }
 
-  /// At once.
+  /// Ends the process at once.
   private func leave(_ code: ExitCode) -> Never {
     TerminalMode.leave()
     _exit(code.rawValue)
   }
 }
 
-/// Where the handler writes. Set once, before any handler is in place, and only read from then on.
+/// The descriptor that the handler writes to. It is set once, before any handler is installed, and only read from then
+/// on.
 private nonisolated(unsafe) var signalPipe: CInt = -1
 
-/// A shell that has a signal ignored by what it starts in the background wants that to stay so.
+/// Installs a handler, unless the signal is ignored: a shell sets that for background jobs, and it must stay so.
 private func takeSignal(_ number: CInt) {
   // A handler is an address; 1 is the one that stands for "ignored".
   let isIgnored = unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == 1
   if !isIgnored { signal(number, passOn) }
 }
 
-/// Only a write: nothing else is allowed at any moment.
+/// The signal handler. It only writes: few other calls are async-signal-safe.
 private func passOn(_ number: CInt) {
   let saved = errno
   writeByte(UInt8(truncatingIfNeeded: number), to: signalPipe)
   errno = saved
 }
 
-/// A full pipe is as good: who listens has enough to hear.
+/// Writes a byte. A full pipe is no failure: its reader is woken anyway.
 private func writeByte(_ byte: UInt8, to pipe: CInt) {
   var byte = byte
   _ = Glibc.write(pipe, &byte, 1)

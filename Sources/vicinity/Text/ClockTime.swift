@@ -2,9 +2,9 @@ internal import Gateway
 internal import Glibc
 internal import Notation
 
-/// Moments as people here read them, and as programs do.
+/// Points in time as local text for people, and as timestamps for programs.
 enum ClockTime {
-  /// The time of day, with the date where that is another day than today.
+  /// The time of day, with the date where that is not today.
   static func text(of moment: ContinuousClock.Instant) -> String {
     let (then, today) = (local(Timestamp(moment)), local(Timestamp.now))
     let time = "\(Quantity.twoDigits(then.tm_hour)):\(Quantity.twoDigits(then.tm_min))"
@@ -12,7 +12,7 @@ enum ClockTime {
     return "\(then.tm_year + 1_900)-\(Quantity.twoDigits(then.tm_mon + 1))-\(Quantity.twoDigits(then.tm_mday)) \(time)"
   }
 
-  /// As `awaySince` in an object for programs; nothing for who is here.
+  /// The `awaySince` member of an object for programs; nil for a present peer.
   static func awaySince(_ moment: ContinuousClock.Instant?) -> JSON.Member? {
     moment.map { .text("awaySince", Timestamp($0)) }
   }

@@ -1,11 +1,11 @@
-/// How many columns of a terminal text takes.
+/// The display width of text in columns of a terminal.
 enum DisplayWidth {
   static func of(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + of($1) } }
 
   static func of(_ character: Character) -> Int {
     var width = 0
     for scalar in character.unicodeScalars {
-      // The mark that asks for the picture form.
+      // The variation selector that requests the emoji form.
       if scalar == "\u{FE0F}" { width = 2 }
       width = max(width, of(scalar))
     }
@@ -30,7 +30,7 @@ enum DisplayWidth {
 }
 
 extension StringProtocol {
-  /// Cut to so many columns; what is cut off is shown as an ellipsis.
+  /// The text truncated to so many columns, with an ellipsis for the rest.
   func fitted(to columns: Int) -> String {
     if DisplayWidth.of(self) <= columns { return String(self) }
     guard columns > 0 else { return "" }
@@ -44,12 +44,12 @@ extension StringProtocol {
     return kept + "…"
   }
 
-  /// With spaces behind it, up to so many columns.
+  /// The text padded with spaces to so many columns.
   func padded(to columns: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, columns - DisplayWidth.of(self)))
   }
 
-  /// In lines of so many columns at most, broken at spaces; one word that is longer is broken anywhere.
+  /// The text wrapped at spaces to lines of so many columns at most; a single longer word is broken anywhere.
   func wrapped(to columns: Int, indent: Int = 0) -> [String] {
     let room = Swift.max(8, columns - indent)
     var lines = [""]

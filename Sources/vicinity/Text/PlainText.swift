@@ -1,21 +1,21 @@
-/// Words of strangers, made harmless: nothing in them that a terminal obeys, that turns the direction of what follows,
-/// or that cannot be seen.
+/// Untrusted text, sanitized: without control sequences of a terminal, bidirectional controls, or invisible characters.
 enum PlainText {
-  /// As one line.
+  /// The text as one line.
   static func line(_ text: String) -> String { safe(text, keepsLines: false) }
 
-  /// A word that somebody gave, for a sentence about it.
+  /// A word of the input, shortened for a sentence about it.
   static func brief(_ text: String) -> String { line(text).fitted(to: 60) }
 
-  /// Line breaks stay.
+  /// The text as lines; line breaks stay.
   static func lines(_ text: String) -> [String] {
     safe(text, keepsLines: true).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Bytes as text where they are text; nil where they are none.
+  /// Bytes as text where they are UTF-8; nil otherwise.
   static func text(of bytes: [UInt8]) -> String? { String(validating: bytes, as: UTF8.self) }
 
-  /// So many marks on one letter have a meaning in some script; a tower of them is there to cover other lines.
+  /// Limit for combining marks: so many on one letter have a meaning in some script; a larger stack is there to cover
+  /// other lines.
   private static let marksMax = 8
 
   private static func safe(_ text: String, keepsLines: Bool) -> String {
@@ -30,7 +30,7 @@ enum PlainText {
         if marks <= marksMax { result.append(scalar) }
         continue
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse:
-        // The two that end a line on some systems are one break.
+        // A carriage return and a line feed are one line break.
         if scalar == "\n", previous == "\r", !keepsLines { continue }
         result.append(contentsOf: shown(scalar, keepsLines: keepsLines))
       default:
@@ -45,9 +45,9 @@ enum PlainText {
     switch scalar {
     case "\n": keepsLines ? "\n".unicodeScalars : " ".unicodeScalars
     case "\t": " ".unicodeScalars
-    // It comes before a line feed, or means nothing on a line of its own.
+    // A carriage return comes before a line feed, or means nothing on a line of its own.
     case "\r": keepsLines ? "".unicodeScalars : " ".unicodeScalars
-    // These two join letters and pictures that belong together.
+    // These two joiners connect letters and emoji that belong together.
     case "\u{200C}", "\u{200D}": String(scalar).unicodeScalars
     default: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars
     }

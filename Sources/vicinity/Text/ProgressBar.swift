@@ -1,14 +1,14 @@
-/// How far a transfer is.
+/// The progress of a transfer.
 struct Progress: Hashable, Sendable {
   var bytes: UInt64
-  /// Nil while nobody knows.
+  /// Nil while it is unknown.
   var size: UInt64?
-  /// Lately; 0 while it is not known.
+  /// The recent rate; 0 while it is unknown.
   var bytesPerSecond: UInt64 = 0
   var timeLeft: Duration?
 }
 
-/// One transfer on one line: what, how far, how fast, how long still.
+/// A progress bar on one line: name, fraction, rate and time left.
 struct ProgressBar {
   let name: String
   var progress: Progress
@@ -32,7 +32,7 @@ struct ProgressBar {
     return name.fitted(to: wanted).padded(to: wanted) + "  " + bar(fraction, room) + "  " + figures
   }
 
-  /// From 0 to 1; nil where the size is not known.
+  /// A value from 0 to 1; nil where the size is unknown.
   private var fraction: Double? {
     guard let size = progress.size else { return nil }
     return size == 0 ? 1 : min(1, Double(progress.bytes) / Double(size))
@@ -48,7 +48,7 @@ struct ProgressBar {
   private func figures(columns: Int) -> String {
     var parts: [String] = []
     if let size = progress.size, let fraction {
-      // Not 100 % before the last byte is there.
+      // The text is not 100 % before the last byte is there.
       parts.append(String(repeating: " ", count: 3 - "\(Int(fraction * 100))".count) + "\(Int(fraction * 100)) %")
       if columns >= 50 { parts.append("\(Quantity.bytes(progress.bytes)) of \(Quantity.bytes(size))") }
     } else {

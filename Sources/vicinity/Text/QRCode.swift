@@ -1,11 +1,11 @@
 internal import CQREncode
 
-/// A text as a pattern that a phone's camera reads.
+/// A text as a QR code.
 struct QRCode: Sendable {
-  /// The quiet frame around the pattern that readers want, in modules.
+  /// The quiet zone around the code, in modules.
   private static let frame = 4
 
-  /// Row after row; true for a dark module.
+  /// The rows of modules; true for a dark one.
   private let rows: [[Bool]]
 
   /// Nil where the text is too long for one.
@@ -19,10 +19,11 @@ struct QRCode: Sendable {
     rows = (0..<width).map { row in (0..<width).map { modules[row * width + $0] & 1 == 1 } }
   }
 
-  /// How many columns of a terminal it takes.
+  /// The width in columns of a terminal.
   var columns: Int { rows.count + 2 * Self.frame }
 
-  /// Two rows to a line, light on dark. Without colours it is right where letters are lighter than what is behind them.
+  /// The code, two rows to a line, light on dark. Without colours it is right where text is lighter than its
+  /// background.
   func lines(_ paint: Paint) -> [String] {
     stride(from: -Self.frame, to: rows.count + Self.frame, by: 2).map { row in
       let line = (-Self.frame..<rows.count + Self.frame).map { column in

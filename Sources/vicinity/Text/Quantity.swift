@@ -23,7 +23,7 @@ enum Quantity {
     }
   }
 
-  /// A time that was asked for, which may be less than a second.
+  /// A time limit, which may be less than a second.
   static func limit(_ duration: Duration) -> String {
     if duration >= .seconds(1) { return time(duration) }
     return "\(max(.zero, duration).components.attoseconds / 1_000_000_000_000_000) ms"
@@ -31,10 +31,10 @@ enum Quantity {
 
   static func twoDigits(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-  /// `1 peer`, `2 peers`.
+  /// A number with its noun: `1 peer`, `2 peers`.
   static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
 
-  /// 1.23, 12.3, 123.
+  /// Three significant digits: 1.23, 12.3, 123.
   private static func threeDigits(_ value: Double) -> String {
     let decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0
     let scale = [1, 10, 100][decimals]

@@ -1,10 +1,10 @@
-/// Rows in columns that are as wide as they need be, and no wider than the window.
+/// A table whose columns fit their content, and which is no wider than the window.
 struct Table {
   let titles: [String]
   var rows: [[String]] = []
   private static let gap = 2
 
-  /// The last column gives way first, then the first.
+  /// If room is short, the last column shrinks first, then the first.
   func lines(columns: Int) -> [String] {
     let all = [titles] + rows
     var widths = titles.indices.map { column in all.map { DisplayWidth.of($0[column]) }.max() ?? 0 }
