@@ -17,8 +17,7 @@ package protocol WebHandler: AnyObject {
   /// The response to a request is queued; also called for one that the server gave by itself.
   func answered(_ exchange: Exchange, with status: Int)
 
-  /// The response to a request that the server itself refuses; the connection ends after it. The head is nil where it
-  /// is not valid.
+  /// The response to a request that the server itself refuses, and then closes. The head is nil where it is not valid.
   func refuse(_ fault: WebFault, _ head: Head?) -> Response
 }
 

@@ -1,7 +1,6 @@
 /// The line before a chunk of a body: its size, and extensions, which are ignored (RFC 9112 §7.1).
 ///
-/// Parsing is strict: a line that has a space, an empty or unquoted extension, or ends with a bare line feed is
-/// refused.
+/// Parsing is strict: a line with a space, an empty or unquoted extension, or a bare line feed at its end is refused.
 enum ChunkLine {
   /// The size in a line without its line end.
   static func size(_ line: Slice<UnsafeRawBufferPointer>) throws(WebFault) -> Int {

@@ -31,8 +31,7 @@ struct HeadParser {
     }
   }
 
-  /// The position past the empty line; nil where that has not come. The bytes are all that have come so far, from the
-  /// first.
+  /// The position past the empty line; nil where that has not come. The bytes are all that have come, from the first.
   mutating func end(in bytes: UnsafeRawBufferPointer, isOfTrailers: Bool = false) throws(WebFault) -> Int? {
     if let first = bytes.first, !first.isTokenByte, first != .carriageReturn {
       throw WebFault(400, "What came is no HTTP: a request begins with a method such as GET.")

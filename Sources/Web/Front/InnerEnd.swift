@@ -3,8 +3,7 @@ internal import Reactor
 /// This package's end of a socket pair whose other end a library has: the client's input goes in here, and the
 /// library's output comes out.
 ///
-/// Law: it keeps the bytes that the pair did not take at once; until they are written, nothing more is read from the
-/// client.
+/// Law: it keeps the bytes that the pair did not take at once; meanwhile nothing more is read from the client.
 struct InnerEnd: ~Copyable {
   let socket: Descriptor
   private var waiting: [UInt8] = []

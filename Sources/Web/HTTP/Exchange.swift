@@ -84,8 +84,7 @@ package final class Exchange {
     goOn()
   }
 
-  /// The response's source has more, or is at its end. Where many exchanges are woken at once, some of them resume in
-  /// each turn.
+  /// The response's source has more, or is at its end. Of many exchanges woken at once, some resume in each turn.
   package func wake() {
     guard isSuspended, !isGone, beside == nil else { return goOn() }
     if isWoken { return }

@@ -3,8 +3,7 @@ internal import CReceive
 internal import Glibc
 internal import Reactor
 
-/// HTTP by libmicrohttpd, run from this package's loop, which polls the library's descriptor; the library has no
-/// thread.
+/// HTTP by libmicrohttpd, which has no thread: it runs on this package's loop, which polls its descriptor.
 ///
 /// Laws:
 /// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
@@ -12,8 +11,7 @@ internal import Reactor
 /// - The library reads no byte of a client but content: while it runs, its `recv` of a client's socket is
 ///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the socket pair. A request that no
 ///   reader has passed on is refused.
-/// - A library that asks for another turn at once and has done nothing gets that turn later: it cannot keep the loop
-///   busy.
+/// - If the library asks for a turn at once and has done nothing, that turn comes later: it cannot keep the loop busy.
 final class HTTPServer: ExchangeServer {
   let limits: WebLimits
   let meter: WebMeter
@@ -38,8 +36,7 @@ final class HTTPServer: ExchangeServer {
   private var answersUnderWay = 0
   /// Exchanges whose responses have more to be written.
   private var woken: ArraySlice<Exchange> = []
-  /// Watches of the connections that were ever suspended: they detect that the client has gone, which the library would
-  /// not see.
+  /// Watches of connections that were ever suspended: they detect that the client has gone; the library would not.
   private var watches: [OpaquePointer: Registration] = [:]
 
   /// Takes a connection that becomes a WebSocket: the bytes that its client has still to get, and the bytes that the
@@ -56,8 +53,7 @@ final class HTTPServer: ExchangeServer {
   /// Some idle turns pass while a response waits for room.
   private static let idleTurnsMax = 16
   private static let idleTurnPause: Duration = .milliseconds(100)
-  /// An event for a thousand event streams is written in some dozens of turns, so that others need not wait for all of
-  /// them.
+  /// An event for a thousand event streams is written in some dozens of turns, so that others need not wait for it.
   private static let wakesPerTurnMax = 16
 
   init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
@@ -382,8 +378,7 @@ final class HTTPServer: ExchangeServer {
       return queue(refusal, for: exchange, on: connection)
     }
     served?.admission.hold(answerOf: response.bytesInMemory)
-    // Before the date: the library forgets that the response has one when it adds the `Connection` header, and adds its
-    // own.
+    // Before the date: with a `Connection` header, the library forgets that there is a date, and adds its own.
     if isLast { answer.close() } else { served?.answered(with: answer) }
     date.update()
     answer.date(date)
@@ -407,8 +402,7 @@ private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
   Unmanaged<HTTPServer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
 }
 
-/// A request's context is its connection, which serves one request at a time, and which the server keeps until after
-/// its last.
+/// A request's context is its connection, which serves one request at a time and is kept until after its last.
 private func served(_ context: UnsafeMutableRawPointer) -> Connection {
   Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
 }

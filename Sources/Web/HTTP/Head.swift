@@ -32,8 +32,7 @@ package final class Head: Sendable {
   /// The value of the first query item of that name.
   package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-  /// Validates a head strictly: an ambiguous head, or one that looks like a mistake, is refused, and the connection
-  /// ends.
+  /// Validates a head strictly: an ambiguous head, or a likely mistake, is refused, and the connection ends.
   convenience init(_ raw: RawHead, from origin: Origin) throws(WebFault) {
     let method = try Self.method(raw.method)
     try Self.checkTarget(raw.target)

@@ -1,7 +1,6 @@
 internal import Reactor
 
-/// A fan-out of messages to many WebSockets: each is framed once, and every subscriber reads it from the same ring
-/// buffer.
+/// A fan-out to many WebSockets: each message is framed once, and all subscribers read it from one ring buffer.
 ///
 /// While there are new messages, subscribers are served round robin, some in each turn of the loop: messages that are
 /// published meanwhile go along, so that each reaches the last subscriber within the time of one round.
@@ -9,8 +8,7 @@ internal import Reactor
 /// Law: a publisher never waits. A subscriber that is further behind than the ring reaches gets a lag report, or loses
 /// the oldest messages, as the ring's `Overflow` says.
 package final class Fanout {
-  /// A subset of the subscribers; `includes` is called for each at its turn, once for messages in a row to the same
-  /// subset.
+  /// A subset of the subscribers; `includes` is called for each at its turn, once for a run of messages to the subset.
   package final class Listeners {
     let includes: (WebSocket) -> Bool
 
@@ -36,9 +34,8 @@ package final class Fanout {
   package enum Overflow {
     /// Its owner gets a lag report, and it is unsubscribed.
     case lags
-    /// The oldest messages are dropped, also where there are more than so many, and a text reports it: it is made from
-    /// the number of dropped messages and of those that are left. Messages of such a ring go out before all other
-    /// frames.
+    /// The oldest messages are dropped, also where there are more than so many, and a text reports it, made from the
+    /// number of dropped messages and of those that are left. Messages of such a ring go before all other frames.
     case drops(countMax: Int, notice: (_ count: Int, _ left: Int) -> String)
   }
 
@@ -85,8 +82,7 @@ package final class Fanout {
 
   package var subscriberCount: Int { subscribers.count }
 
-  /// Publishes a message; without an audience it is for all. A ring has room for four of its largest message, whatever
-  /// its limit was.
+  /// Publishes a message, without an audience to all. A ring has room for four of its largest message in any case.
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
     guard begins(bytes.count, audience, isLarge: false) else { return }
     log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)

@@ -151,8 +151,7 @@ final class FrameLog {
 
   private func begin(of frame: Int) -> Int { frame == firstMark ? firstByte : mark(frame - 1).end }
 
-  /// Grows while more than half is in use, and otherwise moves the kept bytes to the beginning: so each byte is moved
-  /// about once.
+  /// Grows while more than half is in use; otherwise moves the kept bytes to the beginning: each about once.
   private func makeRoom(for count: Int) {
     if lastByte - base + count <= memory.count { return }
     let needed = byteCount + count

@@ -1,5 +1,4 @@
-/// The output of one WebSocket: its own frames and those of the rings that it subscribes to, merged by the order of
-/// sending.
+/// The output of one WebSocket: its own frames and those of its rings, merged by the order of sending.
 ///
 /// Laws:
 /// - A cursor stands between frames. The unsent rest of a frame that the socket took in part goes out first: it is
@@ -236,8 +235,7 @@ final class Outflow {
     meter.frameBytesOut += large.count
   }
 
-  /// Makes the rest of a shared large frame, which rings have dropped or soon will, this socket's alone; returns its
-  /// size.
+  /// Unshares the rest of a large frame, which rings have dropped or soon will; returns its size.
   func ownRest() -> Int {
     guard isRestShared else { return 0 }
     isRestShared = false

@@ -81,8 +81,8 @@ struct ManualPage {
     return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&\(text)" : text
   }
 
-  /// Escapes text as typed: roff makes typographic signs of a hyphen, an apostrophe, a circumflex, a grave accent and a
-  /// tilde.
+  /// Escapes text as typed: roff makes typographic signs of hyphens, apostrophes, circumflexes, grave accents and
+  /// tildes.
   private func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {

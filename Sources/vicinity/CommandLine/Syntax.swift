@@ -1,7 +1,6 @@
 internal import Gateway
 
-/// The syntax of the command line. One table of it (`Syntax+Table.swift`) feeds the parser, the help and the
-/// completion.
+/// The syntax of the command line. One table (`Syntax+Table.swift`) feeds the parser, the help and the completion.
 struct Syntax: Sendable {
   let commands: [CommandSyntax]
 

@@ -1,7 +1,6 @@
 internal import Nearby
 
-/// A check that starts a host of this program: whether it can search, which hosts it meets, and whether its key is
-/// unique.
+/// A check that starts a host: whether it can search, which hosts it meets, and whether its key is unique.
 enum HostCheck {
   private static let type = AdhocCommand.typeByDefault
 

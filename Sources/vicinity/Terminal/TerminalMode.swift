@@ -3,8 +3,7 @@ internal import Synchronization
 
 /// Raw mode: the terminal delivers each key at once, without echo, until the mode is left.
 ///
-/// At any end of the process, the settings that it changed are restored; all others keep the values that they got
-/// meanwhile.
+/// At any end of the process, the settings that it changed are restored; all others keep their current values.
 enum TerminalMode {
   /// Flags of the terminal that were on and are switched off. They are plain numbers, and no `termios?`: the optimiser
   /// lays out a nil of a C struct in a static initialiser as zeros that are not nil.
@@ -24,8 +23,7 @@ enum TerminalMode {
 
   private static let state = Mutex(State())
 
-  /// Whether the process is in the foreground: a background job that reads from the terminal, or changes it, would be
-  /// stopped.
+  /// Whether the process is in the foreground: a background job that reads or changes the terminal would be stopped.
   static var isInForeground: Bool {
     let group = tcgetpgrp(STDIN_FILENO)
     return group == -1 || group == getpgrp()

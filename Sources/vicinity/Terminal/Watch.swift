@@ -183,8 +183,7 @@ final class Watch: Sendable {
   }
 }
 
-/// The descriptor that the handler writes to. It is set once, before any handler is installed, and only read from then
-/// on.
+/// The descriptor that the handler writes to. It is set once, before any handler is installed, and then only read.
 private nonisolated(unsafe) var signalPipe: CInt = -1
 
 /// Installs a handler, unless the signal is ignored: a shell sets that for background jobs, and it must stay so.

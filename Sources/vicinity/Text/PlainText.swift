@@ -14,8 +14,7 @@ enum PlainText {
   /// Bytes as text where they are UTF-8; nil otherwise.
   static func text(of bytes: [UInt8]) -> String? { String(validating: bytes, as: UTF8.self) }
 
-  /// Limit for combining marks: so many on one letter have a meaning in some script; a larger stack is there to cover
-  /// other lines.
+  /// Limit for combining marks: so many on a letter have a meaning in some script; more are there to cover other lines.
   private static let marksMax = 8
 
   private static func safe(_ text: String, keepsLines: Bool) -> String {
