@@ -60,7 +60,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Whether another thread runs the jobs (`SteppedReactor`). Timers wait then, and none of them counts as late.
   private var isStepped = false
   private var busyPoll: BusyPoll?
-  /// How many turns there were, the present one included.
+  /// The number of turns, the present one included.
   public private(set) var turnCount: UInt64 = 0
   var lookupsUnderWay = 0
 

@@ -62,7 +62,7 @@ final class FairQueue {
     [
       "requests": .number(client.requestCount), "bytesReceived": .number(client.traffic.bytesReceived),
       "bytesSent": .number(client.traffic.bytesSent), "loopMicroseconds": .number(Int(client.loopTime / 1_000)),
-      "turnMicrosecondsMax": .number(Int(Self.turnTime / 1_000)), "waiting": .number(client.waiting.count),
+      "turnMicrosecondsMax": .number(Int(turnTime / 1_000)), "waiting": .number(client.waiting.count),
       "delayed": .number(client.delayedCount),
     ]
   }

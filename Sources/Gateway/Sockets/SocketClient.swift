@@ -45,6 +45,7 @@ final class SocketClient: SocketOwner {
 
   func closed(_ socket: WebSocket, _ code: UInt16) {
     core.meters.closed(code)
+    unheard = []
     if let patience { core.reactor.cancel(patience) }
     patience = nil
     for following in subscriptions.values { following.collection.unsubscribe(socket) }

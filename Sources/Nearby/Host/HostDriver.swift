@@ -58,7 +58,7 @@ final class HostDriver: EngineDriver {
   var transfers: [ResourceID: HostTransfer] = [:]
   var decisions: [DecisionID: TrustDecision] = [:]
   var comparisons: [ComparisonID: Comparison] = [:]
-  /// Those that were begun here and have not ended, by the session that began them.
+  /// The sessions of comparisons that were begun here and have not ended.
   var ownComparisons: [ComparisonID: EndpointID] = [:]
   /// Work for after the outputs are drained.
   var deferredActions: [() -> Void] = []

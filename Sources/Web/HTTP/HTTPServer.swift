@@ -114,6 +114,7 @@ final class HTTPServer: ExchangeServer {
     MHD_stop_daemon(daemon)
     for watch in watches.values { reactor.deregister(watch) }
     watches = [:]
+    woken = []
   }
 
   var requestsUnderWay: Int { connections.values.count { $0.exchange != nil } }
