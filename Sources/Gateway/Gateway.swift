@@ -12,7 +12,7 @@ internal import Web
 /// print(try await gateway.makePairingCode(), await gateway.host.addresses)
 /// ```
 public actor Gateway {
-  public static let version = "0.1.0"
+  public static let version = "0.2.0"
   /// The scopes that a token may have.
   public static let scopes = Scope.allCases.map(\.rawValue)
   /// The name of its database, in its folder.
