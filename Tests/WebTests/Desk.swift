@@ -26,7 +26,7 @@ final class Desk: WebHandler {
 
   func begin(_ exchange: Exchange) {
     begun += 1
-    exchange.onGone = { [unowned self] in gone += 1 }
+    exchange.onAbort = { [unowned self] in gone += 1 }
     switch exchange.head.path.first ?? "" {
     case "": exchange.respond(text("hello\n"))
     case "head":

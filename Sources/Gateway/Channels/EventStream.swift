@@ -48,7 +48,7 @@ final class EventStream: Follower, BodySource {
     self.core = core
     collection.follow(self)
     core.attendance.serves(client.id, exchange)
-    exchange.onGone = { [weak core] in
+    exchange.onAbort = { [weak core] in
       self.collection.unfollow(self)
       core?.attendance.left(self.client.id)
     }
@@ -106,7 +106,7 @@ final class EventStream: Follower, BodySource {
     isLooking = true
     // The stored changes take memory, so the read waits for a reservation.
     core.answers.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
-      guard case .success(let reservation) = reserved, exchange?.isGone == false, !isDismissed else {
+      guard case .success(let reservation) = reserved, exchange?.isOver == false, !isDismissed else {
         return looked(nil, reservation: nil)
       }
       core.recall(collection, since: position) { [self] in looked($0, reservation: reservation) }

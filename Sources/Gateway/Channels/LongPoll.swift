@@ -25,7 +25,7 @@ final class LongPoll: Follower {
     self.answer = answer
     // The collection retains this object while it waits.
     collection.follow(self)
-    exchange.onGone = { self.finish() }
+    exchange.onAbort = { self.finish() }
     timer = reactor.schedule(after: .seconds(listing.wait)) { [unowned self] in tell() }
   }
 

@@ -18,7 +18,7 @@ final class Attendance {
 
   private struct WeakExchange {
     weak var exchange: Exchange?
-    var isOver: Bool { exchange?.isGone ?? true }
+    var isOver: Bool { exchange?.isOver ?? true }
   }
 
   init(_ core: Core) {

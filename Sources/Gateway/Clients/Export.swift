@@ -58,7 +58,7 @@ final class Export: BodySource {
     }
     let export = Export(client, exchange, core)
     core.exports[client.id] = export
-    exchange.onGone = { export.over(.failed) }
+    exchange.onAbort = { export.over(.failed) }
     response.body = .source(export, length: nil)
     core.respond(response, to: exchange)
   }

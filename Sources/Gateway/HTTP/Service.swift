@@ -203,13 +203,13 @@ final class Service: WebHandler {
     lastExchange += 1
     let number = lastExchange
     exchanges[number] = exchange
-    exchange.onGone = { [weak self] in self?.exchanges[number] = nil }
+    exchange.onAbort = { [weak self] in self?.exchanges[number] = nil }
     return number
   }
 
   private func take(_ number: UInt64) -> Exchange? {
     guard let exchange = exchanges.removeValue(forKey: number) else { return nil }
-    exchange.onGone = nil
+    exchange.onAbort = nil
     return exchange
   }
 

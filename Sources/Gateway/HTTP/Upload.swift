@@ -57,7 +57,7 @@ final class Upload: BodySink {
   func begin(_ exchange: Exchange, bytesMax: Int = .max) {
     self.exchange = exchange
     core.uploads[number] = self
-    exchange.onGone = { [core, number] in core.uploads[number]?.left() }
+    exchange.onAbort = { [core, number] in core.uploads[number]?.left() }
     exchange.readBody(bytesMax: bytesMax, into: self)
   }
 

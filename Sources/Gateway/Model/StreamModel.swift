@@ -104,7 +104,7 @@ final class StreamDownload: BodySource {
 
   func begin(_ exchange: Exchange) {
     self.exchange = exchange
-    exchange.onGone = { [self] in gone() }
+    exchange.onAbort = { [self] in gone() }
     var response = Self.head()
     response.body = .source(self, length: nil)
     core.respond(response, to: exchange)

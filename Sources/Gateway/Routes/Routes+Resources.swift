@@ -220,10 +220,10 @@ extension Routes {
       return try file(nil).send(call, exchange, in: core)
     }
     var isGone = false
-    exchange.onGone = { isGone = true }
+    exchange.onAbort = { isGone = true }
     core.learnDigest(of: model, in: session) { digest in
       if isGone { return }
-      exchange.onGone = nil
+      exchange.onAbort = nil
       do {
         guard core.lives(model, in: session) else { throw Problem.goneResource }
         try file(digest.get()).send(call, exchange, in: core)

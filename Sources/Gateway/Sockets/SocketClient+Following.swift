@@ -141,7 +141,7 @@ extension SocketClient {
     }
     guard socket.queuedBytes < Self.leadBytes else {
       following.isWaiting = true
-      return socket.wantsWritable()
+      return socket.requestWritable()
     }
     // A client has one large answer at a time, so it reads the one before first.
     reserve(History.changesBytesMax, view) { client, reserved in

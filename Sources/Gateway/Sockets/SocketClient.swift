@@ -114,7 +114,7 @@ final class SocketClient: SocketOwner {
     if waitsForTurn || isClosing { return }
     while mayHear(from: socket), !isClosing, let line = unheard.popFirst() { takeTurn(line) }
     let isHeldBack = socket.queuedBytes > Self.unreadBytesMax
-    if isHeldBack { socket.wantsWritable() } else if !unheard.isEmpty { waitForTurn() }
+    if isHeldBack { socket.requestWritable() } else if !unheard.isEmpty { waitForTurn() }
     let reads = unheard.isEmpty && !isHeldBack
     if socket.isReading != reads, !isClosing { socket.isReading = reads }
   }

@@ -23,7 +23,7 @@ final class Bypass {
 
   // MARK: The tunnel's side
 
-  func begins(after count: Int) { inside = count }
+  func begin(after count: Int) { inside = count }
 
   /// Reads the next bytes with `read` right to where they are kept, or else into the scratch: once, with at most as
   /// much room as that has, or not at all where nothing is taken now.

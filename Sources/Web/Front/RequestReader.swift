@@ -194,7 +194,7 @@ final class RequestReader {
     case .longContent(let left):
       // The first piece is shorter than the content.
       say(chunk: bytes)
-      bypass?.begins(after: bytes.count)
+      bypass?.begin(after: bytes.count)
       place = .beside(left - bytes.count)
       return bytes.count
     case .chunkLine:

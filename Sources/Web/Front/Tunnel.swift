@@ -45,26 +45,26 @@ final class Tunnel {
     self.reader = reader
     self.reactor = reactor
     self.scratch = scratch
-    outside = try reactor.register(transport.socket, for: []) { [self] in outsideIs($0) }
+    outside = try reactor.register(transport.socket, for: []) { [self] in handleClient($0) }
     do throws(SystemError) {
-      inside = try reactor.register(self.inner.socket, for: []) { [self] in insideIs($0) }
+      inside = try reactor.register(self.inner.socket, for: []) { [self] in handleLibrary($0) }
     } catch {
       finish()
       throw error
     }
-    bypass.changed = { [weak self] in self?.askForTurn() }
+    bypass.changed = { [weak self] in self?.scheduleTurn() }
     bypass.takeOver = { [weak self] in self?.handOver() }
     bytes.withUnsafeBytes { reader.read($0) }
     if give() { turn() } else { finish() }
   }
 
-  private func outsideIs(_ readiness: Readiness) {
+  private func handleClient(_ readiness: Readiness) {
     // A failure is reported again and again until it is read, which may not be soon.
     if readiness.contains(.failed), !canRead { return finish() }
     turn()
   }
 
-  private func insideIs(_ readiness: Readiness) {
+  private func handleLibrary(_ readiness: Readiness) {
     if readiness.contains(.failed), !isFlushed, let inside {
       reactor.deregister(inside)
       self.inside = nil
@@ -88,10 +88,10 @@ final class Tunnel {
     }
     watch()
     // Bytes that TLS has already taken from the socket cause no event.
-    askForTurn()
+    scheduleTurn()
   }
 
-  private func askForTurn() {
+  private func scheduleTurn() {
     if turnIsDue || isOver { return }
     turnIsDue = true
     reactor.schedule(after: .zero) { [self] in

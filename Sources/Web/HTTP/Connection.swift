@@ -51,7 +51,7 @@ final class Connection {
   }
 
   /// Whether the library must read once more behind the request that begins: held-back requests cause no event.
-  func nudges() -> Bool {
+  func toggleNudge() -> Bool {
     isNudged = !isNudged && bypass == nil && reader.isHeldBack
     return isNudged
   }
@@ -62,9 +62,9 @@ final class Connection {
     return lastAnswer
   }
 
-  func answered(with answer: Answer) { lastAnswer = answer.isReusable ? answer : nil }
+  func keep(_ answer: Answer) { lastAnswer = answer.isReusable ? answer : nil }
 
-  func completed(isComplete: Bool) {
+  func finishRequest(isComplete: Bool) {
     exchange.take()?.finish(isComplete: isComplete)
     isAnswered = false
     admission.hold(answerOf: 0)
@@ -75,12 +75,12 @@ final class Connection {
   /// Whether a periodic sweep can end the connection: its next head takes longer than `idle` nanoseconds, its body
   /// comes too slowly, or its client has closed right after its last bytes. Where those and the close are one event,
   /// the library only sees the bytes.
-  func isOver(_ idle: UInt64, at now: UInt64, hasLeft: () -> Bool) -> Bool {
-    if let exchange { return exchange.isTooSlow(at: now) || exchange.readsBody && hasLeft() }
+  func isOver(_ idle: UInt64, at now: UInt64, hasClosed: () -> Bool) -> Bool {
+    if let exchange { return exchange.isTooSlow(at: now) || exchange.readsBody && hasClosed() }
     guard awaitsHead else { return false }
     if let headDeadline { return headDeadline <= now }
     headDeadline = now + idle
-    return hasLeft()
+    return hasClosed()
   }
 
   /// The upgrade to a WebSocket, until the library has sent the client its response.

@@ -10,7 +10,7 @@ package final class Exchange {
   package let note: HeadNote
   /// Called once where the client leaves before the whole response is sent, or the server refuses its input. From then
   /// on, calls of the exchange have no effect.
-  package var onGone: (() -> Void)?
+  package var onAbort: (() -> Void)?
 
   private enum Reading {
     /// The handler has not decided yet how to read the body: it waits.
@@ -36,10 +36,10 @@ package final class Exchange {
   private var reading = Reading.undecided
   private var response: Response?
   /// Whether the library's idle timeout is off for its client.
-  private var isUnhurried = false
-  package private(set) var isGone = false
+  private var hasNoIdleTimeout = false
+  package private(set) var isOver = false
   /// Whether the reader of the body or the source of the response had to wait and can continue now.
-  private var mayGoOn = false
+  private var canContinue = false
   private(set) var isSuspended = false
   private var isWoken = false
   /// The bypass while the body goes past the library.
@@ -71,57 +71,57 @@ package final class Exchange {
 
   /// The sink takes more: the bytes that it left are offered again.
   package func resume() {
-    goOn()
+    resumeIfSuspended()
   }
 
   /// Responds; call it once for each exchange, now or later. The rest of the request's body is discarded.
   package func respond(_ response: Response) {
-    if isGone { return }
+    if isOver { return }
     precondition(self.response == nil, "an exchange is answered twice")
     self.response = response
     reading = .discarding
-    pressAsUsual()
-    goOn()
+    restoreIdleTimeout()
+    resumeIfSuspended()
   }
 
   /// The response's source has more, or is at its end. Of many exchanges woken at once, some resume in each turn.
   package func wake() {
-    guard isSuspended, !isGone, beside == nil else { return goOn() }
+    guard isSuspended, !isOver, beside == nil else { return resumeIfSuspended() }
     if isWoken { return }
     isWoken = true
     server.wake(self)
   }
 
   /// The exchange's turn to resume has come.
-  func goOnWoken() {
+  func resumeAfterWake() {
     isWoken = false
-    goOn()
+    resumeIfSuspended()
   }
 
   // MARK: For the server
 
   /// The rest of the body cannot be read. It ends here and is refused, or the connection ends after its response.
   func fail(_ fault: WebFault) {
-    if isGone || response != nil { response?.closes = true } else { refuse(fault) }
+    if isOver || response != nil { response?.closes = true } else { refuse(fault) }
   }
 
   /// Called after the handler has got the request, and before any of the body is read.
-  func hasBegun() -> MHD_Result {
-    if isGone, response == nil { return .NO }
+  func start() -> MHD_Result {
+    if isOver, response == nil { return .NO }
     guard response != nil, head.contentLength ?? .max > Self.discardedBytesMax, head.hasBody else { return .YES }
     return queue()
   }
 
   /// More of the body has come, or its end, or the exchange resumes.
   func proceed(_ bytes: UnsafeRawBufferPointer, _ left: inout Int) -> MHD_Result {
-    if isGone, response == nil { return .NO }
+    if isOver, response == nil { return .NO }
     if bytes.isEmpty { return end() }
     let taken = take(bytes)
     left = bytes.count - taken
-    if isGone, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
+    if isOver, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
     if left > 0 {
-      if !mayGoOn { suspend() }
-      mayGoOn = false
+      if !canContinue { suspend() }
+      canContinue = false
     } else if let bypass, bypass.isNext(after: bodyBytes) {
       suspend()
       beside = bypass
@@ -136,13 +136,13 @@ package final class Exchange {
   func takeBeside(
     _ scratch: UnsafeMutableRawBufferPointer, by read: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
-    if isGone {
+    if isOver {
       _ = read(scratch)
       return true
     }
     switch reading {
     case .undecided: return false
-    case .streaming(let sink, _): return sink.take(upTo: scratch.count, from: self) { took(read($0)) }
+    case .streaming(let sink, _): return sink.take(upTo: scratch.count, from: self) { countTaken(read($0)) }
     case .collecting, .discarding:
       _ = take(UnsafeRawBufferPointer(rebasing: scratch[..<read(scratch)]))
       return true
@@ -152,27 +152,27 @@ package final class Exchange {
   /// The whole body has come past the library.
   func endBeside() {
     beside = nil
-    goOn()
+    resumeIfSuspended()
   }
 
   /// The request is over; its state is released.
   func finish(isComplete: Bool) {
-    if !isComplete { leave() }
-    isGone = true
-    onGone = nil
+    if !isComplete { abort() }
+    isOver = true
+    onAbort = nil
     response = nil
     reading = .discarding
     beside.take()?.close()
   }
 
   /// The client has closed while its input was not read.
-  func leave() {
-    if isGone { return }
-    isGone = true
+  func abort() {
+    if isOver { return }
+    isOver = true
     response = nil
     reading = .discarding
-    onGone.take()?()
-    goOn()
+    onAbort.take()?()
+    resumeIfSuspended()
   }
 
   /// Whether more of the request is to come before there is a response.
@@ -181,7 +181,7 @@ package final class Exchange {
   /// Whether the client sends its body too slowly.
   func isTooSlow(at now: UInt64) -> Bool {
     let isHeldBack = beside.map { !$0.isFree } ?? isSuspended
-    return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded || isUnhurried, at: now)
+    return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded || hasNoIdleTimeout, at: now)
   }
 
   // MARK: The body
@@ -190,29 +190,29 @@ package final class Exchange {
   private static let discardedBytesMax = 1 << 20
 
   private func read(_ reading: Reading, _ bytesMax: Int) {
-    if isGone || response != nil { return }
+    if isOver || response != nil { return }
     guard case .undecided = self.reading else { preconditionFailure("the body of an exchange is read twice") }
     if let length = head.contentLength, length > bytesMax { return refuse(tooLarge(bytesMax)) }
     self.reading = reading
     if case .streaming(let sink, _) = reading, sink.isLive {
-      isUnhurried = true
-      server.limitIdleTime(of: connection, false)
+      hasNoIdleTimeout = true
+      server.setIdleTimeout(of: connection, isOn: false)
     }
-    goOn()
+    resumeIfSuspended()
   }
 
   /// The body is not live any more: the idle timeout is on again.
-  private func pressAsUsual() {
-    guard isUnhurried else { return }
-    isUnhurried = false
-    server.limitIdleTime(of: connection, true)
+  private func restoreIdleTimeout() {
+    guard hasNoIdleTimeout else { return }
+    hasNoIdleTimeout = false
+    server.setIdleTimeout(of: connection, isOn: true)
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-    took(read(bytes))
+    countTaken(read(bytes))
   }
 
-  private func took(_ count: Int) -> Int {
+  private func countTaken(_ count: Int) -> Int {
     bodyBytes += count
     server.meter.bodyBytesIn += count
     traffic?.bytesReceived += count
@@ -240,7 +240,7 @@ package final class Exchange {
         refuse(tooLarge(bytesMax))
         return bytes.count
       }
-      mayGoOn = false
+      canContinue = false
       let taken = sink.take(bytes, from: self)
       precondition((0...bytes.count).contains(taken), "a sink of \(bytes.count) bytes took \(taken)")
       if case .discarding = reading { return bytes.count }
@@ -261,7 +261,7 @@ package final class Exchange {
       break
     }
     if response != nil { return queue() }
-    if isGone { return .NO }
+    if isOver { return .NO }
     suspend()
     return .YES
   }
@@ -278,10 +278,10 @@ package final class Exchange {
     answer.closes = true
     response = answer
     reading = .discarding
-    pressAsUsual()
-    isGone = true
-    onGone.take()?()
-    goOn()
+    restoreIdleTimeout()
+    isOver = true
+    onAbort.take()?()
+    resumeIfSuspended()
   }
 
   // MARK: The response
@@ -294,8 +294,8 @@ package final class Exchange {
   /// Reads the response's source.
   func pull(_ source: any BodySource, _ room: UnsafeMutableRawBufferPointer) -> Int {
     while true {
-      if isGone { return CMicroHTTPD_END_WITH_ERROR }
-      mayGoOn = false
+      if isOver { return CMicroHTTPD_END_WITH_ERROR }
+      canContinue = false
       switch source.pull(room) {
       case .wrote(let count):
         precondition((1...room.count).contains(count), "a source wrote \(count) bytes where \(room.count) were room")
@@ -306,7 +306,7 @@ package final class Exchange {
       case .failed: return CMicroHTTPD_END_WITH_ERROR
       case .nothingYet: break
       }
-      if mayGoOn { continue }
+      if canContinue { continue }
       suspend()
       return 0
     }
@@ -319,9 +319,9 @@ package final class Exchange {
     server.suspend(connection)
   }
 
-  private func goOn() {
-    mayGoOn = true
-    if let beside, !isGone { return beside.resume() }
+  private func resumeIfSuspended() {
+    canContinue = true
+    if let beside, !isOver { return beside.resume() }
     guard isSuspended else { return }
     isSuspended = false
     server.resume(connection)

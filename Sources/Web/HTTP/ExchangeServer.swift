@@ -16,5 +16,5 @@ protocol ExchangeServer: AnyObject {
   /// Resumes the exchange in one of the next turns.
   func wake(_ exchange: Exchange)
   /// Whether a client that sends nothing is cut off after the idle timeout.
-  func limitIdleTime(of connection: OpaquePointer, _ isLimited: Bool)
+  func setIdleTimeout(of connection: OpaquePointer, isOn: Bool)
 }

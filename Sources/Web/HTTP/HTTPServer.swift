@@ -7,7 +7,7 @@ internal import Reactor
 ///
 /// Laws:
 /// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
-/// - The library is run from the loop alone, never from within its callbacks: those use `askForTurn`.
+/// - The library is run from the loop alone, never from within its callbacks: those use `scheduleTurn`.
 /// - The library reads no byte of a client but content: while it runs, its `recv` of a client's socket is
 ///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the socket pair. A request that no
 ///   reader has passed on is refused.
@@ -75,7 +75,7 @@ final class HTTPServer: ExchangeServer {
     guard let daemon else { fatalError("libmicrohttpd does not start: \(SystemError("start", code: errno))") }
     do throws(SystemError) {
       polling = try Descriptor.lent(CMicroHTTPD_poll_descriptor(daemon)) { (poll) throws(SystemError) in
-        try reactor.register(poll, for: .readable) { [unowned self] _ in askForTurn() }
+        try reactor.register(poll, for: .readable) { [unowned self] _ in scheduleTurn() }
       }
     } catch {
       fatalError("libmicrohttpd cannot be watched: \(error)")
@@ -100,13 +100,13 @@ final class HTTPServer: ExchangeServer {
       }
     }
     if result == .NO { connections[number] = nil }
-    askForTurn()
+    scheduleTurn()
   }
 
   /// Ends all connections at once.
   func close() {
     guard let daemon = daemon.take() else { return }
-    for connection in connections.values { connection.exchange?.leave() }
+    for connection in connections.values { connection.exchange?.abort() }
     if let alarm { reactor.cancel(alarm) }
     if let sweep { reactor.cancel(sweep) }
     if let polling { reactor.deregister(polling) }
@@ -125,7 +125,7 @@ final class HTTPServer: ExchangeServer {
 
   // MARK: Turns
 
-  fileprivate func askForTurn() {
+  fileprivate func scheduleTurn() {
     if turnIsDue { return }
     turnIsDue = true
     reactor.soon { [self] in
@@ -139,7 +139,7 @@ final class HTTPServer: ExchangeServer {
     let stepsBefore = stepCount
     // Exchanges that resume do so in this turn, and ask for no other.
     turnIsDue = true
-    for _ in 0..<Self.wakesPerTurnMax { woken.popFirst()?.goOnWoken() }
+    for _ in 0..<Self.wakesPerTurnMax { woken.popFirst()?.resumeAfterWake() }
     turnIsDue = false
     run(daemon)
     if let alarm { reactor.cancel(alarm) }
@@ -169,7 +169,7 @@ final class HTTPServer: ExchangeServer {
   /// Resumes the exchange in one of the next turns.
   func wake(_ exchange: Exchange) {
     woken.append(exchange)
-    askForTurn()
+    scheduleTurn()
   }
 
   private func run(_ daemon: OpaquePointer) {
@@ -196,7 +196,7 @@ final class HTTPServer: ExchangeServer {
     sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
       let now = Reactor.now
       for (descriptor, connection) in connections {
-        if connection.isOver(idleNanoseconds, at: now, hasLeft: { Self.hasLeft(descriptor) }) {
+        if connection.isOver(idleNanoseconds, at: now, hasClosed: { Self.hasPeerClosed(descriptor) }) {
           Descriptor.lent(descriptor) { $0.cut() }
         }
       }
@@ -211,11 +211,11 @@ final class HTTPServer: ExchangeServer {
 
   func resume(_ connection: OpaquePointer) {
     MHD_resume_connection(connection)
-    askForTurn()
+    scheduleTurn()
   }
 
-  func limitIdleTime(of connection: OpaquePointer, _ isLimited: Bool) {
-    CMicroHTTPD_set_idle_time(connection, isLimited ? idleSeconds : 0)
+  func setIdleTimeout(of connection: OpaquePointer, isOn: Bool) {
+    CMicroHTTPD_set_idle_time(connection, isOn ? idleSeconds : 0)
   }
 
   /// Watches whether the client leaves while the library does not.
@@ -225,18 +225,20 @@ final class HTTPServer: ExchangeServer {
     // If it cannot be watched, the client's leaving is seen at the next write.
     watches[connection] = Descriptor.lent(descriptor) { socket in
       try? reactor.register(socket, for: [.readable, .once]) { [unowned self] _ in
-        looked(at: connection, descriptor)
+        checkForClose(of: connection, descriptor)
       }
     }
   }
 
-  private func looked(at connection: OpaquePointer, _ descriptor: CInt) {
-    guard let exchange = served(connection)?.exchange, exchange.isSuspended, Self.hasLeft(descriptor) else { return }
-    exchange.leave()
+  private func checkForClose(of connection: OpaquePointer, _ descriptor: CInt) {
+    guard let exchange = served(connection)?.exchange, exchange.isSuspended, Self.hasPeerClosed(descriptor) else {
+      return
+    }
+    exchange.abort()
   }
 
   /// Whether the peer has closed and all of its bytes are read.
-  private static func hasLeft(_ descriptor: CInt) -> Bool {
+  private static func hasPeerClosed(_ descriptor: CInt) -> Bool {
     var byte: UInt8 = 0
     return withUnsafeMutableBytes(of: &byte) { room in
       Descriptor.lent(descriptor) { socket in
@@ -282,13 +284,13 @@ final class HTTPServer: ExchangeServer {
     }
   }
 
-  fileprivate func accessed(_ connection: OpaquePointer, _ served: Connection) -> MHD_Result {
+  fileprivate func beginRequest(_ connection: OpaquePointer, _ served: Connection) -> MHD_Result {
     stepCount += 1
-    if served.nudges() {
+    if served.toggleNudge() {
       // The library calls again in its next turn, and assumes that there is something to read.
       MHD_suspend_connection(connection)
       MHD_resume_connection(connection)
-      askForTurn()
+      scheduleTurn()
       return .YES
     }
     var head: Head?
@@ -299,13 +301,13 @@ final class HTTPServer: ExchangeServer {
       let exchange = Exchange(sound, served.note, connection, served.bypass, of: self)
       served.exchange = exchange
       handler.begin(exchange)
-      return exchange.hasBegun()
+      return exchange.start()
     } catch {
       return queue(handler.refusal(of: error, head), for: nil, on: connection)
     }
   }
 
-  fileprivate func proceeds(
+  fileprivate func continueRequest(
     _ exchange: Exchange, of served: Connection, _ body: UnsafeRawBufferPointer, _ left: inout Int
   ) -> MHD_Result {
     stepCount += 1
@@ -313,10 +315,10 @@ final class HTTPServer: ExchangeServer {
     return exchange.proceed(body, &left)
   }
 
-  fileprivate func completed(_ served: Connection, isComplete: Bool) {
+  fileprivate func finishRequest(_ served: Connection, isComplete: Bool) {
     stepCount += 1
     if served.isAnswered { answersUnderWay -= 1 }
-    served.completed(isComplete: isComplete)
+    served.finishRequest(isComplete: isComplete)
   }
 
   // MARK: WebSockets
@@ -380,7 +382,7 @@ final class HTTPServer: ExchangeServer {
     }
     served?.admission.hold(answerOf: response.bytesInMemory)
     // Before the date: with a `Connection` header, the library forgets that there is a date, and adds its own.
-    if isLast { answer.close() } else { served?.answered(with: answer) }
+    if isLast { answer.close() } else { served?.keep(answer) }
     date.update()
     answer.date(date)
     meter.bodyBytesOut += response.knownByteCount
@@ -421,9 +423,9 @@ private func requestAccessed(
 ) -> MHD_Result {
   guard let connection, let count, let known = request?.pointee else { return .NO }
   let served = served(known)
-  guard let exchange = served.exchange else { return server(context).accessed(connection, served) }
+  guard let exchange = served.exchange else { return server(context).beginRequest(connection, served) }
   let body = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
-  return server(context).proceeds(exchange, of: served, body, &count.pointee)
+  return server(context).continueRequest(exchange, of: served, body, &count.pointee)
 }
 
 private func connectionUpgraded(
@@ -434,7 +436,7 @@ private func connectionUpgraded(
   server(context).upgraded(served(request), descriptor)
   // The library releases the connection in its next turn.
   CMicroHTTPD_forget_upgraded(upgraded)
-  server(context).askForTurn()
+  server(context).scheduleTurn()
 }
 
 private func requestCompleted(
@@ -443,7 +445,7 @@ private func requestCompleted(
 ) {
   guard let known = request?.pointee else { return }
   request?.pointee = nil
-  server(context).completed(served(known), isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+  server(context).finishRequest(served(known), isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
 }
 
 private func clientRead(

@@ -84,20 +84,20 @@ package final class Fanout {
 
   /// Publishes a message, without an audience to all. A ring has room for four of its largest message in any case.
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
-    guard begins(bytes.count, audience, isLarge: false) else { return }
+    guard prepare(for: bytes.count, audience, isLarge: false) else { return }
     log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
     offer(bytes.count)
   }
 
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
   package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
-    guard begins(payload.count, audience, isLarge: true) else { return }
+    guard prepare(for: payload.count, audience, isLarge: true) else { return }
     log.append(Frame(kind).bytes(payload), order: SayingOrder.next(), run: run)
     offer(payload.count)
   }
 
   /// Prepares the ring for a message; returns whether there are subscribers.
-  private func begins(_ count: Int, _ audience: Audience?, isLarge: Bool) -> Bool {
+  private func prepare(for count: Int, _ audience: Audience?, isLarge: Bool) -> Bool {
     bytesMax = max(bytesMax, 4 * count)
     if subscribers.isEmpty {
       // No subscriber is behind.
@@ -127,14 +127,14 @@ package final class Fanout {
 
   /// The socket gets messages that are published from now on.
   package func subscribe(_ socket: WebSocket) {
-    guard places[ObjectIdentifier(socket)] == nil, socket.hear(self) else { return }
+    guard places[ObjectIdentifier(socket)] == nil, socket.subscribe(to: self) else { return }
     places[ObjectIdentifier(socket)] = subscribers.count
     subscribers.append(socket)
   }
 
   /// Messages that were published before still go out.
   package func unsubscribe(_ socket: WebSocket) {
-    if forget(socket) { socket.hearNoMore(self) }
+    if forget(socket) { socket.unsubscribe(from: self) }
   }
 
   @discardableResult

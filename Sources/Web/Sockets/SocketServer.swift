@@ -8,7 +8,7 @@ internal import Reactor
 ///
 /// Laws:
 /// - Every callback comes from within `uv_run`, on the loop.
-/// - The library is run from the loop alone, never from within its callbacks: those use `askForTurn`.
+/// - The library is run from the loop alone, never from within its callbacks: those use `scheduleTurn`.
 /// - The library has one end of a socket pair for each client, never the client's own socket: see `WebSocket`.
 final class SocketServer {
   let limits: WebLimits
@@ -46,20 +46,20 @@ final class SocketServer {
     protocols = .allocate(capacity: 2)
     let (loop, protocols, me) = (loop, protocols, Unmanaged.passUnretained(self).toOpaque())
     context = Descriptor.limited(to: Self.descriptorsMax) {
-      CWebSockets_start(loop, protocols, socketTold, me, Self.readBytesMax, Self.pieceBytesMax)
+      CWebSockets_start(loop, protocols, socketCallback, me, Self.readBytesMax, Self.pieceBytesMax)
     }
     guard context != nil else {
       fatalError("libwebsockets does not start: is the package libwebsockets-evlib-uv installed?")
     }
     do throws(SystemError) {
       polling = try Descriptor.lent(uv_backend_fd(loop)) { (poll) throws(SystemError) in
-        try reactor.register(poll, for: .readable) { [unowned self] _ in askForTurn() }
+        try reactor.register(poll, for: .readable) { [unowned self] _ in scheduleTurn() }
       }
     } catch {
       fatalError("libuv cannot be watched: \(error)")
     }
     setSweep()
-    askForTurn()
+    scheduleTurn()
   }
 
   var count: Int { sockets.count }
@@ -81,7 +81,7 @@ final class SocketServer {
     let socket = WebSocket(grant, transport, InnerEnd(pair.ours), library, admission, in: self)
     lws_set_opaque_user_data(library, Unmanaged.passUnretained(socket).toOpaque())
     sockets[ObjectIdentifier(socket)] = socket
-    askForTurn()
+    scheduleTurn()
     socket.begin(said, bytes)
   }
 
@@ -101,7 +101,7 @@ final class SocketServer {
     (alarm, sweep, polling) = (nil, nil, nil)
   }
 
-  func askForTurn() {
+  func scheduleTurn() {
     if turnIsDue || context == nil { return }
     turnIsDue = true
     reactor.soon { [self] in
@@ -128,14 +128,14 @@ final class SocketServer {
   private func setSweep() {
     sweep = reactor.schedule(after: limits.pingInterval / 5) { [unowned self] in
       let now = Reactor.now
-      for socket in sockets.values { socket.lookAfter(at: now) }
+      for socket in sockets.values { socket.checkLiveness(at: now) }
       setSweep()
     }
   }
 }
 
 /// The library's callback for one socket.
-private func socketTold(
+private func socketCallback(
   _ library: OpaquePointer?, _ reason: lws_callback_reasons, _: UnsafeMutableRawPointer?,
   _ bytes: UnsafeMutableRawPointer?, _ count: Int
 ) -> CInt {
@@ -150,10 +150,10 @@ private func socketTold(
     let kind: MessageKind = lws_frame_is_binary(library) == 1 ? .binary : .text
     socket.received(payload, kind, isLast: lws_is_final_fragment(library) == 1)
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-    socket.clientCloses(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
+    socket.handleCloseFrame(payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005)
   case LWS_CALLBACK_WSI_DESTROY:
     lws_set_opaque_user_data(library, nil)
-    socket.libraryHasLeft()
+    socket.handleLibraryClose()
   default:
     break
   }

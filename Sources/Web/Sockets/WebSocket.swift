@@ -21,7 +21,7 @@ package final class WebSocket {
     /// One side has sent a close frame: input is not delivered any more.
     case closing
     /// The library is done; the queue is still sent.
-    case leaving
+    case draining
     case closed
   }
 
@@ -49,12 +49,12 @@ package final class WebSocket {
 
   let outflow: Outflow
   private var answer = AnswerReader()
-  private var owesWritable = false
+  private var needsWritableCall = false
 
   /// The part of the server's queued bytes that is counted for this socket.
   private var counted = 0
 
-  private var hasSaidGoodbye = false
+  private var hasSentClose = false
   private var closeCode: UInt16?
   private var pingedAt: UInt64
   private var pingsUnanswered = 0
@@ -100,10 +100,10 @@ package final class WebSocket {
     guard state == .open else { return true }
     let waiting = outflow.countedBytes + bytes.count
     if waiting > queuedBytesMax || waiting > server.limits.socketShareBytesMax && server.isFull(for: bytes.count) {
-      owesWritable = true
+      needsWritableCall = true
       return false
     }
-    say(Frame(kind), bytes)
+    enqueue(Frame(kind), bytes)
     return true
   }
 
@@ -114,20 +114,20 @@ package final class WebSocket {
     for message in messages { frames.append(Frame(kind).bytes(message)) }
     if frames.isEmpty { return }
     outflow.append(frames)
-    count()
+    updateCount()
     flushSoon()
   }
 
   /// Requests a call of `writable` once the queue is short, as after a send that was refused.
-  package func wantsWritable() { owesWritable = true }
+  package func requestWritable() { needsWritableCall = true }
 
   /// Sends the queue, then a close frame: within this time, or the usual one. Nothing more is received.
   package func close(_ code: UInt16 = 1000, _ reason: String = "", within time: Duration? = nil) {
     guard state == .open || state == .opening else { return }
-    begins(toClose: code)
+    beginClosing(with: code)
     let payload = [UInt8(code >> 8), UInt8(code & 0xff)] + Array(reason.utf8.prefix(Self.reasonBytesMax))
-    payload.withUnsafeBytes { say(.close, $0) }
-    hasSaidGoodbye = true
+    payload.withUnsafeBytes { enqueue(.close, $0) }
+    hasSentClose = true
     setCloseDeadline(time)
   }
 
@@ -141,7 +141,7 @@ package final class WebSocket {
       wantsReading = newValue
       pingsUnanswered = 0
       if let library { lws_rx_flow_control(library, newValue ? 1 : 0) }
-      server.askForTurn()
+      server.scheduleTurn()
       watch()
       // Under TLS, bytes that were read before may wait there.
       if newValue, transport.isSecure { server.reactor.soon { [weak self] in self?.bringIn() } }
@@ -149,7 +149,7 @@ package final class WebSocket {
   }
 
   /// Begins to close; nothing is sent behind a close frame (RFC 6455 §5.5.1).
-  private func begins(toClose code: UInt16) {
+  private func beginClosing(with code: UInt16) {
     if closeCode == nil { closeCode = code }
     guard state == .open || state == .opening else { return }
     state = .closing
@@ -160,13 +160,13 @@ package final class WebSocket {
   // MARK: Rings
 
   /// Subscribes to a ring; false where the socket is about to close.
-  func hear(_ fanout: Fanout) -> Bool {
+  func subscribe(to fanout: Fanout) -> Bool {
     guard state == .open || state == .opening else { return false }
     outflow.add(fanout)
     return true
   }
 
-  func hearNoMore(_ fanout: Fanout) {
+  func unsubscribe(from fanout: Fanout) {
     outflow.end(fanout)
     flushSoon()
   }
@@ -183,7 +183,7 @@ package final class WebSocket {
         fanout.forget(self)
         return fail()
       }
-      count()
+      updateCount()
       fanout.forget(self)
       owner?.lagging(self, in: fanout)
     }
@@ -219,11 +219,11 @@ package final class WebSocket {
     }
   }
 
-  func clientCloses(_ code: UInt16) {
-    begins(toClose: code)
+  func handleCloseFrame(_ code: UInt16) {
+    beginClosing(with: code)
   }
 
-  func libraryHasLeft() {
+  func handleLibraryClose() {
     library = nil
   }
 
@@ -235,8 +235,8 @@ package final class WebSocket {
   func begin(_ said: [UInt8], _ bytes: [UInt8]) {
     outflow.begin(with: said)
     do throws(SystemError) {
-      outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in outsideIs($0) }
-      inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in insideIs($0) }
+      outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in handleClient($0) }
+      inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in handleLibrary($0) }
       // Bytes in the kernel's buffer do not show whether the client reads: so that buffer is kept small.
       if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
     } catch {
@@ -251,12 +251,12 @@ package final class WebSocket {
 
   private static let unsentBytesMax = 128 << 10
 
-  private func outsideIs(_ readiness: Readiness) {
+  private func handleClient(_ readiness: Readiness) {
     if readiness.contains(.writable) {
       // The client reads; its pong comes once it has read all bytes before the ping.
       if outflow.isBlocked { pingsUnanswered = 0 }
       outflow.isBlocked = false
-      sayPongs()
+      sendPongs()
       // The last bytes that TLS has made must not wait for other output.
       if case .failed = transport.flush() { return fail() }
     }
@@ -269,8 +269,8 @@ package final class WebSocket {
     flush()
   }
 
-  private func insideIs(_ readiness: Readiness) {
-    if !inner.hasRoom, !inner.flush() { return leave() }
+  private func handleLibrary(_ readiness: Readiness) {
+    if !inner.hasRoom, !inner.flush() { return drain() }
     bringOut()
     // Under TLS, bytes that were read before may wait there.
     if transport.isSecure, canRead { bringIn() }
@@ -278,7 +278,7 @@ package final class WebSocket {
   }
 
   private var canRead: Bool {
-    wantsReading && answer.hasHead && inner.hasRoom && !hasClientEnded && state != .leaving && state != .closed
+    wantsReading && answer.hasHead && inner.hasRoom && !hasClientEnded && state != .draining && state != .closed
   }
 
   private func bringIn() {
@@ -292,7 +292,7 @@ package final class WebSocket {
         if !held.isEmpty { server.scratch.room.copyBytes(from: held) }
         pass(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<(held.count + count)]))
       case .blocked: return
-      case .ended: return clientHasEnded()
+      case .ended: return handleClientEnd()
       case .failed: return fail()
       }
     }
@@ -306,8 +306,8 @@ package final class WebSocket {
   private func pass(_ bytes: UnsafeRawBufferPointer) {
     let (count, violation) = checks.admit(bytes)
     pongs = (pongs + checks.takePings()).suffix(FrameGuard.pingsMax)
-    sayPongs()
-    guard inner.give(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return leave() }
+    sendPongs()
+    guard inner.give(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return drain() }
     if let violation {
       held = []
       hasClientEnded = true
@@ -317,23 +317,23 @@ package final class WebSocket {
     } else {
       held = Array(bytes[count...])
     }
-    server.askForTurn()
+    server.scheduleTurn()
     watch()
   }
 
-  private func clientHasEnded() {
+  private func handleClientEnd() {
     hasClientEnded = true
     // The connection may only end after a close frame; if one was sent from here, it then needs no answer.
-    if checks.hasSeenClose { inner.end() } else if hasSaidGoodbye { leave() } else { fail() }
+    if checks.hasSeenClose { inner.end() } else if hasSentClose { drain() } else { fail() }
   }
 
   // MARK: Output to the client
 
   private func bringOut() {
-    while state != .closed, state != .leaving {
+    while state != .closed, state != .draining {
       do throws(SystemError) {
         guard let count = try inner.socket.receive(server.scratch.room) else { return }
-        if count == 0 { return leave() }
+        if count == 0 { return drain() }
         let (head, frames) = answer.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
         if let head {
           // The client has its response already.
@@ -343,39 +343,39 @@ package final class WebSocket {
           if !bytes.isEmpty { pass(bytes) }
         }
         // The library's frames behind this side's close frame, such as its answer to the client's, are too late.
-        for frame in frames where !hasSaidGoodbye && frame[0] != 0x80 | Self.pong {
+        for frame in frames where !hasSentClose && frame[0] != 0x80 | Self.pong {
           if frame[0] == 0x88 {
-            begins(toClose: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
-            hasSaidGoodbye = true
+            beginClosing(with: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
+            hasSentClose = true
           }
           outflow.append(frame)
         }
         flushSoon()
       } catch {
-        return leave()
+        return drain()
       }
     }
   }
 
-  private func say(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
+  private func enqueue(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
     outflow.append(frame, payload)
-    count()
+    updateCount()
     flushSoon()
   }
 
-  private func sayPongs() {
+  private func sendPongs() {
     if pongs.isEmpty || outflow.isBlocked { return }
-    for payload in pongs where !hasSaidGoodbye {
+    for payload in pongs where !hasSentClose {
       outflow.append([0x80 | Self.pong, UInt8(payload.count)] + payload)
     }
     pongs = []
-    count()
+    updateCount()
     flushSoon()
   }
 
   private static let pong: UInt8 = 0xa
 
-  private func count() {
+  private func updateCount() {
     server.queuedBytes += outflow.countedBytes - counted
     counted = outflow.countedBytes
   }
@@ -393,12 +393,12 @@ package final class WebSocket {
   private func flush() {
     if state == .closed || hasFailed { return }
     guard outflow.flush(to: transport, for: self) else { return fail() }
-    count()
-    if owesWritable, outflow.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
-      owesWritable = false
+    updateCount()
+    if needsWritableCall, outflow.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
+      needsWritableCall = false
       owner?.writable(self)
     }
-    if state == .leaving, outflow.isEmpty, transport.isFlushed { return depart() }
+    if state == .draining, outflow.isEmpty, transport.isFlushed { return lingerAndClose() }
     watch()
   }
 
@@ -417,13 +417,13 @@ package final class WebSocket {
   // MARK: The end
 
   /// The library is done: the queue is still sent, for a while.
-  private func leave() {
-    guard state != .leaving, state != .closed else { return }
-    state = .leaving
+  private func drain() {
+    guard state != .draining, state != .closed else { return }
+    state = .draining
     outflow.endRings()
     if let inside { server.reactor.deregister(inside) }
     inside = nil
-    tellClosed()
+    reportClosed()
     setCloseDeadline()
     flushSoon()
     watch()
@@ -433,13 +433,13 @@ package final class WebSocket {
     if closeDeadline != nil { return }
     closeDeadline = server.reactor.schedule(after: time ?? server.limits.closingTime) { [unowned self] in
       closeDeadline = nil
-      let isTold = outflow.isEmpty && transport.isFlushed
-      if time != nil || isTold { cut() } else { setCloseDeadline(server.limits.leavingTime) }
+      let isSent = outflow.isEmpty && transport.isFlushed
+      if time != nil || isSent { cut() } else { setCloseDeadline(server.limits.leavingTime) }
     }
   }
 
   /// The whole queue is sent.
-  private func depart() {
+  private func lingerAndClose() {
     let (transport, admission, server) = (transport, admission, server)
     transport.endSending()
     cut()
@@ -467,16 +467,16 @@ package final class WebSocket {
     outflow.forgetAll(self)
     server.queuedBytes -= counted
     counted = 0
-    tellClosed()
+    reportClosed()
     // The library sees its end of the pair closed and releases it; until then it may call back.
     if let library { lws_set_opaque_user_data(library, nil) }
     library = nil
     inner.socket.cut()
-    server.askForTurn()
+    server.scheduleTurn()
     server.forget(self)
   }
 
-  private func tellClosed() {
+  private func reportClosed() {
     guard let owner = owner.take() else { return }
     outflow.forgetAll(self)
     let code = closeCode ?? 1006
@@ -486,15 +486,15 @@ package final class WebSocket {
   // MARK: Liveness
 
   /// Sends a ping when it is due, and cuts a socket that has left two unanswered.
-  func lookAfter(at now: UInt64) {
+  func checkLiveness(at now: UInt64) {
     guard state == .open, now >= pingedAt + UInt64(server.limits.pingInterval.nanoseconds) else { return }
     pingedAt = now
     // A socket that is not being read cannot answer, but must take its output.
-    let isHeard = wantsReading && inner.hasRoom
-    guard isHeard || outflow.isBlocked else { return }
+    let isRead = wantsReading && inner.hasRoom
+    guard isRead || outflow.isBlocked else { return }
     if pingsUnanswered == 2 { return cut() }
     pingsUnanswered += 1
-    guard isHeard else { return }
-    say(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
+    guard isRead else { return }
+    enqueue(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
   }
 }

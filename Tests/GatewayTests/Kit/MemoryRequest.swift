@@ -28,7 +28,7 @@ final class MemoryRequest: ExchangeServer {
     let exchange = Exchange(try handler.read(head), HeadNote(), connection, nil, of: self)
     self.exchange = exchange
     handler.begin(exchange)
-    if !endIfDone(exchange.hasBegun()) { takeTurn() }
+    if !endIfDone(exchange.start()) { takeTurn() }
   }
 
   /// Whether the exchange is over, with an answer or without.
@@ -43,7 +43,7 @@ final class MemoryRequest: ExchangeServer {
 
   /// The client leaves.
   func hangUp() {
-    if isSuspended { exchange?.leave() } else { end(isComplete: false) }
+    if isSuspended { exchange?.abort() } else { end(isComplete: false) }
   }
 
   // MARK: The server's turns
@@ -82,9 +82,9 @@ final class MemoryRequest: ExchangeServer {
     }
   }
 
-  func wake(_ exchange: Exchange) { exchange.goOnWoken() }
+  func wake(_ exchange: Exchange) { exchange.resumeAfterWake() }
 
-  func limitIdleTime(of _: OpaquePointer, _: Bool) {}
+  func setIdleTimeout(of _: OpaquePointer, isOn _: Bool) {}
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
 
