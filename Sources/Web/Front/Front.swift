@@ -37,9 +37,9 @@ package final class Front: ConnectionAcceptor {
     attendance = Attendance(limits)
     http = HTTPServer(on: reactor, handler, limits, scratch, meter)
     sockets = SocketServer(on: reactor, limits, scratch, meter)
-    http.upgraded = { [sockets, meter] grant, transport, said, bytes, admission in
+    http.upgraded = { [sockets, meter] grant, transport, unsent, bytes, admission in
       meter.connected(as: .socket)
-      try? sockets.take(grant, transport, said: said, first: bytes, admission)
+      try? sockets.take(grant, transport, unsent: unsent, first: bytes, admission)
     }
   }
 
@@ -117,7 +117,7 @@ package final class Front: ConnectionAcceptor {
     let bypass = Bypass()
     let reader = RequestReader(from: origin, limits, bypass)
     http.take(pair.theirs, reading: reader, admission, bypass)
-    _ = try? Tunnel(transport, InnerEnd(pair.ours), first: bytes, reader, bypass, admission, on: reactor, scratch)
+    _ = try? Tunnel(transport, SocketPairEnd(pair.ours), first: bytes, reader, bypass, admission, on: reactor, scratch)
   }
 
   private func upgrade(_ transport: Transport, _ head: Head, _ bytes: [UInt8], _ admission: Admission) {
@@ -127,7 +127,7 @@ package final class Front: ConnectionAcceptor {
       Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
     case .accept(let subprotocol, let owner, let reading):
       let grant = SocketGrant(head, subprotocol, owner, reading)
-      try? sockets.take(grant, transport, said: grant.bytes, first: bytes, admission)
+      try? sockets.take(grant, transport, unsent: grant.bytes, first: bytes, admission)
     }
   }
 }

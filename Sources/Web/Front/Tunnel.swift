@@ -19,14 +19,14 @@ final class Tunnel {
   private static let roundsMax = 12
 
   private let transport: Transport
-  private var inner: InnerEnd
+  private var inner: SocketPairEnd
   private let reader: RequestReader
   private let bypass: Bypass
   private let admission: Admission
   private let reactor: Reactor
   private let scratch: Scratch
-  private var outside: Registration?
-  private var inside: Registration?
+  private var clientWatch: Registration?
+  private var libraryWatch: Registration?
   /// Output that the client has not taken, where no TLS keeps it.
   private var unsent: [UInt8] = []
   private var hasClientEnded = false
@@ -35,7 +35,7 @@ final class Tunnel {
 
   /// Begins with the bytes that were read from the client before. The library's side must have its own socket by now.
   init(
-    _ transport: Transport, _ inner: consuming InnerEnd, first bytes: [UInt8], _ reader: RequestReader,
+    _ transport: Transport, _ inner: consuming SocketPairEnd, first bytes: [UInt8], _ reader: RequestReader,
     _ bypass: Bypass, _ admission: Admission, on reactor: Reactor, _ scratch: Scratch
   ) throws(SystemError) {
     self.transport = transport
@@ -45,9 +45,9 @@ final class Tunnel {
     self.reader = reader
     self.reactor = reactor
     self.scratch = scratch
-    outside = try reactor.register(transport.socket, for: []) { [self] in handleClient($0) }
+    clientWatch = try reactor.register(transport.socket, for: []) { [self] in handleClient($0) }
     do throws(SystemError) {
-      inside = try reactor.register(self.inner.socket, for: []) { [self] in handleLibrary($0) }
+      libraryWatch = try reactor.register(self.inner.socket, for: []) { [self] in handleLibrary($0) }
     } catch {
       finish()
       throw error
@@ -55,7 +55,7 @@ final class Tunnel {
     bypass.changed = { [weak self] in self?.scheduleTurn() }
     bypass.takeOver = { [weak self] in self?.handOver() }
     bytes.withUnsafeBytes { reader.read($0) }
-    if give() { turn() } else { finish() }
+    if writeToLibrary() { turn() } else { finish() }
   }
 
   private func handleClient(_ readiness: Readiness) {
@@ -65,9 +65,9 @@ final class Tunnel {
   }
 
   private func handleLibrary(_ readiness: Readiness) {
-    if readiness.contains(.failed), !isFlushed, let inside {
-      reactor.deregister(inside)
-      self.inside = nil
+    if readiness.contains(.failed), !isFlushed, let libraryWatch {
+      reactor.deregister(libraryWatch)
+      self.libraryWatch = nil
     }
     turn()
   }
@@ -81,8 +81,8 @@ final class Tunnel {
   private func turn() {
     if isOver { return }
     for _ in 0..<Self.roundsMax {
-      let hasMovedIn = bringIn()
-      let hasMovedOut = isOver ? false : bringOut()
+      let hasMovedIn = relayToLibrary()
+      let hasMovedOut = isOver ? false : relayToClient()
       if isOver { return }
       if !hasMovedIn, !hasMovedOut { return watch() }
     }
@@ -101,37 +101,37 @@ final class Tunnel {
   }
 
   /// Moves bytes from the client to the library; returns whether any moved.
-  private func bringIn() -> Bool {
+  private func relayToLibrary() -> Bool {
     if !inner.hasRoom {
-      guard inner.flush() else { return dropIn() }
+      guard inner.flush() else { return closeInput() }
       if !inner.hasRoom { return false }
     }
     if hasClientEnded { return false }
     if let left = reader.bytesBeside { return bringBeside(left) }
     if reader.isHeldBack {
       reader.resume()
-      if !give() { return dropIn() }
+      if !writeToLibrary() { return closeInput() }
       if !inner.hasRoom || reader.bytesBeside != nil { return true }
     }
     if !reader.isReading { return false }
     let step = transport.read(scratch.room)
     if case .moved(let count) = step {
       reader.read(UnsafeRawBufferPointer(rebasing: scratch.room[..<count]))
-      return give() || dropIn()
+      return writeToLibrary() || closeInput()
     }
-    stopped(at: step)
+    handleStop(at: step)
     return false
   }
 
   /// Gives the library the bytes that were read for it; false where it has closed its end.
-  private func give() -> Bool { reader.giveAll { inner.give($0) } }
+  private func writeToLibrary() -> Bool { reader.giveAll { inner.write($0) } }
 
   /// Moves bytes from the client past the library; returns whether any moved.
   private func bringBeside(_ left: Int) -> Bool {
     guard bypass.isFree else { return false }
     if left == 0 {
       reader.endBeside()
-      return give() || dropIn()
+      return writeToLibrary() || closeInput()
     }
     var total = 0
     var step = Transport.Step.moved(0)
@@ -145,11 +145,11 @@ final class Tunnel {
       reader.wentBeside(total)
       return total
     }
-    stopped(at: step)
+    handleStop(at: step)
     return total > 0
   }
 
-  private func stopped(at step: Transport.Step) {
+  private func handleStop(at step: Transport.Step) {
     switch step {
     case .moved, .blocked: break
     case .ended:
@@ -160,13 +160,13 @@ final class Tunnel {
   }
 
   /// The library reads no more; its output is still sent.
-  private func dropIn() -> Bool {
+  private func closeInput() -> Bool {
     hasClientEnded = true
     return false
   }
 
   /// Moves bytes from the library to the client; returns whether any moved.
-  private func bringOut() -> Bool {
+  private func relayToClient() -> Bool {
     if case .failed = transport.flush() {
       finish()
       return false
@@ -202,15 +202,15 @@ final class Tunnel {
   }
 
   private func watch() {
-    if let outside {
+    if let clientWatch {
       var interest: Readiness = canRead ? .readable : []
       if !isFlushed { interest.insert(.writable) }
-      reactor.update(outside, to: interest)
+      reactor.update(clientWatch, to: interest)
     }
-    if let inside {
+    if let libraryWatch {
       var interest: Readiness = isFlushed ? .readable : []
       if !inner.hasRoom { interest.insert(.writable) }
-      reactor.update(inside, to: interest)
+      reactor.update(libraryWatch, to: interest)
     }
   }
 
@@ -225,22 +225,22 @@ final class Tunnel {
       }
     }
     if isOver { return nil }
-    leave()
+    detach()
     return Handover(transport: transport, unsent: unsent)
   }
 
   private func finish() {
     if isOver { return }
-    leave()
+    detach()
     transport.socket.endSending()
   }
 
-  private func leave() {
+  private func detach() {
     isOver = true
-    if let outside { reactor.deregister(outside) }
-    if let inside { reactor.deregister(inside) }
-    outside = nil
-    inside = nil
+    if let clientWatch { reactor.deregister(clientWatch) }
+    if let libraryWatch { reactor.deregister(libraryWatch) }
+    clientWatch = nil
+    libraryWatch = nil
     // The library sees its end closed at once, however long this object is retained.
     inner.socket.cut()
   }

@@ -41,7 +41,7 @@ final class HTTPServer: ExchangeServer {
 
   /// Takes a connection that becomes a WebSocket: the bytes that its client has still to get, and the bytes that the
   /// client has already sent.
-  var upgraded: (SocketGrant, Transport, _ said: [UInt8], _ bytes: [UInt8], Admission) -> Void = { _, _, _, _, _ in }
+  var upgraded: (SocketGrant, Transport, _ unsent: [UInt8], _ bytes: [UInt8], Admission) -> Void = { _, _, _, _, _ in }
 
   private var date = DateHeader(at: 0)
 

@@ -68,21 +68,21 @@ final class SocketServer {
 
   func isFull(for count: Int) -> Bool { queuedBytes + count > limits.socketQueuesBytesMax }
 
-  /// Takes a client whose request was granted: `said` is output that goes to it before all else, `bytes` is input
+  /// Takes a client whose request was granted: `unsent` is output that goes to it before all else, `bytes` is input
   /// behind its head.
   func take(
-    _ grant: SocketGrant, _ transport: Transport, said: [UInt8], first bytes: [UInt8], _ admission: Admission
+    _ grant: SocketGrant, _ transport: Transport, unsent: [UInt8], first bytes: [UInt8], _ admission: Admission
   ) throws(SystemError) {
     guard let context, let host = lws_get_vhost_by_name(context, "default") else { return }
     let pair = try Descriptor.pair()
     let number = pair.theirs.release()
     // The library closes a socket that it does not take.
     guard let library = lws_adopt_socket_vhost(host, number) else { return }
-    let socket = WebSocket(grant, transport, InnerEnd(pair.ours), library, admission, in: self)
+    let socket = WebSocket(grant, transport, SocketPairEnd(pair.ours), library, admission, in: self)
     lws_set_opaque_user_data(library, Unmanaged.passUnretained(socket).toOpaque())
     sockets[ObjectIdentifier(socket)] = socket
     scheduleTurn()
-    socket.begin(said, bytes)
+    socket.begin(unsent, bytes)
   }
 
   func forget(_ socket: WebSocket) { sockets[ObjectIdentifier(socket)] = nil }

@@ -29,13 +29,13 @@ package final class WebSocket {
   private let server: SocketServer
   private let transport: Transport
   private let admission: Admission
-  private var inner: InnerEnd
+  private var inner: SocketPairEnd
   private var library: OpaquePointer?
   private var owner: (any SocketOwner)?
   private let reading: SocketReading
   private var state = State.opening
-  private var outside: Registration?
-  private var inside: Registration?
+  private var clientWatch: Registration?
+  private var libraryWatch: Registration?
 
   private var checks: FrameGuard
   /// The beginning of a header whose rest has not come.
@@ -61,7 +61,7 @@ package final class WebSocket {
   private var closeDeadline: Timer?
 
   init(
-    _ grant: SocketGrant, _ transport: Transport, _ inner: consuming InnerEnd, _ library: OpaquePointer,
+    _ grant: SocketGrant, _ transport: Transport, _ inner: consuming SocketPairEnd, _ library: OpaquePointer,
     _ admission: Admission, in server: SocketServer
   ) {
     head = grant.head
@@ -144,7 +144,7 @@ package final class WebSocket {
       server.scheduleTurn()
       watch()
       // Under TLS, bytes that were read before may wait there.
-      if newValue, transport.isSecure { server.reactor.soon { [weak self] in self?.bringIn() } }
+      if newValue, transport.isSecure { server.reactor.soon { [weak self] in self?.relayToLibrary() } }
     }
   }
 
@@ -231,18 +231,18 @@ package final class WebSocket {
 
   /// Gives the library the granted request, in a form that it accepts: it fails on some header names and on long ones.
   /// The client's input behind the head follows once the library has answered, since the library loses part of input
-  /// that exceeds one read. `said` goes to the client before all else.
-  func begin(_ said: [UInt8], _ bytes: [UInt8]) {
-    outflow.begin(with: said)
+  /// that exceeds one read. `unsent` goes to the client before all else.
+  func begin(_ unsent: [UInt8], _ bytes: [UInt8]) {
+    outflow.begin(with: unsent)
     do throws(SystemError) {
-      outside = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in handleClient($0) }
-      inside = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in handleLibrary($0) }
+      clientWatch = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in handleClient($0) }
+      libraryWatch = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in handleLibrary($0) }
       // Bytes in the kernel's buffer do not show whether the client reads: so that buffer is kept small.
       if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
     } catch {
       return cut()
     }
-    let isGiven = head.canonicalUpgrade.withUnsafeBytes { inner.give($0) }
+    let isGiven = head.canonicalUpgrade.withUnsafeBytes { inner.write($0) }
     guard isGiven, inner.hasRoom else { return cut() }
     held = bytes
     flushSoon()
@@ -261,7 +261,7 @@ package final class WebSocket {
       if case .failed = transport.flush() { return fail() }
     }
     if canRead {
-      bringIn()
+      relayToLibrary()
     } else if readiness.contains(.failed) {
       // A failure is reported again and again until it is read, which may not be soon.
       return fail()
@@ -271,9 +271,9 @@ package final class WebSocket {
 
   private func handleLibrary(_ readiness: Readiness) {
     if !inner.hasRoom, !inner.flush() { return drain() }
-    bringOut()
+    relayToClient()
     // Under TLS, bytes that were read before may wait there.
-    if transport.isSecure, canRead { bringIn() }
+    if transport.isSecure, canRead { relayToLibrary() }
     watch()
   }
 
@@ -281,7 +281,7 @@ package final class WebSocket {
     wantsReading && answer.hasHead && inner.hasRoom && !hasClientEnded && state != .draining && state != .closed
   }
 
-  private func bringIn() {
+  private func relayToLibrary() {
     for _ in 0..<Self.readsPerTurnMax where canRead {
       let room = UnsafeMutableRawBufferPointer(rebasing: server.scratch.room[held.count...])
       switch transport.read(room) {
@@ -296,7 +296,7 @@ package final class WebSocket {
       case .failed: return fail()
       }
     }
-    if canRead, transport.isSecure { server.reactor.schedule(after: .zero) { [weak self] in self?.bringIn() } }
+    if canRead, transport.isSecure { server.reactor.schedule(after: .zero) { [weak self] in self?.relayToLibrary() } }
   }
 
   private static let readsPerTurnMax = 4
@@ -307,11 +307,11 @@ package final class WebSocket {
     let (count, violation) = checks.admit(bytes)
     pongs = (pongs + checks.takePings()).suffix(FrameGuard.pingsMax)
     sendPongs()
-    guard inner.give(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return drain() }
+    guard inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return drain() }
     if let violation {
       held = []
       hasClientEnded = true
-      _ = FrameGuard.goodbye(violation).withUnsafeBytes { inner.give($0) }
+      _ = FrameGuard.goodbye(violation).withUnsafeBytes { inner.write($0) }
     } else if checks.hasSeenClose {
       held = []
     } else {
@@ -329,7 +329,7 @@ package final class WebSocket {
 
   // MARK: Output to the client
 
-  private func bringOut() {
+  private func relayToClient() {
     while state != .closed, state != .draining {
       do throws(SystemError) {
         guard let count = try inner.socket.receive(server.scratch.room) else { return }
@@ -404,13 +404,13 @@ package final class WebSocket {
 
   private func watch() {
     if state == .closed { return }
-    if let outside {
+    if let clientWatch {
       var interest: Readiness = canRead ? .readable : []
       if outflow.isBlocked || !transport.isFlushed { interest.insert(.writable) }
-      server.reactor.update(outside, to: interest)
+      server.reactor.update(clientWatch, to: interest)
     }
-    if let inside {
-      server.reactor.update(inside, to: inner.hasRoom ? .readable : [.readable, .writable])
+    if let libraryWatch {
+      server.reactor.update(libraryWatch, to: inner.hasRoom ? .readable : [.readable, .writable])
     }
   }
 
@@ -421,8 +421,8 @@ package final class WebSocket {
     guard state != .draining, state != .closed else { return }
     state = .draining
     outflow.endRings()
-    if let inside { server.reactor.deregister(inside) }
-    inside = nil
+    if let libraryWatch { server.reactor.deregister(libraryWatch) }
+    libraryWatch = nil
     reportClosed()
     setCloseDeadline()
     flushSoon()
@@ -451,18 +451,18 @@ package final class WebSocket {
     server.reactor.soon { [weak self] in self?.cut() }
     hasClientEnded = true
     hasFailed = true
-    if let outside { server.reactor.deregister(outside) }
-    outside = nil
+    if let clientWatch { server.reactor.deregister(clientWatch) }
+    clientWatch = nil
   }
 
   /// Cuts the connection without a close frame.
   func cut() {
     if state == .closed { return }
     state = .closed
-    if let outside { server.reactor.deregister(outside) }
-    if let inside { server.reactor.deregister(inside) }
+    if let clientWatch { server.reactor.deregister(clientWatch) }
+    if let libraryWatch { server.reactor.deregister(libraryWatch) }
     if let closeDeadline { server.reactor.cancel(closeDeadline) }
-    (outside, inside, closeDeadline) = (nil, nil, nil)
+    (clientWatch, libraryWatch, closeDeadline) = (nil, nil, nil)
     outflow.endRings()
     outflow.forgetAll(self)
     server.queuedBytes -= counted

@@ -4,21 +4,21 @@ internal import Reactor
 /// library's output comes out.
 ///
 /// Law: it keeps the bytes that the pair did not take at once; meanwhile nothing more is read from the client.
-struct InnerEnd: ~Copyable {
+struct SocketPairEnd: ~Copyable {
   let socket: Descriptor
-  private var waiting: [UInt8] = []
-  private var endsThen = false
+  private var unwritten: [UInt8] = []
+  private var endsWhenFlushed = false
 
   init(_ socket: consuming Descriptor) {
     self.socket = socket
   }
 
-  var hasRoom: Bool { waiting.isEmpty }
+  var hasRoom: Bool { unwritten.isEmpty }
 
   /// Writes the bytes; false where the library has closed its end.
-  mutating func give(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if !waiting.isEmpty {
-      waiting += bytes
+  mutating func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if !unwritten.isEmpty {
+      unwritten += bytes
       return true
     }
     do throws(SystemError) {
@@ -26,7 +26,7 @@ struct InnerEnd: ~Copyable {
       while !rest.isEmpty, let count = try socket.send(rest) {
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       }
-      waiting = Array(rest)
+      unwritten = Array(rest)
       return true
     } catch {
       return false
@@ -35,16 +35,16 @@ struct InnerEnd: ~Copyable {
 
   /// The pair has room again: writes the bytes that wait.
   mutating func flush() -> Bool {
-    let bytes = waiting
-    waiting = []
-    let isOpen = bytes.withUnsafeBytes { give($0) }
-    if waiting.isEmpty, endsThen { socket.endSending() }
+    let bytes = unwritten
+    unwritten = []
+    let isOpen = bytes.withUnsafeBytes { write($0) }
+    if unwritten.isEmpty, endsWhenFlushed { socket.endSending() }
     return isOpen
   }
 
   /// The client sends no more.
   mutating func end() {
-    endsThen = true
-    if waiting.isEmpty { socket.endSending() }
+    endsWhenFlushed = true
+    if unwritten.isEmpty { socket.endSending() }
   }
 }
