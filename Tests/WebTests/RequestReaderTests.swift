@@ -29,7 +29,7 @@ import Testing
       bytes[start..<end].withUnsafeBytes { reader.read($0) }
       start = end
       while true {
-        _ = reader.giveAll {
+        _ = reader.writeOutput {
           library += $0
           return true
         }

@@ -29,13 +29,13 @@ final class Bypass {
   /// much room as that has, or not at all where nothing is taken now.
   func fill(_ scratch: UnsafeMutableRawBufferPointer, by read: (UnsafeMutableRawBufferPointer) -> Int) {
     isFull = true
-    if let exchange, exchange.takeBeside(scratch, by: read) { isFull = false }
+    if let exchange, exchange.takeBypassed(scratch, by: read) { isFull = false }
   }
 
   /// The exchange has taken all bytes.
   func end() {
     inside = nil
-    exchange.take()?.endBeside()
+    exchange.take()?.endBypass()
   }
 
   // MARK: The exchange's side

@@ -10,21 +10,21 @@
 /// - The reader keeps the beginning of a head or of a line, the bytes that the library has not taken, and few heads.
 ///   Each of these has a limit, and each byte is looked at a bounded number of times.
 final class RequestReader {
-  private enum Place {
+  private enum State {
     case head
     /// In a content of which so many bytes are still to come.
     case content(Int)
     /// Before the first piece of a content of so many bytes whose rest goes past the library.
     case longContent(Int)
     /// Behind that piece; so many bytes are still to come.
-    case beside(Int)
+    case bypassed(Int)
     case chunkLine
     case chunk(Int)
     /// Behind a chunk's bytes.
     case chunkEnd
     case trailers
     /// At a request for a WebSocket, which ends the reading.
-    case leaving
+    case upgraded
     /// In input that is dropped after a refusal: so many bytes have been.
     case refused(Int)
   }
@@ -34,9 +34,9 @@ final class RequestReader {
   private let chunkLineBytesMax: Int
   private var parser: HeadParser
   private var memory = HeadMemory()
-  private var place = Place.head
+  private var state = State.head
   /// Bytes that have come and are not parsed yet.
-  private var kept: [UInt8] = []
+  private var unparsed: [UInt8] = []
   /// Bytes for the library, from `outputStart` on.
   private var output: [UInt8] = []
   private var outputStart = 0
@@ -62,19 +62,19 @@ final class RequestReader {
 
   /// Whether more is to be read from the client.
   var isReading: Bool {
-    switch place {
+    switch state {
     case .head: !isHeldBack
     case .content, .longContent, .chunkLine, .chunk, .chunkEnd, .trailers: true
-    case .beside, .leaving: false
+    case .bypassed, .upgraded: false
     case .refused(let count): count < Self.droppedBytesMax
     }
   }
 
   /// Whether the client may still be sending a request that is not read to its end, or was refused.
   var isWithinRequest: Bool {
-    switch place {
-    case .head, .leaving: false
-    case .content, .longContent, .beside, .chunkLine, .chunk, .chunkEnd, .trailers, .refused: true
+    switch state {
+    case .head, .upgraded: false
+    case .content, .longContent, .bypassed, .chunkLine, .chunk, .chunkEnd, .trailers, .refused: true
     }
   }
 
@@ -82,50 +82,50 @@ final class RequestReader {
   private(set) var isHeldBack = false
 
   func read(_ bytes: UnsafeRawBufferPointer) {
-    if kept.isEmpty {
-      let count = follow(bytes)
-      if count < bytes.count { kept = Array(bytes[count...]) }
+    if unparsed.isEmpty {
+      let count = parse(bytes)
+      if count < bytes.count { unparsed = Array(bytes[count...]) }
     } else {
-      kept += bytes
-      readKept()
+      unparsed += bytes
+      parseKept()
     }
   }
 
-  private func readKept() {
-    let all = kept
-    kept = []
-    let count = all.withUnsafeBytes { follow($0) }
-    kept = count == 0 ? all : Array(all[count...])
+  private func parseKept() {
+    let all = unparsed
+    unparsed = []
+    let count = all.withUnsafeBytes { parse($0) }
+    unparsed = count == 0 ? all : Array(all[count...])
   }
 
   /// The bytes still to come of a content that goes past the library, until it has ended.
-  var bytesBeside: Int? {
-    if case .beside(let left) = place { left } else { nil }
+  var bypassBytesLeft: Int? {
+    if case .bypassed(let left) = state { left } else { nil }
   }
 
   /// So many bytes of it have come.
-  func wentBeside(_ count: Int) {
-    guard case .beside(let left) = place else { preconditionFailure("nothing goes past the library") }
-    place = .beside(left - count)
+  func countBypassed(_ count: Int) {
+    guard case .bypassed(let left) = state else { preconditionFailure("nothing goes past the library") }
+    state = .bypassed(left - count)
   }
 
   /// All of it was taken.
-  func endBeside() {
-    place = .head
+  func endBypass() {
+    state = .head
     bypass?.end()
-    say("0\r\n\r\n")
+    emit("0\r\n\r\n")
   }
 
   /// Hands over the bytes that were not read, to the code that takes over the connection.
   func takeRest() -> [UInt8] {
-    defer { kept = [] }
-    return kept
+    defer { unparsed = [] }
+    return unparsed
   }
 
   // MARK: The library's side
 
   /// Moves bytes for the library into the room and returns their number.
-  func give(_ room: UnsafeMutableRawBufferPointer) -> Int {
+  func takeOutput(into room: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(room.count, output.count - outputStart)
     output.withUnsafeBytes { room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[outputStart...].prefix(count))) }
     outputStart += count
@@ -133,7 +133,7 @@ final class RequestReader {
     return count
   }
 
-  func giveAll(_ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+  func writeOutput(_ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
     defer { clearOutput() }
     return output.isEmpty || output.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
   }
@@ -153,7 +153,7 @@ final class RequestReader {
   func resume() {
     guard isHeldBack, heads.count < Self.headsAheadMax else { return }
     isHeldBack = false
-    readKept()
+    parseKept()
   }
 
   /// The reason why this request, counted from 1, cannot be read to its end.
@@ -165,7 +165,7 @@ final class RequestReader {
   // MARK: Reading
 
   /// Parses bytes and returns the number of those that are done with.
-  private func follow(_ bytes: UnsafeRawBufferPointer) -> Int {
+  private func parse(_ bytes: UnsafeRawBufferPointer) -> Int {
     var at = 0
     do throws(WebFault) {
       while at < bytes.count {
@@ -182,47 +182,47 @@ final class RequestReader {
 
   /// Parses the first element of the bytes and returns its length, or nil where more has to come, or has to wait.
   private func step(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> Int? {
-    switch place {
+    switch state {
     case .head:
       isHeldBack = heads.count >= Self.headsAheadMax
       return isHeldBack ? nil : try head(bytes)
     case .content(let left):
       let count = min(left, bytes.count)
-      say(bytes.prefix(count))
-      place = left == count ? .head : .content(left - count)
+      emit(bytes.prefix(count))
+      state = left == count ? .head : .content(left - count)
       return count
     case .longContent(let left):
       // The first piece is shorter than the content.
-      say(chunk: bytes)
+      emit(chunk: bytes)
       bypass?.begin(after: bytes.count)
-      place = .beside(left - bytes.count)
+      state = .bypassed(left - bytes.count)
       return bytes.count
     case .chunkLine:
       guard let feed = try line(in: bytes, bytesMax: chunkLineBytesMax, or: ChunkLine.fault) else { return nil }
       let size = try ChunkLine.size(bytes[..<(feed - 1)])
-      place = size == 0 ? .trailers : .chunk(size)
+      state = size == 0 ? .trailers : .chunk(size)
       return feed + 1
     case .chunk(let left):
       let count = min(left, bytes.count)
-      say(chunk: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
-      place = left == count ? .chunkEnd : .chunk(left - count)
+      emit(chunk: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+      state = left == count ? .chunkEnd : .chunk(left - count)
       return count
     case .chunkEnd:
       guard bytes[0] == .carriageReturn, bytes.count < 2 || bytes[1] == .lineFeed else {
         throw WebFault(400, "A chunk of the body is longer than it says: end it with carriage return and line feed.")
       }
       if bytes.count < 2 { return nil }
-      place = .chunkLine
+      state = .chunkLine
       return 2
     case .trailers:
       guard let count = try trailers(bytes) else { return nil }
-      say("0\r\n\r\n")
-      place = .head
+      emit("0\r\n\r\n")
+      state = .head
       return count
-    case .beside: preconditionFailure("what goes past the library is not read for it")
-    case .leaving: return nil
+    case .bypassed: preconditionFailure("what goes past the library is not read for it")
+    case .upgraded: return nil
     case .refused(let count):
-      place = .refused(count + bytes.count)
+      state = .refused(count + bytes.count)
       return bytes.count
     }
   }
@@ -281,38 +281,38 @@ final class RequestReader {
     heads.append(known.head)
     output += known.request
     if known.head.wantsWebSocket {
-      place = .leaving
+      state = .upgraded
     } else if known.head.isOfOpenLength {
-      place = .chunkLine
+      state = .chunkLine
     } else if let length = known.head.contentLength, length > 0 {
-      place = isLong(known.head) ? .longContent(length) : .content(length)
+      state = isLong(known.head) ? .longContent(length) : .content(length)
     } else {
-      place = .head
+      state = .head
     }
   }
 
   private func refuse(_ fault: WebFault) {
-    switch place {
-    case .chunkLine, .chunk, .chunkEnd, .trailers: say("0\r\n\r\n")
+    switch state {
+    case .chunkLine, .chunk, .chunkEnd, .trailers: emit("0\r\n\r\n")
     default:
       requestCount += 1
-      say("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+      emit("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
     }
     refusal = fault
-    place = .refused(0)
+    state = .refused(0)
   }
 
   // MARK: Output for the library
 
-  private func say(_ text: StaticString) { text.withUTF8Buffer { output += $0 } }
+  private func emit(_ text: StaticString) { text.withUTF8Buffer { output += $0 } }
 
-  private func say(_ bytes: Slice<UnsafeRawBufferPointer>) { output += bytes }
+  private func emit(_ bytes: Slice<UnsafeRawBufferPointer>) { output += bytes }
 
-  private func say(chunk bytes: UnsafeRawBufferPointer) {
+  private func emit(chunk bytes: UnsafeRawBufferPointer) {
     output += String(bytes.count, radix: 16).utf8
-    say("\r\n")
+    emit("\r\n")
     output += bytes
-    say("\r\n")
+    emit("\r\n")
   }
 }
 

@@ -75,7 +75,7 @@ final class Tunnel {
   private var isFlushed: Bool { transport.isFlushed && unsent.isEmpty }
 
   private var canRead: Bool {
-    inner.hasRoom && !hasClientEnded && (reader.isReading || reader.bytesBeside != nil && bypass.isFree)
+    inner.hasRoom && !hasClientEnded && (reader.isReading || reader.bypassBytesLeft != nil && bypass.isFree)
   }
 
   private func turn() {
@@ -107,11 +107,11 @@ final class Tunnel {
       if !inner.hasRoom { return false }
     }
     if hasClientEnded { return false }
-    if let left = reader.bytesBeside { return bringBeside(left) }
+    if let left = reader.bypassBytesLeft { return relayPastLibrary(left) }
     if reader.isHeldBack {
       reader.resume()
       if !writeToLibrary() { return closeInput() }
-      if !inner.hasRoom || reader.bytesBeside != nil { return true }
+      if !inner.hasRoom || reader.bypassBytesLeft != nil { return true }
     }
     if !reader.isReading { return false }
     let step = transport.read(scratch.room)
@@ -124,13 +124,13 @@ final class Tunnel {
   }
 
   /// Gives the library the bytes that were read for it; false where it has closed its end.
-  private func writeToLibrary() -> Bool { reader.giveAll { inner.write($0) } }
+  private func writeToLibrary() -> Bool { reader.writeOutput { inner.write($0) } }
 
   /// Moves bytes from the client past the library; returns whether any moved.
-  private func bringBeside(_ left: Int) -> Bool {
+  private func relayPastLibrary(_ left: Int) -> Bool {
     guard bypass.isFree else { return false }
     if left == 0 {
-      reader.endBeside()
+      reader.endBypass()
       return writeToLibrary() || closeInput()
     }
     var total = 0
@@ -142,7 +142,7 @@ final class Tunnel {
         guard case .moved(let count) = step else { break }
         total += count
       } while total < room.count
-      reader.wentBeside(total)
+      reader.countBypassed(total)
       return total
     }
     handleStop(at: step)

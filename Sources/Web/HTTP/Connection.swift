@@ -38,13 +38,13 @@ final class Connection {
   /// more: the library then waits for an event.
   func read(_ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ scratch: Scratch) -> Int {
     reader.resume()
-    var count = reader.give(room)
+    var count = reader.takeOutput(into: room)
     while count < room.count, reader.isReading {
       let asked = min(room.count - count, scratch.room.count)
       let received = creceive_plain(descriptor, scratch.room.baseAddress, asked)
       if received <= 0 { return count > 0 ? count : received }
       reader.read(UnsafeRawBufferPointer(rebasing: scratch.room[..<received]))
-      count += reader.give(UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      count += reader.takeOutput(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
       if received < asked { break }
     }
     return count > 0 ? count : Int(-EAGAIN)

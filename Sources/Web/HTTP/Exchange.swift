@@ -43,7 +43,7 @@ package final class Exchange {
   private(set) var isSuspended = false
   private var isWoken = false
   /// The bypass while the body goes past the library.
-  private var beside: Bypass?
+  private var openBypass: Bypass?
   private var hasBodyEnded = false
   private(set) var bodyBytes = 0
   private var discardedBytes = 0
@@ -86,7 +86,7 @@ package final class Exchange {
 
   /// The response's source has more, or is at its end. Of many exchanges woken at once, some resume in each turn.
   package func wake() {
-    guard isSuspended, !isOver, beside == nil else { return resumeIfSuspended() }
+    guard isSuspended, !isOver, openBypass == nil else { return resumeIfSuspended() }
     if isWoken { return }
     isWoken = true
     server.wake(self)
@@ -124,7 +124,7 @@ package final class Exchange {
       canContinue = false
     } else if let bypass, bypass.isNext(after: bodyBytes) {
       suspend()
-      beside = bypass
+      openBypass = bypass
       bypass.open(for: self)
     }
     return .YES
@@ -133,7 +133,7 @@ package final class Exchange {
   /// The same for bytes that come past the library: `read` puts them right where they are kept, or else into the
   /// scratch. It is called once, with at most as much room as that has; or not at all, and the result is false: then
   /// nothing is taken until the bypass resumes.
-  func takeBeside(
+  func takeBypassed(
     _ scratch: UnsafeMutableRawBufferPointer, by read: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
     if isOver {
@@ -150,8 +150,8 @@ package final class Exchange {
   }
 
   /// The whole body has come past the library.
-  func endBeside() {
-    beside = nil
+  func endBypass() {
+    openBypass = nil
     resumeIfSuspended()
   }
 
@@ -162,7 +162,7 @@ package final class Exchange {
     onAbort = nil
     response = nil
     reading = .discarding
-    beside.take()?.close()
+    openBypass.take()?.close()
   }
 
   /// The client has closed while its input was not read.
@@ -180,7 +180,7 @@ package final class Exchange {
 
   /// Whether the client sends its body too slowly.
   func isTooSlow(at now: UInt64) -> Bool {
-    let isHeldBack = beside.map { !$0.isFree } ?? isSuspended
+    let isHeldBack = openBypass.map { !$0.isFree } ?? isSuspended
     return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded || hasNoIdleTimeout, at: now)
   }
 
@@ -321,7 +321,7 @@ package final class Exchange {
 
   private func resumeIfSuspended() {
     canContinue = true
-    if let beside, !isOver { return beside.resume() }
+    if let openBypass, !isOver { return openBypass.resume() }
     guard isSuspended else { return }
     isSuspended = false
     server.resume(connection)
