@@ -36,7 +36,7 @@ extension Core {
     log(.info, for: .operator, "draining", "the gateway takes nothing new", [.init("underWay", .number(workUnderWay))])
     let end = Reactor.now + UInt64(max(.zero, time) / .nanoseconds(1))
     let askingEnd = min(end, Reactor.now + Self.askingMax)
-    var isAsked: Bool { front?.unaskedCount ?? 0 == 0 || Reactor.now >= askingEnd }
+    var isAsked: Bool { front?.newConnectionCount ?? 0 == 0 || Reactor.now >= askingEnd }
     while workUnderWay > 0 || !isAsked, Reactor.now < end { await pass(Self.drainInterval) }
     if workUnderWay > 0 {
       log(

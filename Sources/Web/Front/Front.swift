@@ -17,8 +17,8 @@ package final class Front: ConnectionAcceptor {
   package let meter = WebMeter()
   private let http: HTTPServer
   private let sockets: SocketServer
-  private var arrivals: [UInt64: Arrival] = [:]
-  private var lastArrival: UInt64 = 0
+  private var detectors: [UInt64: ProtocolDetector] = [:]
+  private var lastDetectorNumber: UInt64 = 0
   private var isClosed = false
 
   /// Without an identity there is no HTTPS; without `link` there are no links.
@@ -50,56 +50,57 @@ package final class Front: ConnectionAcceptor {
   package var queuedBytes: Int { sockets.queuedBytes }
   package var requestsUnderWay: Int { http.requestsUnderWay }
   /// The number of connections whose first request has not come yet.
-  package var unaskedCount: Int { arrivals.count + http.unaskedCount }
+  package var newConnectionCount: Int { detectors.count + http.newConnectionCount }
 
   package func take(_ socket: consuming Descriptor) {
     guard !isClosed, let client = try? socket.remoteAddress(), let admission = admit(client) else { return }
-    if arrivals.count >= limits.undecidedMax, let oldest = arrivals.keys.min() { arrivals[oldest] = nil }
-    lastArrival += 1
-    let arrival = Arrival(
-      lastArrival, socket, from: client, admission, on: reactor, limits, scratch, identity, takesLinks: link != nil
+    if detectors.count >= limits.undecidedMax, let oldest = detectors.keys.min() { detectors[oldest] = nil }
+    lastDetectorNumber += 1
+    let detector = ProtocolDetector(
+      lastDetectorNumber, socket, from: client, admission, on: reactor, limits, scratch, identity,
+      takesLinks: link != nil
     ) { [unowned self] in decided($0, $1) }
-    arrivals[lastArrival] = arrival
-    arrival.begin()
+    detectors[lastDetectorNumber] = detector
+    detector.begin()
   }
 
   private func admit(_ client: SocketAddress) -> Admission? {
     if let admission = attendance.admit(client, isShared: handler.isShared(client)) { return admission }
     // Among the client's undecided connections, the one that has waited longest is closed to make room.
-    guard let oldest = arrivals.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
-    arrivals[oldest] = nil
+    guard let oldest = detectors.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
+    detectors[oldest] = nil
     return attendance.admit(client, isShared: handler.isShared(client))
   }
 
   /// Ends all connections at once.
   package func close() {
     isClosed = true
-    arrivals = [:]
+    detectors = [:]
     sockets.close()
     http.close()
   }
 
-  private func decided(_ arrival: Arrival, _ decision: Arrival.Decision) {
-    arrivals[arrival.number] = nil
+  private func decided(_ detector: ProtocolDetector, _ decision: ProtocolDetector.Decision) {
+    detectors[detector.number] = nil
     meter.connected(as: decision.kind)
     switch decision {
     case .link:
-      if let socket = arrival.takeSocket() { link?(socket) }
+      if let socket = detector.takeSocket() { link?(socket) }
     case .http:
-      if let socket = arrival.takeSocket() {
-        http.take(socket, reading: RequestReader(from: arrival.origin, limits), arrival.admission)
+      if let socket = detector.takeSocket() {
+        http.take(socket, reading: RequestReader(from: detector.origin, limits), detector.admission)
       }
     case .tunnel(let transport, let bytes):
       tunnel(
-        transport, bytes, Origin(client: arrival.origin.client, isSecure: transport.isSecure), arrival.admission)
+        transport, bytes, Origin(client: detector.origin.client, isSecure: transport.isSecure), detector.admission)
     case .socket(let transport, let head, let bytes):
       do throws(WebFault) {
-        upgrade(transport, try handler.read(head), bytes, arrival.admission)
+        upgrade(transport, try handler.read(head), bytes, detector.admission)
       } catch {
-        refuse(transport, error, head, arrival.admission)
+        refuse(transport, error, head, detector.admission)
       }
     case .refused(let transport, let fault, let head):
-      refuse(transport, fault, head, arrival.admission)
+      refuse(transport, fault, head, detector.admission)
     case .dropped:
       break
     }
@@ -132,7 +133,7 @@ package final class Front: ConnectionAcceptor {
   }
 }
 
-extension Arrival.Decision {
+extension ProtocolDetector.Decision {
   fileprivate var kind: WebMeter.Kind {
     switch self {
     case .link: .link

@@ -119,7 +119,7 @@ final class HTTPServer: ExchangeServer {
 
   var requestsUnderWay: Int { connections.values.count { $0.exchange != nil } }
   /// The number of connections without a request so far.
-  var unaskedCount: Int { connections.values.count { $0.requestCount == 0 } }
+  var newConnectionCount: Int { connections.values.count { $0.requestCount == 0 } }
 
   func refusal(_ fault: WebFault, _ head: Head?) -> Response { handler.refuse(fault, head) }
 

@@ -1,10 +1,10 @@
 internal import Media
 internal import Reactor
 
-/// A connection whose protocol is not known yet: its first bytes are peeked at, and left for the code that serves it.
+/// The detector of a connection's protocol: it peeks at the first bytes, and leaves them for the code that serves it.
 ///
 /// It belongs to its front, which keeps it until it has decided.
-final class Arrival {
+final class ProtocolDetector {
   enum Decision {
     /// A link of another host; no byte of it has been read.
     case link
@@ -21,10 +21,10 @@ final class Arrival {
 
   private enum State {
     /// The first byte shows whether it is TLS.
-    case looking
-    case offering
-    case shakingHands(ServerStream)
-    case asking(Transport)
+    case peeking
+    case clientHello
+    case handshaking(ServerStream)
+    case readingHead(Transport)
   }
 
   let number: UInt64
@@ -36,8 +36,8 @@ final class Arrival {
   private let scratch: Scratch
   private let identity: ServerIdentity?
   private let takesLinks: Bool
-  private let decided: (Arrival, Decision) -> Void
-  private var state = State.looking
+  private let decided: (ProtocolDetector, Decision) -> Void
+  private var state = State.peeking
   private var parser: HeadParser
   /// The bytes that were read under TLS.
   private var bytes: [UInt8] = []
@@ -47,7 +47,7 @@ final class Arrival {
   init(
     _ number: UInt64, _ socket: consuming Descriptor, from client: SocketAddress, _ admission: Admission,
     on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch, _ identity: ServerIdentity?, takesLinks: Bool,
-    decided: @escaping (Arrival, Decision) -> Void
+    decided: @escaping (ProtocolDetector, Decision) -> Void
   ) {
     self.number = number
     self.socket = consume socket
@@ -70,13 +70,13 @@ final class Arrival {
   func begin() {
     do throws(SystemError) {
       // Peeked bytes stay in the socket: an event comes once each time that more has arrived.
-      registration = try register { [unowned self] _ in look() }
+      registration = try register { [unowned self] _ in handleReadiness() }
     } catch {
       return decide(.dropped)
     }
     deadline = reactor.schedule(after: limits.headTime) { [unowned self] in
       deadline = nil
-      if case .asking(let transport) = state {
+      if case .readingHead(let transport) = state {
         return decide(
           .refused(
             transport, WebFault(408, "The request's head did not come in time: send it at once.", rule: "headSeconds"),
@@ -92,10 +92,10 @@ final class Arrival {
     return socket.take()
   }
 
-  private func register(_ told: @escaping (Readiness) -> Void) throws(SystemError) -> Registration? {
+  private func register(_ handler: @escaping (Readiness) -> Void) throws(SystemError) -> Registration? {
     guard let number = socket?.number else { return nil }
     return try Descriptor.lent(number) { (socket) throws(SystemError) in
-      try reactor.register(socket, for: [.readable, .once], told)
+      try reactor.register(socket, for: [.readable, .once], handler)
     }
   }
 
@@ -111,11 +111,11 @@ final class Arrival {
     decided(self, decision)
   }
 
-  private func look() {
+  private func handleReadiness() {
     switch state {
-    case .looking, .offering: peek()
-    case .shakingHands(let stream): shakeHands(stream)
-    case .asking(let transport): read(transport)
+    case .peeking, .clientHello: peek()
+    case .handshaking(let stream): continueHandshake(stream)
+    case .readingHead(let transport): read(transport)
     }
   }
 
@@ -132,11 +132,11 @@ final class Arrival {
     guard let count else { return }
     if count == 0 { return decide(.dropped) }
     let bytes = UnsafeRawBufferPointer(rebasing: room[..<count])
-    if bytes[0] == ClientHello.firstByte { return offered(bytes) }
+    if bytes[0] == ClientHello.firstByte { return readClientHello(bytes) }
     switch parser.parse(bytes) {
     case .incomplete: break
     case .refused(let fault): refuse(fault)
-    case .whole(let raw, let byteCount): asked(raw, byteCount)
+    case .whole(let raw, let byteCount): handleHead(raw, byteCount)
     }
   }
 
@@ -145,7 +145,7 @@ final class Arrival {
     decide(.refused(Transport(socket), fault, head))
   }
 
-  private func asked(_ raw: RawHead, _ byteCount: Int) {
+  private func handleHead(_ raw: RawHead, _ byteCount: Int) {
     do throws(WebFault) {
       let head = try Head(raw, from: origin)
       if !head.wantsWebSocket, head.contentLength ?? 0 <= Bypass.bytesMin { return decide(.http) }
@@ -163,8 +163,8 @@ final class Arrival {
 
   // MARK: TLS
 
-  private func offered(_ bytes: UnsafeRawBufferPointer) {
-    state = .offering
+  private func readClientHello(_ bytes: UnsafeRawBufferPointer) {
+    state = .clientHello
     switch ClientHello.parse(bytes) {
     case .incomplete: break
     case .notTLS: decide(.dropped)
@@ -172,13 +172,13 @@ final class Arrival {
       if takesLinks, hello.applicationProtocols.contains(LinkContext.applicationProtocol) { return decide(.link) }
       guard let identity, let number = socket?.number else { return decide(.dropped) }
       let stream = Descriptor.lent(number) { ServerStream(identity, on: $0) }
-      state = .shakingHands(stream)
+      state = .handshaking(stream)
       // From here on bytes are read; those that TLS holds in its buffer cause no event.
-      shakeHands(stream)
+      continueHandshake(stream)
     }
   }
 
-  private func shakeHands(_ stream: ServerStream) {
+  private func continueHandshake(_ stream: ServerStream) {
     guard let number = socket?.number else { return }
     let step = stream.shakeHands()
     let flushed = Descriptor.lent(number) { stream.flush(to: $0) }
@@ -190,7 +190,7 @@ final class Arrival {
     case .moved:
       guard let socket = socket.take() else { return }
       let transport = Transport(socket, stream)
-      state = .asking(transport)
+      state = .readingHead(transport)
       read(transport)
     case .needsReadable, .needsWritable: break
     case .ended, .failed: decide(.dropped)
@@ -203,7 +203,7 @@ final class Arrival {
       switch transport.read(room) {
       case .moved(let count):
         bytes += room[..<count]
-        if asked(transport) { return }
+        if parseHead(from: transport) { return }
       case .blocked: return
       case .ended, .failed: return decide(.dropped)
       }
@@ -211,7 +211,7 @@ final class Arrival {
   }
 
   /// Parses the head; returns whether that decided the connection.
-  private func asked(_ transport: Transport) -> Bool {
+  private func parseHead(from transport: Transport) -> Bool {
     switch bytes.withUnsafeBytes({ parser.parse($0) }) {
     case .incomplete: return false
     case .refused(let fault): decide(.refused(transport, fault, nil))
