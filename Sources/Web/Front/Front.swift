@@ -109,7 +109,7 @@ package final class Front: ConnectionAcceptor {
   private func refuse(_ transport: Transport, _ fault: WebFault, _ head: Head?, _ admission: Admission) {
     let response = handler.refusal(of: fault, head)
     meter.refused(with: response.status)
-    Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
+    LingeringClose(response.closingBytes, to: transport, admission, on: reactor, scratch)
   }
 
   private func tunnel(_ transport: Transport, _ bytes: [UInt8], _ origin: Origin, _ admission: Admission) {
@@ -125,7 +125,7 @@ package final class Front: ConnectionAcceptor {
     switch handler.upgrade(head) {
     case .refuse(let response):
       meter.refused(with: response.status)
-      Farewell(response.closingBytes, to: transport, admission, on: reactor, scratch)
+      LingeringClose(response.closingBytes, to: transport, admission, on: reactor, scratch)
     case .accept(let subprotocol, let owner, let reading):
       let grant = SocketGrant(head, subprotocol, owner, reading)
       try? sockets.take(grant, transport, unsent: grant.bytes, first: bytes, admission)

@@ -182,7 +182,7 @@ final class Tunnel {
       transport.endSending()
       let lingers = reader.isWithinRequest
       finish()
-      if lingers { Farewell([], to: transport, admission, on: reactor, scratch) }
+      if lingers { LingeringClose([], to: transport, admission, on: reactor, scratch) }
     } catch {
       finish()
     }

@@ -280,7 +280,7 @@ final class HTTPServer: ExchangeServer {
       guard let own = try? socket.duplicate() else { return }
       let transport = Transport(own)
       transport.endSending()
-      Farewell([], to: transport, served.admission, on: reactor, scratch)
+      LingeringClose([], to: transport, served.admission, on: reactor, scratch)
     }
   }
 

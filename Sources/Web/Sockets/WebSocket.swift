@@ -443,7 +443,7 @@ package final class WebSocket {
     let (transport, admission, server) = (transport, admission, server)
     transport.endSending()
     cut()
-    Farewell([], to: transport, admission, on: server.reactor, server.scratch)
+    LingeringClose([], to: transport, admission, on: server.reactor, server.scratch)
   }
 
   private func fail() {

@@ -4,7 +4,7 @@ internal import Reactor
 /// discard the response.
 ///
 /// It retains itself until it has closed.
-final class Farewell {
+final class LingeringClose {
   /// Limits for the input that it drains, and for the time until the client closes.
   private static let bytesMax = 256 << 10
   private static let time: Duration = .seconds(2)
@@ -20,12 +20,12 @@ final class Farewell {
   private var received = 0
 
   @discardableResult
-  init(_ words: [UInt8], to transport: Transport, _ admission: Admission?, on reactor: Reactor, _ scratch: Scratch) {
+  init(_ bytes: [UInt8], to transport: Transport, _ admission: Admission?, on reactor: Reactor, _ scratch: Scratch) {
     self.transport = transport
     self.admission = admission
     self.reactor = reactor
     self.scratch = scratch
-    rest = words
+    rest = bytes
     registration = try? reactor.register(transport.socket, for: .readable) { [self] _ in turn() }
     // A socket that cannot be watched is closed now.
     if registration == nil { return }
