@@ -2,7 +2,7 @@ internal import Media
 internal import Reactor
 
 /// Counts of connections and of the bytes of responses in memory, for each client and in all.
-final class Attendance {
+final class ConnectionCounts {
   private struct Client {
     var connections = 0
     var answerBytes = 0
@@ -31,7 +31,7 @@ final class Attendance {
     return Admission(of: group, in: self)
   }
 
-  fileprivate func leave(_ group: AddressGroup) {
+  fileprivate func release(_ group: AddressGroup) {
     count -= 1
     clients[group]?.connections -= 1
     if clients[group]?.connections == 0 {
@@ -40,13 +40,13 @@ final class Attendance {
     }
   }
 
-  fileprivate func hasRoom(for bytes: Int, of group: AddressGroup) -> Bool {
+  fileprivate func hasRoom(forAnswerOf bytes: Int, of group: AddressGroup) -> Bool {
     bytes <= limits.answerShareBytesMax
       || answerBytes + bytes <= limits.answersBytesMax
         && (shared.contains(group) || (clients[group]?.answerBytes ?? 0) + bytes <= limits.answersPerClientBytesMax)
   }
 
-  fileprivate func hold(_ bytes: Int, of group: AddressGroup) {
+  fileprivate func add(answerBytes bytes: Int, of group: AddressGroup) {
     answerBytes += bytes
     clients[group]?.answerBytes += bytes
   }
@@ -55,27 +55,27 @@ final class Attendance {
 /// The admission of one connection.
 final class Admission {
   private let group: AddressGroup
-  private let attendance: Attendance
+  private let counts: ConnectionCounts
   private var answerBytes = 0
 
-  fileprivate init(of group: AddressGroup, in attendance: Attendance) {
+  fileprivate init(of group: AddressGroup, in counts: ConnectionCounts) {
     self.group = group
-    self.attendance = attendance
+    self.counts = counts
   }
 
   func isOf(_ client: SocketAddress) -> Bool { group == AddressGroup(client) }
 
   /// Whether a response of so many bytes may be held in memory until its client has taken it.
-  func hasRoom(forAnswerOf bytes: Int) -> Bool { attendance.hasRoom(for: bytes, of: group) }
+  func hasRoom(forAnswerOf bytes: Int) -> Bool { counts.hasRoom(forAnswerOf: bytes, of: group) }
 
   /// Counts the bytes of the current response, in place of those of the one before; 0 for none.
-  func hold(answerOf bytes: Int) {
-    attendance.hold(bytes - answerBytes, of: group)
+  func reserve(answerBytes bytes: Int) {
+    counts.add(answerBytes: bytes - answerBytes, of: group)
     answerBytes = bytes
   }
 
   deinit {
-    hold(answerOf: 0)
-    attendance.leave(group)
+    reserve(answerBytes: 0)
+    counts.release(group)
   }
 }

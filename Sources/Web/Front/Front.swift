@@ -12,7 +12,7 @@ package final class Front: ConnectionAcceptor {
   /// The TLS identity that later connections are shown.
   package var identity: ServerIdentity?
   private let link: ((consuming Descriptor) -> Void)?
-  private let attendance: Attendance
+  private let connectionCounts: ConnectionCounts
   private let scratch = Scratch()
   package let meter = WebMeter()
   private let http: HTTPServer
@@ -34,7 +34,7 @@ package final class Front: ConnectionAcceptor {
     precondition(
       limits.headBytesMax <= Scratch.byteCount, "heads of \(limits.headBytesMax) bytes are more than is read at once")
     Descriptor.raiseLimit(to: SocketServer.descriptorsMax)
-    attendance = Attendance(limits)
+    connectionCounts = ConnectionCounts(limits)
     http = HTTPServer(on: reactor, handler, limits, scratch, meter)
     sockets = SocketServer(on: reactor, limits, scratch, meter)
     http.upgraded = { [sockets, meter] grant, transport, unsent, bytes, admission in
@@ -44,7 +44,7 @@ package final class Front: ConnectionAcceptor {
   }
 
   /// The number of connections of clients, in any state.
-  package var connectionCount: Int { attendance.count }
+  package var connectionCount: Int { connectionCounts.count }
 
   /// The bytes queued for WebSockets, those of rings not counted.
   package var queuedBytes: Int { sockets.queuedBytes }
@@ -65,11 +65,11 @@ package final class Front: ConnectionAcceptor {
   }
 
   private func admit(_ client: SocketAddress) -> Admission? {
-    if let admission = attendance.admit(client, isShared: handler.isShared(client)) { return admission }
+    if let admission = connectionCounts.admit(client, isShared: handler.isShared(client)) { return admission }
     // Among the client's undecided connections, the one that has waited longest is closed to make room.
     guard let oldest = detectors.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
     detectors[oldest] = nil
-    return attendance.admit(client, isShared: handler.isShared(client))
+    return connectionCounts.admit(client, isShared: handler.isShared(client))
   }
 
   /// Ends all connections at once.

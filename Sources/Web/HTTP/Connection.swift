@@ -67,7 +67,7 @@ final class Connection {
   func finishRequest(isComplete: Bool) {
     exchange.take()?.finish(isComplete: isComplete)
     isAnswered = false
-    admission.hold(answerOf: 0)
+    admission.reserve(answerBytes: 0)
     awaitsHead = true
     headDeadline = nil
   }

@@ -380,7 +380,7 @@ final class HTTPServer: ExchangeServer {
       refusal.headers.append("Retry-After", "1")
       return queue(refusal, for: exchange, on: connection)
     }
-    served?.admission.hold(answerOf: response.bytesInMemory)
+    served?.admission.reserve(answerBytes: response.bytesInMemory)
     // Before the date: with a `Connection` header, the library forgets that there is a date, and adds its own.
     if isLast { answer.close() } else { served?.keep(answer) }
     date.update()
