@@ -15,7 +15,7 @@ package protocol WebHandler: AnyObject {
   func upgrade(_ head: Head) -> SocketDecision
 
   /// The response to a request is queued; also called for one that the server gave by itself.
-  func answered(_ exchange: Exchange, with status: Int)
+  func responded(to exchange: Exchange, with status: Int)
 
   /// The response to a request that the server itself refuses, and then closes. The head is nil where it is not valid.
   func refuse(_ fault: WebFault, _ head: Head?) -> Response
@@ -35,7 +35,7 @@ extension WebHandler {
 
   package func read(_ head: Head) throws(WebFault) -> Head { head }
   package func isShared(_ client: SocketAddress) -> Bool { false }
-  package func answered(_ exchange: Exchange, with status: Int) {}
+  package func responded(to exchange: Exchange, with status: Int) {}
 
   package func refuse(_ fault: WebFault, _ head: Head?) -> Response {
     var response = Response(fault.status, .bytes(Array("\(fault)\n".utf8)))

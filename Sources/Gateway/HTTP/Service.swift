@@ -335,7 +335,7 @@ final class Service: WebHandler {
     return response
   }
 
-  func answered(_ exchange: Exchange, with status: Int) {
+  func responded(to exchange: Exchange, with status: Int) {
     let time = Reactor.now - exchange.began
     core.meters.answered(exchange.tag, with: status, after: time)
     if core.log.tells(.debug) {

@@ -10,12 +10,12 @@ final class Connection {
   let reader: RequestReader
   var exchange: Exchange?
   /// Whether the current request has its response.
-  var isAnswered = false
+  var hasResponse = false
   private(set) var requestCount = 0
   /// The last head as it was read, where it may come again, and as the handler interprets it.
   private var lastHead: (read: Head, meant: Head)?
   /// The last response, where it can be used again.
-  private var lastAnswer: Answer?
+  private var lastResponse: PreparedResponse?
   /// Whether the connection is between two requests, or has begun with the head of one.
   private var awaitsHead = false
   /// The deadline for the next whole head, on the reactor's clock; nil until the next sweep sets it.
@@ -57,16 +57,16 @@ final class Connection {
   }
 
   /// The last response in the library's form, where this one is identical.
-  func answer(as response: Response) -> Answer? {
-    guard let lastAnswer, lastAnswer.says(response) else { return nil }
-    return lastAnswer
+  func prepared(as response: Response) -> PreparedResponse? {
+    guard let lastResponse, lastResponse.isSame(as: response) else { return nil }
+    return lastResponse
   }
 
-  func keep(_ answer: Answer) { lastAnswer = answer.isReusable ? answer : nil }
+  func keep(_ response: PreparedResponse) { lastResponse = response.isReusable ? response : nil }
 
   func finishRequest(isComplete: Bool) {
     exchange.take()?.finish(isComplete: isComplete)
-    isAnswered = false
+    hasResponse = false
     admission.reserve(answerBytes: 0)
     awaitsHead = true
     headDeadline = nil

@@ -274,9 +274,9 @@ package final class Exchange {
 
   /// Refuses the request: the server responds, and the handler has no more to do with it.
   private func refuse(_ fault: WebFault) {
-    var answer = server.refusal(fault, head)
-    answer.closes = true
-    response = answer
+    var refusal = server.refusal(fault, head)
+    refusal.closes = true
+    response = refusal
     reading = .discarding
     restoreIdleTimeout()
     isOver = true

@@ -33,7 +33,7 @@ final class HTTPServer: ExchangeServer {
   /// The number of the library's steps, and the number of turns in a row that it asked for and in which it did nothing.
   private var stepCount = 0
   private var idleTurns = 0
-  private var answersUnderWay = 0
+  private var responsesUnderWay = 0
   /// Exchanges whose responses have more to be written.
   private var woken: ArraySlice<Exchange> = []
   /// Watches of connections that were ever suspended: they detect that the client has gone; the library would not.
@@ -148,7 +148,7 @@ final class HTTPServer: ExchangeServer {
     let wantsTurn = MHD_get_timeout(daemon, &milliseconds) == .YES
     if !woken.isEmpty { return setAlarm(after: .zero) }
     guard wantsTurn else { return }
-    let isIdle = milliseconds == 0 && stepCount == stepsBefore && answersUnderWay == 0
+    let isIdle = milliseconds == 0 && stepCount == stepsBefore && responsesUnderWay == 0
     idleTurns = isIdle ? idleTurns + 1 : 0
     var pause = Duration.milliseconds(Int64(min(milliseconds, 60_000)))
     if idleTurns > Self.idleTurnsMax {
@@ -317,7 +317,7 @@ final class HTTPServer: ExchangeServer {
 
   fileprivate func finishRequest(_ served: Connection, isComplete: Bool) {
     stepCount += 1
-    if served.isAnswered { answersUnderWay -= 1 }
+    if served.hasResponse { responsesUnderWay -= 1 }
     served.finishRequest(isComplete: isComplete)
   }
 
@@ -373,7 +373,8 @@ final class HTTPServer: ExchangeServer {
     }
     let isLast = response.closes || served?.requestCount ?? 0 >= limits.requestsPerConnectionMax
     // A response that is used again stays as it is.
-    guard let answer = (isLast ? nil : served?.answer(as: response)) ?? Answer(response, for: exchange) else {
+    guard let prepared = (isLast ? nil : served?.prepared(as: response)) ?? PreparedResponse(response, for: exchange)
+    else {
       guard let exchange, case .file = response.body else { return .NO }
       var refusal = refusal(
         WebFault(503, "No descriptor is free with which the file could be sent: ask again in a moment."), exchange.head)
@@ -382,21 +383,21 @@ final class HTTPServer: ExchangeServer {
     }
     served?.admission.reserve(answerBytes: response.bytesInMemory)
     // Before the date: with a `Connection` header, the library forgets that there is a date, and adds its own.
-    if isLast { answer.close() } else { served?.keep(answer) }
+    if isLast { prepared.close() } else { served?.keep(prepared) }
     date.update()
-    answer.date(date)
+    prepared.date(date)
     meter.bodyBytesOut += response.knownByteCount
     if let exchange {
       exchange.traffic?.bytesSent += response.knownByteCount
-      handler.answered(exchange, with: response.status)
+      handler.responded(to: exchange, with: response.status)
     } else {
       meter.refused(with: response.status)
     }
-    if let served, !served.isAnswered {
-      served.isAnswered = true
-      answersUnderWay += 1
+    if let served, !served.hasResponse {
+      served.hasResponse = true
+      responsesUnderWay += 1
     }
-    return MHD_queue_response(connection, CUnsignedInt(response.status), answer.made)
+    return MHD_queue_response(connection, CUnsignedInt(response.status), prepared.handle)
   }
 }
 

@@ -20,11 +20,11 @@ extension Response {
     case .source(let source, let length):
       guard let exchange else { preconditionFailure("only an exchange has a source") }
       // The reference is released with the response.
-      let giver = Unmanaged.passRetained(Giver(source, exchange)).toOpaque()
+      let context = Unmanaged.passRetained(SourceContext(source, exchange)).toOpaque()
       guard let length else {
-        return CMicroHTTPD_response_of_unknown_size(Self.endlessBlockBytes, readSource, giver, releaseSource)
+        return CMicroHTTPD_response_of_unknown_size(Self.endlessBlockBytes, readSource, context, releaseSource)
       }
-      return MHD_create_response_from_callback(UInt64(length), Self.blockBytes, readSource, giver, releaseSource)
+      return MHD_create_response_from_callback(UInt64(length), Self.blockBytes, readSource, context, releaseSource)
     }
   }
 
@@ -35,7 +35,7 @@ extension Response {
   private static let endlessBlockBytes = 4 << 10
 }
 
-private final class Giver {
+private final class SourceContext {
   let source: any BodySource
   let exchange: Exchange
 
@@ -46,13 +46,13 @@ private final class Giver {
 }
 
 private func readSource(
-  _ giver: UnsafeMutableRawPointer?, _: UInt64, _ room: UnsafeMutablePointer<CChar>?, _ count: Int
+  _ context: UnsafeMutableRawPointer?, _: UInt64, _ room: UnsafeMutablePointer<CChar>?, _ count: Int
 ) -> Int {
   // It was retained for the response, which still exists.
-  let giver = Unmanaged<Giver>.fromOpaque(giver.unsafelyUnwrapped).takeUnretainedValue()
-  return giver.exchange.pull(giver.source, UnsafeMutableRawBufferPointer(start: room, count: count))
+  let context = Unmanaged<SourceContext>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
+  return context.exchange.pull(context.source, UnsafeMutableRawBufferPointer(start: room, count: count))
 }
 
-private func releaseSource(_ giver: UnsafeMutableRawPointer?) {
-  Unmanaged<Giver>.fromOpaque(giver.unsafelyUnwrapped).release()
+private func releaseSource(_ context: UnsafeMutableRawPointer?) {
+  Unmanaged<SourceContext>.fromOpaque(context.unsafelyUnwrapped).release()
 }

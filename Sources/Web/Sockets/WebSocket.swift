@@ -37,7 +37,7 @@ package final class WebSocket {
   private var clientWatch: Registration?
   private var libraryWatch: Registration?
 
-  private var checks: FrameGuard
+  private var frameGuard: FrameGuard
   /// The beginning of a header whose rest has not come.
   private var held: [UInt8] = []
   private var message: [UInt8] = []
@@ -48,7 +48,7 @@ package final class WebSocket {
   private var hasFailed = false
 
   let outflow: Outflow
-  private var answer = AnswerReader()
+  private var libraryOutput = LibraryOutputReader()
   private var needsWritableCall = false
 
   /// The part of the server's queued bytes that is counted for this socket.
@@ -76,7 +76,7 @@ package final class WebSocket {
     outflow = Outflow(server.meter, server.block)
     queuedBytesMax = server.limits.socketQueueBytesMax
     pingedAt = Reactor.now
-    checks =
+    frameGuard =
       switch reading {
       case .messages(let bytesMax): FrameGuard(messageBytesMax: bytesMax)
       case .pieces: FrameGuard(messageBytesMax: .max)
@@ -278,7 +278,7 @@ package final class WebSocket {
   }
 
   private var canRead: Bool {
-    wantsReading && answer.hasHead && inner.hasRoom && !hasClientEnded && state != .draining && state != .closed
+    wantsReading && libraryOutput.hasHead && inner.hasRoom && !hasClientEnded && state != .draining && state != .closed
   }
 
   private func relayToLibrary() {
@@ -304,15 +304,15 @@ package final class WebSocket {
   private func pass(_ bytes: [UInt8]) { bytes.withUnsafeBytes { pass($0) } }
 
   private func pass(_ bytes: UnsafeRawBufferPointer) {
-    let (count, violation) = checks.admit(bytes)
-    pongs = (pongs + checks.takePings()).suffix(FrameGuard.pingsMax)
+    let (count, violation) = frameGuard.admit(bytes)
+    pongs = (pongs + frameGuard.takePings()).suffix(FrameGuard.pingsMax)
     sendPongs()
     guard inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return drain() }
     if let violation {
       held = []
       hasClientEnded = true
       _ = FrameGuard.goodbye(violation).withUnsafeBytes { inner.write($0) }
-    } else if checks.hasSeenClose {
+    } else if frameGuard.hasSeenClose {
       held = []
     } else {
       held = Array(bytes[count...])
@@ -324,7 +324,7 @@ package final class WebSocket {
   private func handleClientEnd() {
     hasClientEnded = true
     // The connection may only end after a close frame; if one was sent from here, it then needs no answer.
-    if checks.hasSeenClose { inner.end() } else if hasSentClose { drain() } else { fail() }
+    if frameGuard.hasSeenClose { inner.end() } else if hasSentClose { drain() } else { fail() }
   }
 
   // MARK: Output to the client
@@ -334,7 +334,7 @@ package final class WebSocket {
       do throws(SystemError) {
         guard let count = try inner.socket.receive(server.scratch.room) else { return }
         if count == 0 { return drain() }
-        let (head, frames) = answer.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
+        let (head, frames) = libraryOutput.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
         if let head {
           // The client has its response already.
           guard head.starts(with: "HTTP/1.1 101 ".utf8) else { return cut() }

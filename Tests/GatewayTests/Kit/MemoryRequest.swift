@@ -93,7 +93,7 @@ final class MemoryRequest: ExchangeServer {
       status: response.status, headers: response.headers.fields.map { .init(name: $0.name, value: $0.value) })
     if case .bytes(let bytes) = response.body { answer.body = bytes }
     self.answer = answer
-    if let exchange { handler.answered(exchange, with: response.status) }
+    if let exchange { handler.responded(to: exchange, with: response.status) }
     return .YES
   }
 }

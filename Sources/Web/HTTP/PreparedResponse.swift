@@ -2,9 +2,9 @@ internal import CMicroHTTPD
 
 /// A response in the library's form. One with a small body in memory can be used again, since repeated requests mostly
 /// get the same response.
-final class Answer {
+final class PreparedResponse {
   private let response: Response
-  let made: OpaquePointer
+  let handle: OpaquePointer
   private var closes = false
   /// The second of its date.
   private var datedAt: Int?
@@ -14,29 +14,29 @@ final class Answer {
 
   /// Nil where a file has no free descriptor.
   init?(_ response: Response, for exchange: Exchange?) {
-    guard let made = response.make(for: exchange) else { return nil }
+    guard let handle = response.make(for: exchange) else { return nil }
     self.response = response
-    self.made = made
+    self.handle = handle
     for field in response.headers.fields {
       // The library takes no value that has a line feed: such a header is left out.
-      _ = field.name.withCString { name in field.value.withCString { MHD_add_response_header(made, name, $0) } }
+      _ = field.name.withCString { name in field.value.withCString { MHD_add_response_header(handle, name, $0) } }
     }
   }
 
   deinit {
-    MHD_destroy_response(made)
+    MHD_destroy_response(handle)
   }
 
   /// Sets the date. The library adds one to each response that has none; a new date replaces the old one.
   func date(_ date: DateHeader) {
     if datedAt == date.second { return }
     datedAt = date.second
-    MHD_add_response_header(made, "Date", date.text)
+    MHD_add_response_header(handle, "Date", date.text)
   }
 
   /// Makes the connection end after this response.
   func close() {
-    if !closes { MHD_add_response_header(made, "Connection", "close") }
+    if !closes { MHD_add_response_header(handle, "Connection", "close") }
     closes = true
   }
 
@@ -49,7 +49,7 @@ final class Answer {
   }
 
   /// Whether the two responses are identical; bodies are only the same where they share storage.
-  func says(_ other: Response) -> Bool {
+  func isSame(as other: Response) -> Bool {
     guard !closes, response.status == other.status, response.headers.fields == other.headers.fields else {
       return false
     }

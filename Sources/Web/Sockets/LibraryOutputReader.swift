@@ -1,5 +1,5 @@
 /// Splits the library's output: one response to the request, then frames.
-struct AnswerReader {
+struct LibraryOutputReader {
   private(set) var hasHead = false
   private var rest: [UInt8] = []
 
