@@ -9,7 +9,7 @@ internal import Reactor
 /// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
 /// - The library is run from the loop alone, never from within its callbacks: those use `scheduleTurn`.
 /// - The library reads no byte of a client but content: while it runs, its `recv` of a client's socket is
-///   `Connection.read`, and in a tunnel the same `RequestReader` stands before the socket pair. A request that no
+///   `HTTPConnection.read`, and in a tunnel the same `RequestReader` stands before the socket pair. A request that no
 ///   reader has passed on is refused.
 /// - If the library asks for a turn at once and has done nothing, that turn comes later: it cannot keep the loop busy.
 final class HTTPServer: ExchangeServer {
@@ -29,7 +29,7 @@ final class HTTPServer: ExchangeServer {
   private var sweep: Timer?
   private var turnIsDue = false
   /// Connections by their descriptors.
-  private var connections: [CInt: Connection] = [:]
+  private var connections: [CInt: HTTPConnection] = [:]
   /// The number of the library's steps, and the number of turns in a row that it asked for and in which it did nothing.
   private var stepCount = 0
   private var idleTurns = 0
@@ -89,7 +89,7 @@ final class HTTPServer: ExchangeServer {
   ) {
     guard let daemon else { return }
     let number = socket.release()
-    connections[number] = Connection(reader, admission, bypass)
+    connections[number] = HTTPConnection(reader, admission, bypass)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     // The library requires an address and does not use it: its reader knows the client. Where the call fails, the
@@ -251,15 +251,15 @@ final class HTTPServer: ExchangeServer {
     }
   }
 
-  private func served(_ connection: OpaquePointer) -> Connection? {
+  private func served(_ connection: OpaquePointer) -> HTTPConnection? {
     guard let context = CMicroHTTPD_socket_context(connection) else { return nil }
     // It is kept in `connections` from the beginning of the connection to its end.
-    return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+    return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
   }
 
   // MARK: From the library
 
-  fileprivate func connected(_ connection: OpaquePointer) -> Connection? {
+  fileprivate func connected(_ connection: OpaquePointer) -> HTTPConnection? {
     stepCount += 1
     return connections[CMicroHTTPD_descriptor(connection)]
   }
@@ -274,7 +274,7 @@ final class HTTPServer: ExchangeServer {
   /// Lingering close of a connection whose request was answered before all of it came: input after the close would make
   /// the kernel reset the connection, and the response could be lost. The library closes its own descriptor now. A
   /// tunnel lingers by itself.
-  private func linger(_ descriptor: CInt, _ served: Connection) {
+  private func linger(_ descriptor: CInt, _ served: HTTPConnection) {
     guard daemon != nil, served.readsClient, served.reader.isWithinRequest else { return }
     Descriptor.lent(descriptor) { socket in
       guard let own = try? socket.duplicate() else { return }
@@ -284,7 +284,7 @@ final class HTTPServer: ExchangeServer {
     }
   }
 
-  fileprivate func beginRequest(_ connection: OpaquePointer, _ served: Connection) -> MHD_Result {
+  fileprivate func beginRequest(_ connection: OpaquePointer, _ served: HTTPConnection) -> MHD_Result {
     stepCount += 1
     if served.toggleNudge() {
       // The library calls again in its next turn, and assumes that there is something to read.
@@ -308,14 +308,14 @@ final class HTTPServer: ExchangeServer {
   }
 
   fileprivate func continueRequest(
-    _ exchange: Exchange, of served: Connection, _ body: UnsafeRawBufferPointer, _ left: inout Int
+    _ exchange: Exchange, of served: HTTPConnection, _ body: UnsafeRawBufferPointer, _ left: inout Int
   ) -> MHD_Result {
     stepCount += 1
     if body.isEmpty, let fault = served.fault { exchange.fail(fault) }
     return exchange.proceed(body, &left)
   }
 
-  fileprivate func finishRequest(_ served: Connection, isComplete: Bool) {
+  fileprivate func finishRequest(_ served: HTTPConnection, isComplete: Bool) {
     stepCount += 1
     if served.hasResponse { responsesUnderWay -= 1 }
     served.finishRequest(isComplete: isComplete)
@@ -325,7 +325,7 @@ final class HTTPServer: ExchangeServer {
 
   /// The library sends the client the upgrade response, behind all earlier responses, and releases the connection.
   private func upgrade(
-    _ head: Head, _ served: Connection, on connection: OpaquePointer
+    _ head: Head, _ served: HTTPConnection, on connection: OpaquePointer
   ) throws(WebFault) -> MHD_Result {
     if let fault = head.upgradeFault { throw fault }
     switch handler.upgrade(head) {
@@ -344,7 +344,7 @@ final class HTTPServer: ExchangeServer {
   }
 
   /// The library has read nothing behind the head, since it was given nothing.
-  fileprivate func upgraded(_ served: Connection, _ descriptor: CInt) {
+  fileprivate func upgraded(_ served: HTTPConnection, _ descriptor: CInt) {
     guard let grant = served.grant else { return }
     let rest = served.reader.takeRest()
     if let bypass = served.bypass {
@@ -407,8 +407,8 @@ private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer {
 }
 
 /// A request's context is its connection, which serves one request at a time and is kept until after its last.
-private func served(_ context: UnsafeMutableRawPointer) -> Connection {
-  Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+private func served(_ context: UnsafeMutableRawPointer) -> HTTPConnection {
+  Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue()
 }
 
 private func requestBegan(

@@ -2,7 +2,7 @@ internal import CReceive
 internal import Glibc
 
 /// One connection that is served by libmicrohttpd, over all of its requests.
-final class Connection {
+final class HTTPConnection {
   /// The connection's admission, held for as long as it counts.
   let admission: Admission
   /// The bypass of the tunnel through which the connection comes, which then reads from the client; nil without TLS.
