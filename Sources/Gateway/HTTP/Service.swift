@@ -25,7 +25,7 @@ final class Service: WebHandler {
   func begin(_ exchange: Exchange) {
     let head = exchange.head
     do throws(Problem) {
-      if let asked = exchange.note.content as? Asked { return try serve(asked, exchange) }
+      if let asked = exchange.headContext.content as? Asked { return try serve(asked, exchange) }
       try admit(head)
       if let response = core.access.redirection(of: head) { return exchange.respond(response) }
       if let response = core.access.base.redirection(of: head) { return core.respond(response, to: exchange) }
@@ -39,7 +39,7 @@ final class Service: WebHandler {
       if head.method == .options { return exchange.respond(options(match.methods, head)) }
       guard let route = match[head.method] else { throw Problem(head.method, notAmong: match.methods) }
       let asked = Asked(route, Call(head, match.captures))
-      exchange.note.content = asked
+      exchange.headContext.content = asked
       try serve(asked, exchange)
     } catch {
       refuse(error, exchange)
@@ -299,7 +299,7 @@ final class Service: WebHandler {
 
   /// The same request mostly has the same response as before, which is cached.
   private func answer(_ reply: Reply, _ exchange: Exchange) {
-    let asked = exchange.note.content as? Asked
+    let asked = exchange.headContext.content as? Asked
     if let told = asked?.told, told.reply.isSame(as: reply) { return core.give(told.response, to: exchange) }
     let response = response(for: reply, exchange.head)
     asked?.told = reply.bytesCount <= Self.toldBytesMax && reply.largeBytes == nil ? Told(reply, response) : nil

@@ -13,7 +13,7 @@ package final class Front: ConnectionAcceptor {
   package var identity: ServerIdentity?
   private let link: ((consuming Descriptor) -> Void)?
   private let connectionCounts: ConnectionCounts
-  private let scratch = Scratch()
+  private let scratch = ScratchBuffer()
   package let meter = WebMeter()
   private let http: HTTPServer
   private let sockets: SocketServer
@@ -32,7 +32,8 @@ package final class Front: ConnectionAcceptor {
     self.identity = identity
     self.link = link
     precondition(
-      limits.headBytesMax <= Scratch.byteCount, "heads of \(limits.headBytesMax) bytes are more than is read at once")
+      limits.headBytesMax <= ScratchBuffer.byteCount,
+      "heads of \(limits.headBytesMax) bytes are more than is read at once")
     Descriptor.raiseLimit(to: SocketServer.descriptorsMax)
     connectionCounts = ConnectionCounts(limits)
     http = HTTPServer(on: reactor, handler, limits, scratch, meter)

@@ -11,7 +11,7 @@ final class LingeringClose {
 
   private let transport: Transport
   private let reactor: Reactor
-  private let scratch: Scratch
+  private let scratch: ScratchBuffer
   /// The connection's admission, held for as long as it counts.
   private let admission: Admission?
   private var rest: [UInt8]
@@ -20,7 +20,9 @@ final class LingeringClose {
   private var received = 0
 
   @discardableResult
-  init(_ bytes: [UInt8], to transport: Transport, _ admission: Admission?, on reactor: Reactor, _ scratch: Scratch) {
+  init(
+    _ bytes: [UInt8], to transport: Transport, _ admission: Admission?, on reactor: Reactor, _ scratch: ScratchBuffer
+  ) {
     self.transport = transport
     self.admission = admission
     self.reactor = reactor

@@ -33,7 +33,7 @@ final class ProtocolDetector {
   private var socket: Descriptor?
   private let reactor: Reactor
   private let limits: WebLimits
-  private let scratch: Scratch
+  private let scratch: ScratchBuffer
   private let identity: ServerIdentity?
   private let takesLinks: Bool
   private let decided: (ProtocolDetector, Decision) -> Void
@@ -46,7 +46,7 @@ final class ProtocolDetector {
 
   init(
     _ number: UInt64, _ socket: consuming Descriptor, from client: SocketAddress, _ admission: Admission,
-    on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch, _ identity: ServerIdentity?, takesLinks: Bool,
+    on reactor: Reactor, _ limits: WebLimits, _ scratch: ScratchBuffer, _ identity: ServerIdentity?, takesLinks: Bool,
     decided: @escaping (ProtocolDetector, Decision) -> Void
   ) {
     self.number = number

@@ -33,7 +33,7 @@ final class RequestReader {
   private let bypass: Bypass?
   private let chunkLineBytesMax: Int
   private var parser: HeadParser
-  private var memory = HeadMemory()
+  private var cache = HeadCache()
   private var state = State.head
   /// Bytes that have come and are not parsed yet.
   private var unparsed: [UInt8] = []
@@ -160,7 +160,7 @@ final class RequestReader {
   func fault(ofRequest number: Int) -> WebFault? { number == requestCount ? refusal : nil }
 
   /// Whether this is the last head and would be recognized.
-  func knows(_ head: Head) -> Bool { memory.last?.head === head }
+  func knows(_ head: Head) -> Bool { cache.last?.head === head }
 
   // MARK: Reading
 
@@ -253,7 +253,7 @@ final class RequestReader {
   }
 
   private func head(_ bytes: UnsafeRawBufferPointer) throws(WebFault) -> Int? {
-    if let known = memory.last, let count = memory.count(in: bytes) {
+    if let known = cache.last, let count = cache.count(in: bytes) {
       parser.restart()
       begin(known)
       return count
@@ -262,21 +262,21 @@ final class RequestReader {
     parser.restart()
     let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<end])
     let head: Head
-    if let last = memory.last?.head, let line = memory.line(of: bytes) {
+    if let last = cache.last?.head, let line = cache.line(of: bytes) {
       let (method, target, _) = try HeadParser.line(line)
       head = try Head(method, target, like: last)
     } else {
       head = try Head(parser.head(bytes), from: origin)
     }
-    let known = HeadMemory.Known(head: head, request: head.shortRequest(isLong: isLong(head)))
-    memory.keep(known, of: bytes)
+    let known = HeadCache.Entry(head: head, request: head.shortRequest(isLong: isLong(head)))
+    cache.keep(known, of: bytes)
     begin(known)
     return end
   }
 
   private func isLong(_ head: Head) -> Bool { bypass != nil && head.contentLength ?? 0 > Bypass.bytesMin }
 
-  private func begin(_ known: HeadMemory.Known) {
+  private func begin(_ known: HeadCache.Entry) {
     requestCount += 1
     heads.append(known.head)
     output += known.request

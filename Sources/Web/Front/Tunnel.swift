@@ -24,7 +24,7 @@ final class Tunnel {
   private let bypass: Bypass
   private let admission: Admission
   private let reactor: Reactor
-  private let scratch: Scratch
+  private let scratch: ScratchBuffer
   private var clientWatch: Registration?
   private var libraryWatch: Registration?
   /// Output that the client has not taken, where no TLS keeps it.
@@ -36,7 +36,7 @@ final class Tunnel {
   /// Begins with the bytes that were read from the client before. The library's side must have its own socket by now.
   init(
     _ transport: Transport, _ inner: consuming SocketPairEnd, first bytes: [UInt8], _ reader: RequestReader,
-    _ bypass: Bypass, _ admission: Admission, on reactor: Reactor, _ scratch: Scratch
+    _ bypass: Bypass, _ admission: Admission, on reactor: Reactor, _ scratch: ScratchBuffer
   ) throws(SystemError) {
     self.transport = transport
     self.inner = inner

@@ -6,8 +6,8 @@ internal import Reactor
 /// It belongs to the server's thread. The server keeps it until the response is sent or the client has gone.
 package final class Exchange {
   package let head: Head
-  /// The note of the head, shared by requests of one connection that have the same head.
-  package let note: HeadNote
+  /// The handler's context for the head, shared by requests of one connection that have the same head.
+  package let headContext: HeadContext
   /// Called once where the client leaves before the whole response is sent, or the server refuses its input. From then
   /// on, calls of the exchange have no effect.
   package var onAbort: (() -> Void)?
@@ -49,9 +49,12 @@ package final class Exchange {
   private var discardedBytes = 0
   private var pace: Pace
 
-  init(_ head: Head, _ note: HeadNote, _ connection: OpaquePointer, _ bypass: Bypass?, of server: any ExchangeServer) {
+  init(
+    _ head: Head, _ headContext: HeadContext, _ connection: OpaquePointer, _ bypass: Bypass?,
+    of server: any ExchangeServer
+  ) {
     self.head = head
-    self.note = note
+    self.headContext = headContext
     self.connection = connection
     self.bypass = bypass
     self.server = server

@@ -36,7 +36,7 @@ final class HTTPConnection {
   ///
   /// Law: less than the room holds means that nothing more can be read, or that the library is nudged when there is
   /// more: the library then waits for an event.
-  func read(_ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ scratch: Scratch) -> Int {
+  func read(_ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ scratch: ScratchBuffer) -> Int {
     reader.resume()
     var count = reader.takeOutput(into: room)
     while count < room.count, reader.isReading {
@@ -86,8 +86,8 @@ final class HTTPConnection {
   /// The upgrade to a WebSocket, until the library has sent the client its response.
   var grant: SocketGrant?
 
-  /// The note of the last head.
-  private(set) var note = HeadNote()
+  /// The handler's context for the last head.
+  private(set) var headContext = HeadContext()
 
   /// The library has begun a request.
   func nextHead(reading: (Head) throws(WebFault) -> Head) throws(WebFault) -> Head {
@@ -100,7 +100,7 @@ final class HTTPConnection {
     if reader.isHeldBack { bypass?.changed() }
     if let lastHead, lastHead.read === head { return lastHead.meant }
     lastHead = nil
-    note = HeadNote()
+    headContext = HeadContext()
     let meant = try reading(head)
     if reader.knows(head) { lastHead = (head, meant) }
     return meant

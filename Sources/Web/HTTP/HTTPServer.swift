@@ -21,7 +21,7 @@ final class HTTPServer: ExchangeServer {
   private let idleNanoseconds: UInt64
   private let reactor: Reactor
   private let handler: any WebHandler
-  private let scratch: Scratch
+  private let scratch: ScratchBuffer
   /// Nil once it is closed.
   private var daemon: OpaquePointer?
   private var polling: Registration?
@@ -56,7 +56,8 @@ final class HTTPServer: ExchangeServer {
   /// An event for a thousand event streams is written in some dozens of turns, so that others need not wait for it.
   private static let wakesPerTurnMax = 16
 
-  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
+  init(on reactor: Reactor, _ handler: any WebHandler, _ limits: WebLimits, _ scratch: ScratchBuffer, _ meter: WebMeter)
+  {
     precondition(creceive_is_in_place(), "libmicrohttpd would read past the reader of requests")
     self.reactor = reactor
     self.meter = meter
@@ -298,7 +299,7 @@ final class HTTPServer: ExchangeServer {
       let sound = try served.nextHead { (head) throws(WebFault) in try handler.read(head) }
       head = sound
       if sound.wantsWebSocket { return try upgrade(sound, served, on: connection) }
-      let exchange = Exchange(sound, served.note, connection, served.bypass, of: self)
+      let exchange = Exchange(sound, served.headContext, connection, served.bypass, of: self)
       served.exchange = exchange
       handler.begin(exchange)
       return exchange.start()

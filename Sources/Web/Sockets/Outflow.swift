@@ -28,7 +28,7 @@ final class Outflow {
 
   private let meter: WebMeter
   /// A buffer for output of several pieces.
-  private let block: Scratch
+  private let block: ScratchBuffer
   private let own = FrameLog()
   private var ownRun: UInt64 = 0
   private var cursors: [Cursor] = []
@@ -47,7 +47,7 @@ final class Outflow {
   /// Whether a flush is scheduled.
   var isDue = false
 
-  init(_ meter: WebMeter, _ block: Scratch) {
+  init(_ meter: WebMeter, _ block: ScratchBuffer) {
     self.meter = meter
     self.block = block
   }

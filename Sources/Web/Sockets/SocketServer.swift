@@ -13,10 +13,10 @@ internal import Reactor
 final class SocketServer {
   let limits: WebLimits
   let reactor: Reactor
-  let scratch: Scratch
+  let scratch: ScratchBuffer
   let meter: WebMeter
   /// A buffer for output of several pieces, shared by all sockets.
-  let block = Scratch()
+  let block = ScratchBuffer()
   private let loop: UnsafeMutablePointer<uv_loop_t>
   private let protocols: UnsafeMutablePointer<lws_protocols>
   /// Nil once it is closed.
@@ -36,7 +36,7 @@ final class SocketServer {
   /// it. A client takes three.
   static let descriptorsMax = 1 << 16
 
-  init(on reactor: Reactor, _ limits: WebLimits, _ scratch: Scratch, _ meter: WebMeter) {
+  init(on reactor: Reactor, _ limits: WebLimits, _ scratch: ScratchBuffer, _ meter: WebMeter) {
     self.meter = meter
     self.reactor = reactor
     self.limits = limits

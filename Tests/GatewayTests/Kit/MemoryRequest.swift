@@ -25,7 +25,7 @@ final class MemoryRequest: ExchangeServer {
     (unread, self.isWhole) = (body, isWhole)
     // A name for it: nothing reads what is there.
     guard let connection = OpaquePointer(bitPattern: 1) else { preconditionFailure("1 is no null pointer") }
-    let exchange = Exchange(try handler.read(head), HeadNote(), connection, nil, of: self)
+    let exchange = Exchange(try handler.read(head), HeadContext(), connection, nil, of: self)
     self.exchange = exchange
     handler.begin(exchange)
     if !endIfDone(exchange.start()) { takeTurn() }

@@ -4,14 +4,14 @@ internal import Glibc
 /// and many are identical.
 ///
 /// Law: a head that is recognized was validated, byte for byte; any other is parsed and checked anew.
-struct HeadMemory {
+struct HeadCache {
   /// A known head, and the request that the library gets in its place.
-  struct Known {
+  struct Entry {
     let head: Head
     let request: [UInt8]
   }
 
-  private(set) var last: Known?
+  private(set) var last: Entry?
   /// The last head as it came, and the position at which its headers begin: the space before the version.
   private var bytes: [UInt8] = []
   private var fieldsStart = 0
@@ -43,7 +43,7 @@ struct HeadMemory {
     return bytes[..<(start + Self.versionBytes - 2)]
   }
 
-  mutating func keep(_ known: Known, of bytes: UnsafeRawBufferPointer) {
+  mutating func keep(_ known: Entry, of bytes: UnsafeRawBufferPointer) {
     guard bytes.count <= Self.bytesMax, let feed = bytes.firstLineFeed(from: 2) else {
       last = nil
       self.bytes = []
