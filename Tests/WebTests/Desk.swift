@@ -16,7 +16,7 @@ final class Desk: WebHandler {
   private(set) var ticker: Ticker?
   private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
   /// Whose messages go first, and of which eight are kept.
-  private(set) lazy var urgent = Fanout(bytesMax: 4 << 20, .drops(countMax: 8) { "dropped \($0) left \($1)" })
+  private(set) lazy var urgent = Fanout(bytesMax: 4 << 20, .dropOldest(countMax: 8) { "dropped \($0) left \($1)" })
   var file: String?
   private let same = Array("the same\n".utf8)
 

@@ -191,11 +191,11 @@ import Web
     #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
     try rig.desk { desk in
       let chosen = desk.sockets[1].socket
-      let audience = Fanout.Audience(Fanout.Listeners { $0 === chosen }, otherwise: "skip")
-      let silent = Fanout.Audience(Fanout.Listeners { $0 === chosen }, otherwise: nil)
+      let recipients = Fanout.Recipients(Fanout.Listeners { $0 === chosen }, otherwise: "skip")
+      let silent = Fanout.Recipients(Fanout.Listeners { $0 === chosen }, otherwise: nil)
       for number in 0..<5 {
         Self.message(number, bytes: 20).withUnsafeBytes {
-          desk.ring.publish($0, to: number == 1 ? audience : number == 3 ? silent : nil)
+          desk.ring.publish($0, to: number == 1 ? recipients : number == 3 ? silent : nil)
         }
       }
     }

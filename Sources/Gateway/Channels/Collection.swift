@@ -201,12 +201,12 @@ final class Collection {
   static let sharedBytesMin = 64 << 10
 
   private func publish(_ change: Change, in ring: Fanout) {
-    let audience = Fanout.Audience(
+    let recipients = Fanout.Recipients(
       listeners(of: change.owner), otherwise: SocketFrame.skip(1, to: change.offset, in: number))
     if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
-      return ring.publish(change.pieces(putting: bytes, in: number), .text, to: audience)
+      return ring.publish(change.pieces(putting: bytes, in: number), .text, to: recipients)
     }
-    change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: audience) }
+    change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: recipients) }
   }
 
   private func listeners(of owner: Owner) -> Fanout.Listeners {
@@ -316,8 +316,8 @@ final class Collection {
   }
 
   private var overflow: Fanout.Overflow {
-    guard limits.drops else { return .lags }
-    return .drops(countMax: limits.changesMax) { [unowned self] count, left in
+    guard limits.drops else { return .unsubscribe }
+    return .dropOldest(countMax: limits.changesMax) { [unowned self] count, left in
       onDropped(count)
       return SocketFrame.dropped(count, to: offset - UInt64(left), in: number)
     }

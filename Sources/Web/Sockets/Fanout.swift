@@ -18,7 +18,7 @@ package final class Fanout {
   }
 
   /// The recipients of a message.
-  package struct Audience {
+  package struct Recipients {
     let listeners: Listeners
     /// The frame that the other subscribers get in its place; nil for none.
     let otherwise: [UInt8]?
@@ -33,16 +33,16 @@ package final class Fanout {
   /// The policy for a subscriber that is further behind than the ring reaches.
   package enum Overflow {
     /// Its owner gets a lag report, and it is unsubscribed.
-    case lags
+    case unsubscribe
     /// The oldest messages are dropped, also where there are more than so many, and a text reports it, made from the
     /// number of dropped messages and of those that are left. Messages of such a ring go before all other frames.
-    case drops(countMax: Int, notice: (_ count: Int, _ left: Int) -> String)
+    case dropOldest(countMax: Int, notice: (_ count: Int, _ left: Int) -> String)
   }
 
   let log = FrameLog()
   private var bytesMax: Int
   let overflow: Overflow
-  private var audiences: [Int: Audience] = [:]
+  private var recipientsByFrame: [Int: Recipients] = [:]
   /// The recipients of the last message, retained so that their identity is not reused, and the number of the current
   /// run of messages.
   private var listeners: Listeners?
@@ -54,8 +54,8 @@ package final class Fanout {
   /// The index of the subscriber whose turn is next.
   private var next = 0
   /// The number of subscribers that have not been offered the latest message yet.
-  private var unoffered = 0
-  private var isWalking = false
+  private var unservedCount = 0
+  private var isServing = false
   /// The bytes and messages that were published in the round so far.
   private var roundBytes = 0
   private var roundCount = 0
@@ -64,50 +64,51 @@ package final class Fanout {
   private static let stepsMax = 8
 
   /// A ring that keeps the last `bytesMax` bytes, which is as far as a subscriber may be behind.
-  package init(bytesMax: Int, _ overflow: Overflow = .lags) {
+  package init(bytesMax: Int, _ overflow: Overflow = .unsubscribe) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
     self.overflow = overflow
   }
 
-  private var countMax: Int { if case .drops(let countMax, _) = overflow { countMax } else { .max } }
+  private var countMax: Int { if case .dropOldest(let countMax, _) = overflow { countMax } else { .max } }
 
   /// The frame that reports lost messages to a subscriber; nil where the ring drops nothing.
   func notice(ofDropped count: Int, left: Int) -> [UInt8]? {
-    guard case .drops(_, let notice) = overflow else { return nil }
+    guard case .dropOldest(_, let notice) = overflow else { return nil }
     return Frame.text.bytes(Array(notice(count, left).utf8))
   }
 
-  var drops: Bool { if case .drops = overflow { true } else { false } }
+  var dropsOldest: Bool { if case .dropOldest = overflow { true } else { false } }
 
   package var subscriberCount: Int { subscribers.count }
 
-  /// Publishes a message, without an audience to all. A ring has room for four of its largest message in any case.
-  package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
-    guard prepare(for: bytes.count, audience, isLarge: false) else { return }
+  /// Publishes a message: to all where no recipients are named. A ring has room for four of its largest message in any case.
+  package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to recipients: Recipients? = nil)
+  {
+    guard prepare(for: bytes.count, recipients, isLarge: false) else { return }
     log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
     offer(bytes.count)
   }
 
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
-  package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to audience: Audience? = nil) {
-    guard prepare(for: payload.count, audience, isLarge: true) else { return }
+  package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to recipients: Recipients? = nil) {
+    guard prepare(for: payload.count, recipients, isLarge: true) else { return }
     log.append(Frame(kind).bytes(payload), order: SayingOrder.next(), run: run)
     offer(payload.count)
   }
 
   /// Prepares the ring for a message; returns whether there are subscribers.
-  private func prepare(for count: Int, _ audience: Audience?, isLarge: Bool) -> Bool {
+  private func prepare(for count: Int, _ recipients: Recipients?, isLarge: Bool) -> Bool {
     bytesMax = max(bytesMax, 4 * count)
     if subscribers.isEmpty {
       // No subscriber is behind.
       log.drop(before: log.end)
-      audiences.removeAll()
+      recipientsByFrame.removeAll()
       return false
     }
-    if let audience { audiences[log.end] = audience }
-    if isLarge || isRunOver || audience?.listeners !== listeners {
-      listeners = audience?.listeners
+    if let recipients { recipientsByFrame[log.end] = recipients }
+    if isLarge || isRunOver || recipients?.listeners !== listeners {
+      listeners = recipients?.listeners
       run += 1
     }
     isRunOver = isLarge
@@ -117,12 +118,12 @@ package final class Fanout {
   private func offer(_ count: Int) {
     if log.byteCount + log.largeBytes > bytesMax { drop(before: log.frame(leaving: bytesMax)) }
     if log.end - log.start > countMax { drop(before: log.end - countMax) }
-    unoffered = subscribers.count
+    unservedCount = subscribers.count
     roundBytes += count
     roundCount += 1
     // No subscriber shall lag that was not offered the message: in two rounds half of the ring is published at most.
-    if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { walk(subscribers.count) }
-    walkSoon()
+    if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { serve(subscribers.count) }
+    scheduleServing()
   }
 
   /// The socket gets messages that are published from now on.
@@ -146,37 +147,37 @@ package final class Fanout {
       places[ObjectIdentifier(last)] = place
     }
     // The last one may have lost its turn of this round.
-    if unoffered > 0 { unoffered = subscribers.count }
+    if unservedCount > 0 { unservedCount = subscribers.count }
     return true
   }
 
-  func audience(of frame: Int) -> Audience? { audiences[frame] }
+  func recipients(of frame: Int) -> Recipients? { recipientsByFrame[frame] }
 
   private func drop(before frame: Int) {
     let start = log.start
     log.drop(before: frame)
-    if audiences.isEmpty { return }
-    for frame in start..<log.start { audiences[frame] = nil }
+    if recipientsByFrame.isEmpty { return }
+    for frame in start..<log.start { recipientsByFrame[frame] = nil }
   }
 
   /// Continues in the next turn of the loop where some are left; the loop has read its input by then.
-  private func walkSoon() {
-    guard unoffered > 0, !isWalking, let reactor = subscribers.first?.flushes else { return }
-    isWalking = true
+  private func scheduleServing() {
+    guard unservedCount > 0, !isServing, let reactor = subscribers.first?.reactor else { return }
+    isServing = true
     reactor.schedule(at: Reactor.now) { [weak self] in
       guard let self else { return }
-      isWalking = false
-      walk(Self.stepsMax)
-      walkSoon()
+      isServing = false
+      serve(Self.stepsMax)
+      scheduleServing()
     }
   }
 
-  private func walk(_ steps: Int) {
-    for _ in 0..<steps where unoffered > 0 {
+  private func serve(_ steps: Int) {
+    for _ in 0..<steps where unservedCount > 0 {
       if next >= subscribers.count { (next, roundBytes, roundCount) = (0, 0, 0) }
       let socket = subscribers[next]
       next += 1
-      unoffered -= 1
+      unservedCount -= 1
       socket.flush(after: self)
     }
   }

@@ -12,7 +12,7 @@ final class Outflow {
     /// The frame at which the subscription ends; nil while it lasts.
     var end: Int?
     /// Whether the latest run of frames was for it.
-    var heard: (run: UInt64, isIncluded: Bool)?
+    var inclusion: (run: UInt64, isIncluded: Bool)?
     /// The own frame before which nothing of this ring goes out.
     let start: Int
     /// The number of frames that were dropped before they could go out.
@@ -120,7 +120,7 @@ final class Outflow {
   }
 
   func isBehind(_ fanout: Fanout) -> Bool {
-    !fanout.drops && cursors.contains { $0.fanout === fanout && $0.next < min(fanout.log.start, $0.last) }
+    !fanout.dropsOldest && cursors.contains { $0.fanout === fanout && $0.next < min(fanout.log.start, $0.last) }
   }
 
   // MARK: Sending
@@ -157,7 +157,7 @@ final class Outflow {
 
   /// The cursor of a ring that drops its oldest and has frames for the socket.
   private func nextUrgent() -> Int? {
-    cursors.firstIndex { $0.fanout.drops && $0.next < $0.last && own.start >= $0.start }
+    cursors.firstIndex { $0.fanout.dropsOldest && $0.next < $0.last && own.start >= $0.start }
   }
 
   /// Queues a notice of dropped frames in their place; returns whether any were dropped.
@@ -210,7 +210,7 @@ final class Outflow {
     let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
     if !includes(socket, index, log.run(of: next)) {
       for frame in next..<last {
-        guard let otherwise = fanout.audience(of: frame)?.otherwise else { continue }
+        guard let otherwise = fanout.recipients(of: frame)?.otherwise else { continue }
         rest.append(otherwise)
         meter.framesOut += 1
         meter.frameBytesOut += otherwise.count
@@ -244,11 +244,11 @@ final class Outflow {
 
   /// Whether the next frames of a ring are for the socket. Evaluated once for each run of frames.
   private func includes(_ socket: WebSocket, _ index: Int, _ run: UInt64) -> Bool {
-    if cursors[index].heard?.run != run {
-      let audience = cursors[index].fanout.audience(of: cursors[index].next)
-      cursors[index].heard = (run, audience?.listeners.includes(socket) ?? true)
+    if cursors[index].inclusion?.run != run {
+      let recipients = cursors[index].fanout.recipients(of: cursors[index].next)
+      cursors[index].inclusion = (run, recipients?.listeners.includes(socket) ?? true)
     }
-    return cursors[index].heard?.isIncluded ?? true
+    return cursors[index].inclusion?.isIncluded ?? true
   }
 
   /// The end of a run of frames that goes out at once: they are for the same listeners.

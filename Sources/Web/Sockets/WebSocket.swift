@@ -190,7 +190,7 @@ package final class WebSocket {
     if !outflow.isBlocked { flush() }
   }
 
-  var flushes: Reactor { server.reactor }
+  var reactor: Reactor { server.reactor }
 
   // MARK: From the library
 
