@@ -86,14 +86,14 @@ package final class Fanout {
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to recipients: Recipients? = nil)
   {
     guard prepare(for: bytes.count, recipients, isLarge: false) else { return }
-    log.append(Frame(kind), bytes, order: SayingOrder.next(), run: run)
+    log.append(Frame(kind), bytes, order: MessageSequence.next(), run: run)
     offer(bytes.count)
   }
 
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
   package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to recipients: Recipients? = nil) {
     guard prepare(for: payload.count, recipients, isLarge: true) else { return }
-    log.append(Frame(kind).bytes(payload), order: SayingOrder.next(), run: run)
+    log.append(Frame(kind).bytes(payload), order: MessageSequence.next(), run: run)
     offer(payload.count)
   }
 

@@ -222,7 +222,7 @@ struct Frame {
 }
 
 /// A counter that gives messages to WebSockets a global order, whatever queue they are in.
-enum SayingOrder {
+enum MessageSequence {
   private static let last = Atomic<UInt64>(0)
 
   static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -47,7 +47,7 @@ package final class WebSocket {
   private var hasClientEnded = false
   private var hasFailed = false
 
-  let outflow: Outflow
+  let sendQueue: SocketSendQueue
   private var libraryOutput = LibraryOutputReader()
   private var needsWritableCall = false
 
@@ -73,7 +73,7 @@ package final class WebSocket {
     self.library = library
     self.admission = admission
     self.server = server
-    outflow = Outflow(server.meter, server.block)
+    sendQueue = SocketSendQueue(server.meter, server.block)
     queuedBytesMax = server.limits.socketQueueBytesMax
     pingedAt = Reactor.now
     frameGuard =
@@ -98,7 +98,7 @@ package final class WebSocket {
   @discardableResult
   package func send(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary) -> Bool {
     guard state == .open else { return true }
-    let waiting = outflow.countedBytes + bytes.count
+    let waiting = sendQueue.countedBytes + bytes.count
     if waiting > queuedBytesMax || waiting > server.limits.socketShareBytesMax && server.isFull(for: bytes.count) {
       needsWritableCall = true
       return false
@@ -113,7 +113,7 @@ package final class WebSocket {
     var frames = Pieces()
     for message in messages { frames.append(Frame(kind).bytes(message)) }
     if frames.isEmpty { return }
-    outflow.append(frames)
+    sendQueue.append(frames)
     updateCount()
     flushSoon()
   }
@@ -153,7 +153,7 @@ package final class WebSocket {
     if closeCode == nil { closeCode = code }
     guard state == .open || state == .opening else { return }
     state = .closing
-    outflow.endRings()
+    sendQueue.endRings()
     flushSoon()
   }
 
@@ -162,23 +162,23 @@ package final class WebSocket {
   /// Subscribes to a ring; false where the socket is about to close.
   func subscribe(to fanout: Fanout) -> Bool {
     guard state == .open || state == .opening else { return false }
-    outflow.add(fanout)
+    sendQueue.add(fanout)
     return true
   }
 
   func unsubscribe(from fanout: Fanout) {
-    outflow.end(fanout)
+    sendQueue.end(fanout)
     flushSoon()
   }
 
   /// A ring has new messages, or has dropped the next frame for this socket.
   func flush(after fanout: Fanout) {
     if state == .closed { return }
-    if outflow.isBehind(fanout) {
+    if sendQueue.isBehind(fanout) {
       server.meter.lags += 1
-      outflow.remove(fanout)
+      sendQueue.remove(fanout)
       // The rest of a frame in progress moves to the client's own memory, which may be full.
-      let rest = outflow.ownRest()
+      let rest = sendQueue.unshareRest()
       if rest > 0, server.isFull(for: rest) {
         fanout.forget(self)
         return fail()
@@ -187,7 +187,7 @@ package final class WebSocket {
       fanout.forget(self)
       owner?.lagging(self, in: fanout)
     }
-    if !outflow.isBlocked { flush() }
+    if !sendQueue.isBlocked { flush() }
   }
 
   var reactor: Reactor { server.reactor }
@@ -233,7 +233,7 @@ package final class WebSocket {
   /// The client's input behind the head follows once the library has answered, since the library loses part of input
   /// that exceeds one read. `unsent` goes to the client before all else.
   func begin(_ unsent: [UInt8], _ bytes: [UInt8]) {
-    outflow.begin(with: unsent)
+    sendQueue.begin(with: unsent)
     do throws(SystemError) {
       clientWatch = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in handleClient($0) }
       libraryWatch = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in handleLibrary($0) }
@@ -254,8 +254,8 @@ package final class WebSocket {
   private func handleClient(_ readiness: Readiness) {
     if readiness.contains(.writable) {
       // The client reads; its pong comes once it has read all bytes before the ping.
-      if outflow.isBlocked { pingsUnanswered = 0 }
-      outflow.isBlocked = false
+      if sendQueue.isBlocked { pingsUnanswered = 0 }
+      sendQueue.isBlocked = false
       sendPongs()
       // The last bytes that TLS has made must not wait for other output.
       if case .failed = transport.flush() { return fail() }
@@ -288,7 +288,7 @@ package final class WebSocket {
       case .moved(let count):
         pingsUnanswered = 0
         server.meter.socketBytesIn += count
-        outflow.traffic?.bytesReceived += count
+        sendQueue.traffic?.bytesReceived += count
         if !held.isEmpty { server.scratch.room.copyBytes(from: held) }
         pass(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<(held.count + count)]))
       case .blocked: return
@@ -348,7 +348,7 @@ package final class WebSocket {
             beginClosing(with: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
             hasSentClose = true
           }
-          outflow.append(frame)
+          sendQueue.append(frame)
         }
         flushSoon()
       } catch {
@@ -358,15 +358,15 @@ package final class WebSocket {
   }
 
   private func enqueue(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
-    outflow.append(frame, payload)
+    sendQueue.append(frame, payload)
     updateCount()
     flushSoon()
   }
 
   private func sendPongs() {
-    if pongs.isEmpty || outflow.isBlocked { return }
+    if pongs.isEmpty || sendQueue.isBlocked { return }
     for payload in pongs where !hasSentClose {
-      outflow.append([0x80 | Self.pong, UInt8(payload.count)] + payload)
+      sendQueue.append([0x80 | Self.pong, UInt8(payload.count)] + payload)
     }
     pongs = []
     updateCount()
@@ -376,29 +376,29 @@ package final class WebSocket {
   private static let pong: UInt8 = 0xa
 
   private func updateCount() {
-    server.queuedBytes += outflow.countedBytes - counted
-    counted = outflow.countedBytes
+    server.queuedBytes += sendQueue.countedBytes - counted
+    counted = sendQueue.countedBytes
   }
 
   private func flushSoon() {
-    guard !outflow.isDue, !outflow.isBlocked else { return }
-    outflow.isDue = true
+    guard !sendQueue.isDue, !sendQueue.isBlocked else { return }
+    sendQueue.isDue = true
     server.reactor.soon { [weak self] in
       guard let self else { return }
-      outflow.isDue = false
-      if !outflow.isBlocked { flush() }
+      sendQueue.isDue = false
+      if !sendQueue.isBlocked { flush() }
     }
   }
 
   private func flush() {
     if state == .closed || hasFailed { return }
-    guard outflow.flush(to: transport, for: self) else { return fail() }
+    guard sendQueue.flush(to: transport, for: self) else { return fail() }
     updateCount()
-    if needsWritableCall, outflow.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
+    if needsWritableCall, sendQueue.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
       needsWritableCall = false
       owner?.writable(self)
     }
-    if state == .draining, outflow.isEmpty, transport.isFlushed { return lingerAndClose() }
+    if state == .draining, sendQueue.isEmpty, transport.isFlushed { return lingerAndClose() }
     watch()
   }
 
@@ -406,7 +406,7 @@ package final class WebSocket {
     if state == .closed { return }
     if let clientWatch {
       var interest: Readiness = canRead ? .readable : []
-      if outflow.isBlocked || !transport.isFlushed { interest.insert(.writable) }
+      if sendQueue.isBlocked || !transport.isFlushed { interest.insert(.writable) }
       server.reactor.update(clientWatch, to: interest)
     }
     if let libraryWatch {
@@ -420,7 +420,7 @@ package final class WebSocket {
   private func drain() {
     guard state != .draining, state != .closed else { return }
     state = .draining
-    outflow.endRings()
+    sendQueue.endRings()
     if let libraryWatch { server.reactor.deregister(libraryWatch) }
     libraryWatch = nil
     reportClosed()
@@ -433,7 +433,7 @@ package final class WebSocket {
     if closeDeadline != nil { return }
     closeDeadline = server.reactor.schedule(after: time ?? server.limits.closingTime) { [unowned self] in
       closeDeadline = nil
-      let isSent = outflow.isEmpty && transport.isFlushed
+      let isSent = sendQueue.isEmpty && transport.isFlushed
       if time != nil || isSent { cut() } else { setCloseDeadline(server.limits.leavingTime) }
     }
   }
@@ -463,8 +463,8 @@ package final class WebSocket {
     if let libraryWatch { server.reactor.deregister(libraryWatch) }
     if let closeDeadline { server.reactor.cancel(closeDeadline) }
     (clientWatch, libraryWatch, closeDeadline) = (nil, nil, nil)
-    outflow.endRings()
-    outflow.forgetAll(self)
+    sendQueue.endRings()
+    sendQueue.forgetAll(self)
     server.queuedBytes -= counted
     counted = 0
     reportClosed()
@@ -478,7 +478,7 @@ package final class WebSocket {
 
   private func reportClosed() {
     guard let owner = owner.take() else { return }
-    outflow.forgetAll(self)
+    sendQueue.forgetAll(self)
     let code = closeCode ?? 1006
     server.reactor.soon { [self] in owner.closed(self, code) }
   }
@@ -491,7 +491,7 @@ package final class WebSocket {
     pingedAt = now
     // A socket that is not being read cannot answer, but must take its output.
     let isRead = wantsReading && inner.hasRoom
-    guard isRead || outflow.isBlocked else { return }
+    guard isRead || sendQueue.isBlocked else { return }
     if pingsUnanswered == 2 { return cut() }
     pingsUnanswered += 1
     guard isRead else { return }

@@ -5,7 +5,7 @@
 ///   copied, but for a large frame, whose bytes are shared.
 /// - If several queues have frames, they go by their order; if one has, all of its frames go at once.
 /// - Frames of a ring that drops its oldest go first, once the frames queued before its subscription are out.
-final class Outflow {
+final class SocketSendQueue {
   private struct Cursor {
     let fanout: Fanout
     var next: Int
@@ -62,7 +62,7 @@ final class Outflow {
   }
 
   func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
-    own.append(frame, payload, order: SayingOrder.next(), run: ownRun)
+    own.append(frame, payload, order: MessageSequence.next(), run: ownRun)
   }
 
   /// Puts bytes before all other output.
@@ -74,12 +74,12 @@ final class Outflow {
 
   /// Appends a frame in wire format.
   func append(_ frame: [UInt8]) {
-    frame.withUnsafeBytes { own.append($0, order: SayingOrder.next(), run: ownRun) }
+    frame.withUnsafeBytes { own.append($0, order: MessageSequence.next(), run: ownRun) }
   }
 
   /// Appends frames that are large together and have a memory reservation.
   func append(_ frames: Pieces) {
-    own.append(frames, order: SayingOrder.next(), run: ownRun + 1)
+    own.append(frames, order: MessageSequence.next(), run: ownRun + 1)
     ownRun += 2
   }
 
@@ -136,7 +136,7 @@ final class Outflow {
       }
       if hasEnds { removeDone() }
       if let urgent = nextUrgent() {
-        if tellDropped(at: urgent) { continue }
+        if queueDropNotice(at: urgent) { continue }
         guard sendRing(urgent, upTo: .max, transport, socket) else { return false }
         continue
       }
@@ -161,7 +161,7 @@ final class Outflow {
   }
 
   /// Queues a notice of dropped frames in their place; returns whether any were dropped.
-  private func tellDropped(at index: Int) -> Bool {
+  private func queueDropNotice(at index: Int) -> Bool {
     let (fanout, next) = (cursors[index].fanout, cursors[index].next)
     let count = fanout.log.start - next
     guard count > 0, let notice = fanout.notice(ofDropped: count, left: fanout.log.end - fanout.log.start) else {
@@ -236,7 +236,7 @@ final class Outflow {
   }
 
   /// Unshares the rest of a large frame, which rings have dropped or soon will; returns its size.
-  func ownRest() -> Int {
+  func unshareRest() -> Int {
     guard isRestShared else { return 0 }
     isRestShared = false
     return rest.count
@@ -294,12 +294,12 @@ final class Outflow {
 extension WebSocket {
   /// The counters for its bytes.
   package var traffic: Traffic? {
-    get { outflow.traffic }
-    set { outflow.traffic = newValue }
+    get { sendQueue.traffic }
+    set { sendQueue.traffic = newValue }
   }
 
   /// The bytes that wait to be sent, those of rings not counted.
-  package var queuedBytes: Int { outflow.ownBytes }
+  package var queuedBytes: Int { sendQueue.ownBytes }
 
   /// Takes the whole text or, where the queue is full, nothing, as the other `send`.
   @discardableResult
@@ -309,8 +309,8 @@ extension WebSocket {
   }
 
   /// The number of frames of a ring that wait to be sent, including those that are for other sockets.
-  package func waitingCount(of fanout: Fanout) -> Int { outflow.waitingCount(of: fanout) }
+  package func waitingCount(of fanout: Fanout) -> Int { sendQueue.waitingCount(of: fanout) }
 
   /// The number of frames of a ring that were dropped for this socket since it subscribed.
-  package func droppedCount(of fanout: Fanout) -> Int { outflow.droppedCount(of: fanout) }
+  package func droppedCount(of fanout: Fanout) -> Int { sendQueue.droppedCount(of: fanout) }
 }
