@@ -25,7 +25,7 @@ enum WordRules {
 
   /// Types that two targets still declare.
   static let sharedNames = [
-    "Frame", "Output", "Payload", "Standing",
+    "Output", "Payload", "Standing",
   ]
 
   /// The names of types at the top level of more than one target.

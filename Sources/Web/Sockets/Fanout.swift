@@ -26,7 +26,7 @@ package final class Fanout {
     /// The other subscribers get a text in its place, or nothing.
     package init(_ listeners: Listeners, otherwise: String?) {
       self.listeners = listeners
-      self.otherwise = otherwise.map { Frame.text.bytes(Array($0.utf8)) }
+      self.otherwise = otherwise.map { Opcode.text.frame(Array($0.utf8)) }
     }
   }
 
@@ -75,7 +75,7 @@ package final class Fanout {
   /// The frame that reports lost messages to a subscriber; nil where the ring drops nothing.
   func notice(ofDropped count: Int, left: Int) -> [UInt8]? {
     guard case .dropOldest(_, let notice) = overflow else { return nil }
-    return Frame.text.bytes(Array(notice(count, left).utf8))
+    return Opcode.text.frame(Array(notice(count, left).utf8))
   }
 
   var dropsOldest: Bool { if case .dropOldest = overflow { true } else { false } }
@@ -86,14 +86,14 @@ package final class Fanout {
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to recipients: Recipients? = nil)
   {
     guard prepare(for: bytes.count, recipients, isLarge: false) else { return }
-    log.append(Frame(kind), bytes, order: MessageSequence.next(), run: run)
+    log.append(Opcode(kind), bytes, order: MessageSequence.next(), run: run)
     offer(bytes.count)
   }
 
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
   package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to recipients: Recipients? = nil) {
     guard prepare(for: payload.count, recipients, isLarge: true) else { return }
-    log.append(Frame(kind).bytes(payload), order: MessageSequence.next(), run: run)
+    log.append(Opcode(kind).frame(payload), order: MessageSequence.next(), run: run)
     offer(payload.count)
   }
 

@@ -54,25 +54,25 @@ struct FrameGuard {
   /// Checks the available part of a header, and returns its length once it is complete.
   private mutating func header(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
     let (isLast, opcode) = (bytes[0] & 0x80 != 0, bytes[0] & 0x0f)
-    if bytes[0] & 0x70 != 0 { throw broken("a reserved bit is set") }
+    if bytes[0] & 0x70 != 0 { throw protocolError("a reserved bit is set") }
     let isControl = opcode & 8 != 0
-    if ![0, 1, 2, 8, 9, 10].contains(opcode) { throw broken("there is no such opcode") }
-    if isControl, !isLast { throw broken("a control frame is parted") }
-    if opcode == 0, messageBytes == nil { throw broken("nothing is to be continued") }
-    if opcode == 1 || opcode == 2, messageBytes != nil { throw broken("a message begins within another") }
+    if ![0, 1, 2, 8, 9, 10].contains(opcode) { throw protocolError("there is no such opcode") }
+    if isControl, !isLast { throw protocolError("a control frame is parted") }
+    if opcode == 0, messageBytes == nil { throw protocolError("nothing is to be continued") }
+    if opcode == 1 || opcode == 2, messageBytes != nil { throw protocolError("a message begins within another") }
     guard bytes.count >= 2 else { return nil }
-    if bytes[1] & 0x80 == 0 { throw broken("a frame has no mask") }
+    if bytes[1] & 0x80 == 0 { throw protocolError("a frame has no mask") }
     let short = Int(bytes[1] & 0x7f)
-    if isControl, short > 125 { throw broken("a control frame is too long") }
-    if opcode == 8, short == 1 { throw broken("a close has half a code") }
+    if isControl, short > 125 { throw protocolError("a control frame is too long") }
+    if opcode == 8, short == 1 { throw protocolError("a close has half a code") }
     let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
     let count = 2 + lengthBytes + 4
     guard bytes.count >= 2 + lengthBytes else { return nil }
     var length = UInt64(short)
     if lengthBytes > 0 {
       length = bytes[2..<(2 + lengthBytes)].reduce(0) { $0 << 8 | UInt64($1) }
-      if length < (lengthBytes == 2 ? 126 : 1 << 16) { throw broken("a length is longer than it needs to be") }
-      if length >> 63 != 0 { throw broken("a length is negative") }
+      if length < (lengthBytes == 2 ? 126 : 1 << 16) { throw protocolError("a length is longer than it needs to be") }
+      if length >> 63 != 0 { throw protocolError("a length is negative") }
     }
     if !isControl, length > UInt64(messageBytesMax - (messageBytes ?? 0)) {
       throw Violation(code: 1009, reason: "a message may have \(messageBytesMax) bytes")
@@ -102,7 +102,7 @@ struct FrameGuard {
     let plain = Self.unmasked(payload, mask)
     switch UInt16(plain[0]) << 8 | UInt16(plain[1]) {
     case 1000...1003, 1007...1014, 3000...4999: break
-    default: throw broken("there is no such code to close with")
+    default: throw protocolError("there is no such code to close with")
     }
     guard String(validating: plain[2...], as: UTF8.self) != nil else {
       throw Violation(code: 1007, reason: "the reason is no UTF-8")
@@ -115,11 +115,11 @@ struct FrameGuard {
     payload.enumerated().map { $1 ^ mask[mask.startIndex + $0 % 4] }
   }
 
-  private func broken(_ reason: String) -> Violation { Violation(code: 1002, reason: reason) }
+  private func protocolError(_ reason: String) -> Violation { Violation(code: 1002, reason: reason) }
 
   /// The frame that replaces a violation: a close as from the client, which libwebsockets answers with the same code
   /// once all earlier input is handled. Its masking key is zero, which changes nothing.
-  static func goodbye(_ violation: Violation) -> [UInt8] {
+  static func closeFrame(for violation: Violation) -> [UInt8] {
     let payload = [UInt8(violation.code >> 8), UInt8(violation.code & 0xff)] + Array(violation.reason.utf8.prefix(123))
     return [0x88, 0x80 | UInt8(payload.count), 0, 0, 0, 0] + payload
   }

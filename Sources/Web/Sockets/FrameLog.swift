@@ -43,11 +43,11 @@ final class FrameLog {
   func order(of frame: Int) -> UInt64 { mark(frame).order }
   func run(of frame: Int) -> UInt64 { mark(frame).run }
 
-  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
-    let count = frame.headerByteCount(payload.count) + payload.count
+  func append(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
+    let count = opcode.headerByteCount(payload.count) + payload.count
     makeRoom(for: count)
     let room = UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...].prefix(count))
-    let headerCount = frame.writeHeader(payload.count, to: room)
+    let headerCount = opcode.writeHeader(payload.count, to: room)
     if !payload.isEmpty { UnsafeMutableRawBufferPointer(rebasing: room[headerCount...]).copyMemory(from: payload) }
     append(count, order, run)
   }
@@ -170,16 +170,16 @@ final class FrameLog {
 }
 
 /// The opcode of a frame (RFC 6455 §5.2), and its encoding; a server's frames have no masking.
-struct Frame {
-  static let text = Frame(opcode: 1)
-  static let binary = Frame(opcode: 2)
-  static let close = Frame(opcode: 8)
-  static let ping = Frame(opcode: 9)
+struct Opcode {
+  static let text = Opcode(value: 1)
+  static let binary = Opcode(value: 2)
+  static let close = Opcode(value: 8)
+  static let ping = Opcode(value: 9)
 
-  let opcode: UInt8
+  let value: UInt8
 
-  init(opcode: UInt8) {
-    self.opcode = opcode
+  init(value: UInt8) {
+    self.value = value
   }
 
   init(_ kind: MessageKind) {
@@ -190,7 +190,7 @@ struct Frame {
 
   /// Writes the header and returns its length.
   func writeHeader(_ payloadCount: Int, to room: UnsafeMutableRawBufferPointer) -> Int {
-    room[0] = 0x80 | opcode
+    room[0] = 0x80 | value
     switch headerByteCount(payloadCount) {
     case 2:
       room[1] = UInt8(payloadCount)
@@ -206,9 +206,9 @@ struct Frame {
     }
   }
 
-  func bytes(_ payload: [UInt8]) -> [UInt8] { header(payload.count) + payload }
+  func frame(_ payload: [UInt8]) -> [UInt8] { header(payload.count) + payload }
 
-  func bytes(_ payload: Pieces) -> Pieces {
+  func frame(_ payload: Pieces) -> Pieces {
     var frame = Pieces([header(payload.count)])
     frame.append(payload)
     return frame

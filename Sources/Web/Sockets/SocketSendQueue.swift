@@ -61,8 +61,8 @@ final class SocketSendQueue {
     own.isEmpty && rest.isEmpty && cursors.allSatisfy { $0.isDone || $0.next >= $0.last }
   }
 
-  func append(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
-    own.append(frame, payload, order: MessageSequence.next(), run: ownRun)
+  func append(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
+    own.append(opcode, payload, order: MessageSequence.next(), run: ownRun)
   }
 
   /// Puts bytes before all other output.

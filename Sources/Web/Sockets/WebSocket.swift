@@ -103,7 +103,7 @@ package final class WebSocket {
       needsWritableCall = true
       return false
     }
-    enqueue(Frame(kind), bytes)
+    enqueue(Opcode(kind), bytes)
     return true
   }
 
@@ -111,7 +111,7 @@ package final class WebSocket {
   package func send(reserved messages: [Pieces], _ kind: MessageKind = .text) {
     guard state == .open else { return }
     var frames = Pieces()
-    for message in messages { frames.append(Frame(kind).bytes(message)) }
+    for message in messages { frames.append(Opcode(kind).frame(message)) }
     if frames.isEmpty { return }
     sendQueue.append(frames)
     updateCount()
@@ -311,7 +311,7 @@ package final class WebSocket {
     if let violation {
       held = []
       hasClientEnded = true
-      _ = FrameGuard.goodbye(violation).withUnsafeBytes { inner.write($0) }
+      _ = FrameGuard.closeFrame(for: violation).withUnsafeBytes { inner.write($0) }
     } else if frameGuard.hasSeenClose {
       held = []
     } else {
@@ -357,8 +357,8 @@ package final class WebSocket {
     }
   }
 
-  private func enqueue(_ frame: Frame, _ payload: UnsafeRawBufferPointer) {
-    sendQueue.append(frame, payload)
+  private func enqueue(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
+    sendQueue.append(opcode, payload)
     updateCount()
     flushSoon()
   }
