@@ -10,7 +10,7 @@ struct Asset: Sendable {
   init(_ bytes: [UInt8], type: String) {
     self.bytes = bytes
     self.type = type
-    packed = Packing.pays(bytes.count, type) ? Gzip.packed(bytes, .much) : []
+    packed = Packing.pays(bytes.count, type) ? Gzip.compressed(bytes, .best) : []
     tag = .text(Fingerprint.of(bytes))
   }
 }
@@ -55,6 +55,6 @@ extension Reply {
   /// The compressed body.
   var packed: [UInt8] {
     if case .asset(let asset) = body { return asset.packed }
-    return Gzip.packed(content?.bytes ?? [], .little)
+    return Gzip.compressed(content?.bytes ?? [], .fast)
   }
 }

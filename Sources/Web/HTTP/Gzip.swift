@@ -4,12 +4,12 @@ internal import CZlib
 package enum Gzip {
   package enum Effort: Int32 {
     /// For content that is made anew for each request.
-    case little = 1
+    case fast = 1
     /// For content that is compressed once.
-    case much = 9
+    case best = 9
   }
 
-  package static func packed(_ bytes: [UInt8], _ effort: Effort) -> [UInt8] {
+  package static func compressed(_ bytes: [UInt8], _ effort: Effort) -> [UInt8] {
     var stream = z_stream()
     precondition(CZlib_deflate_init_gzip(&stream, effort.rawValue) == Z_OK, "there is no memory to pack in")
     defer { deflateEnd(&stream) }
