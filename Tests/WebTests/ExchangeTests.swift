@@ -65,7 +65,7 @@ import Testing
     let (line, other) = ("GET /head/a?x=1 HTTP/1.1", "GET /head/b HTTP/1.1")
     #expect(try ask(line, "X: 12\r\n").text == #"get ["head", "a"] ["x=1"] ["12"] false true"#)
     #expect(try ask(line, "X: 12\r\n").text == #"get ["head", "a"] ["x=1"] ["12"] false true"#)
-    #expect(try rig.desk { $0.heads.count == 2 && $0.heads[0] === $0.heads[1] })
+    #expect(try rig.onHandler { $0.heads.count == 2 && $0.heads[0] === $0.heads[1] })
     // The same headers with another line, and then others that are as long, shorter, longer or parted elsewhere.
     #expect(try ask(other, "X: 12\r\n").text == #"get ["head", "b"] [] ["12"] false true"#)
     #expect(try ask("OPTIONS /head/b HTTP/1.1", "X: 12\r\n").text == #"options ["head", "b"] [] ["12"] false true"#)
@@ -175,11 +175,11 @@ import Testing
     #expect(try rig.eventually { $0.ticker != nil })
     while !(try client.receiveLine()).isEmpty {}
     for text in ["one", "two", "three"] {
-      try rig.desk { $0.ticker?.say(text) }
+      try rig.onHandler { $0.ticker?.send(text) }
       #expect(try client.receiveLine() == String(text.utf8.count, radix: 16))
       #expect(try client.receiveLine() == text)
     }
-    try rig.desk { $0.ticker?.end() }
+    try rig.onHandler { $0.ticker?.end() }
     #expect(try client.receiveLine() == "0")
   }
 

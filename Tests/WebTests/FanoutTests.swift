@@ -28,11 +28,11 @@ import Web
     let clients = try (0..<100).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 100 })
     let count = min(300, 300_000 / size)
-    try rig.desk { desk in
+    try rig.onHandler { handler in
       for number in 0..<count {
-        Self.message(number, bytes: size).withUnsafeBytes { desk.ring.publish($0) }
+        Self.message(number, bytes: size).withUnsafeBytes { handler.ring.publish($0) }
         // Frames of its own come between, never within.
-        if number % 7 == 0 { for talker in desk.sockets { talker.socket?.send("own \(number)") } }
+        if number % 7 == 0 { for talker in handler.sockets { talker.socket?.send("own \(number)") } }
       }
     }
     // Every client gets the very same bytes.
@@ -42,7 +42,7 @@ import Web
       if number % 7 == 0 { expected += Self.frame(1, Array("own \(number)".utf8)) }
     }
     for client in clients { #expect(try client.client.receiveExactly(expected.count) == expected) }
-    #expect(try rig.desk { $0.sockets.allSatisfy { $0.lagged == 0 } })
+    #expect(try rig.onHandler { $0.sockets.allSatisfy { $0.lagged == 0 } })
   }
 
   @Test func `a large message is shared by sockets that take it in parts`() throws {
@@ -50,15 +50,15 @@ import Web
     let clients = try (0..<50).map { _ in try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096) }
     #expect(try rig.eventually { $0.ring.subscriberCount == 50 })
     let messages = (0..<3).map { Self.message($0, bytes: 700_000) }
-    let waiting = try rig.desk { desk in
+    let waiting = try rig.onHandler { handler in
       for (number, message) in messages.enumerated() {
         "before \(number)".utf8.withContiguousStorageIfAvailable {
-          desk.ring.publish(UnsafeRawBufferPointer($0), .text)
+          handler.ring.publish(UnsafeRawBufferPointer($0), .text)
         }
-        desk.ring.publish(Pieces([Array(message[..<7]), Array(message[7...])]))
-        for talker in desk.sockets { talker.socket?.send(reserved: [Pieces([message])], .binary) }
+        handler.ring.publish(Pieces([Array(message[..<7]), Array(message[7...])]))
+        for talker in handler.sockets { talker.socket?.send(reserved: [Pieces([message])], .binary) }
       }
-      return desk.sockets.map { $0.socket?.queuedBytes ?? 0 }
+      return handler.sockets.map { $0.socket?.queuedBytes ?? 0 }
     }
     // Own ones wait, and are shown to.
     #expect(waiting.allSatisfy { $0 >= 2_100_000 })
@@ -69,36 +69,36 @@ import Web
       expected += Self.frame(1, Array("before \(number)".utf8)) + Self.frame(2, message) + Self.frame(2, message)
     }
     for client in clients { #expect(try client.client.receiveExactly(expected.count) == expected) }
-    #expect(try rig.desk { $0.sockets.allSatisfy { $0.lagged == 0 } })
+    #expect(try rig.onHandler { $0.sockets.allSatisfy { $0.lagged == 0 } })
   }
 
   @Test func `what is published at once is given to each client at once`() throws {
     let rig = try WebRig(limits)
     let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
-    let before = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
-    try rig.desk { desk in
-      for number in 0..<64 { Self.message(number, bytes: 300).withUnsafeBytes { desk.ring.publish($0) } }
+    let before = try rig.onHandler { $0.sockets.compactMap { $0.socket?.writeCount } }
+    try rig.onHandler { handler in
+      for number in 0..<64 { Self.message(number, bytes: 300).withUnsafeBytes { handler.ring.publish($0) } }
     }
     for client in clients {
       for number in 0..<64 { #expect(try client.receive()?.payload == Self.message(number, bytes: 300)) }
     }
-    #expect(try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } } == before.map { $0 + 1 })
+    #expect(try rig.onHandler { $0.sockets.compactMap { $0.socket?.writeCount } } == before.map { $0 + 1 })
   }
 
   @Test func `subscribers have their turns one after the other, and what is published meanwhile goes along`() throws {
     let rig = try WebRig(limits)
     let clients = try (0..<40).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 40 })
-    let before = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
+    let before = try rig.onHandler { $0.sockets.compactMap { $0.socket?.writeCount } }
     let messages = (0..<2).map { Self.message($0, bytes: 300) }
-    try rig.desk { desk in
-      messages[0].withUnsafeBytes { desk.ring.publish($0) }
+    try rig.onHandler { handler in
+      messages[0].withUnsafeBytes { handler.ring.publish($0) }
       // By then the first have heard of the first.
-      desk.after(.zero) { messages[1].withUnsafeBytes { desk.ring.publish($0) } }
+      handler.after(.zero) { messages[1].withUnsafeBytes { handler.ring.publish($0) } }
     }
     for client in clients { for message in messages { #expect(try client.receive()?.payload == message) } }
-    let writes = try rig.desk { $0.sockets.compactMap { $0.socket?.writeCount } }
+    let writes = try rig.onHandler { $0.sockets.compactMap { $0.socket?.writeCount } }
     #expect(zip(writes, before).map { $0 - $1 } == Array(repeating: 2, count: 8) + Array(repeating: 1, count: 32))
   }
 
@@ -107,10 +107,10 @@ import Web
     let clients = try (0..<40).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 40 })
     let message = Self.message(7, bytes: 300)
-    try rig.desk { desk in
-      message.withUnsafeBytes { desk.ring.publish($0) }
+    try rig.onHandler { handler in
+      message.withUnsafeBytes { handler.ring.publish($0) }
       // Those who have been offered it by now, and their places are taken by those who have not.
-      desk.after(.zero) { for talker in desk.sockets.prefix(10) { talker.socket.map(desk.ring.unsubscribe) } }
+      handler.after(.zero) { for talker in handler.sockets.prefix(10) { talker.socket.map(handler.ring.unsubscribe) } }
     }
     for client in clients { #expect(try client.receive()?.payload == message) }
   }
@@ -121,18 +121,18 @@ import Web
     let rig = try WebRig(limits, sendBuffer: 4_096)
     let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
     #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
-    try rig.desk { desk in
-      for number in 0..<300 { Self.message(number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) } }
-      guard let socket = desk.sockets[0].socket else { return }
+    try rig.onHandler { handler in
+      for number in 0..<300 { Self.message(number, bytes: 10_000).withUnsafeBytes { handler.ring.publish($0) } }
+      guard let socket = handler.sockets[0].socket else { return }
       socket.send("subscribed")
-      desk.urgent.subscribe(socket)
+      handler.urgent.subscribe(socket)
     }
     // What is its own is in its place among the 300, and nothing urgent is before it.
     for number in 0..<300 { #expect(try slow.receive()?.payload == Self.message(number, bytes: 10_000)) }
     #expect(try slow.receive()?.payload == Array("subscribed".utf8))
-    try rig.desk { desk in
-      for number in 0..<300 { Self.message(number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) } }
-      for number in 0..<40 { Self.message(number, bytes: 20).withUnsafeBytes { desk.urgent.publish($0) } }
+    try rig.onHandler { handler in
+      for number in 0..<300 { Self.message(number, bytes: 10_000).withUnsafeBytes { handler.ring.publish($0) } }
+      for number in 0..<40 { Self.message(number, bytes: 20).withUnsafeBytes { handler.urgent.publish($0) } }
     }
     var place: [Int] = []
     var ordinary = 0
@@ -148,8 +148,8 @@ import Web
     }
     #expect(urgent == [Array("dropped 32 left 8".utf8)] + (32..<40).map { Self.message($0, bytes: 20) })
     #expect(place.allSatisfy { $0 < 250 }, "\(place)")
-    #expect(try rig.desk { desk in desk.sockets[0].socket?.droppedCount(of: desk.urgent) } == 32)
-    #expect(try rig.desk { $0.sockets[0].lagged } == 0)
+    #expect(try rig.onHandler { handler in handler.sockets[0].socket?.droppedCount(of: handler.urgent) } == 32)
+    #expect(try rig.onHandler { $0.sockets[0].lagged } == 0)
   }
 
   @Test func `one that reads nothing is told that it lags, also when it is late, and the others hear on`() throws {
@@ -160,18 +160,18 @@ import Web
     let quick = try SocketClient(rig, "/ws/ring")
     #expect(try rig.eventually { $0.ring.subscriberCount == 2 })
     for round in 0..<200 {
-      if try rig.desk({ $0.sockets[0].lagged }) > 0 { break }
-      try rig.desk { desk in
+      if try rig.onHandler({ $0.sockets[0].lagged }) > 0 { break }
+      try rig.onHandler { handler in
         for number in 0..<10 {
-          Self.message(round * 10 + number, bytes: 10_000).withUnsafeBytes { desk.ring.publish($0) }
+          Self.message(round * 10 + number, bytes: 10_000).withUnsafeBytes { handler.ring.publish($0) }
         }
       }
       for number in 0..<10 {
         try #require(try quick.receive()?.payload == Self.message(round * 10 + number, bytes: 10_000))
       }
     }
-    #expect(try rig.desk { $0.sockets.map(\.lagged) } == [1, 0])
-    #expect(try rig.desk(\.ring.subscriberCount) == 1)
+    #expect(try rig.onHandler { $0.sockets.map(\.lagged) } == [1, 0])
+    #expect(try rig.onHandler(\.ring.subscriberCount) == 1)
     let late = Reactor.now + 200_000_000
     #expect(try rig.eventually { _ in Reactor.now > late })
     // What it was in the middle of is whole; then comes the goodbye.
@@ -189,13 +189,13 @@ import Web
     let rig = try WebRig(limits)
     let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
     #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
-    try rig.desk { desk in
-      let chosen = desk.sockets[1].socket
+    try rig.onHandler { handler in
+      let chosen = handler.sockets[1].socket
       let recipients = Fanout.Recipients(Fanout.Listeners { $0 === chosen }, otherwise: "skip")
       let silent = Fanout.Recipients(Fanout.Listeners { $0 === chosen }, otherwise: nil)
       for number in 0..<5 {
         Self.message(number, bytes: 20).withUnsafeBytes {
-          desk.ring.publish($0, to: number == 1 ? recipients : number == 3 ? silent : nil)
+          handler.ring.publish($0, to: number == 1 ? recipients : number == 3 ? silent : nil)
         }
       }
     }
@@ -215,12 +215,12 @@ import Web
     #expect(try rig.eventually { $0.sockets.last?.socket != nil })
     let other = try SocketClient(rig, "/ws/ring")
     #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
-    try rig.desk { desk in
-      guard let socket = desk.sockets[0].socket else { return }
+    try rig.onHandler { handler in
+      guard let socket = handler.sockets[0].socket else { return }
       for number in 0..<6 {
-        if number == 2 { desk.ring.subscribe(socket) }
-        if number == 4 { desk.ring.unsubscribe(socket) }
-        Self.message(number, bytes: 20).withUnsafeBytes { desk.ring.publish($0) }
+        if number == 2 { handler.ring.subscribe(socket) }
+        if number == 4 { handler.ring.unsubscribe(socket) }
+        Self.message(number, bytes: 20).withUnsafeBytes { handler.ring.publish($0) }
       }
       socket.send("end")
     }

@@ -33,7 +33,7 @@ import Web
   func `who leaves with its last words is let go of soon`(_ words: String, _ gone: Int) throws {
     let rig = try WebRig()
     let client = try rig.connect()
-    try rig.desk { _ in
+    try rig.onHandler { _ in
       // The server sees both at once: this is its thread.
       try? client.send(words)
       client.endSending()
@@ -55,8 +55,8 @@ import Web
     try client.send("POST /upload HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\na")
     #expect(try client.isAtEnd())
     #expect(try rig.eventually { $0.gone == 1 })
-    try rig.desk { desk in
-      guard let sink = desk.sinks.first(where: { $0.appetite == 0 }) else { return }
+    try rig.onHandler { handler in
+      guard let sink = handler.sinks.first(where: { $0.appetite == 0 }) else { return }
       sink.appetite = .max
       sink.exchange?.resume()
     }
@@ -80,7 +80,7 @@ import Web
       #expect(try other.isAtEnd())
       #expect(try rig.eventually { $0.gone == gone })
     }
-    try rig.desk { $0.sinks[1].exchange?.respond(Response(204)) }
+    try rig.onHandler { $0.sinks[1].exchange?.respond(Response(204)) }
     #expect(try left.isAtEnd())
     try chatty.send("1\r\nb\r\n0\r\n\r\n")
     #expect(try chatty.answer().text == "2\n")
@@ -164,8 +164,8 @@ import Web
     var deaf = try (0..<8).map { _ in try SocketClient(rig, "/ws/quiet", receiveBuffer: 4_096) }
     #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 8 })
     let large = [UInt8](repeating: 7, count: 1 << 20)
-    let taken = try rig.desk { desk in
-      desk.sockets.map { talker in
+    let taken = try rig.onHandler { handler in
+      handler.sockets.map { talker in
         (0..<4).count { _ in large.withUnsafeBytes { talker.socket?.send($0) == true } }
       }
     }
@@ -176,7 +176,7 @@ import Web
     // And there is room again when those leave.
     deaf.removeAll()
     #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 1 })
-    #expect(try rig.desk { desk in large.withUnsafeBytes { desk.sockets.last?.socket?.send($0) == true } })
+    #expect(try rig.onHandler { handler in large.withUnsafeBytes { handler.sockets.last?.socket?.send($0) == true } })
   }
 
   @Test func `one that reads slowly is alive, though a ping lies behind what it has to read`() throws {
@@ -188,15 +188,15 @@ import Web
     let dead = try SocketClient(rig, "/ws/pieces", receiveBuffer: 4_096)
     #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 3 })
     let bytes = [UInt8](repeating: 7, count: 2 << 20)
-    try rig.desk { desk in
-      for talker in desk.sockets.dropFirst() { _ = bytes.withUnsafeBytes { talker.socket?.send($0) } }
+    try rig.onHandler { handler in
+      for talker in handler.sockets.dropFirst() { _ = bytes.withUnsafeBytes { talker.socket?.send($0) } }
     }
     for _ in 0..<8 {
       #expect(try living.receive()?.opcode == 9)
       try living.send(10)
       _ = try slow.client.receiveExactly(200_000)
     }
-    #expect(try rig.desk { $0.sockets.map(\.codes) } == [[], [], [1006]])
+    #expect(try rig.onHandler { $0.sockets.map(\.codes) } == [[], [], [1006]])
     _ = dead
   }
 
@@ -219,7 +219,7 @@ import Web
     let living = try SocketClient(rig)
     let dead = try SocketClient(rig)
     var pings = 0
-    while try rig.desk({ $0.sockets[1].codes.isEmpty }) {
+    while try rig.onHandler({ $0.sockets[1].codes.isEmpty }) {
       guard try living.receive()?.opcode == 9 else { break }
       pings += 1
       try living.send(10)
@@ -227,6 +227,6 @@ import Web
     }
     #expect(try dead.isAtEnd())
     #expect(pings >= 2)
-    #expect(try rig.desk { $0.sockets.map(\.codes) } == [[], [1006]])
+    #expect(try rig.onHandler { $0.sockets.map(\.codes) } == [[], [1006]])
   }
 }

@@ -133,9 +133,9 @@ import Testing
     try caller.send(Self.head("/slow", count) + Self.content(1_200_000))
     #expect(try rig.eventually { $0.sinks.first?.exchange != nil })
     for appetite in [10, 100_000, 1, 900_000] { #expect(try rig.feed(appetite)) }
-    try rig.desk { desk in
-      desk.sinks[0].appetite = .max
-      desk.sinks[0].exchange?.resume()
+    try rig.onHandler { handler in
+      handler.sinks[0].appetite = .max
+      handler.sinks[0].exchange?.resume()
     }
     try caller.send(Self.content(300_000))
     #expect(try caller.answer().body == Array("\(count)\n".utf8))
@@ -163,9 +163,9 @@ import Testing
     let slow = try call(wire, rig)
     try slow.send(Self.head("/upload", 5_000_000) + Self.content(1_200_000))
     #expect(try rig.eventually { $0.gone == 1 })
-    try rig.desk { desk in
-      desk.sinks[0].appetite = .max
-      desk.sinks[0].exchange?.resume()
+    try rig.onHandler { handler in
+      handler.sinks[0].appetite = .max
+      handler.sinks[0].exchange?.resume()
     }
     #expect(try held.answer().body == Array("1300000\n".utf8))
   }

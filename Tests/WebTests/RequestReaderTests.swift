@@ -8,16 +8,16 @@ import Testing
   private static let origin = Origin(client: .loopback(port: 1), isSecure: false)
 
   /// What the library hears, what whoever answers hears, and why the last request is refused.
-  struct Heard: Equatable {
+  struct Reading: Equatable {
     var library = ""
     /// Without how the pieces of a body are parted.
     var heads: [String] = []
     var fault: Int?
   }
 
-  private static func hear(_ bytes: [UInt8], sizes: [Int]) -> Heard {
+  private static func read(_ bytes: [UInt8], sizes: [Int]) -> Reading {
     let reader = RequestReader(from: origin, WebLimits())
-    var heard = Heard()
+    var heard = Reading()
     var library: [UInt8] = []
     var start = 0
     var number = 0
@@ -94,18 +94,18 @@ import Testing
 
   @Test(arguments: streams) func `it does not matter in which pieces requests come`(_ stream: String) {
     let bytes = Array(stream.utf8)
-    let whole = Self.hear(bytes, sizes: [bytes.count])
+    let whole = Self.read(bytes, sizes: [bytes.count])
     #expect(!whole.heads.isEmpty)
     for sizes in [[1], [2], [3, 1], [7], [50, 2], [bytes.count / 2]] {
-      #expect(Self.hear(bytes, sizes: sizes) == whole, "\(sizes)")
+      #expect(Self.read(bytes, sizes: sizes) == whole, "\(sizes)")
     }
     for split in 1..<bytes.count {
-      #expect(Self.hear(bytes, sizes: [split, bytes.count]) == whole, "split at \(split)")
+      #expect(Self.read(bytes, sizes: [split, bytes.count]) == whole, "split at \(split)")
     }
   }
 
   @Test func `the library hears what it must know, and nothing else`() {
-    func library(_ text: String) -> String { Self.hear(Array(text.utf8), sizes: [1 << 16]).library }
+    func library(_ text: String) -> String { Self.read(Array(text.utf8), sizes: [1 << 16]).library }
     let start = "GET / HTTP/1.1\r\nHost: here\r\n"
     #expect(library("DELETE /a?b HTTP/1.1\r\nHost: x\r\nCookie: y\r\n\r\n") == "\(start)\r\n")
     #expect(
@@ -166,8 +166,8 @@ import Testing
         default: bytes.remove(at: index)
         }
       }
-      let whole = Self.hear(bytes, sizes: [bytes.count])
-      #expect(Self.hear(bytes, sizes: [1, 5, 2]) == whole, "\(bytes)")
+      let whole = Self.read(bytes, sizes: [bytes.count])
+      #expect(Self.read(bytes, sizes: [1, 5, 2]) == whole, "\(bytes)")
       // Whatever came, what the library hears is its own language: lines and content.
       #expect(!whole.library.contains("BROKEN"), "\(bytes)")
     }

@@ -63,8 +63,8 @@ import Wire
     try client.send(SocketClient.request("/ws/echo"))
     #expect(try client.answer().status == 101)
     let payload = [UInt8](repeating: 7, count: 1_000_000)
-    try rig.desk { desk in
-      guard let socket = desk.sockets.first?.socket else { return }
+    try rig.onHandler { handler in
+      guard let socket = handler.sockets.first?.socket else { return }
       socket.isReading = false
       // More than the ways there and the client's socket hold.
       socket.queuedBytesMax = 32 << 20
@@ -93,9 +93,9 @@ import Wire
     try listener.send(SocketClient.request("/ws/ring"))
     _ = try listener.answer()
     #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
-    try rig.desk { desk in
+    try rig.onHandler { handler in
       for number in 0..<200 {
-        [UInt8](repeating: UInt8(number), count: 10_000).withUnsafeBytes { desk.ring.publish($0) }
+        [UInt8](repeating: UInt8(number), count: 10_000).withUnsafeBytes { handler.ring.publish($0) }
       }
     }
     for number in 0..<200 {

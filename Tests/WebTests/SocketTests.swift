@@ -58,8 +58,8 @@ import Web
     #expect(try rig.eventually { $0.sockets.last?.socket != nil })
     let payload = [UInt8](repeating: 7, count: 60_000)
     for _ in 0..<4 { try socket.send(2, payload) }
-    #expect(try rig.desk { $0.sockets.last?.received ?? 0 } <= 16 << 10)
-    try rig.desk { $0.sockets.last?.socket?.isReading = true }
+    #expect(try rig.onHandler { $0.sockets.last?.received ?? 0 } <= 16 << 10)
+    try rig.onHandler { $0.sockets.last?.socket?.isReading = true }
     #expect(try rig.eventually { $0.sockets.last?.received == 240_000 })
   }
 
@@ -68,15 +68,15 @@ import Web
     let payload = [UInt8](repeating: 7, count: 3 << 20)
     try socket.send(2, payload)
     #expect(try rig.eventually { $0.sockets.last?.received == 3 << 20 })
-    #expect(try rig.desk { $0.sockets.last?.pieces ?? 0 } > 10)
+    #expect(try rig.onHandler { $0.sockets.last?.pieces ?? 0 } > 10)
   }
 
   @Test func `a queue that is full takes no more, and says when it does`() throws {
     let socket = try SocketClient(rig, "/ws/quiet", receiveBuffer: 4_096)
     #expect(try rig.eventually { $0.sockets.last?.socket != nil })
     let payload = [UInt8](repeating: 7, count: 1 << 20)
-    let taken = try rig.desk { desk in
-      (0..<32).count { _ in payload.withUnsafeBytes { desk.sockets.last?.socket?.send($0) == true } }
+    let taken = try rig.onHandler { handler in
+      (0..<32).count { _ in payload.withUnsafeBytes { handler.sockets.last?.socket?.send($0) == true } }
     }
     #expect((1..<32).contains(taken))
     for _ in 0..<taken { #expect(try socket.receive()?.payload.count == 1 << 20) }

@@ -105,13 +105,13 @@ import Web
     #expect(!answer.body.isEmpty)
     if answer.status == 426 { #expect(answer["sec-websocket-version"] == "13" && answer["upgrade"] == "websocket") }
     #expect(try client.isAtEnd())
-    #expect(try rig.desk(\.begun) == 0)
+    #expect(try rig.onHandler(\.begun) == 0)
   }
 
   @Test(arguments: cases) func `on a connection in use it is refused in the same way`(_ one: Case) throws {
     for others in [1, 2, 20] {
       let client = try rig.connect()
-      let before = try rig.desk(\.begun)
+      let before = try rig.onHandler(\.begun)
       try client.send(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: others) + one.request)
       for _ in 0..<others { #expect(try client.answer().status == 200) }
       let answer = try client.answer()
@@ -119,7 +119,7 @@ import Web
       #expect(answer["connection"] == "close" && !answer.body.isEmpty)
       #expect(Set(answer.fields.map(\.name)).count == answer.fields.count, "\(answer.fields)")
       #expect(try client.isAtEnd())
-      #expect(try rig.desk(\.begun) == before + others)
+      #expect(try rig.onHandler(\.begun) == before + others)
     }
   }
 
@@ -166,7 +166,7 @@ import Web
     ] {
       #expect(try rig.ask(head).status == status)
     }
-    #expect(try rig.desk(\.begun) == 0)
+    #expect(try rig.onHandler(\.begun) == 0)
   }
 
   @Test func `the largest head with the most headers is answered, again and again`() throws {

@@ -64,7 +64,7 @@ import Web
   @Test func `a file comes whole and in parts`() throws {
     let path = try temporaryFile(64 << 20)
     defer { unlink(path) }
-    try rig.desk { $0.file = path }
+    try rig.onHandler { $0.file = path }
     let place = "http://127.0.0.1:\(rig.port)/file"
     #expect(try Self.run("curl -s -m 60 \(place) | cmp - \(path)").status == 0)
     let part = "curl -s -m 60 -r 1000000-29999999 \(place) | cmp - <(tail -c +1000001 \(path) | head -c 29000000)"
@@ -76,7 +76,7 @@ import Web
   @Test func `a slow reader gets all of a file`() throws {
     let path = try temporaryFile(3_000_000)
     defer { unlink(path) }
-    try rig.desk { $0.file = path }
+    try rig.onHandler { $0.file = path }
     let client = try Client(rig.port, receiveBuffer: 4_096)
     try client.send("GET /file HTTP/1.1\r\nHost: here\r\n\r\n")
     #expect(try client.answer().body.count == 3_000_000)

@@ -119,6 +119,6 @@ import Testing
     try client.send(SocketClient.request("/ws").replacing("HTTP/1.1", with: "HTTP/1.0"))
     #expect(try client.answer().status == 400)
     #expect(try client.isAtEnd())
-    #expect(try rig.desk { $0.sockets.isEmpty })
+    #expect(try rig.onHandler { $0.sockets.isEmpty })
   }
 }

@@ -11,7 +11,7 @@ final class WebRig: @unchecked Sendable {
 
   let reactor: Reactor
   private(set) var port: UInt16 = 0
-  private var handler: Desk?
+  private var handler: TestHandler?
   private var front: Front?
   private var listeners: [Listener] = []
 
@@ -22,22 +22,22 @@ final class WebRig: @unchecked Sendable {
     reactor = try Reactor()
     reactor.start()
     try onLoop { [self] in
-      let desk = Desk(on: reactor)
-      let front = Front(on: reactor, handler: desk, limits: limits, identity: identity, link: link)
+      let testHandler = TestHandler(on: reactor)
+      let front = Front(on: reactor, handler: testHandler, limits: limits, identity: identity, link: link)
       let listener = try Listener(at: .loopback(port: 0), on: reactor) { socket in
         if var size = sendBuffer {
           setsockopt(socket.number, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
         front.take(socket)
       }
-      (handler, self.front) = (desk, front)
+      (handler, self.front) = (testHandler, front)
       listeners = [listener]
       port = listener.address.port
     }
   }
 
   deinit {
-    let (reactor, things) = (reactor, Things(handler: handler, front: front, listeners: listeners))
+    let (reactor, things) = (reactor, Parts(handler: handler, front: front, listeners: listeners))
     (handler, front, listeners) = (nil, nil, [])
     reactor.spawn {
       things.end()
@@ -46,13 +46,13 @@ final class WebRig: @unchecked Sendable {
   }
 
   /// What dies on the loop.
-  private final class Things: @unchecked Sendable {
+  private final class Parts: @unchecked Sendable {
     // `@unchecked`: handed over once, to the loop.
-    private var handler: Desk?
+    private var handler: TestHandler?
     private var front: Front?
     private var listeners: [Listener]
 
-    init(handler: Desk?, front: Front?, listeners: [Listener]) {
+    init(handler: TestHandler?, front: Front?, listeners: [Listener]) {
       (self.handler, self.front, self.listeners) = (handler, front, listeners)
     }
 
@@ -87,7 +87,7 @@ final class WebRig: @unchecked Sendable {
     }
   }
 
-  func desk<Value>(_ action: @escaping (Desk) -> Value) throws -> Value {
+  func onHandler<Value>(_ action: @escaping (TestHandler) -> Value) throws -> Value {
     try onLoop { [self] in action(try #require(handler)) }
   }
 
@@ -105,10 +105,10 @@ final class WebRig: @unchecked Sendable {
   }
 
   /// Asks again and again, for ten seconds, whether something holds.
-  func eventually(_ condition: @escaping (Desk) -> Bool) throws -> Bool {
+  func eventually(_ condition: @escaping (TestHandler) -> Bool) throws -> Bool {
     let deadline = Reactor.now + 10_000_000_000
     while Reactor.now < deadline {
-      if try desk(condition) { return true }
+      if try onHandler(condition) { return true }
       sched_yield()
     }
     return false
@@ -118,8 +118,8 @@ final class WebRig: @unchecked Sendable {
 
   /// Lets the first sink take so many bytes more; whether it takes them all.
   func feed(_ appetite: Int) throws -> Bool {
-    let before = try desk { desk in
-      let sink = desk.sinks[0]
+    let before = try onHandler { handler in
+      let sink = handler.sinks[0]
       sink.appetite = appetite
       sink.exchange?.resume()
       return sink.count

@@ -3,17 +3,17 @@ import Reactor
 import Web
 
 /// The handler of the tests: what it does is in the path that is asked for.
-final class Desk: WebHandler {
+final class TestHandler: WebHandler {
   private let reactor: Reactor
   private(set) var begun = 0
   private(set) var gone = 0
   /// Of requests for `head`.
   private(set) var heads: [Head] = []
   private(set) var sinks: [Sink] = []
-  private(set) var sockets: [Talker] = []
+  private(set) var sockets: [TestSocketOwner] = []
   /// Exchanges that wait for `release`.
   private(set) var waiting: [Exchange] = []
-  private(set) var ticker: Ticker?
+  private(set) var ticker: EventSource?
   private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
   /// Whose messages go first, and of which eight are kept.
   private(set) lazy var urgent = Fanout(bytesMax: 4 << 20, .dropOldest(countMax: 8) { "dropped \($0) left \($1)" })
@@ -55,14 +55,14 @@ final class Desk: WebHandler {
       sinks.append(sink)
       exchange.readBody(bytesMax: 1 << 30, into: sink)
     case "file": sendFile(exchange)
-    case "chunks": exchange.respond(Response(200, .source(Chunks(100), length: nil)))
-    case "sized": exchange.respond(Response(200, .source(Chunks(100), length: 1_000)))
-    case "broken": exchange.respond(Response(200, .source(Chunks(100, fails: true), length: nil)))
+    case "chunks": exchange.respond(Response(200, .source(ChunkSource(100), length: nil)))
+    case "sized": exchange.respond(Response(200, .source(ChunkSource(100), length: 1_000)))
+    case "broken": exchange.respond(Response(200, .source(ChunkSource(100, fails: true), length: nil)))
     case "late":
       reactor.schedule(after: .milliseconds(20)) { [unowned self] in exchange.respond(text("late\n")) }
     case "wait": waiting.append(exchange)
     case "ticker":
-      let ticker = Ticker(exchange)
+      let ticker = EventSource(exchange)
       self.ticker = ticker
       exchange.respond(Response(200, .source(ticker, length: nil)))
     case "same":
@@ -83,7 +83,7 @@ final class Desk: WebHandler {
 
   func upgrade(_ head: Head) -> SocketDecision {
     guard head.path.first == "ws" else { return .refuse(Response(404, .bytes(Array("no\n".utf8)))) }
-    let talker = Talker(head.path.dropFirst().first ?? "echo", ring)
+    let talker = TestSocketOwner(head.path.dropFirst().first ?? "echo", ring)
     sockets.append(talker)
     let reading: SocketReading =
       ["pieces", "gather"].contains(talker.word) ? .pieces : .messages(bytesMax: 1 << 20)
@@ -158,7 +158,7 @@ final class Sink: BodySink {
 }
 
 /// So many pieces of ten bytes.
-final class Chunks: BodySource {
+final class ChunkSource: BodySource {
   private var left: Int
   private let fails: Bool
 
@@ -176,14 +176,14 @@ final class Chunks: BodySource {
 }
 
 /// Gives what it is given.
-final class Ticker: BodySource {
+final class EventSource: BodySource {
   private let exchange: Exchange
   private var text: [UInt8] = []
   private var isOver = false
 
   init(_ exchange: Exchange) { self.exchange = exchange }
 
-  func say(_ text: String) {
+  func send(_ text: String) {
     self.text += Array(text.utf8)
     exchange.wake()
   }
@@ -203,7 +203,7 @@ final class Ticker: BodySource {
 }
 
 /// A WebSocket's owner that does what the path's second word says.
-final class Talker: SocketOwner {
+final class TestSocketOwner: SocketOwner {
   let word: String
   private let ring: Fanout
   private(set) var socket: WebSocket?
