@@ -9,8 +9,8 @@ final class Connection {
   var logPages = 0
 
   init(_ path: String) throws(StoreError) {
-    Self.countNoMemory
-    SystemCalls.areOurs
+    Self.disableMemoryStatistics
+    SystemCalls.install
     var connection: OpaquePointer?
     // One thread at a time, so that no lock is needed.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -36,13 +36,13 @@ final class Connection {
   }
 
   /// Switches SQLite's memory statistics off: they are not used, and would take a lock for each allocation.
-  private static let countNoMemory: Void = { _ = CSQLite_count_no_memory() }()
+  private static let disableMemoryStatistics: Void = { _ = CSQLite_count_no_memory() }()
 
   /// Another tool may read the file.
   private static let busyMilliseconds: CInt = 5_000
 
   /// SQLITE_IOERR_SHMSIZE: there is no room for the log's index.
-  private static let noRoomForIndex = SQLITE_IOERR | 19 << 8
+  private static let sharedMemorySizeError = SQLITE_IOERR | 19 << 8
 
   /// Whether a transaction is open; some errors end it by themselves.
   var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
@@ -56,7 +56,7 @@ final class Connection {
   /// The error for a code; the connection's own error text is about its last call.
   func error(_ code: CInt, _ operation: String) -> StoreError {
     // The index gets its size here where it has none yet.
-    if code == Self.noRoomForIndex { return .full(path: path) }
+    if code == Self.sharedMemorySizeError { return .full(path: path) }
     let what = sqlite3_errmsg(pointer).map { String(cString: $0) } ?? "code \(code)"
     switch code & 0xFF {
     case SQLITE_FULL: return .full(path: path)

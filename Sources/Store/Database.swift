@@ -75,23 +75,23 @@ public final class Database {
 
   /// Checks the whole file.
   public func check() throws(StoreError) {
-    let statement = try take("PRAGMA quick_check(1)")
-    defer { giveBack(statement, "PRAGMA quick_check(1)") }
+    let statement = try borrowStatement("PRAGMA quick_check(1)")
+    defer { returnStatement(statement, "PRAGMA quick_check(1)") }
     while try statement.step(connection) {
-      let said = Row(statement).text(0)
-      if said != "ok" { throw .damaged(path: path, what: said) }
+      let result = Row(statement).text(0)
+      if result != "ok" { throw .damaged(path: path, what: result) }
     }
   }
 
   func hasBrokenReferences() throws(StoreError) -> Bool {
-    let statement = try take("PRAGMA foreign_key_check")
-    defer { giveBack(statement, "PRAGMA foreign_key_check") }
+    let statement = try borrowStatement("PRAGMA foreign_key_check")
+    defer { returnStatement(statement, "PRAGMA foreign_key_check") }
     return try statement.step(connection)
   }
 
   func number(_ sql: String) throws(StoreError) -> Int64 {
-    let statement = try take(sql)
-    defer { giveBack(statement, sql) }
+    let statement = try borrowStatement(sql)
+    defer { returnStatement(statement, sql) }
     return try statement.step(connection) ? statement.integer(0) : 0
   }
 
@@ -99,19 +99,19 @@ public final class Database {
 
   /// Commits a transaction's changes: `work` does the commit.
   func commit(changedSince before: Int64, _ work: () throws(StoreError) -> Void) throws(StoreError) {
-    let hasChanged = changesOfAll != before
-    if hasChanged { try commits?.count(in: self) }
+    let hasChanged = totalChanges != before
+    if hasChanged { try commits?.writeNext(in: self) }
     try work()
-    if hasChanged { commits?.counted() }
+    if hasChanged { commits?.recordCommit() }
   }
 
   /// The number of rows changed since it was opened.
-  var changesOfAll: Int64 { sqlite3_total_changes64(connection.pointer) }
+  var totalChanges: Int64 { sqlite3_total_changes64(connection.pointer) }
 
   // MARK: Statements
 
   /// A statement in use is not in the cache: the same text may run again within its own rows.
-  private func take(_ sql: String) throws(StoreError) -> Statement {
+  private func borrowStatement(_ sql: String) throws(StoreError) -> Statement {
     if let (text, statement) = last, text == sql {
       last = nil
       return statement
@@ -120,7 +120,7 @@ public final class Database {
     return try Statement(sql, connection)
   }
 
-  private func giveBack(_ statement: Statement, _ sql: String) {
+  private func returnStatement(_ statement: Statement, _ sql: String) {
     statement.reset()
     if let (text, before) = last {
       if statements.count == Self.statementsMax { statements = [:] }
@@ -131,8 +131,8 @@ public final class Database {
 
   /// Runs a statement without rows.
   public func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws(StoreError) {
-    let statement = try take(sql)
-    defer { giveBack(statement, sql) }
+    let statement = try borrowStatement(sql)
+    defer { returnStatement(statement, sql) }
     repeat statement.bind((each values).datum)
     while try statement.step(connection) {}
   }
@@ -141,8 +141,8 @@ public final class Database {
   public func each<each Value: Bindable>(
     _ sql: String, _ values: repeat each Value, row: (borrowing Row) throws -> Void
   ) throws {
-    let statement = try take(sql)
-    defer { giveBack(statement, sql) }
+    let statement = try borrowStatement(sql)
+    defer { returnStatement(statement, sql) }
     repeat statement.bind((each values).datum)
     while try statement.step(connection) { try row(Row(statement)) }
   }
@@ -151,8 +151,8 @@ public final class Database {
   public func first<Result, each Value: Bindable>(
     _ sql: String, _ values: repeat each Value, row: (borrowing Row) throws -> Result
   ) throws -> Result? {
-    let statement = try take(sql)
-    defer { giveBack(statement, sql) }
+    let statement = try borrowStatement(sql)
+    defer { returnStatement(statement, sql) }
     repeat statement.bind((each values).datum)
     return try statement.step(connection) ? try row(Row(statement)) : nil
   }

@@ -28,9 +28,9 @@ final class DatabaseFile {
     }
     if status.st_mode & 0o022 != 0 { throw .exposed(path: folderPath, mode: status.st_mode & 0o7777) }
     lock = try Self.open(path + ".lock", flags: O_RDWR)
-    try Self.takeHold(lock, of: path)
+    try Self.acquireLock(lock, of: path)
     isNew = access(path, F_OK) != 0
-    size = try Self.look(at: path)
+    size = try Self.createIfMissing(at: path)
   }
 
   deinit {
@@ -50,7 +50,7 @@ final class DatabaseFile {
 
   // MARK: Steps
 
-  private static func takeHold(_ lock: borrowing Descriptor, of path: String) throws(StoreError) {
+  private static func acquireLock(_ lock: borrowing Descriptor, of path: String) throws(StoreError) {
     let number = lock.number
     do throws(SystemError) {
       try system("flock") { flock(number, LOCK_EX | LOCK_NB) }
@@ -68,7 +68,7 @@ final class DatabaseFile {
   }
 
   /// Creates the file if it is missing, private from the start; SQLite's other files get the same mode.
-  private static func look(at path: String) throws(StoreError) -> Int64 {
+  private static func createIfMissing(at path: String) throws(StoreError) -> Int64 {
     let file = try open(path, flags: O_RDWR)
     let status = try status(of: file.number, path)
     if status.st_uid != geteuid() { throw .ownedBySomeoneElse(path: path, user: status.st_uid) }

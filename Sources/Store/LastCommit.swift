@@ -139,12 +139,12 @@ final class CommitNumbers {
   }
 
   /// Writes the next number within a transaction, before it is committed.
-  func count(in database: Database) throws(StoreError) {
+  func writeNext(in database: Database) throws(StoreError) {
     try database.run("UPDATE last_commit SET number = ?", mark.number + 1)
   }
 
   /// Records the commit after it has succeeded.
-  func counted() {
+  func recordCommit() {
     mark.number += 1
     file.write(mark)
   }

@@ -24,7 +24,7 @@ actor LogSweeper {
     // The connection knows of the log once it has read something.
     try connection.execute("PRAGMA user_version")
     for _ in 0..<Self.passes {
-      for _ in 0..<Self.triesMax { if try connection.bringLogHome() { break } }
+      for _ in 0..<Self.triesMax { if try connection.checkpoint() { break } }
       try connection.syncFile()
     }
   }
@@ -43,12 +43,12 @@ extension Connection {
   /// Checkpoints as many pages as no connection reads or is about to write. If these are all, the next commit restarts
   /// the log. Returns false if another connection holds the lock now.
   @discardableResult
-  func bringLogHome() throws(StoreError) -> Bool {
-    var (pages, home) = (CInt(0), CInt(0))
-    let code = sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &home)
+  func checkpoint() throws(StoreError) -> Bool {
+    var (pages, copied) = (CInt(0), CInt(0))
+    let code = sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied)
     if code == SQLITE_BUSY { return false }
-    if code != SQLITE_OK { throw error(code, "bring the log home") }
-    if pages >= 0, pages == home { logPages = 0 }
+    if code != SQLITE_OK { throw error(code, "checkpoint") }
+    if pages >= 0, pages == copied { logPages = 0 }
     return true
   }
 

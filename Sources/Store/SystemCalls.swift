@@ -9,9 +9,9 @@ enum SystemCalls {
 
   /// Replaces the system calls, once, for each file that is opened later. Another build of SQLite may read and write in
   /// another way: then it stays unchanged.
-  static let areOurs: Void = {
+  static let install: Void = {
     guard let system, let set = system.pointee.xSetSystemCall, systemOpen != nil else { return }
-    let (open, read, write): (Open, Read, Write) = (openToRead, readAhead, writeTogether)
+    let (open, read, write): (Open, Read, Write) = (openToRead, readAhead, writeBuffered)
     guard has("pread64"), has("pwrite64") else { return }
     _ = set(system, "open", unsafeBitCast(open, to: sqlite3_syscall_ptr.self))
     _ = set(system, "pread64", unsafeBitCast(read, to: sqlite3_syscall_ptr.self))
@@ -41,7 +41,7 @@ private func readAhead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count:
   return DiskReading.read(file, bytes, count, offset)
 }
 
-private func writeTogether(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ offset: off_t) -> Int {
+private func writeBuffered(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ offset: off_t) -> Int {
   guard let frames = LogFrames.ofThisThread else { return pwrite(file, bytes, count, offset) }
   return frames.write(file, UnsafeRawBufferPointer(start: bytes, count: count), at: offset)
 }

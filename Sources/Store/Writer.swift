@@ -18,7 +18,7 @@ public actor Writer {
   /// Pages in the log at which a checkpoint begins: more would be one longer burst for the disk.
   public static let logPagesMax = 2_000
   /// Backpressure: at so many times that number, where writes outrun the checkpointer, writers wait for a checkpoint.
-  private static let logPatience = 8
+  private static let logBackpressureFactor = 8
 
   private struct Request: Sendable {
     let body: @Sendable (Database) throws -> Void
@@ -28,7 +28,7 @@ public actor Writer {
   private struct Queue {
     var waiting: [Request] = []
     /// Whether the thread has been woken for pending requests.
-    var isAnnounced = false
+    var isWoken = false
     var isClosed = false
   }
 
@@ -96,14 +96,14 @@ public actor Writer {
   public nonisolated func enqueue(
     _ body: @escaping @Sendable (Database) throws -> Void, answer: @escaping @Sendable ((any Error)?) -> Void
   ) -> StoreError? {
-    let (refusal, isNews) = queue.withLock { queue -> (StoreError?, Bool) in
+    let (refusal, needsWake) = queue.withLock { queue -> (StoreError?, Bool) in
       if queue.isClosed { return (.closed, false) }
       if queue.waiting.count >= Self.queueMax { return (.overloaded(countMax: Self.queueMax), false) }
       queue.waiting.append(Request(body: body, answer: answer))
-      defer { queue.isAnnounced = true }
-      return (nil, !queue.isAnnounced)
+      defer { queue.isWoken = true }
+      return (nil, !queue.isWoken)
     }
-    if isNews { reactor.spawn { await self.work() } }
+    if needsWake { reactor.spawn { await self.commitPending() } }
     return refusal
   }
 
@@ -121,7 +121,7 @@ public actor Writer {
   }
 
   /// Checkpoints and truncates the log: earlier removed rows are in neither file any more.
-  public func emptyLog() throws {
+  public func truncateLog() throws {
     guard let database else { throw StoreError.closed }
     try database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
@@ -129,14 +129,14 @@ public actor Writer {
   /// Commits the pending requests, and closes the file.
   public func close() async {
     queue.withLock { $0.isClosed = true }
-    work()
+    commitPending()
     await sweeper.rest()
     database = nil
   }
 
   // MARK: Writing
 
-  private func work() {
+  private func commitPending() {
     while let database, let batch = next() {
       commit(batch[...], to: database)
       sweepLog(of: database)
@@ -146,7 +146,7 @@ public actor Writer {
   private nonisolated func next() -> [Request]? {
     queue.withLock { queue in
       guard !queue.waiting.isEmpty else {
-        queue.isAnnounced = false
+        queue.isWoken = false
         return nil
       }
       let batch = Array(queue.waiting.prefix(Self.batchMax))
@@ -173,16 +173,16 @@ public actor Writer {
     var isWritten = false
     do {
       try database.run("BEGIN IMMEDIATE")
-      let before = database.changesOfAll
+      let before = database.totalChanges
       for request in batch { try request.body(database) }
       isWritten = true
       try database.commit(changedSince: before) { () throws(StoreError) in
         try frames.together { () throws(StoreError) in try database.run("COMMIT") }
       }
-      meter.committed(in: ContinuousClock.now - began)
+      meter.countCommit(in: ContinuousClock.now - began)
     } catch {
       // An error that a body throws is no failure of the disk.
-      if isWritten || !database.connection.isInTransaction { meter.failed() }
+      if isWritten || !database.connection.isInTransaction { meter.countFailure() }
       if database.connection.isInTransaction { try? database.connection.execute("ROLLBACK") }
       throw error
     }
@@ -196,9 +196,9 @@ extension Writer {
   /// them the log restarts.
   private func sweepLog(of database: Database) {
     let pages = database.connection.logPages
-    if pages > logPagesMax * Self.logPatience {
+    if pages > logPagesMax * Self.logBackpressureFactor {
       // If it fails, the next commit tries again.
-      _ = try? database.connection.bringLogHome()
+      _ = try? database.connection.checkpoint()
     } else if pages > logPagesMax, !isSweeping {
       isSweeping = true
       reactor.spawn { [sweeper] in
@@ -210,7 +210,7 @@ extension Writer {
 
   private func swept() {
     isSweeping = false
-    _ = try? database?.connection.bringLogHome()
+    _ = try? database?.connection.checkpoint()
   }
 }
 

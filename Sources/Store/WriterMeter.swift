@@ -11,11 +11,11 @@ public final class WriterMeter: Sendable {
   public var nanoseconds: Int64 { time.load(ordering: .relaxed) }
   public var failures: Int { failureCount.load(ordering: .relaxed) }
 
-  func committed(in duration: Duration) {
+  func countCommit(in duration: Duration) {
     let (seconds, attoseconds) = duration.components
     commitCount.wrappingAdd(1, ordering: .relaxed)
     time.wrappingAdd(seconds * 1_000_000_000 + attoseconds / 1_000_000_000, ordering: .relaxed)
   }
 
-  func failed() { failureCount.wrappingAdd(1, ordering: .relaxed) }
+  func countFailure() { failureCount.wrappingAdd(1, ordering: .relaxed) }
 }

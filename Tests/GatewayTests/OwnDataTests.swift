@@ -277,7 +277,7 @@ struct OwnDataTests {
     meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
     #expect(files(here).isEmpty)
     let writer = try #require(await here.gateway.archive).writer
-    while try await writer.perform({ try $0.clearAway() }) {}
+    while try await writer.perform({ try $0.removeEndedSessions() }) {}
     let rows = try await writer.perform { database in
       try database.first(
         """

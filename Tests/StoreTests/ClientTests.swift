@@ -46,7 +46,7 @@ import Testing
     try database.removeClient("a")
     #expect(try database.sessions().map(\.id) == ["s1"])
     #expect(try database.heldPaths() == ["received/1"])
-    while try database.clearAway() {}
+    while try database.removeEndedSessions() {}
     #expect(try database.resources().map(\.id) == ["r1"])
   }
 
@@ -65,7 +65,7 @@ import Testing
         try database.add(StoredPeer(id: "p\(number)", name: "P", seed: seed, client: "a", created: 1))
       }
     }
-    try await writer.emptyLog()
+    try await writer.truncateLog()
     func isThere() -> Bool {
       [path, "\(path)-wal"].contains { file in
         FileManager.default.contents(atPath: file)?.range(of: Data(mark)) != nil
@@ -74,7 +74,7 @@ import Testing
     #expect(isThere())
     for number in stride(from: 0, to: 200, by: 3) { try await writer.perform { try $0.removePeer("p\(number)") } }
     try await writer.perform { try $0.removeClient("a") }
-    try await writer.emptyLog()
+    try await writer.truncateLog()
     #expect(!isThere())
     await writer.close()
   }

@@ -174,7 +174,7 @@ struct HistoryTests {
     try database.endSession("s")
     #expect(try database.sessions().isEmpty)
     var pieces = 0
-    while try database.clearAway(atMost: 4) { pieces += 1 }
+    while try database.removeEndedSessions(atMost: 4) { pieces += 1 }
     #expect(pieces == 3)
     #expect(try database.nextSessionNumber() == 1)
   }

@@ -18,7 +18,7 @@ import Testing
     let writer = try Writer(path)
     for number in 0..<count {
       try await writer.perform { try $0.setFact([1], to: [UInt8(number)], of: [3]) }
-      if number + 1 == brought { try await writer.emptyLog() }
+      if number + 1 == brought { try await writer.truncateLog() }
     }
     let names = ["house.db", "house.db-wal", "house.db.last-commit"]
     let left = names.map { ($0, folder.bytes(of: $0)) }

@@ -56,7 +56,7 @@ import Testing
     #expect(database.connection.logPages >= 100)
     let sweeper = try LogSweeper(path)
     try await sweeper.sweep()
-    #expect(try database.connection.bringLogHome() && database.connection.logPages == 0)
+    #expect(try database.connection.checkpoint() && database.connection.logPages == 0)
     try database.run("INSERT INTO thing (id, name, bytes) VALUES (100, 'x', x'')")
     #expect(1..<100 ~= database.connection.logPages, "it begins anew")
   }

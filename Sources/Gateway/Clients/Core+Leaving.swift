@@ -18,8 +18,8 @@ extension Core {
     for session in entered { await session.session.close() }
     for peer in owned { await peer.peer.remove() }
     if archive.isLasting { await archive.settled(PendingWrite { _ in }, host) }
-    while (try? await store.perform { try $0.clearAway() }) == true {}
-    try? await store.emptyLog()
+    while (try? await store.perform { try $0.removeEndedSessions() }) == true {}
+    try? await store.truncateLog()
   }
 
   private func forgetStored(_ id: ClientID) async throws {

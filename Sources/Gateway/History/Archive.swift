@@ -168,7 +168,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     let hasMore = histories.values.reduce(false) { $1.prune(at: now) || $0 }
     let writer = writer
     // The write-ahead log still has what was removed since the last time.
-    if !hasMore { reactor?.spawn { try? await writer.emptyLog() } }
+    if !hasMore { reactor?.spawn { try? await writer.truncateLog() } }
     return hasMore
   }
 
@@ -194,7 +194,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   private func clearAway() {
     // The next start does it where the writer refuses it.
     _ = writer.enqueue(
-      { [weak self] database in if try database.clearAway() { self?.clearAway() } }, answer: { _ in })
+      { [weak self] database in if try database.removeEndedSessions() { self?.clearAway() } }, answer: { _ in })
   }
 
   // MARK: Observed transactions

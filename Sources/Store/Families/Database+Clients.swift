@@ -83,7 +83,7 @@ extension Database {
       client.name, client.role, client.digest, client.created, client.expires, client.scopes)
   }
 
-  /// Its peers are removed with it, and their sessions have ended: `clearAway` removes their rows.
+  /// Its peers are removed with it, and their sessions have ended: `removeEndedSessions` removes their rows.
   public func removeClient(_ id: String) throws(StoreError) {
     try run("UPDATE session SET is_ended = 1 WHERE peer IN (SELECT id FROM peer WHERE client = ?)", id)
     try run("DELETE FROM client WHERE id = ?", id)

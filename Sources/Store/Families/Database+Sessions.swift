@@ -108,13 +108,13 @@ extension Database {
     UInt64(try first("SELECT floor FROM session WHERE number = ?", number) { $0.integer(0) } ?? .max)
   }
 
-  /// Ends a session; `clearAway` removes its messages a piece at a time.
+  /// Ends a session; `removeEndedSessions` removes its messages a piece at a time.
   public func endSession(_ id: String) throws(StoreError) {
     try run("UPDATE session SET is_ended = 1 WHERE id = ?", id)
   }
 
   /// Removes a batch of the rows of ended sessions; returns false if nothing is left.
-  public func clearAway(atMost count: Int = 1_000) throws -> Bool {
+  public func removeEndedSessions(atMost count: Int = 1_000) throws -> Bool {
     guard let number = try first("SELECT number FROM session WHERE is_ended = 1 LIMIT 1", row: { $0.integer(0) }) else {
       return false
     }
