@@ -36,9 +36,9 @@ public actor Writer {
   nonisolated private let queue = Mutex(Queue())
   private var database: Database?
   private let frames = LogFrames()
-  private let sweeper: LogSweeper
+  private let checkpointer: Checkpointer
   private let logPagesMax: Int
-  private var isSweeping = false
+  private var isCheckpointing = false
   public nonisolated let meter = WriterMeter()
   /// The commits that were missing when the database was opened; nil for none.
   public nonisolated let loss: StoreLoss?
@@ -48,7 +48,7 @@ public actor Writer {
     let database = try Database(path, schema: schema)
     loss = database.loss
     self.database = database
-    sweeper = try LogSweeper(path)
+    checkpointer = try Checkpointer(path)
     self.logPagesMax = logPagesMax
     reactor = try Reactor()
     reactor.start(.first)
@@ -65,7 +65,7 @@ public actor Writer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
   /// The loops of its threads, for tests that choose their order.
-  package nonisolated var reactors: [Reactor] { [reactor, sweeper.reactor] }
+  package nonisolated var reactors: [Reactor] { [reactor, checkpointer.reactor] }
 
   // MARK: Requests
 
@@ -130,7 +130,7 @@ public actor Writer {
   public func close() async {
     queue.withLock { $0.isClosed = true }
     commitPending()
-    await sweeper.rest()
+    await checkpointer.waitUntilIdle()
     database = nil
   }
 
@@ -139,7 +139,7 @@ public actor Writer {
   private func commitPending() {
     while let database, let batch = next() {
       commit(batch[...], to: database)
-      sweepLog(of: database)
+      checkpointIfNeeded(database)
     }
   }
 
@@ -194,22 +194,22 @@ public actor Writer {
 extension Writer {
   /// Checkpoints the log if it is long. Nobody waits for the checkpointer; it leaves few pages, and after the last of
   /// them the log restarts.
-  private func sweepLog(of database: Database) {
+  private func checkpointIfNeeded(_ database: Database) {
     let pages = database.connection.logPages
     if pages > logPagesMax * Self.logBackpressureFactor {
       // If it fails, the next commit tries again.
       _ = try? database.connection.checkpoint()
-    } else if pages > logPagesMax, !isSweeping {
-      isSweeping = true
-      reactor.spawn { [sweeper] in
-        try? await sweeper.sweep()
-        await self.swept()
+    } else if pages > logPagesMax, !isCheckpointing {
+      isCheckpointing = true
+      reactor.spawn { [checkpointer] in
+        try? await checkpointer.checkpoint()
+        await self.finishCheckpoint()
       }
     }
   }
 
-  private func swept() {
-    isSweeping = false
+  private func finishCheckpoint() {
+    isCheckpointing = false
     _ = try? database?.connection.checkpoint()
   }
 }

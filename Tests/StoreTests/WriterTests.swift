@@ -48,20 +48,20 @@ import Testing
     #expect(try database.first("SELECT count(*) FROM thing WHERE bytes = ?", bytes) { $0.integer(0) } == 1_000)
   }
 
-  @Test func `What the sweeper brings home is all that the log had, and nothing is left for who commits next`()
+  @Test func `What the checkpointer brings home is all that the log had, and nothing is left for who commits next`()
     async throws
   {
     let database = try Database(path, schema: .things)
     for number in 0..<100 { try database.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", number) }
     #expect(database.connection.logPages >= 100)
-    let sweeper = try LogSweeper(path)
-    try await sweeper.sweep()
+    let checkpointer = try Checkpointer(path)
+    try await checkpointer.checkpoint()
     #expect(try database.connection.checkpoint() && database.connection.logPages == 0)
     try database.run("INSERT INTO thing (id, name, bytes) VALUES (100, 'x', x'')")
     #expect(1..<100 ~= database.connection.logPages, "it begins anew")
   }
 
-  @Test func `What the sweeper has brought home is synced, also where others write meanwhile`() async throws {
+  @Test func `What the checkpointer has brought home is synced, also where others write meanwhile`() async throws {
     let recording = Recording(of: folder.path)
     defer { recording.end() }
     let database = try Database(path, schema: .things)
@@ -71,12 +71,12 @@ import Testing
       number += 1
     }
     for _ in 0..<500 { try write() }
-    let sweeper = try LogSweeper(path)
+    let checkpointer = try Checkpointer(path)
     for _ in 0..<5 {
       let isSwept = Atomic(false)
       async let sweep: Void = {
         defer { isSwept.store(true, ordering: .releasing) }
-        try await sweeper.sweep()
+        try await checkpointer.checkpoint()
       }()
       while !isSwept.load(ordering: .acquiring) { try write() }
       try await sweep

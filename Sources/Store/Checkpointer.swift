@@ -3,7 +3,7 @@ internal import Reactor
 
 /// A checkpointer: it copies the pages of a database's write-ahead log to its file, on a thread of its own. Writers
 /// continue meanwhile, and have precedence.
-actor LogSweeper {
+actor Checkpointer {
   nonisolated let reactor: Reactor
   private let path: String
 
@@ -19,7 +19,7 @@ actor LogSweeper {
 
   /// Checkpoints all pages but the few that are written last, and syncs the file, so that the final checkpoint has only
   /// those few to wait for.
-  func sweep() throws(StoreError) {
+  func checkpoint() throws(StoreError) {
     let connection = try Connection(path)
     // The connection knows of the log once it has read something.
     try connection.execute("PRAGMA user_version")
@@ -36,7 +36,7 @@ actor LogSweeper {
   private static let triesMax = 100
 
   /// Returns when no checkpoint is under way.
-  func rest() {}
+  func waitUntilIdle() {}
 }
 
 extension Connection {
