@@ -32,16 +32,16 @@ enum SystemCalls {
 private func openToRead(_ path: UnsafePointer<CChar>?, _ flags: CInt, _ mode: CInt) -> CInt {
   guard let systemOpen = SystemCalls.systemOpen else { return -1 }
   let file = systemOpen(path, flags, mode)
-  if file >= 0 { DiskReading.begin(file) }
+  if file >= 0 { ReadAhead.begin(file) }
   return file
 }
 
 private func readAhead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int, _ offset: off_t) -> Int {
-  if let frames = LogFrames.ofThisThread, !frames.goOut() { return -1 }
-  return DiskReading.read(file, bytes, count, offset)
+  if let frames = LogFrameBuffer.ofThisThread, !frames.flush() { return -1 }
+  return ReadAhead.read(file, bytes, count, offset)
 }
 
 private func writeBuffered(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ offset: off_t) -> Int {
-  guard let frames = LogFrames.ofThisThread else { return pwrite(file, bytes, count, offset) }
+  guard let frames = LogFrameBuffer.ofThisThread else { return pwrite(file, bytes, count, offset) }
   return frames.write(file, UnsafeRawBufferPointer(start: bytes, count: count), at: offset)
 }

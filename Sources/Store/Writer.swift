@@ -35,7 +35,7 @@ public actor Writer {
   nonisolated private let reactor: Reactor
   nonisolated private let queue = Mutex(Queue())
   private var database: Database?
-  private let frames = LogFrames()
+  private let frames = LogFrameBuffer()
   private let checkpointer: Checkpointer
   private let logPagesMax: Int
   private var isCheckpointing = false
@@ -177,7 +177,7 @@ public actor Writer {
       for request in batch { try request.body(database) }
       isWritten = true
       try database.commit(changedSince: before) { () throws(StoreError) in
-        try frames.together { () throws(StoreError) in try database.run("COMMIT") }
+        try frames.buffer { () throws(StoreError) in try database.run("COMMIT") }
       }
       meter.countCommit(in: ContinuousClock.now - began)
     } catch {

@@ -6,7 +6,7 @@ internal import Glibc
 /// thread collects them. The header of the last frame marks the end of the commit; with it all are written, before
 /// SQLite syncs the log, and before any reader sees that it has grown. SQLite's other calls meanwhile write the buffer
 /// first.
-final class LogFrames {
+final class LogFrameBuffer {
   /// The limit on buffered bytes; a larger commit is written in parts.
   private static let bytesMax = 256 << 10
   private static let headBytes = 24
@@ -31,7 +31,7 @@ final class LogFrames {
   deinit { bytes.deallocate() }
 
   /// Buffers the frames that the body commits.
-  func together(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+  func buffer(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
     defer {
       pthread_setspecific(Self.key, nil)
@@ -44,8 +44,8 @@ final class LogFrames {
   }
 
   /// The buffer of the commit that this thread is making.
-  static var ofThisThread: LogFrames? {
-    pthread_getspecific(key).map { Unmanaged<LogFrames>.fromOpaque($0).takeUnretainedValue() }
+  static var ofThisThread: LogFrameBuffer? {
+    pthread_getspecific(key).map { Unmanaged<LogFrameBuffer>.fromOpaque($0).takeUnretainedValue() }
   }
 
   private static let key = {
@@ -58,33 +58,33 @@ final class LogFrames {
 
   /// Replaces `pwrite`, with the same results.
   func write(_ file: CInt, _ bytes: UnsafeRawBufferPointer, at offset: off_t) -> Int {
-    let goesOn = file == self.file && offset == self.offset + off_t(count)
+    let isContiguous = file == self.file && offset == self.offset + off_t(count)
     switch next {
     case .head where bytes.count == Self.headBytes:
-      if !goesOn || count + Self.headBytes + Self.pageBytesMax > Self.bytesMax {
-        guard goOut() else { return -1 }
+      if !isContiguous || count + Self.headBytes + Self.pageBytesMax > Self.bytesMax {
+        guard flush() else { return -1 }
         (self.file, self.offset) = (file, offset)
       }
-      gather(bytes)
+      append(bytes)
       next = .page(isLast: bytes[Self.sizeInHead].contains { $0 != 0 })
       return bytes.count
-    case .page(let isLast) where goesOn && bytes.count <= Self.pageBytesMax:
-      gather(bytes)
+    case .page(let isLast) where isContiguous && bytes.count <= Self.pageBytesMax:
+      append(bytes)
       next = isLast ? .nothing : .head
-      return isLast && !goOut() ? -1 : bytes.count
+      return isLast && !flush() ? -1 : bytes.count
     default:
-      return goOut() ? pwrite(file, bytes.baseAddress, bytes.count, offset) : -1
+      return flush() ? pwrite(file, bytes.baseAddress, bytes.count, offset) : -1
     }
   }
 
-  private func gather(_ bytes: UnsafeRawBufferPointer) {
+  private func append(_ bytes: UnsafeRawBufferPointer) {
     UnsafeMutableRawBufferPointer(rebasing: self.bytes[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
 
   /// Writes the buffer; returns false if that failed, with the cause in `errno`. The bytes are not written again:
   /// SQLite gives the commit up.
-  func goOut() -> Bool {
+  func flush() -> Bool {
     defer { count = 0 }
     var done = 0
     while done < count {

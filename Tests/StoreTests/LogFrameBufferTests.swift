@@ -4,9 +4,9 @@ import Testing
 
 @testable import Store
 
-@Suite struct LogFramesTests {
+@Suite struct LogFrameBufferTests {
   private let folder = TemporaryFolder()
-  private let frames = LogFrames()
+  private let frames = LogFrameBuffer()
 
   // MARK: With SQLite
 
@@ -57,7 +57,7 @@ import Testing
   @Test func `Nothing is there before the last page of a commit, and then all of it`() throws {
     let file = try file()
     defer { close(file) }
-    try frames.together { () throws(StoreError) in
+    try frames.buffer { () throws(StoreError) in
       for number in 0..<3 as Range<UInt8> {
         #expect(bytes.isEmpty)
         #expect(write(head(size: number == 2 ? 7 : 0), to: file, at: 100 + 124 * Int(number)) == 24)
@@ -74,12 +74,12 @@ import Testing
   @Test func `What else is written or read finds what was before`() throws {
     let file = try file()
     defer { close(file) }
-    try frames.together { () throws(StoreError) in
+    try frames.buffer { () throws(StoreError) in
       #expect(write(head(), to: file, at: 0) == 24 && write(page(1), to: file, at: 24) == 100)
       #expect(write(page(2), to: file, at: 24) == 100)
       #expect(bytes == head() + page(2))
       #expect(write(head(), to: file, at: 124) == 24)
-      #expect(frames.goOut() && bytes.count == 148)
+      #expect(frames.flush() && bytes.count == 148)
       #expect(write(page(3), to: file, at: 148) == 100 && bytes.count == 148)
       // Somewhere else.
       #expect(write(head(size: 1), to: file, at: 1_000) == 24 && bytes.count == 248)
@@ -91,7 +91,7 @@ import Testing
     let file = try file()
     defer { close(file) }
     let page = [UInt8](repeating: 5, count: 65_536)
-    try frames.together { () throws(StoreError) in
+    try frames.buffer { () throws(StoreError) in
       for number in 0..<9 {
         #expect(write(head(size: number == 8 ? 9 : 0), to: file, at: 65_560 * number) == 24)
         #expect(write(page, to: file, at: 65_560 * number + 24) == page.count)
@@ -108,18 +108,18 @@ import Testing
     defer { close(file) }
     let closed = open("\(folder.path)/log", O_RDONLY | O_CLOEXEC)
     defer { close(closed) }
-    try frames.together { () throws(StoreError) in
+    try frames.buffer { () throws(StoreError) in
       #expect(write(head(size: 1), to: closed, at: 0) == 24)
       #expect(write(page(1), to: closed, at: 24) == -1 && errno == EBADF)
-      #expect(frames.goOut())
+      #expect(frames.flush())
     }
     #expect(throws: StoreError.self) {
-      try frames.together { () throws(StoreError) in
+      try frames.buffer { () throws(StoreError) in
         #expect(write(head(), to: file, at: 0) == 24 && write(page(1), to: file, at: 24) == 100)
         throw .closed
       }
     }
-    #expect(frames.goOut() && bytes.isEmpty)
+    #expect(frames.flush() && bytes.isEmpty)
   }
 
   // MARK: Parts

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct DiskReadingTests {
+@Suite struct ReadAheadTests {
   private let folder = TemporaryFolder(in: .disk)
   private var path: String { "\(folder.path)/house.db" }
   /// More than a file has that is looked through as it is opened.
@@ -27,7 +27,7 @@ import Testing
     }
     // Two blocks more than the walk has, and as many beside the schema, the root of the table and two branches of it.
     let pages = try pagesInMemory(file)
-    #expect(pages >= Self.walked && pages <= Self.walked + 5 * 2 * Int(DiskReading.blockBytes) / 4_096)
+    #expect(pages >= Self.walked && pages <= Self.walked + 5 * 2 * Int(ReadAhead.blockBytes) / 4_096)
     withExtendedLifetime(database) {}
   }
 

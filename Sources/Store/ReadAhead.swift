@@ -5,7 +5,7 @@ internal import Reactor
 ///
 /// By default, Linux reads as far ahead as the disk's setting. Where that is 8 MiB, such a read delays commits by
 /// milliseconds each time the oldest messages are removed.
-enum DiskReading {
+enum ReadAhead {
   /// Such a read takes hardly longer than a page alone, and holds the pages that a table scan reads next.
   static let blockBytes: off_t = 128 << 10
 
