@@ -133,7 +133,7 @@ public final class Database {
   public func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws(StoreError) {
     let statement = try borrowStatement(sql)
     defer { returnStatement(statement, sql) }
-    repeat statement.bind((each values).datum)
+    repeat statement.bind((each values).sqlValue)
     while try statement.step(connection) {}
   }
 
@@ -143,7 +143,7 @@ public final class Database {
   ) throws {
     let statement = try borrowStatement(sql)
     defer { returnStatement(statement, sql) }
-    repeat statement.bind((each values).datum)
+    repeat statement.bind((each values).sqlValue)
     while try statement.step(connection) { try row(Row(statement)) }
   }
 
@@ -153,7 +153,7 @@ public final class Database {
   ) throws -> Result? {
     let statement = try borrowStatement(sql)
     defer { returnStatement(statement, sql) }
-    repeat statement.bind((each values).datum)
+    repeat statement.bind((each values).sqlValue)
     return try statement.step(connection) ? try row(Row(statement)) : nil
   }
 

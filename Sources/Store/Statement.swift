@@ -19,10 +19,10 @@ final class Statement {
   }
 
   /// Binds the next parameter.
-  func bind(_ datum: Datum) {
+  func bind(_ sqlValue: SQLValue) {
     bound += 1
     let code =
-      switch datum {
+      switch sqlValue {
       case .null: sqlite3_bind_null(pointer, bound)
       case .integer(let value): sqlite3_bind_int64(pointer, bound, value)
       case .real(let value): sqlite3_bind_double(pointer, bound, value)

@@ -168,8 +168,8 @@ public final class StoreScrub {
     _ sql: String, _ step: inout Step, _ look: (borrowing Row, inout Step) -> Key
   ) throws(StoreError) -> Bool {
     let statement = try Statement(sql, connection)
-    statement.bind(last.session.datum)
-    statement.bind(walk == .names ? .text(String(decoding: last.text, as: UTF8.self)) : last.number.datum)
+    statement.bind(last.session.sqlValue)
+    statement.bind(walk == .names ? .text(String(decoding: last.text, as: UTF8.self)) : last.number.sqlValue)
     let before = last
     var count = 0
     while count < Self.stepRowsMax, step.bytes < Self.stepBytesMax, try statement.step(connection) {

@@ -1,5 +1,5 @@
 /// An SQLite value.
-public enum Datum: Sendable {
+public enum SQLValue: Sendable {
   case null
   case integer(Int64)
   case real(Double)
@@ -9,33 +9,33 @@ public enum Datum: Sendable {
 
 /// A type that can be bound to a statement's parameter.
 public protocol Bindable {
-  var datum: Datum { get }
+  var sqlValue: SQLValue { get }
 }
 
 extension Int: Bindable {
-  public var datum: Datum { .integer(Int64(self)) }
+  public var sqlValue: SQLValue { .integer(Int64(self)) }
 }
 
 extension Int64: Bindable {
-  public var datum: Datum { .integer(self) }
+  public var sqlValue: SQLValue { .integer(self) }
 }
 
 extension Bool: Bindable {
-  public var datum: Datum { .integer(self ? 1 : 0) }
+  public var sqlValue: SQLValue { .integer(self ? 1 : 0) }
 }
 
 extension Double: Bindable {
-  public var datum: Datum { .real(self) }
+  public var sqlValue: SQLValue { .real(self) }
 }
 
 extension String: Bindable {
-  public var datum: Datum { .text(self) }
+  public var sqlValue: SQLValue { .text(self) }
 }
 
 extension [UInt8]: Bindable {
-  public var datum: Datum { .blob(self) }
+  public var sqlValue: SQLValue { .blob(self) }
 }
 
 extension Optional: Bindable where Wrapped: Bindable {
-  public var datum: Datum { self?.datum ?? .null }
+  public var sqlValue: SQLValue { self?.sqlValue ?? .null }
 }
