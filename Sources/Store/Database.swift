@@ -39,7 +39,7 @@ public final class Database {
   private static let statementsMax = 512
 
   /// Opens a file, creates it if it is missing, and migrates it to the schema.
-  public init(_ path: String, schema: Schema = .house) throws(StoreError) {
+  public init(_ path: String, schema: Schema = .current) throws(StoreError) {
     self.path = path
     file = try DatabaseFile(path)
     connection = try Connection(path)
@@ -62,7 +62,7 @@ public final class Database {
     try migrate(from: version, to: schema)
     try connection.execute("PRAGMA foreign_keys = ON")
     let commits = try CommitNumbers(
-      of: self, isNew: file.isNew, afterLoss: schema.afterLoss, file: try file.lastCommit())
+      of: self, isNew: file.isNew, lossRecoverySQL: schema.lossRecoverySQL, file: try file.lastCommit())
     loss = commits.loss
     self.commits = commits
     try file.syncFolder()

@@ -19,16 +19,16 @@ public struct Migration: Sendable {
 public struct Schema: Sendable {
   let migrations: [Migration]
   /// Run on a database whose commits are missing.
-  let afterLoss: String?
+  let lossRecoverySQL: String?
   var version: Int { migrations.count }
 
-  public init(_ migrations: [Migration], afterLoss: String? = nil) {
+  public init(_ migrations: [Migration], lossRecoverySQL: String? = nil) {
     self.migrations = migrations
-    self.afterLoss = afterLoss
+    self.lossRecoverySQL = lossRecoverySQL
   }
 
   /// The schema of our databases.
-  public static let house = Schema(
+  public static let current = Schema(
     [
       .facts,
       .transfers,
@@ -39,7 +39,7 @@ public struct Schema: Sendable {
       .messagesInOrder,
       .scopes,
       .audit,
-    ], afterLoss: Database.newEpochs)
+    ], lossRecoverySQL: Database.newEpochs)
 }
 
 extension Database {

@@ -44,7 +44,7 @@ public actor Writer {
   public nonisolated let loss: StoreLoss?
 
   /// Opens the database on the calling thread, which waits for that.
-  public init(_ path: String, schema: Schema = .house, logPagesMax: Int = Writer.logPagesMax) throws {
+  public init(_ path: String, schema: Schema = .current, logPagesMax: Int = Writer.logPagesMax) throws {
     let database = try Database(path, schema: schema)
     loss = database.loss
     self.database = database

@@ -12,7 +12,7 @@ struct HistoryTests {
       name: nil, sender: "ada", mode: ordinal.isMultiple(of: 2) ? "reliable" : "unreliable", json: [123, 125])
   }
 
-  private func database(_ schema: Schema = .house) throws -> Database {
+  private func database(_ schema: Schema = .current) throws -> Database {
     let database = try Database("\(folder.path)/history.db", schema: schema)
     try database.keep(
       StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "abc", number: 1))
@@ -86,13 +86,13 @@ struct HistoryTests {
   @Test("what was stored before messages lay in order is there, and goes on")
   func older() throws {
     do {
-      let older = try database(Schema(Schema.house.migrations.prefix { $0.name != "messages in order" }))
+      let older = try database(Schema(Schema.current.migrations.prefix { $0.name != "messages in order" }))
       try older.change(message(2, changed: 10), of: 1)
     }
     let database = try Database("\(folder.path)/history.db")
     let copy = try Database(
       "\(folder.path)/history.db.before-upgrade",
-      schema: Schema(Schema.house.migrations.prefix { $0.name != "messages in order" }))
+      schema: Schema(Schema.current.migrations.prefix { $0.name != "messages in order" }))
     // Positions of what is said from now on say nothing there.
     let epoch = try #require(try copy.sessions().first).epoch
     #expect(epoch != "abc" && epoch.count == 16 && epoch.allSatisfy { "abcdefghijklmnopqrstuvwxyz234567".contains($0) })

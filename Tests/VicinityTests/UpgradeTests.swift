@@ -33,7 +33,7 @@ import Testing
   /// The store as the release of that version would have it: its tables, and of what there is what they have room for.
   private func makeOlder(_ version: Int, from present: String) throws {
     for end in ["", "-wal", "-shm", ".before-upgrade"] { try? FileManager.default.removeItem(atPath: store + end) }
-    let older = try Database(store, schema: Schema(Array(Schema.house.migrations.prefix(version))))
+    let older = try Database(store, schema: Schema(Array(Schema.current.migrations.prefix(version))))
     try older.run("PRAGMA foreign_keys = OFF")
     try older.run("ATTACH DATABASE ? AS present", present)
     var tables: [String] = []
@@ -54,7 +54,7 @@ import Testing
   }
 
   private func has(_ table: String, in version: Int) -> Bool {
-    Schema.house.migrations.prefix(version).contains { $0.name == table }
+    Schema.current.migrations.prefix(version).contains { $0.name == table }
   }
 
   @Test("A store of every earlier version is brought to the present one, and what was there is served")
@@ -62,7 +62,7 @@ import Testing
     let (client, message) = try lived()
     let present = "\(folder.path)/present.db"
     try FileManager.default.moveItem(atPath: store, toPath: present)
-    for version in 1..<Schema.house.version {
+    for version in 1..<Schema.current.version {
       try makeOlder(version, from: present)
       if !has("clients", in: version) {
         let gateway = try Program(
@@ -88,14 +88,14 @@ import Testing
     _ = try lived()
     let present = "\(folder.path)/present.db"
     try FileManager.default.moveItem(atPath: store, toPath: present)
-    let older = Schema.house.version - 1
+    let older = Schema.current.version - 1
     try makeOlder(older, from: present)
     func expectRefusal(_ word: String, _ options: [String] = [], at port: String = "0") throws {
       let serving = GatewayClient.serving("ada", in: folder.path, at: port)
       let program = try Program(
         serving + ["--discovery", "static"] + options, .noInput, in: folder.path)
       #expect(try program.ended() != 0 && program.err.contains(word), "\(program.out) \(program.err)")
-      let database = try Database(store, schema: Schema(Array(Schema.house.migrations.prefix(older))))
+      let database = try Database(store, schema: Schema(Array(Schema.current.migrations.prefix(older))))
       #expect(try database.first("SELECT count(*) FROM message") { $0.integer(0) } == 2, "\(word)")
       #expect(access(store + ".before-upgrade", F_OK) != 0, "\(word)")
     }
