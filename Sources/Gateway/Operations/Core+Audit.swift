@@ -50,7 +50,7 @@ extension Core {
 
   /// An entry that has its number, and is neither stored nor published yet.
   struct NewDeed {
-    let row: StoredDeed
+    let row: StoredAuditEntry
     fileprivate let deed: Deed
     fileprivate let path: String
     fileprivate let entry: [JSON.Member]
@@ -73,7 +73,7 @@ extension Core {
     if let client = actor.client { entry.append(.init("client", .text(client.text))) }
     entry += members
     return NewDeed(
-      row: StoredDeed(number: lastDeed, entry: JSON.object(entry).bytes), deed: deed, path: path, entry: entry)
+      row: StoredAuditEntry(number: lastDeed, entry: JSON.object(entry).bytes), deed: deed, path: path, entry: entry)
   }
 
   func tell(_ new: NewDeed) {
@@ -94,7 +94,7 @@ extension Core {
   }
 
   /// Restores the entries from before this start.
-  func restoreAudit(_ rows: [StoredDeed]) {
+  func restoreAudit(_ rows: [StoredAuditEntry]) {
     for row in rows {
       if let entry = try? JSON(parsing: row.entry) { show(row, entry) }
     }
@@ -114,7 +114,7 @@ extension Core {
     }
   }
 
-  private func show(_ row: StoredDeed, _ entry: JSON) {
+  private func show(_ row: StoredAuditEntry, _ entry: JSON) {
     var facets: [String: String] = [:]
     for name in ["deed", "by", "client"] { facets[name] = entry[name]?.text }
     auditList.put(String(row.number), written: row.entry, owner: .operators, facets: facets)
@@ -131,6 +131,6 @@ extension Core {
     guard let number = Int(id) else { return }
     deedsKept[kind]?.removeAll { $0 == number }
     auditList.remove(id)
-    _ = store.enqueue({ try $0.removeDeed(number) }, answer: { _ in })
+    _ = store.enqueue({ try $0.removeAuditEntry(number) }, answer: { _ in })
   }
 }

@@ -10,7 +10,7 @@ extension Migration {
 }
 
 /// An audit entry of a gateway: who let whom, or what, in.
-public struct StoredDeed: Hashable, Sendable {
+public struct StoredAuditEntry: Hashable, Sendable {
   /// A number that increases.
   public var number: Int
   /// JSON of the gateway's.
@@ -24,17 +24,19 @@ public struct StoredDeed: Hashable, Sendable {
 
 extension Database {
   /// Reads all entries in order of insertion.
-  public func deeds() throws -> [StoredDeed] {
-    var deeds: [StoredDeed] = []
+  public func auditEntries() throws -> [StoredAuditEntry] {
+    var entries: [StoredAuditEntry] = []
     try each("SELECT number, entry FROM deed ORDER BY number") { row in
-      deeds.append(StoredDeed(number: row.integer(0), entry: row.bytes(1)))
+      entries.append(StoredAuditEntry(number: row.integer(0), entry: row.bytes(1)))
     }
-    return deeds
+    return entries
   }
 
-  public func add(_ deed: StoredDeed) throws(StoreError) {
-    try run("INSERT INTO deed (number, entry) VALUES (?, ?)", deed.number, deed.entry)
+  public func add(_ entry: StoredAuditEntry) throws(StoreError) {
+    try run("INSERT INTO deed (number, entry) VALUES (?, ?)", entry.number, entry.entry)
   }
 
-  public func removeDeed(_ number: Int) throws(StoreError) { try run("DELETE FROM deed WHERE number = ?", number) }
+  public func removeAuditEntry(_ number: Int) throws(StoreError) {
+    try run("DELETE FROM deed WHERE number = ?", number)
+  }
 }
