@@ -32,7 +32,7 @@ extension Core {
   func keep(_ intent: some Intent) {
     // A row must not bring back an intent that was deleted, alone or with its peer.
     guard isLasting(intent.peer), lives(intent.peer), lives(intent) else { return }
-    let row = StoredIntent(
+    let row = StoredRequest(
       id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)
     archive.note(PendingWrite { try $0.keep(row) }, host)
   }
@@ -40,7 +40,7 @@ extension Core {
   func forget(_ intent: some Intent) {
     guard isLasting(intent.peer) else { return }
     let id = intent.id
-    archive.note(PendingWrite { try $0.removeIntent(id) }, host)
+    archive.note(PendingWrite { try $0.removeRequest(id) }, host)
   }
 
   /// Returns when the writes of a peer until now would survive a power cut.
@@ -62,7 +62,7 @@ extension Core {
 
   /// Restores the requests of earlier runs, once the peers and the sessions are restored.
   func takeUpIntents() async throws {
-    for row in try await store.perform({ try $0.intents() }) {
+    for row in try await store.perform({ try $0.requests() }) {
       guard let peer = peers[row.peer], let settings = try? JSON(parsing: row.settings) else { continue }
       switch IntentKind(rawValue: row.kind) {
       case .advertiser: await takeUp(AdvertiserModel(row.id, settings, peer))

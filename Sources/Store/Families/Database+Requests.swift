@@ -14,7 +14,7 @@ extension Migration {
 }
 
 /// A persisted request: a peer of a gateway wants something of others, or they of it. It is removed with its peer.
-public struct StoredIntent: Hashable, Sendable {
+public struct StoredRequest: Hashable, Sendable {
   public var id: String
   public var kind: String
   public var peer: String
@@ -31,21 +31,21 @@ public struct StoredIntent: Hashable, Sendable {
 
 extension Database {
   /// Reads all of them in order of insertion.
-  public func intents() throws -> [StoredIntent] {
-    var intents: [StoredIntent] = []
+  public func requests() throws -> [StoredRequest] {
+    var requests: [StoredRequest] = []
     try each("SELECT id, kind, peer, settings FROM intent ORDER BY rowid") { row in
-      intents.append(StoredIntent(id: row.text(0), kind: row.text(1), peer: row.text(2), settings: row.bytes(3)))
+      requests.append(StoredRequest(id: row.text(0), kind: row.text(1), peer: row.text(2), settings: row.bytes(3)))
     }
-    return intents
+    return requests
   }
 
-  public func keep(_ intent: StoredIntent) throws(StoreError) {
+  public func keep(_ request: StoredRequest) throws(StoreError) {
     try run(
       """
       INSERT INTO intent (id, kind, peer, settings) VALUES (?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
-      """, intent.id, intent.kind, intent.peer, intent.settings)
+      """, request.id, request.kind, request.peer, request.settings)
   }
 
-  public func removeIntent(_ id: String) throws(StoreError) { try run("DELETE FROM intent WHERE id = ?", id) }
+  public func removeRequest(_ id: String) throws(StoreError) { try run("DELETE FROM intent WHERE id = ?", id) }
 }
