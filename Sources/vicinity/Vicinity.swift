@@ -44,7 +44,7 @@ enum Vicinity {
       let failure = Failure(wrapping: error)
       var announcer = Announcer(screen: screen)
       announcer.isJSON = words.contains("--json")
-      await announcer.tell(.error(failure))
+      await announcer.report(.error(failure))
       command = (error as? Misuse)?.command ?? command
       code = failure.code
     }

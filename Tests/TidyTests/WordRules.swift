@@ -45,7 +45,7 @@ enum WordRules {
   // MARK: Riddles
 
   /// Targets with phrases as names that are still to be renamed.
-  static let targetsToRename = ["Gateway", "vicinity"]
+  static let targetsToRename = ["Gateway"]
 
   static func phrases(_ file: SourceFile) -> [Finding] {
     guard file.path.hasPrefix("Sources/"), file.isSwift else { return [] }

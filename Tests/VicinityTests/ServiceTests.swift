@@ -26,10 +26,10 @@ import Testing
     let name = "@vicinity-test-\(getpid())"
     let ear = try Ear(name)
     let supervisor = Supervisor(["NOTIFY_SOCKET": name])
-    #expect(supervisor.tell(.alive))
+    #expect(supervisor.notify(.alive))
     #expect(try ear.hear("WATCHDOG=1") == "WATCHDOG=1\n")
-    #expect(!Supervisor([:]).tell(.alive))
-    #expect(!Supervisor(["NOTIFY_SOCKET": "\(name)-nobody"]).tell(.alive))
+    #expect(!Supervisor([:]).notify(.alive))
+    #expect(!Supervisor(["NOTIFY_SOCKET": "\(name)-nobody"]).notify(.alive))
     #expect(Supervisor(["WATCHDOG_USEC": "500000"]).watchdogTime == .milliseconds(500))
     #expect(Supervisor(["WATCHDOG_USEC": "500000", "WATCHDOG_PID": "1"]).watchdogTime == nil)
     #expect(Supervisor(["LISTEN_FDS": "2", "LISTEN_PID": "1"]).sockets == [])

@@ -18,7 +18,7 @@ struct Parser {
   }
 
   func parse(_ words: [String]) throws(Misuse) -> Outcome {
-    let (ahead, name, rest) = try parted(words)
+    let (ahead, name, rest) = try splitAtCommand(words)
     if name == nil, !Set(words).isDisjoint(with: ["--version", "-V", "-v"]) { return .version }
     guard let name else {
       if ahead.contains(where: Self.isHelp) || words.isEmpty { return .help(nil) }
@@ -33,7 +33,7 @@ struct Parser {
   }
 
   /// Splits at the command. Options may stand before it: each means the same for every command that knows it.
-  private func parted(_ words: [String]) throws(Misuse) -> (ahead: [String], command: String?, rest: [String]) {
+  private func splitAtCommand(_ words: [String]) throws(Misuse) -> (ahead: [String], command: String?, rest: [String]) {
     var place = 0
     while place < words.count, words[place].hasPrefix("-"), words[place] != "-" {
       let (name, value) = Line.split(words[place])

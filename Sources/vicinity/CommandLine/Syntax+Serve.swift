@@ -25,7 +25,7 @@ extension Syntax {
       .init(line: "vicinity serve --name Stage --port 8080", says: "under another name, at another port"),
       .init(line: "vicinity serve --certificate box.crt --key box.key", says: "with a certificate of one's own"),
       .init(line: "vicinity serve --port 8080 --show-config", says: "all that would hold, and who says so"),
-    ], otherWords: ["start", "run", "web", "gateway", "daemon", "dashboard", "open", "ui"])
+    ], synonyms: ["start", "run", "web", "gateway", "daemon", "dashboard", "open", "ui"])
 
   static let pair = CommandSyntax(
     name: "pair", summary: "show a new pairing code of the gateway that runs on this machine", arguments: [],
@@ -48,7 +48,7 @@ extension Syntax {
       .init(line: "sudo vicinity pair --folder /var/lib/vicinity --role member", says: "for one that is a service"),
       .init(line: "vicinity pair --role member --scope sessions --scope messages", says: "for one that only talks"),
       .init(line: "vicinity pair --role viewer --json | jq -r .url", says: "the address of a page that takes the code"),
-    ], otherWords: ["login", "code", "token"])
+    ], synonyms: ["login", "code", "token"])
 
   static let admin = CommandSyntax(
     name: "admin", summary: "let a new operator in where the token was lost, on the gateway's own machine",

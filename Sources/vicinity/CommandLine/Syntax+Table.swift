@@ -27,7 +27,7 @@ extension Syntax {
       .init(line: "vicinity advertise chat", says: "be found by whoever browses for 'chat'"),
       .init(line: "vicinity advertise chat --info room=7 --accept", says: "tell a little more, take every invitation"),
       .init(line: "vicinity advertise lab --json --accept", says: "for a program: an object a line, commands on input"),
-    ], otherWords: ["announce", "publish", "register"])
+    ], synonyms: ["announce", "publish", "register"])
 
   private static let browse = CommandSyntax(
     name: "browse", summary: "see who comes and goes", arguments: [type],
@@ -37,7 +37,7 @@ extension Syntax {
       .init(line: "vicinity browse chat", says: "watch who advertises 'chat'"),
       .init(line: "vicinity browse chat --json | jq -r 'select(.event==\"found\").name'", says: "names, as they come"),
       .init(line: "vicinity browse chat --at 10.0.0.5:7777", says: "ask this host only, where there is no multicast"),
-    ], otherWords: ["scan", "discover", "search", "find", "watch"])
+    ], synonyms: ["scan", "discover", "search", "find", "watch"])
 
   private static let invite = CommandSyntax(
     name: "invite", summary: "invite a peer and stay in the session", arguments: [type, who],
@@ -53,7 +53,7 @@ extension Syntax {
       .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
       .init(line: "vicinity invite chat k3xq --timeout 10", says: "by the beginning of its ID, within 10 s"),
       .init(line: "vicinity invite chat Ada --context 'from the workshop'", says: "say who asks"),
-    ], otherWords: ["connect", "call", "dial"])
+    ], synonyms: ["connect", "call", "dial"])
 
   private static let gather = CommandSyntax(
     name: "gather", summary: "put a session together from a list of who is nearby", arguments: [type],
@@ -96,7 +96,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity adhoc", says: "meet everybody who runs the same"),
       .init(line: "vicinity adhoc workshop --name 'Ada'", says: "only those of one type, under another name"),
-    ], otherWords: ["join", "meet"])
+    ], synonyms: ["join", "meet"])
 
   private static let chat = CommandSyntax(
     name: "chat", summary: "talk with everybody nearby, and share files", arguments: [type],
@@ -109,7 +109,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity chat workshop", says: "join"),
       .init(line: "vicinity chat workshop --to-folder ~/Pictures", says: "take files without asking, into a folder"),
-    ], otherWords: ["talk", "message", "msg"])
+    ], synonyms: ["talk", "message", "msg"])
 
   private static let send = CommandSyntax(
     name: "send", summary: "send messages, files or a stream to one peer, then end", arguments: [type, who],
@@ -137,7 +137,7 @@ extension Syntax {
       .init(line: "vicinity send chat Ada --message 'Soup is ready'", says: "one message"),
       .init(line: "vicinity send photos Ada --file *.jpg", says: "files, with progress, rate and time left"),
       .init(line: "tar c docs | vicinity send backup k3xq --stream docs.tar", says: "whatever comes on standard input"),
-    ], otherWords: ["share", "upload", "put", "copy"])
+    ], synonyms: ["share", "upload", "put", "copy"])
 
   private static let receive = CommandSyntax(
     name: "receive", summary: "be there for what others send", arguments: [type],
@@ -155,7 +155,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity receive photos --to-folder in", says: "ask who may send, files into the folder 'in'"),
       .init(line: "vicinity receive backup --accept --once | tar x", says: "unpack one stream as it comes"),
-    ], otherWords: ["get", "download", "listen"])
+    ], synonyms: ["get", "download", "listen"])
 
   private static let peers = CommandSyntax(
     name: "peers", summary: "list who is nearby now", arguments: [optionalType],
@@ -168,7 +168,7 @@ extension Syntax {
       .init(line: "vicinity peers", says: "everybody nearby, of all types"),
       .init(line: "vicinity peers chat", says: "who advertises 'chat'"),
       .init(line: "vicinity peers chat --timeout 10 --json", says: "look longer, an object a line"),
-    ], otherWords: ["list", "ls", "who", "show"])
+    ], synonyms: ["list", "ls", "who", "show"])
 
   private static let identity = CommandSyntax(
     name: "identity", summary: "show who this peer is, and make sure who others are",
@@ -190,7 +190,7 @@ extension Syntax {
       .init(
         line: "vicinity identity trust k3xqd7kzwvfyrm5ulc2nbtoaje Ada", says: "know a peer by the ID that it told you"),
       .init(line: "vicinity identity import ann.p12", says: "keep a private key with its certificates"),
-    ], otherWords: ["id", "whoami", "key", "keys", "trust"])
+    ], synonyms: ["id", "whoami", "key", "keys", "trust"])
 
   private static let doctor = CommandSyntax(
     name: "doctor", summary: "find out why peers do not see each other", arguments: [],
@@ -203,7 +203,7 @@ extension Syntax {
     examples: [
       .init(line: "vicinity doctor", says: "look at everything"),
       .init(line: "sudo vicinity doctor --port 7777", says: "the firewall's rules too, for links at this port"),
-    ], otherWords: ["status", "check", "diagnose", "test", "debug"])
+    ], synonyms: ["status", "check", "diagnose", "test", "debug"])
 
   private static let completion = CommandSyntax(
     name: "completion", summary: "print what lets a shell complete commands and options",

@@ -10,7 +10,7 @@ struct Syntax: Sendable {
   func hint(for word: String) -> String {
     let hint = Suggestion.hint(for: word, among: commands.map(\.name))
     if !hint.isEmpty { return hint }
-    let meant = commands.first { $0.otherWords.contains(word.lowercased()) }
+    let meant = commands.first { $0.synonyms.contains(word.lowercased()) }
     return meant.map { " Did you mean '\($0.name)', which is there to \($0.summary)?" } ?? ""
   }
 
@@ -35,7 +35,7 @@ struct CommandSyntax: Sendable {
   let text: [String]
   let examples: [Example]
   /// Synonyms, by which other programs call a similar command.
-  var otherWords: [String] = []
+  var synonyms: [String] = []
 
   func option(_ name: String) -> OptionSyntax? { options.first { $0.name == name } }
 

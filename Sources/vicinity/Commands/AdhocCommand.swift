@@ -14,10 +14,10 @@ enum AdhocCommand {
     if let name = await NameQuestion(context).answer() { context.chosenName = name }
     let info = context.invocation.pairs("info")
     return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
-      try await stay.lookAround()
+      try await stay.startBrowsing()
       try await stay.session.startAdhoc(type, info: info, until: stay.policy.until)
       stay.crew.add {
-        await Conditions.tell(stay.session.adhocStates, of: .adhoc, type) { await stay.tell($0) }
+        await Conditions.report(stay.session.adhocStates, of: .adhoc, type) { await stay.report($0) }
       }
       stay.visit.endInTime(.done)
     }

@@ -7,9 +7,9 @@ enum BrowseCommand {
     context.announcer.showsTime = true
     let type = context.invocation.required("type")
     var policy = Stay.Policy(context.invocation)
-    policy.looksAround = true
+    policy.reportsPeers = true
     return try await Stay.run(context, type, policy) { stay in
-      try await stay.lookAround()
+      try await stay.startBrowsing()
       stay.visit.endInTime(.done)
     }
   }

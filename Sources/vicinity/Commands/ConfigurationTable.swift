@@ -7,7 +7,7 @@ enum ConfigurationTable {
       let values = values(of: option, invocation)
       let source = invocation.sources[option.name]?.description ?? "default"
       if context.announcer.isJSON {
-        await context.announcer.tell(.setting(option.name, values, from: source))
+        await context.announcer.report(.setting(option.name, values, from: source))
       } else {
         table.rows.append([option.name, values.map(PlainText.line).joined(separator: " "), source])
       }

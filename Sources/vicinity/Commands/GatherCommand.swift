@@ -12,7 +12,7 @@ enum GatherCommand {
     }
     var policy = Stay.Policy(invocation)
     policy.shows = NearbyFilter(words: invocation.texts("only"))
-    policy.looksAround = true
+    policy.reportsPeers = true
     policy.gathering = gathering
     return try await Stay.run(context, invocation.required("type"), policy) { stay in
       try await stay.advertiseByDefault()

@@ -53,7 +53,7 @@ enum IdentityCommand {
       await host.stop()
       throw error
     }
-    await context.announcer.tell(event)
+    await context.announcer.report(event)
     await host.stop()
     return .done
   }

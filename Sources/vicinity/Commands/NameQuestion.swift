@@ -15,7 +15,7 @@ struct NameQuestion {
     let name = await ask()
     await context.lines.prompt("> ")
     if let name, !file.write(name) {
-      await context.announcer.tell(
+      await context.announcer.report(
         .warning(
           "The name cannot be kept in \(file.path): \(FileSystem.reason()).", cure: "It will be asked for again."))
     }

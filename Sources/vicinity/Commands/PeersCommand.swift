@@ -13,10 +13,10 @@ enum PeersCommand {
       visit.begin()
       let searches = Searches(visit)
       if let type {
-        try await searches.look(for: type)
+        try await searches.search(for: type)
         await context.watch.pass(time)
       } else {
-        try await searches.lookForAll(within: time)
+        try await searches.searchForAll(within: time)
       }
       let found = await searches.found()
       if found.isEmpty {
@@ -24,7 +24,7 @@ enum PeersCommand {
         throw Failure(.notFound, nobody(type, within: time, others), reason: "timedOut")
       }
       if context.announcer.isJSON {
-        for (type, peer) in found { await visit.tell(.found(peer, peer.name, as: type)) }
+        for (type, peer) in found { await visit.report(.found(peer, peer.name, as: type)) }
       } else {
         let columns = context.terminal.isOutputTerminal ? context.terminal.columns() : .max / 2
         await context.screen.print(table(found, showsType: type == nil, columns: columns))
@@ -77,18 +77,18 @@ private actor Searches {
 
   init(_ visit: Visit) { self.visit = visit }
 
-  func look(for type: String) async throws {
+  func search(for type: String) async throws {
     let browser = try await visit.peer.browse(type)
     browsers[type] = browser
-    visit.crew.add { [visit] in await Conditions.tell(browser.states, of: .browser, type) { await visit.tell($0) } }
+    visit.crew.add { [visit] in await Conditions.report(browser.states, of: .browser, type) { await visit.report($0) } }
   }
 
   /// Searches for each type that becomes known until then.
-  func lookForAll(within time: Duration) async throws {
+  func searchForAll(within time: Duration) async throws {
     let types = try await visit.host.browseTypes()
     visit.crew.add {
       do {
-        for await known in types.types { try await self.look(for: known) }
+        for await known in types.types { try await self.search(for: known) }
       } catch {
         await self.visit.fail(error)
       }
@@ -97,8 +97,8 @@ private actor Searches {
     await types.stop()
   }
 
-  private func look(for types: [String]) async throws {
-    for type in types where browsers[type] == nil && browsers.count < Self.typesMax { try await look(for: type) }
+  private func search(for types: [String]) async throws {
+    for type in types where browsers[type] == nil && browsers.count < Self.typesMax { try await search(for: type) }
   }
 
   /// The peers that were found, by type and name.

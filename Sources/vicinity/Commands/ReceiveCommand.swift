@@ -47,7 +47,7 @@ extension Stay {
       let gone = standing.values.compactMap { state in
         if case .notConnected(let reason) = state { reason } else { nil }
       }
-      if let reason = gone.first, flowsIn == 0, transfers.isEmpty {
+      if let reason = gone.first, incomingStreamCount == 0, transfers.isEmpty {
         visit.end(incomplete ?? (reason == .left ? .done : ExitCode(reason)))
         return
       }

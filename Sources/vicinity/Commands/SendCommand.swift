@@ -12,7 +12,7 @@ enum SendCommand {
     let files = invocation.texts("file") + places.compactMap { if case .file(let path) = $0 { path } else { nil } }
     try await check(context, files)
     var policy = Stay.Policy(invocation)
-    policy.heedsInput = false
+    policy.readsInstructions = false
     policy.files = Set(files.map(FileSystem.absolute))
     return try await Stay.run(context, type, policy) { stay in
       let member = try await stay.connect(with: who, within: timeout)
@@ -51,7 +51,7 @@ enum SendCommand {
       if let fault = FileSystem.fault(ofReading: path) { throw Failure(.failed, fault) }
     }
     if invocation.has("stream"), context.terminal.isInputTerminal {
-      await context.announcer.tell(.warning("The stream is what you type.", cure: "End it with Ctrl-D."))
+      await context.announcer.report(.warning("The stream is what you type.", cure: "End it with Ctrl-D."))
     }
   }
 }

@@ -14,22 +14,23 @@ enum ServeCommand {
     let (log, supervisor) = (LogWriter(context), Supervisor(Terminal.environment))
     let gateway = try await Gateway.start(options(context, log.level, supervisor))
     let addresses = await gateway.host.addresses
-    await context.announcer.tell(.serving(gateway.host.id, at: addresses, await gateway.web))
+    await context.announcer.report(.serving(gateway.host.id, at: addresses, await gateway.web))
     let role = context.invocation.text("code-role") ?? "operator"
     if mayShowCode(context) {
-      await context.announcer.tell(.pairingCode(try await gateway.makePairingTicket(role: role), on: context.terminal))
+      await context.announcer.report(
+        .pairingCode(try await gateway.makePairingTicket(role: role), on: context.terminal))
     } else {
-      await context.announcer.tell(.codeElsewhere)
+      await context.announcer.report(.codeElsewhere)
     }
     // The page has a code that nobody else sees.
     let page = context.invocation.has("open") ? try await openPage(of: gateway, role, context) : nil
     defer { page?.remove() }
-    supervisor.tell(.ready(status: "at \(addresses.first ?? "no address")"))
+    supervisor.notify(.ready(status: "at \(addresses.first ?? "no address")"))
     // Both end with the gateway, when all records are written.
     async let logged: Void = { for await record in gateway.log { await log.write(record) } }()
-    async let conditions: Void = Conditions.tell(gateway.conditions) { await log.tell($0) }
+    async let conditions: Void = Conditions.report(gateway.conditions) { await log.report($0) }
     let code = await withDiscardingTaskGroup(returning: ExitCode.self) { group in
-      group.addTask { await tellAlive(gateway, supervisor, context.watch) }
+      group.addTask { await reportAlive(gateway, supervisor, context.watch) }
       for await signal in context.watch.signals where signal != .redraw {
         let code: ExitCode = signal == .interrupt ? .interrupted : .done
         context.watch.end(code, after: drainTime(context) + goodbyeMax)
@@ -49,18 +50,18 @@ enum ServeCommand {
       throw Misuse("--open needs the dashboard, at an address of this machine's own.", in: "serve")
     }
     let page = try OpeningPage(url, in: folder(context))
-    if let fault = page.show() { await context.announcer.tell(.warning(fault)) }
+    if let fault = page.show() { await context.announcer.report(.warning(fault)) }
     return page
   }
 
   // MARK: Watchdog and stop
 
   /// Notifies the supervisor twice within the watchdog timeout; a loop that hangs sends nothing.
-  private static func tellAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ watch: Watch) async {
+  private static func reportAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ watch: Watch) async {
     guard let time = supervisor.watchdogTime else { return }
     while !Task.isCancelled {
       await gateway.pulse()
-      supervisor.tell(.alive)
+      supervisor.notify(.alive)
       await watch.pass(time / 2)
     }
   }
@@ -69,8 +70,8 @@ enum ServeCommand {
     let time = drainTime(context)
     let count = await gateway.workUnderWay
     let status = "draining: \(count) under way"
-    supervisor.tell(.stopping(within: time + goodbyeMax, status: status))
-    if count > 0 { await context.announcer.tell(.draining(count, within: time)) }
+    supervisor.notify(.stopping(within: time + goodbyeMax, status: status))
+    if count > 0 { await context.announcer.report(.draining(count, within: time)) }
     await gateway.drain(within: time)
     await gateway.stop()
   }

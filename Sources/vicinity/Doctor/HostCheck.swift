@@ -10,7 +10,7 @@ enum HostCheck {
     options.port = 0
     options.looksForTwin = true
     do throws(NearbyError) {
-      let findings = try await look(options, context, for: time)
+      let findings = try await check(options, context, for: time)
       if findings.contains(where: { $0.check == .key }) { return findings }
       return findings + [Finding(.key, .good, "No other host with this one's key was met.")]
     } catch {
@@ -18,7 +18,7 @@ enum HostCheck {
       if error.code == .invalidParameter { throw error }
       options.keys = .ephemeral
       options.store = .none
-      return [keys(error)] + (try await look(options, context, for: time))
+      return [keys(error)] + (try await check(options, context, for: time))
     }
   }
 
@@ -43,7 +43,7 @@ enum HostCheck {
     return (String(text[..<place.lowerBound]), cure.prefix(1).uppercased() + cure.dropFirst())
   }
 
-  private static func look(
+  private static func check(
     _ options: HostOptions, _ context: Context, for time: Duration
   ) async throws(NearbyError) -> [Finding] {
     let host = try await Host.start(options)

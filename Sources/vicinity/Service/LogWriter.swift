@@ -30,15 +30,15 @@ struct LogWriter: Sendable {
 
   func write(_ record: LogRecord) async {
     if form == .terminal {
-      if !announcer.isJSON { await announcer.tell(Event(record)) }
+      if !announcer.isJSON { await announcer.report(Event(record)) }
     } else {
       await announcer.screen.print(line(record, at: Timestamp.now.description), to: .error)
     }
   }
 
   /// Writes an event of the command itself; with JSON, it is also printed as an event.
-  func tell(_ event: Event) async {
-    if announcer.isJSON || form == .terminal { await announcer.tell(event) }
+  func report(_ event: Event) async {
+    if announcer.isJSON || form == .terminal { await announcer.report(event) }
     guard form != .terminal, let record = LogRecord(event), record.level <= level else { return }
     await write(record)
   }

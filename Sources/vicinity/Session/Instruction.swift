@@ -65,12 +65,12 @@ enum Instruction: Equatable, Sendable {
     let trimmed = Self.trimmed(words)
     switch name {
     case "say": self = .say(words)
-    case "to": self = try Self.told(words)
+    case "to": self = try Self.parseTell(words)
     case "send":
-      let (path, to) = try Self.addressed(trimmed, "a file", "/send PATH [to NAME]", isFile)
+      let (path, to) = try Self.parseRecipient(trimmed, "a file", "/send PATH [to NAME]", isFile)
       self = .send(path: path, to: to)
     case "stream":
-      let (stream, to) = try Self.addressed(trimmed, "a stream", "/stream NAME [to NAME]") { _ in false }
+      let (stream, to) = try Self.parseRecipient(trimmed, "a stream", "/stream NAME [to NAME]") { _ in false }
       self = .stream(name: stream, to: to)
     case "accept": self = .accept(try Self.number(trimmed))
     case "decline": self = .decline(try Self.number(trimmed))
@@ -107,7 +107,7 @@ enum Instruction: Equatable, Sendable {
   }
 
   /// Parses a recipient, in quotation marks where it has several words, and the text behind it.
-  private static func told(_ words: String) throws(Misuse) -> Instruction {
+  private static func parseTell(_ words: String) throws(Misuse) -> Instruction {
     let head = words.drop { $0 == " " }
     let mark = head.first.flatMap { $0 == "\"" || $0 == "'" ? $0 : nil }
     let name = head.dropFirst(mark == nil ? 0 : 1).prefix { $0 != mark ?? " " }
@@ -119,7 +119,7 @@ enum Instruction: Equatable, Sendable {
   }
 
   /// Parses an object and, behind the last "to", a recipient. Quotation marks keep text together that has a "to" in it.
-  private static func addressed(
+  private static func parseRecipient(
     _ text: String, _ what: String, _ usage: String, _ isFile: (String) -> Bool
   ) throws(Misuse) -> (String, String?) {
     if text.isEmpty { throw Misuse("\(what) is missing: \(usage).") }

@@ -56,8 +56,8 @@ extension Stay {
       case nil, .nearby?, .invited?, .connecting?, .connected?: break
       }
     }
-    if policy.looksAround { event.weight = .result }
-    await tell(event)
+    if policy.reportsPeers { event.weight = .result }
+    await report(event)
     news.ring()
   }
 
@@ -108,17 +108,17 @@ extension Stay {
 
   /// Invites a peer and returns once the two are connected.
   func connect(with word: String, within time: Duration) async throws -> Member {
-    try await lookAround()
+    try await startBrowsing()
     let start = ContinuousClock.now
     let peer = try await find(word, within: time)
-    await tell(.inviting(peer, roster.label(peer.id)))
+    await report(.inviting(peer, roster.label(peer.id)))
     let words = Array((context.invocation.text("context") ?? "").utf8)
     // The timeout is the rest of the time, and at least long enough for an answer.
     let left = max(.seconds(1), time - (ContinuousClock.now - start))
     do {
       try await session.invite(peer.id, as: type, context: words, timeout: left)
     } catch {
-      await tell(.invitationEnded(nil, peer.id, peer.name, roster.label(peer.id), error.reason ?? .cancelled))
+      await report(.invitationEnded(nil, peer.id, peer.name, roster.label(peer.id), error.reason ?? .cancelled))
       throw Failure(invitation: error, of: roster.label(peer.id))
     }
     return try await connected(peer)

@@ -2,11 +2,11 @@ internal import Nearby
 
 /// Instructions from lines on standard input.
 extension Stay {
-  func heedLines() async {
+  func readInstructions() async {
     let lines = context.lines
     await lines.complete { [weak self] head in await self?.completions(of: head) ?? [] }
     while let line = await lines.next() {
-      await heed(line)
+      await handleLine(line)
       if visit.isEnding { return }
     }
     if Task.isCancelled { return }
@@ -23,7 +23,7 @@ extension Stay {
     visit.end(.done)
   }
 
-  private func heed(_ line: String) async {
+  private func handleLine(_ line: String) async {
     if !writers.isEmpty, line != Instruction.end { return await write(line) }
     if !writers.isEmpty {
       for stream in writers { crew.add { await self.close(stream.out, bytes: stream.bytes) } }
@@ -38,25 +38,25 @@ extension Stay {
       guard let instruction else { return }
       try await carryOut(instruction)
     } catch {
-      await tell(.error(Failure(wrapping: error)))
+      await report(.error(Failure(wrapping: error)))
     }
   }
 
   private func carryOut(_ instruction: Instruction) async throws {
     switch instruction {
     case .say(let text):
-      _ = try addressees(nil)
+      _ = try recipients(nil)
       try await session.send(Array(text.utf8))
-      if !context.announcer.isJSON { await tell(.sent(text, to: nil)) }
+      if !context.announcer.isJSON { await report(.sent(text, to: nil)) }
     case .tell(let text, let word):
       let member = try member(word)
       try await session.send(Array(text.utf8), to: .only([member]))
-      if !context.announcer.isJSON { await tell(.sent(text, to: label(member))) }
+      if !context.announcer.isJSON { await report(.sent(text, to: label(member))) }
     case .send(let path, let word):
       let source = try Self.source(path)
-      for member in try addressees(word) { crew.add { await self.offer(source, to: member) } }
+      for member in try recipients(word) { crew.add { await self.offer(source, to: member) } }
     case .stream(let name, let word):
-      for member in try addressees(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }
+      for member in try recipients(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }
       await explain("the following lines are streamed, until \(Instruction.end)")
     case .accept(let number): try await answer(number, yes: true)
     case .decline(let number): try await answer(number, yes: false)
@@ -64,13 +64,13 @@ extension Stay {
       if number == nil, gathering != nil { return await cancelGathering() }
       try await cancel(number)
     case .compare(let word): try await session.compare(with: try member(word).peer)
-    case .peers: await tell(.members(session.members.map { ($0, label($0)) }))
+    case .peers: await report(.members(session.members.map { ($0, label($0)) }))
     case .nearby(let filter): try await showList(filter)
     case .invite(let word): try await invite(word)
     case .done: try await finishGathering()
     case .leave:
       await session.leave()
-      await tell(.left(session.id))
+      await report(.left(session.id))
     case .quit: visit.end(.done)
     case .help:
       for kind in Instruction.kinds { await explain("  " + kind.usage.padded(to: 24) + kind.summary) }
@@ -103,7 +103,7 @@ extension Stay {
         writers[place].bytes += UInt64(bytes.count)
       } catch {
         let gone = writers.remove(at: place)
-        await tell(.streamEnded(gone.out.about, error.reason ?? .gone, bytes: gone.bytes))
+        await report(.streamEnded(gone.out.about, error.reason ?? .gone, bytes: gone.bytes))
       }
     }
   }

@@ -7,15 +7,15 @@ extension Stay {
   /// Limit for rows; more would fill the window.
   private static let rowsMax = 8
   /// The time within which a new search hears of all peers.
-  private static let lookingMax: Duration = .seconds(3)
+  private static let searchTimeout: Duration = .seconds(3)
 
   /// Begins a search for peers, unless there is one.
-  func lookAround() async throws {
+  func startBrowsing() async throws {
     if browser != nil { return }
     let fresh = try await visit.peer.browse(type, until: policy.until)
     browser = fresh
     follow(fresh)
-    crew.add { [type] in await Conditions.tell(fresh.states, of: .browser, type) { await self.tell($0) } }
+    crew.add { [type] in await Conditions.report(fresh.states, of: .browser, type) { await self.report($0) } }
   }
 
   /// Peers that are nearby or in the session, by name.
@@ -34,12 +34,12 @@ extension Stay {
   private var peersIn: Int { Set(session.members.map(\.peer)).count + 1 }
 
   func showList(_ filter: NearbyFilter) async throws {
-    try await lookAround()
+    try await startBrowsing()
     let peers = list.filter { filter.shows(name: $0.name, info: $0.info) }
-    await tell(.nearby(peers, gathering, peersIn: peersIn))
+    await report(.nearby(peers, gathering, peersIn: peersIn))
   }
 
-  func stands(_ peer: PeerID, _ state: MemberState) async {
+  func setState(of peer: PeerID, _ state: MemberState) async {
     switch state {
     case .connecting: nearness[peer] = .connecting
     case .connected: nearness[peer] = .connected
@@ -48,14 +48,14 @@ extension Stay {
     }
     guard let gathering, gathering.isEnough(peersIn) != isEnough else { return }
     isEnough.toggle()
-    await tell(.enough(gathering, peersIn: peersIn))
+    await report(.enough(gathering, peersIn: peersIn))
   }
 
   // MARK: Inviting
 
   /// Invites a peer and returns when the invitation is sent; its outcome is reported as an event.
   func invite(_ word: String) async throws {
-    try await lookAround()
+    try await startBrowsing()
     let names = Dictionary(list.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
     switch PeerChoice(word, among: names) {
     case .one(let id): try invite(id)
@@ -64,10 +64,10 @@ extension Stay {
       // A new search may not have heard of the peer yet.
       crew.add {
         do {
-          let peer = try await self.find(word, within: Self.lookingMax)
+          let peer = try await self.find(word, within: Self.searchTimeout)
           try await self.invite(peer.id)
         } catch {
-          await self.tell(.error(Failure(wrapping: error)))
+          await self.report(.error(Failure(wrapping: error)))
         }
       }
     }
@@ -91,7 +91,7 @@ extension Stay {
   }
 
   private func ask(_ peer: FoundPeer, _ label: String) async {
-    await tell(.inviting(peer, label))
+    await report(.inviting(peer, label))
     let words = Array((context.invocation.text("context") ?? "").utf8)
     let time = gathering == nil ? nil : context.invocation.duration("timeout")
     do {
@@ -100,15 +100,15 @@ extension Stay {
       if visit.isEnding { return }
       let reason = error.reason ?? .cancelled
       nearness[peer.id] = reason == .declined ? .declined : .notConnected(reason)
-      await tell(.invitationEnded(nil, peer.id, peer.name, label, reason))
-      if error.reason == nil { await tell(.error(Failure(error))) }
+      await report(.invitationEnded(nil, peer.id, peer.name, label, reason))
+      if error.reason == nil { await report(.error(Failure(error))) }
     }
   }
 
   // MARK: Drawing the list
 
   func gather(_ gathering: Gathering) async throws {
-    try await lookAround()
+    try await startBrowsing()
     if context.announcer.isJSON || context.announcer.isQuiet { return }
     guard context.terminal.canDraw else { return await explain(introduction(gathering)) }
     crew.add {
@@ -156,12 +156,12 @@ extension Stay {
     await browser?.stop()
     browser = nil
     nearby = [:]
-    await tell(.gathered(session.members.map { ($0, label($0)) }))
+    await report(.gathered(session.members.map { ($0, label($0)) }))
   }
 
   /// Ends the session, with a goodbye to all members; nothing was gathered.
   func cancelGathering() async {
-    await tell(Event("cancelled", .news) { _ in ["given up: nobody is kept"] })
+    await report(Event("cancelled", .news) { _ in ["given up: nobody is kept"] })
     visit.end(.failed)
   }
 }

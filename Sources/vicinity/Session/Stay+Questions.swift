@@ -17,7 +17,7 @@ extension Stay {
   /// Advertises a peer that itself searches, unless that is switched off, or nobody is present to answer an invitation.
   func advertiseByDefault() async throws {
     if context.invocation.has("no-advertise") { return }
-    if policy.takesInvitations || policy.heedsInput && context.terminal.hasInput { try await advertise() }
+    if policy.takesInvitations || policy.readsInstructions && context.terminal.hasInput { try await advertise() }
   }
 
   /// Lets others find this peer and invite it.
@@ -25,11 +25,11 @@ extension Stay {
     let info = context.invocation.pairs("info")
     let advertiser = try await visit.peer.advertise(type, info: info, until: policy.until)
     crew.add { [type] in
-      await Conditions.tell(advertiser.states, of: .advertiser, type) { await self.tell($0) }
+      await Conditions.report(advertiser.states, of: .advertiser, type) { await self.report($0) }
     }
     crew.add { [policy, visit] in
       for await invitation in advertiser.invitations { await self.take(invitation) }
-      if policy.until != .stopped, !visit.isEnding { await self.tell(.endedByItself(policy.until)) }
+      if policy.until != .stopped, !visit.isEnding { await self.report(.endedByItself(policy.until)) }
     }
   }
 
@@ -39,11 +39,11 @@ extension Stay {
     let label = roster.label(invitation.from)
     guard policy.takesInvitations || questions.count < Self.questionsMax else { return await invitation.decline() }
     if !policy.takesInvitations { questions[number] = .invitation(invitation) }
-    await tell(.invitation(number, invitation, label, isTaken: policy.takesInvitations))
+    await report(.invitation(number, invitation, label, isTaken: policy.takesInvitations))
     crew.add {
       let reason = await invitation.ended
       await self.forget(number)
-      await self.tell(.invitationEnded(number, invitation.from, invitation.name, label, reason))
+      await self.report(.invitationEnded(number, invitation.from, invitation.name, label, reason))
     }
     if policy.takesInvitations { accept(invitation) }
   }
@@ -66,13 +66,13 @@ extension Stay {
       name: resource.name)
     (transfer.type, transfer.size) = (resource.type, resource.size)
     if resource.isUnderWay {
-      await tell(.resource(transfer, isTaken: true, goesOn: true))
+      await report(.resource(transfer, isTaken: true, isResumed: true))
       crew.add { [transfer] in await self.follow(resource, transfer) }
       return
     }
     guard policy.takesFiles || questions.count < Self.questionsMax else { return await resource.decline() }
     if !policy.takesFiles { questions[number] = .resource(resource) }
-    await tell(.resource(transfer, isTaken: policy.takesFiles))
+    await report(.resource(transfer, isTaken: policy.takesFiles))
     crew.add { [transfer] in await self.follow(resource, transfer) }
     if policy.takesFiles { await accept(resource) }
   }
@@ -81,7 +81,7 @@ extension Stay {
     do {
       try await resource.accept(into: policy.folder)
     } catch {
-      await tell(.error(Failure(error)))
+      await report(.error(Failure(error)))
       await resource.decline()
     }
   }
@@ -105,7 +105,7 @@ extension Stay {
       if admission == .anchors, admits == nil { admits = false }
     }
     if admits == nil, questions.count < Self.questionsMax { questions[number] = .decision(decision) }
-    await tell(.decision(number, decision, label(decision.member), verdict: says, isAdmitted: admits))
+    await report(.decision(number, decision, label(decision.member), verdict: says, isAdmitted: admits))
     guard let admits else { return }
     await conclude(decision, admits)
   }
@@ -119,11 +119,11 @@ extension Stay {
     let number = number()
     let (member, label) = (comparison.member, label(comparison.member))
     questions[number] = .comparison(comparison)
-    await tell(.comparison(number, member, comparison.code, label))
+    await report(.comparison(number, member, comparison.code, label))
     crew.add {
       let reason = await comparison.ended
       await self.concluded(number, member, reason)
-      await self.tell(.comparisonEnded(number, member, label, reason))
+      await self.report(.comparisonEnded(number, member, label, reason))
     }
   }
 

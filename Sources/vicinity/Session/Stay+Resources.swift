@@ -17,7 +17,7 @@ extension Stay {
   /// Sends a resource and returns when the member has all of it, or the failure.
   func send(_ source: ResourceSource, to member: Member) async -> Failure? {
     do {
-      return await follow(try await session.send(source, to: member), goesOn: false)
+      return await follow(try await session.send(source, to: member), isResumed: false)
     } catch {
       return Failure(wrapping: error)
     }
@@ -26,29 +26,29 @@ extension Stay {
   /// Sends a resource without waiting for its end; a failure to begin is reported as well.
   func offer(_ source: ResourceSource, to member: Member) async {
     do {
-      _ = await follow(try await session.send(source, to: member), goesOn: false)
+      _ = await follow(try await session.send(source, to: member), isResumed: false)
     } catch {
-      await tell(.error(Failure(wrapping: error)))
+      await report(.error(Failure(wrapping: error)))
     }
   }
 
   /// Follows a transfer that resumes from before this program was killed.
-  func goesOn(_ resource: OutgoingResource) {
+  func followResumed(_ resource: OutgoingResource) {
     let file = resource.file ?? ""
     if let files = policy.files, !files.contains(file) { return crew.add { await resource.cancel() } }
     crew.add {
-      let failure = await self.follow(resource, goesOn: true)
-      await self.resumedEnded(file, Resumed(peer: resource.member.peer, failure: failure))
+      let failure = await self.follow(resource, isResumed: true)
+      await self.finishResumed(file, ResumedEnd(peer: resource.member.peer, failure: failure))
     }
   }
 
   /// The end of a resumed transfer.
-  struct Resumed: Sendable {
+  struct ResumedEnd: Sendable {
     let peer: PeerID
     let failure: Failure?
   }
 
-  private func resumedEnded(_ file: String, _ end: Resumed) {
+  private func finishResumed(_ file: String, _ end: ResumedEnd) {
     resumed[file] = end
     news.ring()
   }
@@ -67,13 +67,13 @@ extension Stay {
     return await send(.file(path), to: member)
   }
 
-  private func follow(_ resource: OutgoingResource, goesOn: Bool) async -> Failure? {
+  private func follow(_ resource: OutgoingResource, isResumed: Bool) async -> Failure? {
     let member = resource.member
     var transfer = Event.Transfer(
       number: number(), direction: .outgoing, member: member, label: label(member), name: resource.name)
     transfer.size = resource.file.flatMap(FileSystem.size)
     transfers[transfer.number] = Transfer(about: transfer) { await resource.cancel() }
-    await tell(.resource(transfer, isTaken: false, goesOn: goesOn))
+    await report(.resource(transfer, isTaken: false, isResumed: isResumed))
     show(resource.progress, transfer)
     do {
       try await resource.finished()
@@ -119,7 +119,7 @@ extension Stay {
 
   func show(_ progress: Progress, _ transfer: Event.Transfer) async {
     guard isUnderWay(transfer.number) else { return }
-    if context.announcer.isJSON { return await tell(.progress(transfer, progress)) }
+    if context.announcer.isJSON { return await report(.progress(transfer, progress)) }
     if context.announcer.isQuiet { return }
     await context.screen.show(ProgressBar(name: transfer.name, progress: progress), transfer.number)
   }
@@ -132,7 +132,7 @@ extension Stay {
     }
     transfers[transfer.number] = nil
     await context.screen.hide(transfer.number)
-    await tell(.resourceEnded(transfer, failure, path: path))
+    await report(.resourceEnded(transfer, failure, path: path))
     news.ring()
   }
 

@@ -13,12 +13,12 @@ extension Stay {
   func take(_ reader: StreamReader) {
     let transfer = Event.Transfer(
       number: number(), direction: .incoming, member: reader.member, label: label(reader.member), name: reader.name)
-    flowsIn += 1
+    incomingStreamCount += 1
     crew.add { await self.read(reader, transfer) }
   }
 
   private func read(_ reader: StreamReader, _ transfer: Event.Transfer) async {
-    await tell(.stream(transfer))
+    await report(.stream(transfer))
     var (bytes, reason) = (UInt64(0), Reason.none)
     do {
       // Streams to one destination are written one after another; the others wait, and so do their writers
@@ -33,21 +33,21 @@ extension Stay {
     } catch {
       let error = Failure(wrapping: error)
       reason = Reason.allCases.first { $0.description == error.reason } ?? .cancelled
-      if reason == .cancelled { await tell(.error(error)) }
+      if reason == .cancelled { await report(.error(error)) }
     }
     await policy.streams?.end()
-    flowsIn -= 1
+    incomingStreamCount -= 1
     if reason != .none { incomplete = incomplete ?? ExitCode(reason) }
-    await tell(.streamEnded(transfer, reason, bytes: bytes))
+    await report(.streamEnded(transfer, reason, bytes: bytes))
     news.ring()
   }
 
   private func pass(_ piece: [UInt8], _ transfer: Event.Transfer, _ pieces: inout TextPieces) async throws {
     if let sink = policy.streams { return try await sink.write(piece) }
     if context.announcer.isJSON {
-      for part in pieces.characters(piece) { await tell(.streamBytes(transfer, part)) }
+      for part in pieces.characters(piece) { await report(.streamBytes(transfer, part)) }
     } else {
-      await tell(.streamLines(transfer, pieces.lines(piece)))
+      await report(.streamLines(transfer, pieces.lines(piece)))
     }
   }
 
@@ -56,9 +56,9 @@ extension Stay {
     let rest = pieces.rest()
     if rest.isEmpty { return }
     if context.announcer.isJSON {
-      await tell(.streamBytes(transfer, rest))
+      await report(.streamBytes(transfer, rest))
     } else {
-      await tell(.streamLines(transfer, TextPieces.shown(rest)))
+      await report(.streamLines(transfer, TextPieces.shown(rest)))
     }
   }
 
@@ -68,7 +68,7 @@ extension Stay {
     let writer = try await session.openStream(name, to: member)
     let transfer = Event.Transfer(
       number: number(), direction: .outgoing, member: member, label: label(member), name: name)
-    await tell(.stream(transfer))
+    await report(.stream(transfer))
     return StreamOut(writer: writer, about: transfer)
   }
 
@@ -106,7 +106,7 @@ extension Stay {
   func close(_ stream: StreamOut, bytes: UInt64) async -> Reason {
     await stream.writer.close()
     let reason = await stream.writer.ended
-    await tell(.streamEnded(stream.about, reason, bytes: bytes))
+    await report(.streamEnded(stream.about, reason, bytes: bytes))
     return reason
   }
 }

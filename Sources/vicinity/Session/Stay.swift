@@ -12,9 +12,9 @@ actor Stay {
     /// The only resumed files from an earlier run that are wanted; nil for all.
     var files: Set<String>?
     /// Whether standard input has instructions; otherwise it belongs to other code.
-    var heedsInput = true
+    var readsInstructions = true
     /// Whether peers that come and go are the result of the command.
-    var looksAround = false
+    var reportsPeers = false
     /// The filter for other nearby peers.
     var shows = NearbyFilter()
     /// The limits of a session that is gathered until it is complete.
@@ -54,11 +54,11 @@ actor Stay {
   /// Transfers that can be cancelled.
   var transfers: [Int: Transfer] = [:]
   /// Resumed transfers from before this program was killed that have ended.
-  var resumed: [String: Resumed] = [:]
+  var resumed: [String: ResumedEnd] = [:]
   /// The streams to which input lines are written.
   var writers: [OpenStream] = []
   /// The number of streams that are being read.
-  var flowsIn = 0
+  var incomingStreamCount = 0
   /// The exit code for the first incoming transfer that is incomplete.
   var incomplete: ExitCode?
   private var lastNumber = 0
@@ -83,10 +83,10 @@ actor Stay {
       let earlier = try await visit.peer.restoredSessions().first
       let session = if let earlier { earlier } else { try await visit.peer.openSession(options) }
       let stay = Stay(visit, session, type, policy)
-      await visit.tell(.started(visit.host.id, visit.peer, session.id, type: type, at: await visit.host.addresses))
+      await visit.report(.started(visit.host.id, visit.peer, session.id, type: type, at: await visit.host.addresses))
       visit.begin()
       visit.crew.add { await stay.followSession() }
-      if policy.heedsInput, context.terminal.hasInput { visit.crew.add { await stay.heedLines() } }
+      if policy.readsInstructions, context.terminal.hasInput { visit.crew.add { await stay.readInstructions() } }
       try await begin(stay)
     }
   }
@@ -102,7 +102,7 @@ actor Stay {
 
   nonisolated var context: Context { visit.context }
   nonisolated var crew: Crew { visit.crew }
-  nonisolated func tell(_ event: Event) async { await visit.tell(event) }
+  nonisolated func report(_ event: Event) async { await visit.report(event) }
 
   /// A number for a question, or for something with a beginning and an end.
   func number() -> Int {
@@ -127,32 +127,32 @@ actor Stay {
     switch event {
     case .member(let member, let state):
       roster.add(member.peer, member.name)
-      await tell(.member(member, state, label(member), known: visit.host.knownPeer(member.peer)))
-      await stands(member, state)
+      await report(.member(member, state, label(member), known: visit.host.knownPeer(member.peer)))
+      await setState(of: member, state)
     case .notConnected(let invitee, let reason):
       // The outcome of a manual invitation is reported by the code that waits for it.
       guard invitee.isAdhoc else { return }
       roster.add(invitee.peer, invitee.name)
-      await tell(.notConnected(invitee, reason, roster.label(invitee.peer)))
-      await stands(invitee.peer, .notConnected(reason))
+      await report(.notConnected(invitee, reason, roster.label(invitee.peer)))
+      await setState(of: invitee.peer, .notConnected(reason))
     case .adhocEnded:
-      await tell(.endedByItself(policy.until))
+      await report(.endedByItself(policy.until))
     case .suspended(let member, let isSuspended):
-      await tell(.suspended(member, isSuspended, label(member)))
+      await report(.suspended(member, isSuspended, label(member)))
     case .away(let member):
-      await tell(.away(member, label(member)))
+      await report(.away(member, label(member)))
     case .message(let message):
-      await tell(.message(message, label(message.from)))
+      await report(.message(message, label(message.from)))
     case .stream(let reader):
       take(reader)
     case .resource(let resource):
       await take(resource)
     case .sending(let resource):
-      goesOn(resource)
+      followResumed(resource)
     case .comparison(let comparison):
       await ask(comparison)
     case .undelivered(let members, let fate):
-      await tell(.undelivered(members, fate, members.map(label)))
+      await report(.undelivered(members, fate, members.map(label)))
     case .decision(let decision):
       await decide(decision)
     // Nothing is sent with a receipt here.
@@ -160,13 +160,13 @@ actor Stay {
     }
   }
 
-  private func stands(_ member: Member, _ state: MemberState) async {
+  private func setState(of member: Member, _ state: MemberState) async {
     switch state {
     case .connecting: break
     case .connected: standing[member.peer] = .connected
     case .notConnected(let reason): standing[member.peer] = .notConnected(reason)
     }
-    await stands(member.peer, state)
+    await setState(of: member.peer, state)
     news.ring()
   }
 
@@ -194,7 +194,7 @@ actor Stay {
     return "'\(PlainText.brief(word))' means more than one: \(list). Use the beginning of an ID."
   }
 
-  func addressees(_ word: String?) throws -> [Member] {
+  func recipients(_ word: String?) throws -> [Member] {
     if let word { return [try member(word)] }
     let members = session.members
     if members.isEmpty { throw Failure(.lost, "Nobody is connected yet; what is sent now would reach nobody.") }

@@ -3,7 +3,7 @@ internal import Nearby
 /// A host that runs for as long as a command does, and the command's exit code.
 final class Visit: Sendable {
   /// Limit for the goodbyes: others are notified of the end within this time, or not at all.
-  private static let goodbyeMax: Duration = .seconds(5)
+  private static let shutdownTimeout: Duration = .seconds(5)
 
   let context: Context
   let host: Host
@@ -27,7 +27,7 @@ final class Visit: Sendable {
       options.keys = .ephemeral
       options.store = .none
       guard let host = try? await Host.start(options) else { throw error }
-      await context.announcer.tell(
+      await context.announcer.report(
         .warning("\(error.description) Until it ends this program is a guest that nobody knows."))
       return host
     }
@@ -35,7 +35,7 @@ final class Visit: Sendable {
 
   /// Runs the body and returns the command's exit code, once the goodbyes are sent.
   func run(_ body: @escaping @Sendable (Visit) async throws -> Void) async -> ExitCode {
-    crew.add { await self.heedSignals() }
+    crew.add { await self.handleSignals() }
     crew.add {
       do {
         try await body(self)
@@ -43,15 +43,15 @@ final class Visit: Sendable {
         await self.fail(error)
       }
     }
-    crew.add { await self.sayGoodbye() }
+    crew.add { await self.shutDown() }
     await crew.work()
     return await ending.code
   }
 
   /// From now on discovery's states are reported, and advice on settings that may not work as intended.
   func begin() {
-    crew.add { await Conditions.tell(self.host.conditions) { await self.tell($0) } }
-    crew.add { for await advice in self.host.advice { await self.tell(.warning(advice.description)) } }
+    crew.add { await Conditions.report(self.host.conditions) { await self.report($0) } }
+    crew.add { for await advice in self.host.advice { await self.report(.warning(advice.description)) } }
   }
 
   func end(_ code: ExitCode) { ending.settle(code) }
@@ -62,12 +62,12 @@ final class Visit: Sendable {
   func fail(_ error: any Error) async {
     if isEnding { return }
     let failure = Failure(wrapping: error)
-    await context.announcer.tell(.error(failure))
+    await context.announcer.report(.error(failure))
     end(failure.code)
   }
 
-  func tell(_ event: Event) async {
-    await context.announcer.tell(event)
+  func report(_ event: Event) async {
+    await context.announcer.report(event)
     // The reader of standard output is gone.
     if await !context.screen.hasReader { end(.done) }
   }
@@ -83,12 +83,12 @@ final class Visit: Sendable {
 
   // MARK: Tasks
 
-  private func sayGoodbye() async {
+  private func shutDown() async {
     let code = await ending.code
     // A program that is told to end by a signal does not wait for a reader of its output.
-    if code == .interrupted || code == .terminated { context.watch.end(code, after: Self.goodbyeMax) }
+    if code == .interrupted || code == .terminated { context.watch.end(code, after: Self.shutdownTimeout) }
     crew.add { [context] in
-      await context.watch.pass(Self.goodbyeMax)
+      await context.watch.pass(Self.shutdownTimeout)
       if Task.isCancelled { return }
       await Vicinity.exit(code, context.screen)
     }
@@ -96,7 +96,7 @@ final class Visit: Sendable {
     crew.dismiss()
   }
 
-  private func heedSignals() async {
+  private func handleSignals() async {
     for await signal in context.watch.signals {
       switch signal {
       case .interrupt: end(.interrupted)

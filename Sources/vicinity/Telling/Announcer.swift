@@ -14,7 +14,7 @@ struct Announcer: Sendable {
   var resultsTo = Output.out
   var newsTo = Output.out
 
-  func tell(_ event: Event) async {
+  func report(_ event: Event) async {
     if isJSON {
       await screen.print(event.json(at: Timestamp.now.description))
       // A reader of standard error has no use for the object.

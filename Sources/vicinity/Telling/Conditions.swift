@@ -30,47 +30,47 @@ enum Conditions {
   }
 
   /// Reports states. An outage is left out: the host itself reports it, once for all.
-  static func tell(
+  static func report(
     _ states: some AsyncSequence<DiscoveryState, Never>, of subject: Subject, _ type: String,
-    by tell: @Sendable (Event) async -> Void
+    by report: @Sendable (Event) async -> Void
   ) async {
     var hasFailed = false
     for await state in states {
       switch state {
       case .failed(let problem) where !problem.isOutage:
         hasFailed = true
-        await tell(.warning("\(subject.warning(type)) \(problem.cause)", cure: problem.cure))
+        await report(.warning("\(subject.warning(type)) \(problem.cause)", cure: problem.cure))
       case .active where hasFailed:
         hasFailed = false
-        await tell(subject.recovery(type))
+        await report(subject.recovery(type))
       case .starting, .active, .failed:
         break
       }
     }
   }
 
-  static func tell(
-    _ conditions: some AsyncSequence<Condition, Never>, by tell: @Sendable (Event) async -> Void
+  static func report(
+    _ conditions: some AsyncSequence<Condition, Never>, by report: @Sendable (Event) async -> Void
   ) async {
     var isBlind = false
     for await condition in conditions {
       switch condition {
       case .discoveryUnavailable(let cause, let cure):
         isBlind = true
-        await tell(.warning("Nobody nearby is found, and nobody finds this host. \(cause)", cure: cure))
+        await report(.warning("Nobody nearby is found, and nobody finds this host. \(cause)", cure: cure))
       case .discoveryAvailable:
         // At the start it is no news.
         guard isBlind else { continue }
         isBlind = false
-        await tell(Event("discoveryAvailable") { _ in ["peers are found again"] })
+        await report(Event("discoveryAvailable") { _ in ["peers are found again"] })
       case .addresses(let addresses):
-        await tell(Event("addresses", .news, [.list("addresses", addresses)]))
+        await report(Event("addresses", .news, [.list("addresses", addresses)]))
       case .notStored(let cause):
-        await tell(.warning(cause, named: "notStored"))
+        await report(.warning(cause, named: "notStored"))
       case .storedAgain:
-        await tell(Event("storedAgain") { _ in ["what happens is stored again"] })
+        await report(Event("storedAgain") { _ in ["what happens is stored again"] })
       case .conflict(let id):
-        await tell(
+        await report(
           .warning(
             "The key of this host is in use on another one (\(id)) as well.",
             cure: "Give one of the two a folder of its own with --keys."))

@@ -20,17 +20,17 @@ extension Event {
     var size: UInt64?
   }
 
-  static func resource(_ transfer: Transfer, isTaken: Bool, goesOn: Bool = false) -> Event {
+  static func resource(_ transfer: Transfer, isTaken: Bool, isResumed: Bool = false) -> Event {
     about(
       transfer, "resource",
       [
         transfer.type.map { .text("type", $0) }, transfer.size.map { .number("size", $0) }, .bool("accepted", isTaken),
-        goesOn ? .bool("goesOn", true) : nil,
+        isResumed ? .bool("goesOn", true) : nil,
       ]
     ) { paint in
       let what = PlainText.line(transfer.name) + (transfer.size.map { ", \(Quantity.bytes($0))" } ?? "")
       let name = paint.named(transfer.member, transfer.label)
-      if goesOn { return ["\(what) \(transfer.direction == .outgoing ? "to" : "from") \(name) goes on"] }
+      if isResumed { return ["\(what) \(transfer.direction == .outgoing ? "to" : "from") \(name) goes on"] }
       if transfer.direction == .outgoing { return ["offering \(what) to \(name)"] }
       let (yes, no) = (paint(.strong, "/accept \(transfer.number)"), paint(.strong, "/decline \(transfer.number)"))
       return ["\(name) \(isTaken ? "sends" : "offers") \(what)\(isTaken ? "" : ". \(yes) or \(no)")"]

@@ -89,16 +89,18 @@ extension Event {
         .text("mode", message.mode == .reliable ? "reliable" : "unreliable"), .number("size", message.bytes.count),
         message.contentType.map { .text("contentType", $0) }, .bytes("text", message.bytes),
       ]
-    ) { paint in said(paint.named(member, label), message.bytes) }
+    ) { paint in messageLines(paint.named(member, label), message.bytes) }
   }
 
   /// A message that this side has sent, for people; a program knows it.
   static func sent(_ text: String, to label: String?) -> Event {
-    Event("", .news) { paint in said(paint(.strong, "you" + (label.map { " to \($0)" } ?? "")), Array(text.utf8)) }
+    Event("", .news) { paint in
+      messageLines(paint(.strong, "you" + (label.map { " to \($0)" } ?? "")), Array(text.utf8))
+    }
   }
 
   /// The lines of a message; none can be mistaken for another sender's.
-  private static func said(_ name: String, _ bytes: [UInt8]) -> [String] {
+  private static func messageLines(_ name: String, _ bytes: [UInt8]) -> [String] {
     guard let text = PlainText.text(of: bytes) else {
       return ["\(name) sent \(Quantity.count(bytes.count, "byte", "bytes")) that are no text"]
     }
