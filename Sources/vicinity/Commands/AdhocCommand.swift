@@ -13,13 +13,13 @@ enum AdhocCommand {
     context.announcer.showsTime = true
     if let name = await NameQuestion(context).answer() { context.chosenName = name }
     let info = context.invocation.pairs("info")
-    return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
-      try await stay.startBrowsing()
-      try await stay.session.startAdhoc(type, info: info, until: stay.policy.until)
-      stay.crew.add {
-        await Conditions.report(stay.session.adhocStates, of: .adhoc, type) { await stay.report($0) }
+    return try await SessionCommand.run(context, type, SessionCommand.Policy(context.invocation)) { command in
+      try await command.startBrowsing()
+      try await command.session.startAdhoc(type, info: info, until: command.policy.until)
+      command.crew.add {
+        await Conditions.report(command.session.adhocStates, of: .adhoc, type) { await command.report($0) }
       }
-      stay.visit.endInTime(.done)
+      command.commandHost.endInTime(.done)
     }
   }
 }

@@ -4,9 +4,9 @@ enum AdvertiseCommand {
     var context = context
     context.announcer.showsTime = true
     let type = context.invocation.required("type")
-    return try await Stay.run(context, type, Stay.Policy(context.invocation)) { stay in
-      try await stay.advertise()
-      stay.visit.endInTime(.done)
+    return try await SessionCommand.run(context, type, SessionCommand.Policy(context.invocation)) { command in
+      try await command.advertise()
+      command.commandHost.endInTime(.done)
     }
   }
 }

@@ -6,11 +6,11 @@ enum BrowseCommand {
     var context = context
     context.announcer.showsTime = true
     let type = context.invocation.required("type")
-    var policy = Stay.Policy(context.invocation)
+    var policy = SessionCommand.Policy(context.invocation)
     policy.reportsPeers = true
-    return try await Stay.run(context, type, policy) { stay in
-      try await stay.startBrowsing()
-      stay.visit.endInTime(.done)
+    return try await SessionCommand.run(context, type, policy) { command in
+      try await command.startBrowsing()
+      command.commandHost.endInTime(.done)
     }
   }
 }

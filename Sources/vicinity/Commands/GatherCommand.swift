@@ -10,13 +10,13 @@ enum GatherCommand {
         "There is nobody to choose here: 'vicinity invite \(invocation.required("type")) NAME' invites one that is known "
           + "beforehand.", in: "gather")
     }
-    var policy = Stay.Policy(invocation)
+    var policy = SessionCommand.Policy(invocation)
     policy.shows = NearbyFilter(words: invocation.texts("only"))
     policy.reportsPeers = true
     policy.gathering = gathering
-    return try await Stay.run(context, invocation.required("type"), policy) { stay in
-      try await stay.advertiseByDefault()
-      try await stay.gather(gathering)
+    return try await SessionCommand.run(context, invocation.required("type"), policy) { command in
+      try await command.advertiseByDefault()
+      try await command.gather(gathering)
     }
   }
 }

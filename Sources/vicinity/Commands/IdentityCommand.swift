@@ -125,19 +125,19 @@ enum IdentityCommand {
 
   private static func compare(_ context: Context, _ words: [String]) async throws -> ExitCode {
     let timeout = context.invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
-    return try await Stay.run(context, words[0], Stay.Policy(context.invocation)) { stay in
-      let member = try await stay.connect(with: words[1], within: timeout)
-      try await stay.session.compare(with: member.peer)
-      switch await stay.compared(member) {
-      case Reason.none?: stay.visit.end(.done)
-      case let reason?: stay.visit.end(ExitCode(reason) == .lost ? .lost : .refused)
+    return try await SessionCommand.run(context, words[0], SessionCommand.Policy(context.invocation)) { command in
+      let member = try await command.connect(with: words[1], within: timeout)
+      try await command.session.compare(with: member.peer)
+      switch await command.compared(member) {
+      case Reason.none?: command.commandHost.end(.done)
+      case let reason?: command.commandHost.end(ExitCode(reason) == .lost ? .lost : .refused)
       case nil: break
       }
     }
   }
 }
 
-extension Stay {
+extension SessionCommand {
   /// The end of the comparison with a member; nil where the task is cancelled.
   fileprivate func compared(_ member: Member) async -> Reason? {
     while true {

@@ -8,9 +8,9 @@ enum InviteCommand {
     let invocation = context.invocation
     let (type, who) = (invocation.required("type"), invocation.required("peer"))
     let timeout = invocation.duration("timeout") ?? timeoutByDefault
-    return try await Stay.run(context, type, Stay.Policy(invocation)) { stay in
-      try await stay.advertiseByDefault()
-      _ = try await stay.connect(with: who, within: timeout)
+    return try await SessionCommand.run(context, type, SessionCommand.Policy(invocation)) { command in
+      try await command.advertiseByDefault()
+      _ = try await command.connect(with: who, within: timeout)
     }
   }
 }

@@ -9,9 +9,9 @@ enum PeersCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let type = context.invocation.argument("type")
     let time = context.invocation.duration("timeout") ?? timeoutByDefault
-    return try await Visit(context).run { visit in
-      visit.begin()
-      let searches = Searches(visit)
+    return try await CommandHost(context).run { commandHost in
+      commandHost.begin()
+      let searches = Searches(commandHost)
       if let type {
         try await searches.search(for: type)
         await context.watch.pass(time)
@@ -20,22 +20,22 @@ enum PeersCommand {
       }
       let found = await searches.found()
       if found.isEmpty {
-        let others = type == nil ? [] : try await otherTypes(visit, within: min(time, askingMax))
+        let others = type == nil ? [] : try await otherTypes(commandHost, within: min(time, askingMax))
         throw Failure(.notFound, nobody(type, within: time, others), reason: "timedOut")
       }
       if context.announcer.isJSON {
-        for (type, peer) in found { await visit.report(.found(peer, peer.name, as: type)) }
+        for (type, peer) in found { await commandHost.report(.found(peer, peer.name, as: type)) }
       } else {
         let columns = context.terminal.isOutputTerminal ? context.terminal.columns() : .max / 2
         await context.screen.print(table(found, showsType: type == nil, columns: columns))
       }
-      visit.end(.done)
+      commandHost.end(.done)
     }
   }
 
-  private static func otherTypes(_ visit: Visit, within time: Duration) async throws -> [String] {
-    let browser = try await visit.host.browseTypes()
-    await visit.context.watch.pass(time)
+  private static func otherTypes(_ commandHost: CommandHost, within time: Duration) async throws -> [String] {
+    let browser = try await commandHost.host.browseTypes()
+    await commandHost.context.watch.pass(time)
     return await browser.found
   }
 
@@ -72,28 +72,30 @@ private actor Searches {
   /// Limit for types, more than a person reads in a table.
   private static let typesMax = 64
 
-  private let visit: Visit
+  private let commandHost: CommandHost
   private var browsers: [String: Browser] = [:]
 
-  init(_ visit: Visit) { self.visit = visit }
+  init(_ commandHost: CommandHost) { self.commandHost = commandHost }
 
   func search(for type: String) async throws {
-    let browser = try await visit.peer.browse(type)
+    let browser = try await commandHost.peer.browse(type)
     browsers[type] = browser
-    visit.crew.add { [visit] in await Conditions.report(browser.states, of: .browser, type) { await visit.report($0) } }
+    commandHost.crew.add { [commandHost] in
+      await Conditions.report(browser.states, of: .browser, type) { await commandHost.report($0) }
+    }
   }
 
   /// Searches for each type that becomes known until then.
   func searchForAll(within time: Duration) async throws {
-    let types = try await visit.host.browseTypes()
-    visit.crew.add {
+    let types = try await commandHost.host.browseTypes()
+    commandHost.crew.add {
       do {
         for await known in types.types { try await self.search(for: known) }
       } catch {
-        await self.visit.fail(error)
+        await self.commandHost.fail(error)
       }
     }
-    await visit.context.watch.pass(time)
+    await commandHost.context.watch.pass(time)
     await types.stop()
   }
 

@@ -7,19 +7,19 @@ enum ReceiveCommand {
     context.announcer.newsTo = .error
     let invocation = context.invocation
     let type = invocation.required("type")
-    var policy = Stay.Policy(invocation)
+    var policy = SessionCommand.Policy(invocation)
     policy.takesFiles = true
     policy.streams = sink(context)
     if policy.streams != nil { context.announcer.resultsTo = .error }
     if !policy.takesInvitations, !context.terminal.hasInput {
       throw Misuse("There is nobody to ask about invitations here: give --accept to take them all.", in: "receive")
     }
-    return try await Stay.run(context, type, policy) { stay in
-      try await stay.advertise()
+    return try await SessionCommand.run(context, type, policy) { command in
+      try await command.advertise()
       if let time = invocation.duration("timeout") {
-        stay.crew.add { await stay.giveUp(after: time) }
+        command.crew.add { await command.giveUp(after: time) }
       }
-      if invocation.has("once") { stay.crew.add { await stay.endWithFirst() } }
+      if invocation.has("once") { command.crew.add { await command.endWithFirst() } }
     }
   }
 
@@ -31,12 +31,13 @@ enum ReceiveCommand {
   }
 }
 
-extension Stay {
+extension SessionCommand {
   /// Ends if no peer has connected in time.
   fileprivate func giveUp(after time: Duration) async {
     await context.watch.pass(time)
     if standing.isEmpty, !Task.isCancelled {
-      await visit.fail(Failure(.notFound, "Nobody has connected within \(Quantity.limit(time)).", reason: "timedOut"))
+      await commandHost.fail(
+        Failure(.notFound, "Nobody has connected within \(Quantity.limit(time)).", reason: "timedOut"))
     }
   }
 
@@ -48,7 +49,7 @@ extension Stay {
         if case .notConnected(let reason) = state { reason } else { nil }
       }
       if let reason = gone.first, incomingStreamCount == 0, transfers.isEmpty {
-        visit.end(incomplete ?? (reason == .left ? .done : ExitCode(reason)))
+        commandHost.end(incomplete ?? (reason == .left ? .done : ExitCode(reason)))
         return
       }
       guard await news.wait(since: seen) else { return }

@@ -11,26 +11,26 @@ enum SendCommand {
     let places = try invocation.texts("url").map(ResourceSource.url)
     let files = invocation.texts("file") + places.compactMap { if case .file(let path) = $0 { path } else { nil } }
     try await check(context, files)
-    var policy = Stay.Policy(invocation)
+    var policy = SessionCommand.Policy(invocation)
     policy.readsInstructions = false
     policy.files = Set(files.map(FileSystem.absolute))
-    return try await Stay.run(context, type, policy) { stay in
-      let member = try await stay.connect(with: who, within: timeout)
+    return try await SessionCommand.run(context, type, policy) { command in
+      let member = try await command.connect(with: who, within: timeout)
       for text in invocation.texts("message") {
         if invocation.has("unreliable") {
-          try await stay.session.send(Array(text.utf8), to: .only([member]), .unreliable)
+          try await command.session.send(Array(text.utf8), to: .only([member]), .unreliable)
         } else {
-          try await stay.session.deliver(Array(text.utf8), to: member)
+          try await command.session.deliver(Array(text.utf8), to: member)
         }
       }
       for path in files {
-        if let failure = await stay.send(file: path, to: member) { throw failure }
+        if let failure = await command.send(file: path, to: member) { throw failure }
       }
       for case .web(let address) in places {
-        if let failure = await stay.send(.web(address), to: member) { throw failure }
+        if let failure = await command.send(.web(address), to: member) { throw failure }
       }
-      if let name = invocation.text("stream") { try await stay.pump(name, to: member) }
-      stay.visit.end(.done)
+      if let name = invocation.text("stream") { try await command.pump(name, to: member) }
+      command.commandHost.end(.done)
     }
   }
 

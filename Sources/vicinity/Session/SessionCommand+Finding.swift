@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// Discovery of peers, and lookup of a peer by a word.
-extension Stay {
+extension SessionCommand {
   /// The time in which another peer of the same name should be found as well.
   private static let settling: Duration = .milliseconds(500)
 

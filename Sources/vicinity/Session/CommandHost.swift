@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// A host that runs for as long as a command does, and the command's exit code.
-final class Visit: Sendable {
+final class CommandHost: Sendable {
   /// Limit for the goodbyes: others are notified of the end within this time, or not at all.
   private static let shutdownTimeout: Duration = .seconds(5)
 
@@ -34,7 +34,7 @@ final class Visit: Sendable {
   }
 
   /// Runs the body and returns the command's exit code, once the goodbyes are sent.
-  func run(_ body: @escaping @Sendable (Visit) async throws -> Void) async -> ExitCode {
+  func run(_ body: @escaping @Sendable (CommandHost) async throws -> Void) async -> ExitCode {
     crew.add { await self.handleSignals() }
     crew.add {
       do {

@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// Questions that only the user can answer.
-extension Stay {
+extension SessionCommand {
   enum Question: Sendable {
     case invitation(Invitation)
     case resource(IncomingResource)
@@ -23,13 +23,13 @@ extension Stay {
   /// Lets others find this peer and invite it.
   func advertise() async throws {
     let info = context.invocation.pairs("info")
-    let advertiser = try await visit.peer.advertise(type, info: info, until: policy.until)
+    let advertiser = try await commandHost.peer.advertise(type, info: info, until: policy.until)
     crew.add { [type] in
       await Conditions.report(advertiser.states, of: .advertiser, type) { await self.report($0) }
     }
-    crew.add { [policy, visit] in
+    crew.add { [policy, commandHost] in
       for await invitation in advertiser.invitations { await self.take(invitation) }
-      if policy.until != .stopped, !visit.isEnding { await self.report(.endedByItself(policy.until)) }
+      if policy.until != .stopped, !commandHost.isEnding { await self.report(.endedByItself(policy.until)) }
     }
   }
 
@@ -90,11 +90,11 @@ extension Stay {
   func decide(_ decision: TrustDecision) async {
     let number = number()
     let (peer, admission) = (decision.member.peer, context.admission)
-    let verdict = visit.host.evaluate(decision.chain)
+    let verdict = commandHost.host.evaluate(decision.chain)
     let says: String
     var admits: Bool?
     if admission == .known {
-      admits = visit.host.knownPeer(peer) != nil
+      admits = commandHost.host.knownPeer(peer) != nil
       says = admits == true ? "It is known." : "It is not known; 'vicinity identity compare' makes sure who it is."
     } else {
       switch verdict {

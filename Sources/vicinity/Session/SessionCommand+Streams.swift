@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// Streams, in both directions.
-extension Stay {
+extension SessionCommand {
   /// A stream for lines, or the bytes, of standard input.
   struct StreamOut: Sendable {
     let writer: StreamWriter

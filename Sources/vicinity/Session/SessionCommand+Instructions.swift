@@ -1,17 +1,17 @@
 internal import Nearby
 
 /// Instructions from lines on standard input.
-extension Stay {
+extension SessionCommand {
   func readInstructions() async {
     let lines = context.lines
     await lines.complete { [weak self] head in await self?.completions(of: head) ?? [] }
     while let line = await lines.next() {
       await handleLine(line)
-      if visit.isEnding { return }
+      if commandHost.isEnding { return }
     }
     if Task.isCancelled { return }
     if gathering != nil {
-      return await visit.fail(Failure(.failed, "The input has ended before /done: nobody is kept."))
+      return await commandHost.fail(Failure(.failed, "The input has ended before /done: nobody is kept."))
     }
     // The end of the input ends the instructions; transfers that were begun still finish.
     for stream in writers { await close(stream.out, bytes: stream.bytes) }
@@ -20,7 +20,7 @@ extension Stay {
       guard transfers.values.contains(where: { $0.about.direction == .outgoing }) else { break }
       guard await news.wait(since: seen) else { return }
     }
-    visit.end(.done)
+    commandHost.end(.done)
   }
 
   private func handleLine(_ line: String) async {
@@ -71,7 +71,7 @@ extension Stay {
     case .leave:
       await session.leave()
       await report(.left(session.id))
-    case .quit: visit.end(.done)
+    case .quit: commandHost.end(.done)
     case .help:
       for kind in Instruction.kinds { await explain("  " + kind.usage.padded(to: 24) + kind.summary) }
     }

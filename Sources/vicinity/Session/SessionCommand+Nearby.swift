@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// The list of nearby peers: the state of each, invitations, and whether there are enough.
-extension Stay {
+extension SessionCommand {
   /// The redraw interval of the list.
   private static let drawingInterval: Duration = .milliseconds(200)
   /// Limit for rows; more would fill the window.
@@ -12,7 +12,7 @@ extension Stay {
   /// Begins a search for peers, unless there is one.
   func startBrowsing() async throws {
     if browser != nil { return }
-    let fresh = try await visit.peer.browse(type, until: policy.until)
+    let fresh = try await commandHost.peer.browse(type, until: policy.until)
     browser = fresh
     follow(fresh)
     crew.add { [type] in await Conditions.report(fresh.states, of: .browser, type) { await self.report($0) } }
@@ -97,7 +97,7 @@ extension Stay {
     do {
       try await session.invite(peer.id, as: type, context: words, timeout: time ?? InviteCommand.timeoutByDefault)
     } catch {
-      if visit.isEnding { return }
+      if commandHost.isEnding { return }
       let reason = error.reason ?? .cancelled
       nearness[peer.id] = reason == .declined ? .declined : .notConnected(reason)
       await report(.invitationEnded(nil, peer.id, peer.name, label, reason))
@@ -127,7 +127,7 @@ extension Stay {
 
   /// Draws the list as it is now; false once it is done.
   private func draw(_ turn: Int) async -> Bool {
-    guard let gathering, !visit.isEnding, !Task.isCancelled else {
+    guard let gathering, !commandHost.isEnding, !Task.isCancelled else {
       await context.screen.panel([])
       return false
     }
@@ -162,6 +162,6 @@ extension Stay {
   /// Ends the session, with a goodbye to all members; nothing was gathered.
   func cancelGathering() async {
     await report(Event("cancelled", .news) { _ in ["given up: nobody is kept"] })
-    visit.end(.failed)
+    commandHost.end(.failed)
   }
 }

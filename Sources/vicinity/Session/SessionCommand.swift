@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// A session for as long as a command takes: it reports events and carries out typed instructions.
-actor Stay {
+actor SessionCommand {
   struct Policy: Sendable {
     /// Invitations are accepted without a question.
     var takesInvitations: Bool
@@ -32,7 +32,7 @@ actor Stay {
     }
   }
 
-  nonisolated let visit: Visit
+  nonisolated let commandHost: CommandHost
   nonisolated let session: Session
   nonisolated let type: String
   let policy: Policy
@@ -63,31 +63,35 @@ actor Stay {
   var incomplete: ExitCode?
   private var lastNumber = 0
 
-  private init(_ visit: Visit, _ session: Session, _ type: String, _ policy: Policy) {
-    self.visit = visit
+  private init(_ commandHost: CommandHost, _ session: Session, _ type: String, _ policy: Policy) {
+    self.commandHost = commandHost
     self.session = session
     self.type = type
     self.policy = policy
     gathering = policy.gathering
-    roster.add(visit.peer.id, visit.peer.name)
+    roster.add(commandHost.peer.id, commandHost.peer.name)
   }
 
   /// Runs the command's first step, and stays until the end.
   static func run(
-    _ context: Context, _ type: String, _ policy: Policy, _ begin: @escaping @Sendable (Stay) async throws -> Void
+    _ context: Context, _ type: String, _ policy: Policy,
+    _ begin: @escaping @Sendable (SessionCommand) async throws -> Void
   ) async throws -> ExitCode {
     try Self.check { _ = (try ServiceType(type), try DiscoveryInfo(context.invocation.pairs("info"))) }
     if policy.takesFiles, let fault = FileSystem.fault(ofFolder: policy.folder) { throw Failure(.failed, fault) }
-    return try await Visit(context).run { visit in
-      let options = try context.sessionOptions(visit.host)
-      let earlier = try await visit.peer.restoredSessions().first
-      let session = if let earlier { earlier } else { try await visit.peer.openSession(options) }
-      let stay = Stay(visit, session, type, policy)
-      await visit.report(.started(visit.host.id, visit.peer, session.id, type: type, at: await visit.host.addresses))
-      visit.begin()
-      visit.crew.add { await stay.followSession() }
-      if policy.readsInstructions, context.terminal.hasInput { visit.crew.add { await stay.readInstructions() } }
-      try await begin(stay)
+    return try await CommandHost(context).run { commandHost in
+      let options = try context.sessionOptions(commandHost.host)
+      let earlier = try await commandHost.peer.restoredSessions().first
+      let session = if let earlier { earlier } else { try await commandHost.peer.openSession(options) }
+      let command = SessionCommand(commandHost, session, type, policy)
+      await commandHost.report(
+        .started(commandHost.host.id, commandHost.peer, session.id, type: type, at: await commandHost.host.addresses))
+      commandHost.begin()
+      commandHost.crew.add { await command.followSession() }
+      if policy.readsInstructions, context.terminal.hasInput {
+        commandHost.crew.add { await command.readInstructions() }
+      }
+      try await begin(command)
     }
   }
 
@@ -100,9 +104,9 @@ actor Stay {
     }
   }
 
-  nonisolated var context: Context { visit.context }
-  nonisolated var crew: Crew { visit.crew }
-  nonisolated func report(_ event: Event) async { await visit.report(event) }
+  nonisolated var context: Context { commandHost.context }
+  nonisolated var crew: Crew { commandHost.crew }
+  nonisolated func report(_ event: Event) async { await commandHost.report(event) }
 
   /// A number for a question, or for something with a beginning and an end.
   func number() -> Int {
@@ -115,11 +119,11 @@ actor Stay {
   private func followSession() async {
     for await event in session.events {
       // The members' leaving is no news then.
-      if visit.isEnding { return }
+      if commandHost.isEnding { return }
       await take(event)
     }
-    if visit.isEnding { return }
-    await visit.fail(
+    if commandHost.isEnding { return }
+    await commandHost.fail(
       Failure(.failed, "The session was closed, because what happened in it was not read fast enough; start again."))
   }
 
@@ -127,7 +131,7 @@ actor Stay {
     switch event {
     case .member(let member, let state):
       roster.add(member.peer, member.name)
-      await report(.member(member, state, label(member), known: visit.host.knownPeer(member.peer)))
+      await report(.member(member, state, label(member), known: commandHost.host.knownPeer(member.peer)))
       await setState(of: member, state)
     case .notConnected(let invitee, let reason):
       // The outcome of a manual invitation is reported by the code that waits for it.

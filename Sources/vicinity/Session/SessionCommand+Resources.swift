@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// Transfers of files, in both directions.
-extension Stay {
+extension SessionCommand {
   /// A transfer in progress, which can be cancelled.
   struct Transfer: Sendable {
     let about: Event.Transfer
