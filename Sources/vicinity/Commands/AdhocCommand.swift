@@ -16,7 +16,7 @@ enum AdhocCommand {
     return try await SessionCommand.run(context, type, SessionCommand.Policy(context.invocation)) { command in
       try await command.startBrowsing()
       try await command.session.startAdhoc(type, info: info, until: command.policy.until)
-      command.crew.add {
+      command.tasks.add {
         await Conditions.report(command.session.adhocStates, of: .adhoc, type) { await command.report($0) }
       }
       command.commandHost.endInTime(.done)

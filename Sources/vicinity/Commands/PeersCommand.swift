@@ -80,7 +80,7 @@ private actor Searches {
   func search(for type: String) async throws {
     let browser = try await commandHost.peer.browse(type)
     browsers[type] = browser
-    commandHost.crew.add { [commandHost] in
+    commandHost.tasks.add { [commandHost] in
       await Conditions.report(browser.states, of: .browser, type) { await commandHost.report($0) }
     }
   }
@@ -88,7 +88,7 @@ private actor Searches {
   /// Searches for each type that becomes known until then.
   func searchForAll(within time: Duration) async throws {
     let types = try await commandHost.host.browseTypes()
-    commandHost.crew.add {
+    commandHost.tasks.add {
       do {
         for await known in types.types { try await self.search(for: known) }
       } catch {

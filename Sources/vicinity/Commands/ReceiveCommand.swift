@@ -17,9 +17,9 @@ enum ReceiveCommand {
     return try await SessionCommand.run(context, type, policy) { command in
       try await command.advertise()
       if let time = invocation.duration("timeout") {
-        command.crew.add { await command.giveUp(after: time) }
+        command.tasks.add { await command.giveUp(after: time) }
       }
-      if invocation.has("once") { command.crew.add { await command.endWithFirst() } }
+      if invocation.has("once") { command.tasks.add { await command.endWithFirst() } }
     }
   }
 

@@ -8,8 +8,8 @@ final class CommandHost: Sendable {
   let context: Context
   let host: Host
   let peer: Peer
-  let crew = Crew()
-  private let ending = Ending()
+  let tasks = TaskPool()
+  private let exitStatus = ExitStatus()
 
   init(_ context: Context) async throws {
     self.context = context
@@ -35,28 +35,28 @@ final class CommandHost: Sendable {
 
   /// Runs the body and returns the command's exit code, once the goodbyes are sent.
   func run(_ body: @escaping @Sendable (CommandHost) async throws -> Void) async -> ExitCode {
-    crew.add { await self.handleSignals() }
-    crew.add {
+    tasks.add { await self.handleSignals() }
+    tasks.add {
       do {
         try await body(self)
       } catch {
         await self.fail(error)
       }
     }
-    crew.add { await self.shutDown() }
-    await crew.work()
-    return await ending.code
+    tasks.add { await self.shutDown() }
+    await tasks.run()
+    return await exitStatus.code
   }
 
   /// From now on discovery's states are reported, and advice on settings that may not work as intended.
   func begin() {
-    crew.add { await Conditions.report(self.host.conditions) { await self.report($0) } }
-    crew.add { for await advice in self.host.advice { await self.report(.warning(advice.description)) } }
+    tasks.add { await Conditions.report(self.host.conditions) { await self.report($0) } }
+    tasks.add { for await advice in self.host.advice { await self.report(.warning(advice.description)) } }
   }
 
-  func end(_ code: ExitCode) { ending.settle(code) }
+  func end(_ code: ExitCode) { exitStatus.set(code) }
 
-  var isEnding: Bool { ending.isSettled }
+  var isEnding: Bool { exitStatus.isSet }
 
   /// Reports an error and ends.
   func fail(_ error: any Error) async {
@@ -75,7 +75,7 @@ final class CommandHost: Sendable {
   /// Ends after the `--timeout`, if there is one.
   func endInTime(_ code: ExitCode) {
     guard let time = context.invocation.duration("timeout") else { return }
-    crew.add {
+    tasks.add {
       await self.context.watch.pass(time)
       self.end(code)
     }
@@ -84,16 +84,16 @@ final class CommandHost: Sendable {
   // MARK: Tasks
 
   private func shutDown() async {
-    let code = await ending.code
+    let code = await exitStatus.code
     // A program that is told to end by a signal does not wait for a reader of its output.
     if code == .interrupted || code == .terminated { context.watch.end(code, after: Self.shutdownTimeout) }
-    crew.add { [context] in
+    tasks.add { [context] in
       await context.watch.pass(Self.shutdownTimeout)
       if Task.isCancelled { return }
       await Vicinity.exit(code, context.screen)
     }
     await host.stop()
-    crew.dismiss()
+    tasks.cancel()
   }
 
   private func handleSignals() async {

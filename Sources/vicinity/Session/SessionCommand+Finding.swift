@@ -7,7 +7,7 @@ extension SessionCommand {
 
   /// Reports peers that come and go, from now on.
   func follow(_ browser: Browser) {
-    crew.add {
+    tasks.add {
       for await event in browser.events { await self.take(event) }
       await self.ended(browser)
     }
@@ -93,7 +93,7 @@ extension SessionCommand {
   }
 
   private func wake(after time: Duration) {
-    crew.add { [context, news] in
+    tasks.add { [context, news] in
       await context.watch.pass(time)
       news.ring()
     }

@@ -26,7 +26,7 @@ extension SessionCommand {
   private func handleLine(_ line: String) async {
     if !writers.isEmpty, line != Instruction.end { return await write(line) }
     if !writers.isEmpty {
-      for stream in writers { crew.add { await self.close(stream.out, bytes: stream.bytes) } }
+      for stream in writers { tasks.add { await self.close(stream.out, bytes: stream.bytes) } }
       writers = []
       return
     }
@@ -54,7 +54,7 @@ extension SessionCommand {
       if !context.announcer.isJSON { await report(.sent(text, to: label(member))) }
     case .send(let path, let word):
       let source = try Self.source(path)
-      for member in try recipients(word) { crew.add { await self.offer(source, to: member) } }
+      for member in try recipients(word) { tasks.add { await self.offer(source, to: member) } }
     case .stream(let name, let word):
       for member in try recipients(word) { writers.append(OpenStream(out: try await openStream(name, to: member))) }
       await explain("the following lines are streamed, until \(Instruction.end)")

@@ -15,7 +15,7 @@ extension SessionCommand {
     let fresh = try await commandHost.peer.browse(type, until: policy.until)
     browser = fresh
     follow(fresh)
-    crew.add { [type] in await Conditions.report(fresh.states, of: .browser, type) { await self.report($0) } }
+    tasks.add { [type] in await Conditions.report(fresh.states, of: .browser, type) { await self.report($0) } }
   }
 
   /// Peers that are nearby or in the session, by name.
@@ -62,7 +62,7 @@ extension SessionCommand {
     case .several(let ids): throw Failure(.notFound, ambiguous(word, ids))
     case .none:
       // A new search may not have heard of the peer yet.
-      crew.add {
+      tasks.add {
         do {
           let peer = try await self.find(word, within: Self.searchTimeout)
           try await self.invite(peer.id)
@@ -87,7 +87,7 @@ extension SessionCommand {
         .refused, "There is no place for \(label): \(gathering.standing(peersIn)) are in, \(awaited) more are asked.")
     }
     nearness[id] = .invited
-    crew.add { await self.ask(peer, label) }
+    tasks.add { await self.ask(peer, label) }
   }
 
   private func ask(_ peer: FoundPeer, _ label: String) async {
@@ -111,7 +111,7 @@ extension SessionCommand {
     try await startBrowsing()
     if context.announcer.isJSON || context.announcer.isQuiet { return }
     guard context.terminal.canDraw else { return await explain(introduction(gathering)) }
-    crew.add {
+    tasks.add {
       var turn = 0
       while await self.draw(turn) {
         await self.context.watch.pass(Self.drawingInterval)

@@ -24,10 +24,10 @@ extension SessionCommand {
   func advertise() async throws {
     let info = context.invocation.pairs("info")
     let advertiser = try await commandHost.peer.advertise(type, info: info, until: policy.until)
-    crew.add { [type] in
+    tasks.add { [type] in
       await Conditions.report(advertiser.states, of: .advertiser, type) { await self.report($0) }
     }
-    crew.add { [policy, commandHost] in
+    tasks.add { [policy, commandHost] in
       for await invitation in advertiser.invitations { await self.take(invitation) }
       if policy.until != .stopped, !commandHost.isEnding { await self.report(.endedByItself(policy.until)) }
     }
@@ -40,7 +40,7 @@ extension SessionCommand {
     guard policy.takesInvitations || questions.count < Self.questionsMax else { return await invitation.decline() }
     if !policy.takesInvitations { questions[number] = .invitation(invitation) }
     await report(.invitation(number, invitation, label, isTaken: policy.takesInvitations))
-    crew.add {
+    tasks.add {
       let reason = await invitation.ended
       await self.forget(number)
       await self.report(.invitationEnded(number, invitation.from, invitation.name, label, reason))
@@ -49,7 +49,7 @@ extension SessionCommand {
   }
 
   private func accept(_ invitation: Invitation) {
-    crew.add { [session] in
+    tasks.add { [session] in
       // The outcome is reported by the code that waits for it.
       try? await invitation.accept(with: session)
     }
@@ -67,13 +67,13 @@ extension SessionCommand {
     (transfer.type, transfer.size) = (resource.type, resource.size)
     if resource.isUnderWay {
       await report(.resource(transfer, isTaken: true, isResumed: true))
-      crew.add { [transfer] in await self.follow(resource, transfer) }
+      tasks.add { [transfer] in await self.follow(resource, transfer) }
       return
     }
     guard policy.takesFiles || questions.count < Self.questionsMax else { return await resource.decline() }
     if !policy.takesFiles { questions[number] = .resource(resource) }
     await report(.resource(transfer, isTaken: policy.takesFiles))
-    crew.add { [transfer] in await self.follow(resource, transfer) }
+    tasks.add { [transfer] in await self.follow(resource, transfer) }
     if policy.takesFiles { await accept(resource) }
   }
 
@@ -120,7 +120,7 @@ extension SessionCommand {
     let (member, label) = (comparison.member, label(comparison.member))
     questions[number] = .comparison(comparison)
     await report(.comparison(number, member, comparison.code, label))
-    crew.add {
+    tasks.add {
       let reason = await comparison.ended
       await self.concluded(number, member, reason)
       await self.report(.comparisonEnded(number, member, label, reason))

@@ -35,8 +35,8 @@ extension SessionCommand {
   /// Follows a transfer that resumes from before this program was killed.
   func followResumed(_ resource: OutgoingResource) {
     let file = resource.file ?? ""
-    if let files = policy.files, !files.contains(file) { return crew.add { await resource.cancel() } }
-    crew.add {
+    if let files = policy.files, !files.contains(file) { return tasks.add { await resource.cancel() } }
+    tasks.add {
       let failure = await self.follow(resource, isResumed: true)
       await self.finishResumed(file, ResumedEnd(peer: resource.member.peer, failure: failure))
     }
@@ -106,7 +106,7 @@ extension SessionCommand {
 
   private func show(_ progress: Events<ResourceProgress>, _ transfer: Event.Transfer) {
     let isJSON = context.announcer.isJSON
-    crew.add {
+    tasks.add {
       for await one in progress {
         guard await self.isUnderWay(transfer.number) else { return }
         await self.show(Progress(one), transfer)

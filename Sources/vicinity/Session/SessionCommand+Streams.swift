@@ -14,7 +14,7 @@ extension SessionCommand {
     let transfer = Event.Transfer(
       number: number(), direction: .incoming, member: reader.member, label: label(reader.member), name: reader.name)
     incomingStreamCount += 1
-    crew.add { await self.read(reader, transfer) }
+    tasks.add { await self.read(reader, transfer) }
   }
 
   private func read(_ reader: StreamReader, _ transfer: Event.Transfer) async {

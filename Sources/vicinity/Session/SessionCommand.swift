@@ -87,9 +87,9 @@ actor SessionCommand {
       await commandHost.report(
         .started(commandHost.host.id, commandHost.peer, session.id, type: type, at: await commandHost.host.addresses))
       commandHost.begin()
-      commandHost.crew.add { await command.followSession() }
+      commandHost.tasks.add { await command.followSession() }
       if policy.readsInstructions, context.terminal.hasInput {
-        commandHost.crew.add { await command.readInstructions() }
+        commandHost.tasks.add { await command.readInstructions() }
       }
       try await begin(command)
     }
@@ -105,7 +105,7 @@ actor SessionCommand {
   }
 
   nonisolated var context: Context { commandHost.context }
-  nonisolated var crew: Crew { commandHost.crew }
+  nonisolated var tasks: TaskPool { commandHost.tasks }
   nonisolated func report(_ event: Event) async { await commandHost.report(event) }
 
   /// A number for a question, or for something with a beginning and an end.

@@ -1,23 +1,23 @@
 internal import Synchronization
 
 /// A pool of tasks that run concurrently for as long as a command does.
-final class Crew: Sendable {
+final class TaskPool: Sendable {
   typealias Work = @Sendable () async -> Void
 
   private let works: AsyncStream<Work>
-  private let entrance: AsyncStream<Work>.Continuation
+  private let continuation: AsyncStream<Work>.Continuation
 
   init() {
-    (works, entrance) = AsyncStream.makeStream()
+    (works, continuation) = AsyncStream.makeStream()
   }
 
-  func add(_ work: @escaping Work) { entrance.yield(work) }
+  func add(_ work: @escaping Work) { continuation.yield(work) }
 
   /// Cancels the tasks that are not done yet.
-  func dismiss() { entrance.finish() }
+  func cancel() { continuation.finish() }
 
-  /// Returns when the pool is dismissed, and all of its tasks have ended.
-  func work() async {
+  /// Returns when the pool is cancelled, and all of its tasks have ended.
+  func run() async {
     await withDiscardingTaskGroup { group in
       for await work in works { group.addTask { await work() } }
       group.cancelAll()
@@ -26,7 +26,7 @@ final class Crew: Sendable {
 }
 
 /// The exit code of a command; the first one that is set counts.
-final class Ending: Sendable {
+final class ExitStatus: Sendable {
   private struct State {
     var code: ExitCode?
     var waiters: [CheckedContinuation<ExitCode, Never>] = []
@@ -34,7 +34,7 @@ final class Ending: Sendable {
 
   private let state = Mutex(State())
 
-  func settle(_ code: ExitCode) {
+  func set(_ code: ExitCode) {
     let waiters = state.withLock { state -> [CheckedContinuation<ExitCode, Never>] in
       guard state.code == nil else { return [] }
       state.code = code
@@ -44,7 +44,7 @@ final class Ending: Sendable {
     for waiter in waiters { waiter.resume(returning: code) }
   }
 
-  var isSettled: Bool { state.withLock { $0.code != nil } }
+  var isSet: Bool { state.withLock { $0.code != nil } }
 
   var code: ExitCode {
     get async {
