@@ -141,10 +141,10 @@ extension SessionCommand {
   /// The end of the comparison with a member; nil where the task is cancelled.
   fileprivate func compared(_ member: Member) async -> Reason? {
     while true {
-      let seen = news.count
+      let seen = changes.count
       if let reason = comparisons[member.peer] { return reason }
       if case .notConnected(let reason) = standing[member.peer] { return reason }
-      guard await news.wait(since: seen) else { return nil }
+      guard await changes.wait(since: seen) else { return nil }
     }
   }
 }

@@ -44,7 +44,7 @@ extension SessionCommand {
   /// Ends when the first connected peer has gone and no transfer is in progress; succeeds if all that came is complete.
   fileprivate func endWithFirst() async {
     while true {
-      let seen = news.count
+      let seen = changes.count
       let gone = standing.values.compactMap { state in
         if case .notConnected(let reason) = state { reason } else { nil }
       }
@@ -52,7 +52,7 @@ extension SessionCommand {
         commandHost.end(incomplete ?? (reason == .left ? .done : ExitCode(reason)))
         return
       }
-      guard await news.wait(since: seen) else { return }
+      guard await changes.wait(since: seen) else { return }
     }
   }
 }

@@ -43,7 +43,7 @@ extension SessionCommand {
         event = .updated(peer, roster.label(peer.id))
       } else if session.members.contains(where: { $0.peer == peer.id }) {
         // The session reports that.
-        return news.ring()
+        return changes.notify()
       } else {
         event = .away(peer, roster.label(peer.id))
       }
@@ -58,7 +58,7 @@ extension SessionCommand {
     }
     if policy.reportsPeers { event.weight = .result }
     await report(event)
-    news.ring()
+    changes.notify()
   }
 
   private func shows(_ peer: FoundPeer) -> Bool { policy.shows.shows(name: peer.name, info: peer.info) }
@@ -70,7 +70,7 @@ extension SessionCommand {
     wake(after: time)
     var settled: ContinuousClock.Instant?
     while true {
-      let seen = news.count
+      let seen = changes.count
       let isLast = clock.now >= deadline
       switch PeerChoice(word, among: nearby.mapValues(\.name)) {
       case .one(let id):
@@ -88,14 +88,14 @@ extension SessionCommand {
         settled = nil
         if isLast { throw Failure(.notFound, nobody(word, within: time), reason: "timedOut") }
       }
-      guard await news.wait(since: seen) else { throw Failure(.interrupted, "The search was interrupted.") }
+      guard await changes.wait(since: seen) else { throw Failure(.interrupted, "The search was interrupted.") }
     }
   }
 
   private func wake(after time: Duration) {
-    tasks.add { [context, news] in
+    tasks.add { [context, changes] in
       await context.watch.pass(time)
-      news.ring()
+      changes.notify()
     }
   }
 
@@ -127,12 +127,12 @@ extension SessionCommand {
   /// The session has reported the member, or is about to.
   private func connected(_ peer: FoundPeer) async throws -> Member {
     while true {
-      let seen = news.count
+      let seen = changes.count
       if let member = session.members.first(where: { $0.peer == peer.id }) { return member }
       if case .notConnected(let reason) = standing[peer.id] {
         throw Failure(ExitCode(reason), "\(PlainText.line(peer.name)) is not connected: \(reason.sentence).")
       }
-      guard await news.wait(since: seen) else { throw Failure(.interrupted, "The invitation was interrupted.") }
+      guard await changes.wait(since: seen) else { throw Failure(.interrupted, "The invitation was interrupted.") }
     }
   }
 }

@@ -16,9 +16,9 @@ extension SessionCommand {
     // The end of the input ends the instructions; transfers that were begun still finish.
     for stream in writers { await close(stream.out, bytes: stream.bytes) }
     while true {
-      let seen = news.count
+      let seen = changes.count
       guard transfers.values.contains(where: { $0.about.direction == .outgoing }) else { break }
-      guard await news.wait(since: seen) else { return }
+      guard await changes.wait(since: seen) else { return }
     }
     commandHost.end(.done)
   }

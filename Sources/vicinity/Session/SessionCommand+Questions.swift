@@ -130,7 +130,7 @@ extension SessionCommand {
   private func concluded(_ number: Int, _ member: Member, _ reason: Reason) {
     forget(number)
     comparisons[member.peer] = reason
-    news.ring()
+    changes.notify()
   }
 
   func close(_ number: Int) { forget(number) }

@@ -50,19 +50,19 @@ extension SessionCommand {
 
   private func finishResumed(_ file: String, _ end: ResumedEnd) {
     resumed[file] = end
-    news.ring()
+    changes.notify()
   }
 
   /// Sends a file, or waits for the end of its resumed transfer from before this program was killed.
   func send(file path: String, to member: Member) async -> Failure? {
     let file = FileSystem.absolute(path)
     while session.resumedFiles.contains(file) {
-      let seen = news.count
+      let seen = changes.count
       if let end = resumed[file] {
         if end.peer == member.peer { return end.failure }
         break
       }
-      guard await news.wait(since: seen) else { break }
+      guard await changes.wait(since: seen) else { break }
     }
     return await send(.file(path), to: member)
   }
@@ -133,7 +133,7 @@ extension SessionCommand {
     transfers[transfer.number] = nil
     await context.screen.hide(transfer.number)
     await report(.resourceEnded(transfer, failure, path: path))
-    news.ring()
+    changes.notify()
   }
 
   func cancel(_ number: Int?) async throws {

@@ -39,7 +39,7 @@ extension SessionCommand {
     incomingStreamCount -= 1
     if reason != .none { incomplete = incomplete ?? ExitCode(reason) }
     await report(.streamEnded(transfer, reason, bytes: bytes))
-    news.ring()
+    changes.notify()
   }
 
   private func pass(_ piece: [UInt8], _ transfer: Event.Transfer, _ pieces: inout TextPieces) async throws {

@@ -46,7 +46,7 @@ actor SessionCommand {
   /// The limits while a session is gathered from the list.
   var gathering: Gathering?
   var isEnough = false
-  let news = Bell()
+  let changes = ChangeSignal()
   /// Open questions by their numbers.
   var questions: [Int: Question] = [:]
   /// The ends of comparisons of codes.
@@ -171,7 +171,7 @@ actor SessionCommand {
     case .notConnected(let reason): standing[member.peer] = .notConnected(reason)
     }
     await setState(of: member.peer, state)
-    news.ring()
+    changes.notify()
   }
 
   /// The last state of each peer that was met.

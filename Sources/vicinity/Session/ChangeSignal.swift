@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A signal that wakes all tasks that wait for a change.
-final class Bell: Sendable {
+final class ChangeSignal: Sendable {
   private struct State {
     var count: UInt64 = 0
     var last: UInt64 = 0
@@ -10,10 +10,10 @@ final class Bell: Sendable {
 
   private let state = Mutex(State())
 
-  /// The number of rings. A task that reads it before it checks its condition misses no later change.
+  /// The number of notifications. A task that reads it before it checks its condition misses no later change.
   var count: UInt64 { state.withLock { $0.count } }
 
-  func ring() {
+  func notify() {
     let waiters = state.withLock { state in
       state.count += 1
       defer { state.waiters = [:] }
@@ -22,7 +22,7 @@ final class Bell: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns when it has been rung since; false where the task is cancelled.
+  /// Returns when there has been one since; false where the task is cancelled.
   func wait(since count: UInt64) async -> Bool {
     let number = state.withLock { state in
       state.last += 1
