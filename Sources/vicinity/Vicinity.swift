@@ -64,15 +64,16 @@ enum Vicinity {
     }
     // On the command line, `--no-color` took effect earlier; from other sources it does now.
     let screen = invocation.has("no-color") ? Screen(.current(wantsColour: false)) : screen
-    let watch = Watch()
-    watch.start()
+    let eventThread = EventThread()
+    eventThread.start()
     var announcer = Announcer(screen: screen)
     announcer.isJSON = invocation.has("json")
     announcer.isQuiet = invocation.has("quiet")
     let terminal = screen.terminal
     let isTyped = terminal.isInputTerminal && terminal.canDraw && !announcer.isJSON
     let context = Context(
-      invocation: invocation, screen: screen, watch: watch, lines: Lines(watch, screen, isTyped: isTyped),
+      invocation: invocation, screen: screen, eventThread: eventThread,
+      lines: Lines(eventThread, screen, isTyped: isTyped),
       announcer: announcer)
     switch invocation.command.name {
     case "advertise": return try await AdvertiseCommand.run(context)

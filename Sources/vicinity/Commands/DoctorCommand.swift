@@ -17,11 +17,11 @@ enum DoctorCommand {
     await tell(DaemonCheck.findings(interfaces))
     await tell(InterfaceCheck.findings(interfaces))
     async let met = HostCheck.findings(context, for: time)
-    let heard = await MulticastCheck.listen(on: interfaces, for: time) { await context.watch.pass($0) }
+    let heard = await MulticastCheck.listen(on: interfaces, for: time) { await context.eventThread.wait(for: $0) }
     await tell(MulticastCheck.findings(heard, interfaces, time: time))
     await tell(PortCheck.findings(port))
     await tell(FirewallCheck.findings(linkPort: port))
-    await tell(await IsolationCheck.findings(heard) { await context.watch.pass($0) })
+    await tell(await IsolationCheck.findings(heard) { await context.eventThread.wait(for: $0) })
     await tell(try await met)
     await context.announcer.report(.diagnosis(all))
     return all.contains { $0.state == .bad } ? .failed : .done

@@ -14,7 +14,7 @@ enum PeersCommand {
       let searches = Searches(commandHost)
       if let type {
         try await searches.search(for: type)
-        await context.watch.pass(time)
+        await context.eventThread.wait(for: time)
       } else {
         try await searches.searchForAll(within: time)
       }
@@ -35,7 +35,7 @@ enum PeersCommand {
 
   private static func otherTypes(_ commandHost: CommandHost, within time: Duration) async throws -> [String] {
     let browser = try await commandHost.host.browseTypes()
-    await commandHost.context.watch.pass(time)
+    await commandHost.context.eventThread.wait(for: time)
     return await browser.found
   }
 
@@ -95,7 +95,7 @@ private actor Searches {
         await self.commandHost.fail(error)
       }
     }
-    await commandHost.context.watch.pass(time)
+    await commandHost.context.eventThread.wait(for: time)
     await types.stop()
   }
 

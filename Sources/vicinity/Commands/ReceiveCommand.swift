@@ -34,7 +34,7 @@ enum ReceiveCommand {
 extension SessionCommand {
   /// Ends if no peer has connected in time.
   fileprivate func giveUp(after time: Duration) async {
-    await context.watch.pass(time)
+    await context.eventThread.wait(for: time)
     if standing.isEmpty, !Task.isCancelled {
       await commandHost.fail(
         Failure(.notFound, "Nobody has connected within \(Quantity.limit(time)).", reason: "timedOut"))

@@ -30,10 +30,10 @@ enum ServeCommand {
     async let logged: Void = { for await record in gateway.log { await log.write(record) } }()
     async let conditions: Void = Conditions.report(gateway.conditions) { await log.report($0) }
     let code = await withDiscardingTaskGroup(returning: ExitCode.self) { group in
-      group.addTask { await reportAlive(gateway, supervisor, context.watch) }
-      for await signal in context.watch.signals where signal != .redraw {
+      group.addTask { await reportAlive(gateway, supervisor, context.eventThread) }
+      for await signal in context.eventThread.signals where signal != .redraw {
         let code: ExitCode = signal == .interrupt ? .interrupted : .done
-        context.watch.end(code, after: drainTime(context) + goodbyeMax)
+        context.eventThread.end(code, after: drainTime(context) + goodbyeMax)
         await stop(gateway, context, supervisor)
         group.cancelAll()
         return code
@@ -57,12 +57,12 @@ enum ServeCommand {
   // MARK: Watchdog and stop
 
   /// Notifies the supervisor twice within the watchdog timeout; a loop that hangs sends nothing.
-  private static func reportAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ watch: Watch) async {
+  private static func reportAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ eventThread: EventThread) async {
     guard let time = supervisor.watchdogTime else { return }
     while !Task.isCancelled {
       await gateway.pulse()
       supervisor.notify(.alive)
-      await watch.pass(time / 2)
+      await eventThread.wait(for: time / 2)
     }
   }
 

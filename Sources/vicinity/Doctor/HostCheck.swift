@@ -55,7 +55,7 @@ enum HostCheck {
         return findings
       }
       group.addTask {
-        await context.watch.pass(time)
+        await context.eventThread.wait(for: time)
         return nil
       }
       var told: [Finding] = []

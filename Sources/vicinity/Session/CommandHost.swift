@@ -76,7 +76,7 @@ final class CommandHost: Sendable {
   func endInTime(_ code: ExitCode) {
     guard let time = context.invocation.duration("timeout") else { return }
     tasks.add {
-      await self.context.watch.pass(time)
+      await self.context.eventThread.wait(for: time)
       self.end(code)
     }
   }
@@ -86,9 +86,9 @@ final class CommandHost: Sendable {
   private func shutDown() async {
     let code = await exitStatus.code
     // A program that is told to end by a signal does not wait for a reader of its output.
-    if code == .interrupted || code == .terminated { context.watch.end(code, after: Self.shutdownTimeout) }
+    if code == .interrupted || code == .terminated { context.eventThread.end(code, after: Self.shutdownTimeout) }
     tasks.add { [context] in
-      await context.watch.pass(Self.shutdownTimeout)
+      await context.eventThread.wait(for: Self.shutdownTimeout)
       if Task.isCancelled { return }
       await Vicinity.exit(code, context.screen)
     }
@@ -97,7 +97,7 @@ final class CommandHost: Sendable {
   }
 
   private func handleSignals() async {
-    for await signal in context.watch.signals {
+    for await signal in context.eventThread.signals {
       switch signal {
       case .interrupt: end(.interrupted)
       case .terminate: end(.terminated)

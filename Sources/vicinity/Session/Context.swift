@@ -5,7 +5,7 @@ internal import Nearby
 struct Context: Sendable {
   let invocation: Invocation
   let screen: Screen
-  let watch: Watch
+  let eventThread: EventThread
   let lines: Lines
   var announcer: Announcer
   /// The name that was entered at the first start.

@@ -3,7 +3,7 @@ actor Lines {
   /// Limit for a line; a longer one is not typed by a person.
   private static let bytesMax = 1 << 20
 
-  private let watch: Watch
+  private let eventThread: EventThread
   private let screen: Screen
   private let isTyped: Bool
   private var prompt = "> "
@@ -13,8 +13,8 @@ actor Lines {
   private var isAtEnd = false
   private var completer: (@Sendable (String) async -> [String])?
 
-  init(_ watch: Watch, _ screen: Screen, isTyped: Bool) {
-    self.watch = watch
+  init(_ eventThread: EventThread, _ screen: Screen, isTyped: Bool) {
+    self.eventThread = eventThread
     self.screen = screen
     self.isTyped = isTyped
   }
@@ -33,7 +33,7 @@ actor Lines {
     while true {
       if let line = takeLine() { return line }
       if isAtEnd { return nil }
-      let fresh = await watch.read()
+      let fresh = await eventThread.read()
       isAtEnd = fresh.isEmpty
       bytes += fresh
     }
@@ -45,7 +45,7 @@ actor Lines {
     await screen.print(question, to: .error)
     var editor = LineEditor()
     while true {
-      let fresh = await watch.read()
+      let fresh = await eventThread.read()
       if fresh.isEmpty { return nil }
       for act in editor.feed(fresh) {
         TerminalMode.end()
@@ -81,7 +81,7 @@ actor Lines {
     while true {
       if !typed.isEmpty { return typed.removeFirst() }
       if isAtEnd { return nil }
-      let fresh = await watch.read()
+      let fresh = await eventThread.read()
       if fresh.isEmpty { isAtEnd = true }
       for act in await screen.type(fresh) {
         switch act {

@@ -94,7 +94,7 @@ extension SessionCommand {
 
   private func wake(after time: Duration) {
     tasks.add { [context, changes] in
-      await context.watch.pass(time)
+      await context.eventThread.wait(for: time)
       changes.notify()
     }
   }

@@ -114,7 +114,7 @@ extension SessionCommand {
     tasks.add {
       var turn = 0
       while await self.draw(turn) {
-        await self.context.watch.pass(Self.drawingInterval)
+        await self.context.eventThread.wait(for: Self.drawingInterval)
         turn += 1
       }
     }

@@ -110,7 +110,7 @@ extension SessionCommand {
       for await one in progress {
         guard await self.isUnderWay(transfer.number) else { return }
         await self.show(Progress(one), transfer)
-        await self.context.watch.pass(isJSON ? Self.eventInterval : Self.barInterval)
+        await self.context.eventThread.wait(for: isJSON ? Self.eventInterval : Self.barInterval)
       }
     }
   }

@@ -75,12 +75,12 @@ extension SessionCommand {
   /// Sends standard input to its end; throws where the other side has not got all of it.
   func pump(_ name: String, to member: Member) async throws {
     let stream = try await openStream(name, to: member)
-    let (writer, about, watch) = (stream.writer, stream.about, context.watch)
+    let (writer, about, eventThread) = (stream.writer, stream.about, context.eventThread)
     transfers[about.number] = Transfer(about: about) { await writer.cancel() }
     let total = await withTaskGroup(of: UInt64.self) { group in
       group.addTask {
         var meter = Meter()
-        while case let bytes = await watch.read(), !bytes.isEmpty {
+        while case let bytes = await eventThread.read(), !bytes.isEmpty {
           do { try await writer.write(bytes) } catch { break }
           if let progress = meter.add(bytes.count) { await self.show(progress, about) }
         }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// The thread that waits for signals, for standard input and for timers, so that no task blocks on them.
 ///
 /// Signals are delivered one by one. The second request to end, by Ctrl-C or SIGTERM, ends the process at once.
-final class Watch: Sendable {
+final class EventThread: Sendable {
   /// A signal from outside.
   enum Signal: Sendable {
     case interrupt
@@ -18,34 +18,34 @@ final class Watch: Sendable {
     var alarms: [UInt64: (deadline: ContinuousClock.Instant, sleeper: CheckedContinuation<Void, Never>)] = [:]
     var last: UInt64 = 0
     var end: (deadline: ContinuousClock.Instant, code: ExitCode)?
-    var wishesToEnd = 0
+    var endRequestCount = 0
   }
 
   let signals: AsyncStream<Signal>
-  private let told: AsyncStream<Signal>.Continuation
+  private let signalContinuation: AsyncStream<Signal>.Continuation
   private let state = Mutex(State())
-  private let ears: CInt
-  private let mouth: CInt
+  private let wakePipeRead: CInt
+  private let wakePipeWrite: CInt
 
   /// Creates the only instance in a process.
   init() {
-    (signals, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+    (signals, signalContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
     var ends: [CInt] = [0, 0]
     precondition(pipe(&ends) == 0, "no pipe can be made: \(errno)")
     for end in ends {
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
     }
-    (ears, mouth) = (ends[0], ends[1])
-    signalPipe = mouth
+    (wakePipeRead, wakePipeWrite) = (ends[0], ends[1])
+    signalPipe = wakePipeWrite
     signal(SIGPIPE, SIG_IGN)
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT] { takeSignal(number) }
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT] { installHandler(for: number) }
   }
 
   func start() {
     let start: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
       // It was retained below for this thread, and nowhere else.
-      Unmanaged<Watch>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()
+      Unmanaged<EventThread>.fromOpaque(context.unsafelyUnwrapped).takeRetainedValue().run()
     }
     var thread = pthread_t()
     let code = pthread_create(&thread, nil, start, Unmanaged.passRetained(self).toOpaque())
@@ -73,7 +73,7 @@ final class Watch: Sendable {
   }
 
   /// Returns after the time, or where the task is cancelled.
-  func pass(_ time: Duration) async {
+  func wait(for time: Duration) async {
     let deadline = ContinuousClock.now + time
     let number = state.withLock { state in
       state.last += 1
@@ -101,17 +101,17 @@ final class Watch: Sendable {
 
   // MARK: The thread
 
-  private func wake() { writeByte(0, to: mouth) }
+  private func wake() { writeByte(0, to: wakePipeWrite) }
 
   private func run() -> Never {
     while true {
       let isWanted = state.withLock { $0.reader != nil } && TerminalMode.isInForeground
       var waits = [
-        pollfd(fd: ears, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: wakePipeRead, events: Int16(POLLIN), revents: 0),
         pollfd(fd: isWanted ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
       ]
       _ = poll(&waits, 2, timeout())
-      if waits[0].revents != 0 { hear() }
+      if waits[0].revents != 0 { readSignals() }
       fireAlarms()
       if waits[1].revents != 0 { readInput() }
     }
@@ -129,7 +129,7 @@ final class Watch: Sendable {
 
   private func fireAlarms() {
     let now = ContinuousClock.now
-    if let end = state.withLock({ $0.end }), end.deadline <= now { leave(end.code) }
+    if let end = state.withLock({ $0.end }), end.deadline <= now { exitAtOnce(end.code) }
     let due = state.withLock { state in
       let due = state.alarms.filter { $0.value.deadline <= now }
       for number in due.keys { state.alarms[number] = nil }
@@ -145,39 +145,39 @@ final class Watch: Sendable {
     state.withLock { $0.reader.take() }?.resume(returning: Array(bytes.prefix(max(0, count))))
   }
 
-  private func hear() {
+  private func readSignals() {
     var numbers = [UInt8](repeating: 0, count: 64)
-    let count = Glibc.read(ears, &numbers, numbers.count)
-    for number in numbers.prefix(max(0, count)) { heard(CInt(number)) }
+    let count = Glibc.read(wakePipeRead, &numbers, numbers.count)
+    for number in numbers.prefix(max(0, count)) { handle(CInt(number)) }
   }
 
-  private func heard(_ number: CInt) {
+  private func handle(_ number: CInt) {
     switch number {
     case SIGINT: end(.interrupt)
     case SIGTERM, SIGHUP: end(.terminate)
-    case SIGWINCH: told.yield(.redraw)
+    case SIGWINCH: signalContinuation.yield(.redraw)
     case SIGTSTP:
       // The shell gets its terminal with the original settings.
       TerminalMode.leave()
       kill(getpid(), SIGSTOP)
     case SIGCONT:
       TerminalMode.enterAgain()
-      told.yield(.redraw)
+      signalContinuation.yield(.redraw)
     default: break
     }
   }
 
   private func end(_ signal: Signal) {
     let isSecond = state.withLock { state in
-      state.wishesToEnd += 1
-      return state.wishesToEnd > 1
+      state.endRequestCount += 1
+      return state.endRequestCount > 1
     }
-    if isSecond { leave(signal == .interrupt ? .interrupted : .terminated) }
-    told.yield(signal)
+    if isSecond { exitAtOnce(signal == .interrupt ? .interrupted : .terminated) }
+    signalContinuation.yield(signal)
   }
 
   /// Ends the process at once.
-  private func leave(_ code: ExitCode) -> Never {
+  private func exitAtOnce(_ code: ExitCode) -> Never {
     TerminalMode.leave()
     _exit(code.rawValue)
   }
@@ -187,14 +187,14 @@ final class Watch: Sendable {
 private nonisolated(unsafe) var signalPipe: CInt = -1
 
 /// Installs a handler, unless the signal is ignored: a shell sets that for background jobs, and it must stay so.
-private func takeSignal(_ number: CInt) {
+private func installHandler(for number: CInt) {
   // A handler is an address; 1 is the one that stands for "ignored".
   let isIgnored = unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == 1
-  if !isIgnored { signal(number, passOn) }
+  if !isIgnored { signal(number, handleSignal) }
 }
 
 /// The signal handler. It only writes: few other calls are async-signal-safe.
-private func passOn(_ number: CInt) {
+private func handleSignal(_ number: CInt) {
   let saved = errno
   writeByte(UInt8(truncatingIfNeeded: number), to: signalPipe)
   errno = saved
