@@ -42,9 +42,9 @@ enum Vicinity {
       }
     } catch {
       let failure = Failure(wrapping: error)
-      var announcer = Announcer(screen: screen)
-      announcer.isJSON = words.contains("--json")
-      await announcer.report(.error(failure))
+      var printer = EventPrinter(screen: screen)
+      printer.isJSON = words.contains("--json")
+      await printer.report(.error(failure))
       command = (error as? Misuse)?.command ?? command
       code = failure.code
     }
@@ -66,15 +66,15 @@ enum Vicinity {
     let screen = invocation.has("no-color") ? Screen(.current(wantsColour: false)) : screen
     let eventThread = EventThread()
     eventThread.start()
-    var announcer = Announcer(screen: screen)
-    announcer.isJSON = invocation.has("json")
-    announcer.isQuiet = invocation.has("quiet")
+    var printer = EventPrinter(screen: screen)
+    printer.isJSON = invocation.has("json")
+    printer.isQuiet = invocation.has("quiet")
     let terminal = screen.terminal
-    let isTyped = terminal.isInputTerminal && terminal.canDraw && !announcer.isJSON
+    let isTyped = terminal.isInputTerminal && terminal.canDraw && !printer.isJSON
     let context = Context(
       invocation: invocation, screen: screen, eventThread: eventThread,
       lines: Lines(eventThread, screen, isTyped: isTyped),
-      announcer: announcer)
+      printer: printer)
     switch invocation.command.name {
     case "advertise": return try await AdvertiseCommand.run(context)
     case "browse": return try await BrowseCommand.run(context)

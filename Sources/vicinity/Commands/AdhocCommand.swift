@@ -10,7 +10,7 @@ enum AdhocCommand {
 
   static func run(_ context: Context, _ type: String) async throws -> ExitCode {
     var context = context
-    context.announcer.showsTime = true
+    context.printer.showsTime = true
     if let name = await NameQuestion(context).answer() { context.chosenName = name }
     let info = context.invocation.pairs("info")
     return try await SessionCommand.run(context, type, SessionCommand.Policy(context.invocation)) { command in

@@ -21,8 +21,8 @@ enum AdminCommand {
     let whose: AdminReset.Whose = context.invocation.has("everybody") ? .everybody : .operators
     do throws(PairingFailure) {
       let reset = try await AdminReset.run(in: folder, whose)
-      await context.announcer.report(.reset(reset))
-      if let ticket = reset.ticket { await context.announcer.report(.pairingCode(ticket, on: context.terminal)) }
+      await context.printer.report(.reset(reset))
+      if let ticket = reset.ticket { await context.printer.report(.pairingCode(ticket, on: context.terminal)) }
       return .done
     } catch {
       throw Failure(error)

@@ -11,7 +11,7 @@ enum BackupCommand {
     let place = FileSystem.whole(context.invocation.argument("place") ?? "")
     do throws(PairingFailure) {
       let backup = try await GatewayBackup.run(of: folder, keys: keys, to: place)
-      await context.announcer.report(.backup(backup))
+      await context.printer.report(.backup(backup))
       return .done
     } catch {
       throw Failure(error)

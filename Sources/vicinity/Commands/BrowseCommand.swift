@@ -4,7 +4,7 @@ internal import Nearby
 enum BrowseCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
-    context.announcer.showsTime = true
+    context.printer.showsTime = true
     let type = context.invocation.required("type")
     var policy = SessionCommand.Policy(context.invocation)
     policy.reportsPeers = true

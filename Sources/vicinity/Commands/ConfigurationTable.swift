@@ -6,13 +6,13 @@ enum ConfigurationTable {
     for option in invocation.command.options where option.isInFile {
       let values = values(of: option, invocation)
       let source = invocation.sources[option.name]?.description ?? "default"
-      if context.announcer.isJSON {
-        await context.announcer.report(.setting(option.name, values, from: source))
+      if context.printer.isJSON {
+        await context.printer.report(.setting(option.name, values, from: source))
       } else {
         table.rows.append([option.name, values.map(PlainText.line).joined(separator: " "), source])
       }
     }
-    if !context.announcer.isJSON { await context.screen.print(table.lines(columns: .max / 2)) }
+    if !context.printer.isJSON { await context.screen.print(table.lines(columns: .max / 2)) }
     return .done
   }
 

@@ -10,7 +10,7 @@ enum DoctorCommand {
     let time = context.invocation.duration("timeout") ?? timeByDefault
     var all: [Finding] = []
     func tell(_ findings: [Finding]) async {
-      for finding in findings { await context.announcer.report(.finding(finding, columns: columns)) }
+      for finding in findings { await context.printer.report(.finding(finding, columns: columns)) }
       all += findings
     }
     let interfaces = CheckedInterface.all()
@@ -23,7 +23,7 @@ enum DoctorCommand {
     await tell(FirewallCheck.findings(linkPort: port))
     await tell(await IsolationCheck.findings(heard) { await context.eventThread.wait(for: $0) })
     await tell(try await met)
-    await context.announcer.report(.diagnosis(all))
+    await context.printer.report(.diagnosis(all))
     return all.contains { $0.state == .bad } ? .failed : .done
   }
 }

@@ -2,7 +2,7 @@
 enum GatherCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
-    context.announcer.showsTime = true
+    context.printer.showsTime = true
     let invocation = context.invocation
     let gathering = try Gathering(invocation)
     if !context.terminal.hasInput {

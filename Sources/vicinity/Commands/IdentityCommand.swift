@@ -53,7 +53,7 @@ enum IdentityCommand {
       await host.stop()
       throw error
     }
-    await context.announcer.report(event)
+    await context.printer.report(event)
     await host.stop()
     return .done
   }

@@ -4,7 +4,7 @@ enum InviteCommand {
 
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
-    context.announcer.showsTime = true
+    context.printer.showsTime = true
     let invocation = context.invocation
     let (type, who) = (invocation.required("type"), invocation.required("peer"))
     let timeout = invocation.duration("timeout") ?? timeoutByDefault

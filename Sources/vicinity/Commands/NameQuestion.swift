@@ -9,13 +9,13 @@ struct NameQuestion {
   /// The answer; nil where the name is known, or there is nobody to ask.
   func answer() async -> String? {
     guard context.invocation.text("name") == nil, let file = NameFile(context.keys), file.read() == nil,
-      context.terminal.isInputTerminal, !context.announcer.isJSON
+      context.terminal.isInputTerminal, !context.printer.isJSON
     else { return nil }
     await context.lines.prompt("What are you called? [\(PlainText.line(NameFile.byDefault))] ")
     let name = await ask()
     await context.lines.prompt("> ")
     if let name, !file.write(name) {
-      await context.announcer.report(
+      await context.printer.report(
         .warning(
           "The name cannot be kept in \(file.path): \(FileSystem.reason()).", cure: "It will be asked for again."))
     }

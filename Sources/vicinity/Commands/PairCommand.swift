@@ -8,7 +8,7 @@ enum PairCommand {
     let scopes = context.invocation.texts("scope")
     do throws(PairingFailure) {
       let ticket = try PairingTicket.asked(of: folder, role: role, scopes: scopes)
-      await context.announcer.report(.pairingCode(ticket, on: context.terminal))
+      await context.printer.report(.pairingCode(ticket, on: context.terminal))
       return .done
     } catch {
       throw Failure(error)

@@ -23,7 +23,7 @@ enum PeersCommand {
         let others = type == nil ? [] : try await otherTypes(commandHost, within: min(time, askingMax))
         throw Failure(.notFound, nobody(type, within: time, others), reason: "timedOut")
       }
-      if context.announcer.isJSON {
+      if context.printer.isJSON {
         for (type, peer) in found { await commandHost.report(.found(peer, peer.name, as: type)) }
       } else {
         let columns = context.terminal.isOutputTerminal ? context.terminal.columns() : .max / 2

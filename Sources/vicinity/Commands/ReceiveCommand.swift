@@ -4,13 +4,13 @@ internal import Nearby
 enum ReceiveCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
-    context.announcer.newsTo = .error
+    context.printer.newsTo = .error
     let invocation = context.invocation
     let type = invocation.required("type")
     var policy = SessionCommand.Policy(invocation)
     policy.takesFiles = true
     policy.streams = sink(context)
-    if policy.streams != nil { context.announcer.resultsTo = .error }
+    if policy.streams != nil { context.printer.resultsTo = .error }
     if !policy.takesInvitations, !context.terminal.hasInput {
       throw Misuse("There is nobody to ask about invitations here: give --accept to take them all.", in: "receive")
     }
@@ -26,7 +26,7 @@ enum ReceiveCommand {
   /// The destination for streams as raw bytes; nil where they are printed as events, or line by line.
   private static func sink(_ context: Context) -> StreamSink? {
     if let path = context.invocation.text("output"), path != "-" { return StreamSink(.file(path), context.screen) }
-    let isProgram = context.announcer.isJSON || context.terminal.isOutputTerminal
+    let isProgram = context.printer.isJSON || context.terminal.isOutputTerminal
     return isProgram ? nil : StreamSink(.output, context.screen)
   }
 }

@@ -4,7 +4,7 @@ internal import Nearby
 enum SendCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     var context = context
-    context.announcer.newsTo = .error
+    context.printer.newsTo = .error
     let invocation = context.invocation
     let (type, who) = (invocation.required("type"), invocation.required("peer"))
     let timeout = invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
@@ -51,7 +51,7 @@ enum SendCommand {
       if let fault = FileSystem.fault(ofReading: path) { throw Failure(.failed, fault) }
     }
     if invocation.has("stream"), context.terminal.isInputTerminal {
-      await context.announcer.report(.warning("The stream is what you type.", cure: "End it with Ctrl-D."))
+      await context.printer.report(.warning("The stream is what you type.", cure: "End it with Ctrl-D."))
     }
   }
 }

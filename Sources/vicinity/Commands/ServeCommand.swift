@@ -14,13 +14,12 @@ enum ServeCommand {
     let (log, supervisor) = (LogWriter(context), Supervisor(Terminal.environment))
     let gateway = try await Gateway.start(options(context, log.level, supervisor))
     let addresses = await gateway.host.addresses
-    await context.announcer.report(.serving(gateway.host.id, at: addresses, await gateway.web))
+    await context.printer.report(.serving(gateway.host.id, at: addresses, await gateway.web))
     let role = context.invocation.text("code-role") ?? "operator"
     if mayShowCode(context) {
-      await context.announcer.report(
-        .pairingCode(try await gateway.makePairingTicket(role: role), on: context.terminal))
+      await context.printer.report(.pairingCode(try await gateway.makePairingTicket(role: role), on: context.terminal))
     } else {
-      await context.announcer.report(.codeElsewhere)
+      await context.printer.report(.codeElsewhere)
     }
     // The page has a code that nobody else sees.
     let page = context.invocation.has("open") ? try await openPage(of: gateway, role, context) : nil
@@ -50,7 +49,7 @@ enum ServeCommand {
       throw Misuse("--open needs the dashboard, at an address of this machine's own.", in: "serve")
     }
     let page = try OpeningPage(url, in: folder(context))
-    if let fault = page.show() { await context.announcer.report(.warning(fault)) }
+    if let fault = page.show() { await context.printer.report(.warning(fault)) }
     return page
   }
 
@@ -71,7 +70,7 @@ enum ServeCommand {
     let count = await gateway.workUnderWay
     let status = "draining: \(count) under way"
     supervisor.notify(.stopping(within: time + goodbyeMax, status: status))
-    if count > 0 { await context.announcer.report(.draining(count, within: time)) }
+    if count > 0 { await context.printer.report(.draining(count, within: time)) }
     await gateway.drain(within: time)
     await gateway.stop()
   }

@@ -17,10 +17,10 @@ struct LogWriter: Sendable {
 
   let form: Form
   let level: LogRecord.Level
-  private let announcer: Announcer
+  private let printer: EventPrinter
 
   init(_ context: Context) {
-    announcer = context.announcer
+    printer = context.printer
     let isTerminal = context.terminal.isErrorTerminal
     form =
       context.invocation.text("log") == "json" ? .json : isTerminal ? .terminal : Self.isJournal ? .journal : .text
@@ -30,15 +30,15 @@ struct LogWriter: Sendable {
 
   func write(_ record: LogRecord) async {
     if form == .terminal {
-      if !announcer.isJSON { await announcer.report(Event(record)) }
+      if !printer.isJSON { await printer.report(Event(record)) }
     } else {
-      await announcer.screen.print(line(record, at: Timestamp.now.description), to: .error)
+      await printer.screen.print(line(record, at: Timestamp.now.description), to: .error)
     }
   }
 
   /// Writes an event of the command itself; with JSON, it is also printed as an event.
   func report(_ event: Event) async {
-    if announcer.isJSON || form == .terminal { await announcer.report(event) }
+    if printer.isJSON || form == .terminal { await printer.report(event) }
     guard form != .terminal, let record = LogRecord(event), record.level <= level else { return }
     await write(record)
   }

@@ -27,7 +27,7 @@ final class CommandHost: Sendable {
       options.keys = .ephemeral
       options.store = .none
       guard let host = try? await Host.start(options) else { throw error }
-      await context.announcer.report(
+      await context.printer.report(
         .warning("\(error.description) Until it ends this program is a guest that nobody knows."))
       return host
     }
@@ -62,12 +62,12 @@ final class CommandHost: Sendable {
   func fail(_ error: any Error) async {
     if isEnding { return }
     let failure = Failure(wrapping: error)
-    await context.announcer.report(.error(failure))
+    await context.printer.report(.error(failure))
     end(failure.code)
   }
 
   func report(_ event: Event) async {
-    await context.announcer.report(event)
+    await context.printer.report(event)
     // The reader of standard output is gone.
     if await !context.screen.hasReader { end(.done) }
   }

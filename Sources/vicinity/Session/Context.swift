@@ -7,7 +7,7 @@ struct Context: Sendable {
   let screen: Screen
   let eventThread: EventThread
   let lines: Lines
-  var announcer: Announcer
+  var printer: EventPrinter
   /// The name that was entered at the first start.
   var chosenName: String?
 

@@ -31,7 +31,7 @@ extension SessionCommand {
       return
     }
     do {
-      let isJSON = context.announcer.isJSON
+      let isJSON = context.printer.isJSON
       let instruction = try Instruction(line, slashMayBeMissing: isJSON) {
         FileSystem.isFile(FileSystem.expanded($0))
       }
@@ -47,11 +47,11 @@ extension SessionCommand {
     case .say(let text):
       _ = try recipients(nil)
       try await session.send(Array(text.utf8))
-      if !context.announcer.isJSON { await report(.sent(text, to: nil)) }
+      if !context.printer.isJSON { await report(.sent(text, to: nil)) }
     case .tell(let text, let word):
       let member = try member(word)
       try await session.send(Array(text.utf8), to: .only([member]))
-      if !context.announcer.isJSON { await report(.sent(text, to: label(member))) }
+      if !context.printer.isJSON { await report(.sent(text, to: label(member))) }
     case .send(let path, let word):
       let source = try Self.source(path)
       for member in try recipients(word) { tasks.add { await self.offer(source, to: member) } }
@@ -85,7 +85,7 @@ extension SessionCommand {
 
   /// Prints a line for people only.
   func explain(_ line: String) async {
-    if !context.announcer.isJSON { await context.screen.print(line, to: context.announcer.newsTo) }
+    if !context.printer.isJSON { await context.screen.print(line, to: context.printer.newsTo) }
   }
 
   // MARK: Streaming lines

@@ -109,7 +109,7 @@ extension SessionCommand {
 
   func gather(_ gathering: Gathering) async throws {
     try await startBrowsing()
-    if context.announcer.isJSON || context.announcer.isQuiet { return }
+    if context.printer.isJSON || context.printer.isQuiet { return }
     guard context.terminal.canDraw else { return await explain(introduction(gathering)) }
     tasks.add {
       var turn = 0

@@ -105,7 +105,7 @@ extension SessionCommand {
   // MARK: Both directions
 
   private func show(_ progress: Events<ResourceProgress>, _ transfer: Event.Transfer) {
-    let isJSON = context.announcer.isJSON
+    let isJSON = context.printer.isJSON
     tasks.add {
       for await one in progress {
         guard await self.isUnderWay(transfer.number) else { return }
@@ -119,15 +119,15 @@ extension SessionCommand {
 
   func show(_ progress: Progress, _ transfer: Event.Transfer) async {
     guard isUnderWay(transfer.number) else { return }
-    if context.announcer.isJSON { return await report(.progress(transfer, progress)) }
-    if context.announcer.isQuiet { return }
+    if context.printer.isJSON { return await report(.progress(transfer, progress)) }
+    if context.printer.isQuiet { return }
     await context.screen.show(ProgressBar(name: transfer.name, progress: progress), transfer.number)
   }
 
   private func ended(_ transfer: Event.Transfer, _ failure: Failure?, path: String? = nil) async {
     close(transfer.number)
     // Programs get the last byte's progress too, however fast it came.
-    if failure == nil, let size = transfer.size, context.announcer.isJSON {
+    if failure == nil, let size = transfer.size, context.printer.isJSON {
       await show(Progress(bytes: size, size: size), transfer)
     }
     transfers[transfer.number] = nil

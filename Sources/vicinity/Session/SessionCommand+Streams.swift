@@ -44,7 +44,7 @@ extension SessionCommand {
 
   private func pass(_ piece: [UInt8], _ transfer: Event.Transfer, _ pieces: inout TextPieces) async throws {
     if let sink = policy.streams { return try await sink.write(piece) }
-    if context.announcer.isJSON {
+    if context.printer.isJSON {
       for part in pieces.characters(piece) { await report(.streamBytes(transfer, part)) }
     } else {
       await report(.streamLines(transfer, pieces.lines(piece)))
@@ -55,7 +55,7 @@ extension SessionCommand {
     if policy.streams != nil { return }
     let rest = pieces.rest()
     if rest.isEmpty { return }
-    if context.announcer.isJSON {
+    if context.printer.isJSON {
       await report(.streamBytes(transfer, rest))
     } else {
       await report(.streamLines(transfer, TextPieces.shown(rest)))

@@ -4,7 +4,7 @@ internal import Nearby
 internal import Notation
 
 /// A printer of events in the requested format, on the right output.
-struct Announcer: Sendable {
+struct EventPrinter: Sendable {
   let screen: Screen
   var isJSON = false
   var isQuiet = false
