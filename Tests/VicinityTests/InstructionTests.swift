@@ -90,15 +90,15 @@ import Testing
   }
 
   @Test func `Who has another's name is shown with the beginning of an ID`() {
-    var roster = Roster()
-    roster.add(ada, "Ada")
-    #expect(roster.label(ada) == "Ada")
-    roster.add(bob, "ADA")
-    #expect(roster.label(ada) == "Ada (aaaaaa)")
-    #expect(roster.label(bob) == "ADA (aaabbb)")
-    roster.add(bob, "B\u{1B}ob")
-    #expect(roster.label(bob) == "B\\u{1b}ob")
-    #expect(roster.label(eve) == "cccccc")
+    var labels = PeerLabels()
+    labels.add(ada, "Ada")
+    #expect(labels.label(ada) == "Ada")
+    labels.add(bob, "ADA")
+    #expect(labels.label(ada) == "Ada (aaaaaa)")
+    #expect(labels.label(bob) == "ADA (aaabbb)")
+    labels.add(bob, "B\u{1B}ob")
+    #expect(labels.label(bob) == "B\\u{1b}ob")
+    #expect(labels.label(eve) == "cccccc")
   }
 }
 

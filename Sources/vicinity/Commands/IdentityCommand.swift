@@ -143,7 +143,7 @@ extension SessionCommand {
     while true {
       let seen = changes.count
       if let reason = comparisons[member.peer] { return reason }
-      if case .notConnected(let reason) = standing[member.peer] { return reason }
+      if case .notConnected(let reason) = memberStates[member.peer] { return reason }
       guard await changes.wait(since: seen) else { return nil }
     }
   }

@@ -35,7 +35,7 @@ extension SessionCommand {
   /// Ends if no peer has connected in time.
   fileprivate func giveUp(after time: Duration) async {
     await context.eventThread.wait(for: time)
-    if standing.isEmpty, !Task.isCancelled {
+    if memberStates.isEmpty, !Task.isCancelled {
       await commandHost.fail(
         Failure(.notFound, "Nobody has connected within \(Quantity.limit(time)).", reason: "timedOut"))
     }
@@ -45,7 +45,7 @@ extension SessionCommand {
   fileprivate func endWithFirst() async {
     while true {
       let seen = changes.count
-      let gone = standing.values.compactMap { state in
+      let gone = memberStates.values.compactMap { state in
         if case .notConnected(let reason) = state { reason } else { nil }
       }
       if let reason = gone.first, incomingStreamCount == 0, transfers.isEmpty {

@@ -6,13 +6,13 @@ extension Event {
   static func nearby(_ peers: [NearbyPeer], _ gathering: Gathering?, peersIn: Int) -> Event {
     let list = peers.map { peer in
       var members: [JSON.Member] = [
-        .text("peer", peer.id), .text("name", peer.name), .text("state", peer.nearness.name),
+        .text("peer", peer.id), .text("name", peer.name), .text("state", peer.state.name),
       ]
-      if case .notConnected(let reason) = peer.nearness { members.append(.reason(reason)) }
+      if case .notConnected(let reason) = peer.state { members.append(.reason(reason)) }
       return JSON.object(members + [info(peer.info)] + [ClockTime.awaySince(peer.awaySince)].compactMap(\.self))
     }
     return Event("nearby", .result, [.init("list", .list(list))] + standing(gathering, peersIn)) { paint in
-      let head = gathering.map { ["\($0.standing(peersIn)) are in"] } ?? []
+      let head = gathering.map { ["\($0.countText(peersIn)) are in"] } ?? []
       return head + (peers.isEmpty ? ["nobody is nearby yet"] : rows(peers, paint, columns: .max / 2))
     }
   }
@@ -24,9 +24,9 @@ extension Event {
     return peers.map { peer in
       let label = peer.label.fitted(to: width).padded(to: width)
       let away = peer.awaySince.map { ", away since \(ClockTime.text(of: $0))" } ?? ""
-      let rest = [peer.nearness.words + away, line(peer.info)].filter { !$0.isEmpty }
+      let rest = [peer.state.text + away, line(peer.info)].filter { !$0.isEmpty }
       let role: Paint.Role =
-        switch peer.nearness {
+        switch peer.state {
         case .nearby: .faint
         case .invited, .connecting: .doubtful
         case .connected: .good
@@ -42,7 +42,7 @@ extension Event {
   static func enough(_ gathering: Gathering, peersIn: Int) -> Event {
     Event("enough", .news, standing(gathering, peersIn)) { paint in
       let end = gathering.isEnough(peersIn) ? "\(paint(.strong, "/done")), or invite more" : "not enough any more"
-      return ["\(gathering.standing(peersIn)) are in: \(end)"]
+      return ["\(gathering.countText(peersIn)) are in: \(end)"]
     }
   }
 

@@ -20,11 +20,11 @@ struct Gathering: Sendable {
   func isEnough(_ peers: Int) -> Bool { peers >= peersMin }
 
   /// The count as text: `2 of 2 to 8 peers`.
-  func standing(_ peers: Int) -> String { "\(peers) of \(peersMin) to \(peersMax) peers" }
+  func countText(_ peers: Int) -> String { "\(peers) of \(peersMin) to \(peersMax) peers" }
 }
 
 /// The state of a nearby peer towards this one.
-enum Nearness: Equatable, Sendable {
+enum PeerState: Equatable, Sendable {
   case nearby
   case invited
   case connecting
@@ -45,7 +45,7 @@ enum Nearness: Equatable, Sendable {
     }
   }
 
-  var words: String {
+  var text: String {
     if case .notConnected(let reason) = self { return "not connected: \(reason.sentence)" }
     return name
   }
@@ -57,7 +57,7 @@ struct NearbyPeer: Sendable {
   let name: String
   let label: String
   let info: [String: String]
-  let nearness: Nearness
+  let state: PeerState
   /// The time since which it is away; nil while it is present.
   let awaySince: ContinuousClock.Instant?
 }

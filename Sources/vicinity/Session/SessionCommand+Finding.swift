@@ -27,32 +27,32 @@ extension SessionCommand {
     case .updated(let peer) where !shows(peer):
       // Its new discovery info does not match the filter.
       guard nearby.removeValue(forKey: peer.id) != nil else { return }
-      event = .lost(peer, roster.label(peer.id))
+      event = .lost(peer, labels.label(peer.id))
     case .updated(let peer) where nearby[peer.id] == nil:
       nearby[peer.id] = peer
-      roster.add(peer.id, peer.name)
-      event = .found(peer, roster.label(peer.id))
+      labels.add(peer.id, peer.name)
+      event = .found(peer, labels.label(peer.id))
     case .found(let peer):
       nearby[peer.id] = peer
-      roster.add(peer.id, peer.name)
-      event = .found(peer, roster.label(peer.id))
+      labels.add(peer.id, peer.name)
+      event = .found(peer, labels.label(peer.id))
     case .updated(let peer):
       let known = nearby.updateValue(peer, forKey: peer.id)
-      roster.add(peer.id, peer.name)
+      labels.add(peer.id, peer.name)
       if known?.awaySince == peer.awaySince {
-        event = .updated(peer, roster.label(peer.id))
+        event = .updated(peer, labels.label(peer.id))
       } else if session.members.contains(where: { $0.peer == peer.id }) {
         // The session reports that.
         return changes.notify()
       } else {
-        event = .away(peer, roster.label(peer.id))
+        event = .away(peer, labels.label(peer.id))
       }
     case .lost(let peer):
       guard nearby.removeValue(forKey: peer.id) != nil else { return }
-      event = .lost(peer, roster.label(peer.id))
+      event = .lost(peer, labels.label(peer.id))
       // A peer that comes back is treated as new.
-      switch nearness[peer.id] {
-      case .declined?, .notConnected?: nearness[peer.id] = nil
+      switch peerStates[peer.id] {
+      case .declined?, .notConnected?: peerStates[peer.id] = nil
       case nil, .nearby?, .invited?, .connecting?, .connected?: break
       }
     }
@@ -111,15 +111,15 @@ extension SessionCommand {
     try await startBrowsing()
     let start = ContinuousClock.now
     let peer = try await find(word, within: time)
-    await report(.inviting(peer, roster.label(peer.id)))
+    await report(.inviting(peer, labels.label(peer.id)))
     let words = Array((context.invocation.text("context") ?? "").utf8)
     // The timeout is the rest of the time, and at least long enough for an answer.
     let left = max(.seconds(1), time - (ContinuousClock.now - start))
     do {
       try await session.invite(peer.id, as: type, context: words, timeout: left)
     } catch {
-      await report(.invitationEnded(nil, peer.id, peer.name, roster.label(peer.id), error.reason ?? .cancelled))
-      throw Failure(invitation: error, of: roster.label(peer.id))
+      await report(.invitationEnded(nil, peer.id, peer.name, labels.label(peer.id), error.reason ?? .cancelled))
+      throw Failure(invitation: error, of: labels.label(peer.id))
     }
     return try await connected(peer)
   }
@@ -129,7 +129,7 @@ extension SessionCommand {
     while true {
       let seen = changes.count
       if let member = session.members.first(where: { $0.peer == peer.id }) { return member }
-      if case .notConnected(let reason) = standing[peer.id] {
+      if case .notConnected(let reason) = memberStates[peer.id] {
         throw Failure(ExitCode(reason), "\(PlainText.line(peer.name)) is not connected: \(reason.sentence).")
       }
       guard await changes.wait(since: seen) else { throw Failure(.interrupted, "The invitation was interrupted.") }

@@ -23,9 +23,9 @@ extension SessionCommand {
     let members = Dictionary(session.members.map { ($0.peer, $0) }, uniquingKeysWith: { first, _ in first })
     return Set(nearby.keys).union(members.keys).map { id in
       NearbyPeer(
-        id: id, name: nearby[id]?.name ?? members[id]?.name ?? "", label: roster.label(id),
+        id: id, name: nearby[id]?.name ?? members[id]?.name ?? "", label: labels.label(id),
         info: nearby[id]?.info ?? [:],
-        nearness: members[id] == nil ? nearness[id] ?? .nearby : .connected,
+        state: members[id] == nil ? peerStates[id] ?? .nearby : .connected,
         awaySince: members[id].map(\.awaySince) ?? nearby[id]?.awaySince)
     }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
   }
@@ -41,10 +41,10 @@ extension SessionCommand {
 
   func setState(of peer: PeerID, _ state: MemberState) async {
     switch state {
-    case .connecting: nearness[peer] = .connecting
-    case .connected: nearness[peer] = .connected
-    case .notConnected(.declined): nearness[peer] = .declined
-    case .notConnected(let reason): nearness[peer] = .notConnected(reason)
+    case .connecting: peerStates[peer] = .connecting
+    case .connected: peerStates[peer] = .connected
+    case .notConnected(.declined): peerStates[peer] = .declined
+    case .notConnected(let reason): peerStates[peer] = .notConnected(reason)
     }
     guard let gathering, gathering.isEnough(peersIn) != isEnough else { return }
     isEnough.toggle()
@@ -74,19 +74,19 @@ extension SessionCommand {
   }
 
   private func invite(_ id: PeerID) throws {
-    let label = roster.label(id)
+    let label = labels.label(id)
     if session.members.contains(where: { $0.peer == id }) { throw Failure(.failed, "\(label) is connected already.") }
-    switch nearness[id] {
+    switch peerStates[id] {
     case .invited?, .connecting?: throw Failure(.failed, "\(label) is asked already, and has not answered yet.")
     case nil, .nearby?, .connected?, .declined?, .notConnected?: break
     }
     guard let peer = nearby[id] else { throw Failure(.notFound, "\(label) is not nearby any more.") }
-    let awaited = nearness.values.filter { $0 == .invited || $0 == .connecting }.count
+    let awaited = peerStates.values.filter { $0 == .invited || $0 == .connecting }.count
     if let gathering, peersIn + awaited >= gathering.peersMax {
       throw Failure(
-        .refused, "There is no place for \(label): \(gathering.standing(peersIn)) are in, \(awaited) more are asked.")
+        .refused, "There is no place for \(label): \(gathering.countText(peersIn)) are in, \(awaited) more are asked.")
     }
-    nearness[id] = .invited
+    peerStates[id] = .invited
     tasks.add { await self.ask(peer, label) }
   }
 
@@ -99,7 +99,7 @@ extension SessionCommand {
     } catch {
       if commandHost.isEnding { return }
       let reason = error.reason ?? .cancelled
-      nearness[peer.id] = reason == .declined ? .declined : .notConnected(reason)
+      peerStates[peer.id] = reason == .declined ? .declined : .notConnected(reason)
       await report(.invitationEnded(nil, peer.id, peer.name, label, reason))
       if error.reason == nil { await report(.error(Failure(error))) }
     }
@@ -137,7 +137,7 @@ extension SessionCommand {
     let columns = context.terminal.columns(.error) - 1
     var lines = Event.rows(Array(peers.prefix(Self.rowsMax)), context.terminal.paint(.error), columns: columns)
     if peers.count > Self.rowsMax { lines.append("  and \(peers.count - Self.rowsMax) more: /nearby") }
-    let state = "\(signs[turn % signs.count]) looking for peers; \(gathering.standing(peersIn)) are in: \(end)"
+    let state = "\(signs[turn % signs.count]) looking for peers; \(gathering.countText(peersIn)) are in: \(end)"
     lines.append(state.fitted(to: columns))
     await context.screen.panel(lines)
     return true
@@ -149,7 +149,7 @@ extension SessionCommand {
     }
     guard gathering.isEnough(peersIn) else {
       throw Failure(
-        .failed, "Only \(gathering.standing(peersIn)) are in: /invite NAME asks one more, /cancel gives up.")
+        .failed, "Only \(gathering.countText(peersIn)) are in: /invite NAME asks one more, /cancel gives up.")
     }
     self.gathering = nil
     await context.screen.panel([])

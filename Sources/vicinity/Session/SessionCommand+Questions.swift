@@ -35,8 +35,8 @@ extension SessionCommand {
 
   private func take(_ invitation: Invitation) async {
     let number = number()
-    roster.add(invitation.from, invitation.name)
-    let label = roster.label(invitation.from)
+    labels.add(invitation.from, invitation.name)
+    let label = labels.label(invitation.from)
     guard policy.takesInvitations || questions.count < Self.questionsMax else { return await invitation.decline() }
     if !policy.takesInvitations { questions[number] = .invitation(invitation) }
     await report(.invitation(number, invitation, label, isTaken: policy.takesInvitations))

@@ -36,13 +36,13 @@ actor SessionCommand {
   nonisolated let session: Session
   nonisolated let type: String
   let policy: Policy
-  var roster = Roster()
+  var labels = PeerLabels()
   /// The nearby peers, as far as this searches.
   var nearby: [PeerID: FoundPeer] = [:]
   /// The browser that finds them.
   var browser: Browser?
   /// The state of each peer that this one was in touch with.
-  var nearness: [PeerID: Nearness] = [:]
+  var peerStates: [PeerID: PeerState] = [:]
   /// The limits while a session is gathered from the list.
   var gathering: Gathering?
   var isEnough = false
@@ -69,7 +69,7 @@ actor SessionCommand {
     self.type = type
     self.policy = policy
     gathering = policy.gathering
-    roster.add(commandHost.peer.id, commandHost.peer.name)
+    labels.add(commandHost.peer.id, commandHost.peer.name)
   }
 
   /// Runs the command's first step, and stays until the end.
@@ -130,14 +130,14 @@ actor SessionCommand {
   private func take(_ event: SessionEvent) async {
     switch event {
     case .member(let member, let state):
-      roster.add(member.peer, member.name)
+      labels.add(member.peer, member.name)
       await report(.member(member, state, label(member), known: commandHost.host.knownPeer(member.peer)))
       await setState(of: member, state)
     case .notConnected(let invitee, let reason):
       // The outcome of a manual invitation is reported by the code that waits for it.
       guard invitee.isAdhoc else { return }
-      roster.add(invitee.peer, invitee.name)
-      await report(.notConnected(invitee, reason, roster.label(invitee.peer)))
+      labels.add(invitee.peer, invitee.name)
+      await report(.notConnected(invitee, reason, labels.label(invitee.peer)))
       await setState(of: invitee.peer, .notConnected(reason))
     case .adhocEnded:
       await report(.endedByItself(policy.until))
@@ -167,17 +167,17 @@ actor SessionCommand {
   private func setState(of member: Member, _ state: MemberState) async {
     switch state {
     case .connecting: break
-    case .connected: standing[member.peer] = .connected
-    case .notConnected(let reason): standing[member.peer] = .notConnected(reason)
+    case .connected: memberStates[member.peer] = .connected
+    case .notConnected(let reason): memberStates[member.peer] = .notConnected(reason)
     }
     await setState(of: member.peer, state)
     changes.notify()
   }
 
   /// The last state of each peer that was met.
-  var standing: [PeerID: MemberState] = [:]
+  var memberStates: [PeerID: MemberState] = [:]
 
-  func label(_ member: Member) -> String { roster.label(member.peer) }
+  func label(_ member: Member) -> String { labels.label(member.peer) }
 
   func member(_ word: String) throws -> Member {
     let members = session.members
@@ -194,7 +194,7 @@ actor SessionCommand {
   }
 
   func ambiguous(_ word: String, _ ids: [PeerID]) -> String {
-    let list = ids.map { "\(PlainText.line(roster.names[$0] ?? "")) \($0)" }.joined(separator: ", ")
+    let list = ids.map { "\(PlainText.line(labels.names[$0] ?? "")) \($0)" }.joined(separator: ", ")
     return "'\(PlainText.brief(word))' means more than one: \(list). Use the beginning of an ID."
   }
 

@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// The peers that were met, so that each can be shown and named without ambiguity.
-struct Roster: Sendable {
+struct PeerLabels: Sendable {
   /// The length of an ID's prefix that no two peers share by chance.
   static let prefixLength = 6
 
